@@ -1117,6 +1117,7 @@ create table process_instance_journal (
   actor_id uuid,
   event_id uuid,
   data jsonb default '{}'::jsonb not null,
+  input jsonb,
   constraint process_instance_journal_pkey PRIMARY KEY (instance_id, seq),
   constraint process_instance_journal_kind_check CHECK ((kind = ANY (ARRAY['decision'::text, 'intent'::text, 'input'::text, 'settings'::text, 'data'::text, 'timer'::text, 'state'::text]))),
   constraint process_instance_journal_instance_id_fkey FOREIGN KEY (instance_id) REFERENCES process_instances(id)

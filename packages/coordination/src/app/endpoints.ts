@@ -9,6 +9,7 @@ import { packagesApi } from '../automation/packages/packages.api.ts';
 import { packageTrialsApi } from '../automation/packages/trials/trials.api.ts';
 import { processDefinitionsApi } from '../automation/process-definitions/definitions.api.ts';
 import { processInstancesApi } from '../automation/process-instances/instances.api.ts';
+import { processReplayApi } from '../automation/process-instances/replay/replay.api.ts';
 import { evaluationsApi } from '../automation/rule-evaluations/evaluations.api.ts';
 import { rulesApi } from '../automation/rules/rules.api.ts';
 import { viewsApi } from '../automation/views/views.api.ts';
@@ -165,7 +166,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Processes',
     about: 'What happens when, by whom and until when: definitions in versions that never change.',
-    endpoints: [...processDefinitionsApi, ...processInstancesApi],
+    endpoints: [...processDefinitionsApi, ...processReplayApi, ...processInstancesApi],
   },
   {
     tag: 'Workspaces',

@@ -853,6 +853,7 @@ interface ProcessInstanceJournalTable {
   actor_id: string | null;
   event_id: string | null;
   data: Generated<unknown>;
+  input: unknown;
 }
 
 interface ProcessInstancesTable {

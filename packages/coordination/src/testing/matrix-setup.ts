@@ -65,6 +65,10 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   iamTenantId: { object: null },
   'iamBinding.iamPrincipalId': { object: null },
   'iamBinding.iamTenantId': { object: null },
+  'instanceIds.[]': {
+    object: '/process-instances/{id}',
+    fields: (id) => ({ instanceIds: [id] }),
+  },
   // A call that isn't there is none to take.
   invocationId: { object: '/skill-invocations/{id}', mayBeAbsent: true },
   newParentId: workspace,

@@ -5,16 +5,13 @@ import type { Json } from '@baton/kernel/wire';
 import { emit } from '../../ledger/journal/journal.ts';
 import { enterWorkspace } from '../../organisation/workspaces/workspaces.ts';
 import { refuseSecretText } from '../../service/documents.ts';
-import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import { requireSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { unsupportedOf } from '../process-engine/supported.ts';
-import { checkingDefinition } from '../process-language/checks.ts';
 import type { ProcessSpec } from '../process-language/definition.ts';
 import { elementsOf } from '../process-language/elements.ts';
 import { isObject } from '../process-language/expressions/types.ts';
-import { type ProcessProblem, problem, reported } from '../process-language/problems.ts';
+import type { ProcessProblem } from '../process-language/problems.ts';
 import { type ReadDefinition, readingDefinition, sizeFault } from '../process-language/reading.ts';
 import { keepTriggers } from '../process-triggers/triggers.ts';
 import { requireAgent } from './agents.ts';
@@ -34,7 +31,7 @@ import {
   lockProcessKey,
   updateLatestToEarlier,
 } from './definitions.sql.ts';
-import { problemsOfReferences } from './references.ts';
+import { hashOf, problemsOf } from './judging.ts';
 
 const expressionProfile = 'cp/1';
 /** Raised when the engine reads a definition in another way. */
@@ -59,7 +56,7 @@ export async function publishDefinition(
   await db.run(lockProcessKey(tenantId, key));
   const latest = await db.row(findDefinition(tenantId, key, null));
   if (latest !== undefined) await requireSight(context, latest.workspace_id, { processDefinition: key });
-  const hash = read.spec && canonicalHash(read.spec as unknown as Json, { fractions: 'allowed' });
+  const hash = hashOf(read);
   const same = latest && (await sameVersion(context, latest, read, sent, hash));
   if (same !== undefined) return { definition: definitionOf(same), isNew: false };
   const { spec, warnings, calendars } = await requireValid(context, read, latest);
@@ -138,32 +135,14 @@ interface ValidDefinition {
 /** @throws Refusal `invalid_process` with every problem */
 async function requireValid(
   context: Context,
-  { spec, problems: found }: ReadDefinition,
+  read: ReadDefinition,
   latest: KeyedDefinitionRow | undefined,
 ): Promise<ValidDefinition> {
-  if (spec === undefined) return fail('invalid_process', { problems: reported(found) });
-  const before = new Map(
-    latest === undefined ? [] : [...elementsOf(latest.spec)].map(({ id, kind }) => [id, kind]),
-  );
-  const checked = await inSlices(checkingDefinition(spec, before));
-  const references = await problemsOfReferences(context, spec, checked.calendars);
-  const nobody =
-    spec.identity === undefined
-      ? [problem('unknown_agent', '/identity', 'must name the agent that it acts as')]
-      : [];
-  // What the engine does not do yet is refused, and not waved through.
-  const unsupported = unsupportedOf(spec).map(({ path, what }) =>
-    problem('schema_violation', path, `${what} is not supported yet`),
-  );
-  const problems = reported([
-    ...found,
-    ...nobody,
-    ...unsupported,
-    ...checked.problems,
-    ...references.problems,
-  ]);
-  if (problems.some(({ severity }) => severity === 'error')) fail('invalid_process', { problems });
-  return { spec, warnings: problems, calendars: references.calendars };
+  const { problems, calendars } = await problemsOf(context, read, latest);
+  const { spec } = read;
+  if (spec === undefined || problems.some(({ severity }) => severity === 'error'))
+    return fail('invalid_process', { problems });
+  return { spec, warnings: problems, calendars };
 }
 
 type Made = Parameters<typeof insertDefinition>[0];

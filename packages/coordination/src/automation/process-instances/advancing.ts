@@ -15,7 +15,7 @@ import { isOpen } from '../process-engine/timers.ts';
 import { waitsOf } from '../process-engine/waits.ts';
 import { isUnavailable } from '../rule-acts/work-item.ts';
 import { doEffect } from './effects.ts';
-import type { InstanceRow } from './instance.ts';
+import type { InstanceRow, Recorded } from './instance.ts';
 import { type ProcessEventType, processEvents } from './instances.events.ts';
 import {
   insertEntries,
@@ -165,11 +165,23 @@ async function take(context: Context, running: Running, input: Input): Promise<I
   for (let taken = 0; waiting.length > 0; taken += 1) {
     if (taken > followUpsMax)
       throw new ProcessFault('too_many_follow_ups', `more than ${followUpsMax} inputs followed from one`);
-    const next = takeInput(definition, state, waiting.shift() as Input, tools);
+    const taking = waiting.shift() as Input;
+    const recorded = recordedOf(row, done.entries.length === 0, taking);
+    const next = takeInput(definition, state, taking, tools);
     ({ state } = next);
+    const first = done.entries.length;
     for (const act of next.acts) waiting.push(...(await doAct(about, running, state, act, done)));
+    // The first line that an input leads to tells of itself.
+    if (done.entries[first] !== undefined) done.entries[first] = { ...done.entries[first], input: recorded };
   }
   return save(about, running, state, done);
+}
+
+/** @param isFirst whether it is the first of its transaction */
+function recordedOf({ journal_seq: lastSeq, state }: InstanceRow, isFirst: boolean, taken: Input): Recorded {
+  if (!isFirst || lastSeq > 0) return { taken };
+  const { data, hasBegun } = state;
+  return { taken, began: { data, ...(hasBegun !== undefined && { hasBegun }) } };
 }
 
 /** What comes of an input besides the next state. */

@@ -59,12 +59,21 @@ export function preparedOf(key: string, spec: ProcessSpec): PreparedDefinition {
 
 /** What the engine leans on while it takes an input of an instance of this definition. */
 export async function toolsFor(context: Context, use: DefinitionInUse): Promise<EngineTools> {
+  const calendars = await calendarsOf(context, use.definition);
+  return toolsOf(use, calendars, context.settings.CP_CEL_COST_LIMIT);
+}
+
+/** The calendars that a definition names, as they are now. */
+export async function calendarsOf(
+  context: Context,
+  definition: Definition,
+): Promise<Map<string, WorkingCalendar>> {
   const calendars = new Map<string, WorkingCalendar>();
-  for (const key of calendarsIn(use.definition)) {
+  for (const key of calendarsIn(definition)) {
     const calendar = await workingCalendarOf(context, { key, version: null }).catch(() => undefined);
     if (calendar !== undefined) calendars.set(key, calendar);
   }
-  return toolsOf(use, calendars, context.settings.CP_CEL_COST_LIMIT);
+  return calendars;
 }
 
 /**

@@ -4,6 +4,7 @@ import { FreeObject, type JsonObject, pageOf, Timestamp, Uuid } from '@baton/ker
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 import { overdueSecondsOf } from '../process-engine/deadlines.ts';
+import type { Input } from '../process-engine/inputs.ts';
 import type { ProcessState } from '../process-engine/state.ts';
 import { type LeftOpen, objectOf } from './left-open/left-open.ts';
 
@@ -186,8 +187,15 @@ function openElementsOf({ nodes }: ProcessState, now: string): ProcessInstance['
   });
 }
 
-export type JournalRow = RowOf<
-  Tables['process_instance_journal'],
-  { kind: (typeof journalKinds)[number]; data: JsonObject }
+export type JournalRow = Omit<
+  RowOf<Tables['process_instance_journal'], { kind: (typeof journalKinds)[number]; data: JsonObject }>,
+  'input'
 >;
 export const journalEntryOf = wireMapper<JournalRow>()(ProcessJournalEntry, {});
+
+/** An input as the journal keeps it whole, so that it can be taken again (organisation, section 15.1). */
+export interface Recorded {
+  readonly taken: Input;
+  /** With the first of an instance: what that began with. */
+  readonly began?: { readonly data: JsonObject; readonly hasBegun?: boolean };
+}

@@ -29,6 +29,11 @@ export default defineFixtures({
   objects: [process, processInstance],
   operations: {
     createProcessInstance: async ({ get }) => ({ body: begin((await get(process)).key) }),
+    async replayProcessDefinition({ actor, get }) {
+      const { definitionKey: key } = await get(processInstance);
+      const { spec } = await done(actor.get(`/process-definitions/${key}`));
+      return { params: { key }, body: { spec } };
+    },
     async resumeProcessInstance({ actor, get }) {
       const { id } = await get(processInstance);
       await done(actor.post(`/process-instances/${id}:suspend`, { reason: 'for the test' }));

@@ -97,6 +97,8 @@ export interface NewEntry {
   readonly actor_id: string | null;
   readonly event_id: string | null;
   readonly data: object;
+  /** Of a line that tells of an input: the whole of it, for replays. */
+  readonly input?: object;
 }
 
 /** Writes lines behind the last one, in their order. */
@@ -108,9 +110,10 @@ export function insertEntries(
 ) {
   const numbered = entries.map((entry, n) => ({ ...entry, seq: lastSeq + 1 + n }));
   return sql`
-    insert into process_instance_journal (instance_id, tenant_id, seq, at, kind, element, reason, actor_id, event_id, data)
+    insert into process_instance_journal (instance_id, tenant_id, seq, at, kind, element, reason, actor_id, event_id, data, input)
     select ${instanceId}::uuid, ${tenantId}::uuid, e.* from jsonb_to_recordset(${JSON.stringify(numbered)}::jsonb) as e (
-      seq integer, at timestamptz, kind text, element text, reason text, actor_id uuid, event_id uuid, data jsonb)`;
+      seq integer, at timestamptz, kind text, element text, reason text, actor_id uuid, event_id uuid, data jsonb,
+      input jsonb)`;
 }
 
 /** No row when the instance has taken this source before. */
@@ -380,7 +383,18 @@ const inOrder: ListOrder<JournalRow> = {
 export function findEntries(tenantId: string, instanceId: string, kind: string | undefined, page: Page) {
   const query = build
     .selectFrom('process_instance_journal')
-    .selectAll()
+    .select([
+      'instance_id',
+      'tenant_id',
+      'seq',
+      'at',
+      'kind',
+      'element',
+      'reason',
+      'actor_id',
+      'event_id',
+      'data',
+    ])
     .where('instance_id', '=', instanceId)
     .where('tenant_id', '=', tenantId);
   return pageQuery(matching(query, { kind }), inOrder, page);

@@ -58,7 +58,7 @@ export type ProcessProblem = z.infer<typeof ProcessProblem>;
 
 /** How many are reported: of the form of a definition 50, and as many of all else. */
 export const shapeProblemsMax = 50;
-const problemsMax = 200;
+export const problemsMax = 200;
 
 const messageCharactersMax = 300;
 const pathCharactersMax = 300;

@@ -1,0 +1,60 @@
+import { inSlices } from '@baton/kernel/slices';
+import type { Json } from '@baton/kernel/wire';
+import { canonicalHash } from '../../service/durable-text/canonical.ts';
+import type { Context } from '../context.ts';
+import { unsupportedOf } from '../process-engine/supported.ts';
+import { checkingDefinition } from '../process-language/checks.ts';
+import type { ProcessSpec } from '../process-language/definition.ts';
+import { elementsOf } from '../process-language/elements.ts';
+import { type ProcessProblem, problem, reported } from '../process-language/problems.ts';
+import { type ReadDefinition, readingDefinition } from '../process-language/reading.ts';
+import type { KeyedDefinitionRow } from './definition.ts';
+import { problemsOfReferences } from './references.ts';
+
+/** What is wrong with a definition, whether it is to be published or not (organisation, section 15.2). */
+
+/** Undefined where it has no right form. */
+export function hashOf({ spec }: ReadDefinition): string | undefined {
+  return spec && canonicalHash(spec as unknown as Json, { fractions: 'allowed' });
+}
+
+interface Judged {
+  readonly problems: ProcessProblem[];
+  /** Keys of the calendars that it leans on. */
+  readonly calendars: readonly string[];
+}
+
+/** @param latest the version before it */
+export async function problemsOf(
+  context: Context,
+  { spec, problems: found }: ReadDefinition,
+  latest: KeyedDefinitionRow | undefined,
+): Promise<Judged> {
+  if (spec === undefined) return { problems: reported(found), calendars: [] };
+  const before = new Map(
+    latest === undefined ? [] : [...elementsOf(latest.spec)].map(({ id, kind }) => [id, kind]),
+  );
+  const checked = await inSlices(checkingDefinition(spec, before));
+  const references = await problemsOfReferences(context, spec, checked.calendars);
+  const nobody =
+    spec.identity === undefined
+      ? [problem('unknown_agent', '/identity', 'must name the agent that it acts as')]
+      : [];
+  // What the engine does not do yet is refused, and not waved through.
+  const unsupported = unsupportedOf(spec).map(({ path, what }) =>
+    problem('schema_violation', path, `${what} is not supported yet`),
+  );
+  const problems = [...found, ...nobody, ...unsupported, ...checked.problems, ...references.problems];
+  return { problems: reported(problems), calendars: references.calendars };
+}
+
+/** Reads and judges a definition as it was sent. */
+export async function judgeDefinition(
+  context: Context,
+  sent: unknown,
+  latest: KeyedDefinitionRow,
+): Promise<{ spec: ProcessSpec | undefined; hash: string | undefined; problems: ProcessProblem[] }> {
+  const read = await inSlices(readingDefinition(sent));
+  const { problems } = await problemsOf(context, read, latest);
+  return { spec: read.spec, hash: hashOf(read), problems };
+}

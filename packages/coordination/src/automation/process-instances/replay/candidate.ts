@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { ConcurrencyLimit } from '@baton/kernel/concurrency-limit';
+import { Uuid } from '@baton/kernel/wire';
+import type { Context } from '../../context.ts';
+import { fail } from '../../errors.ts';
+import { getDefinitionRow } from '../../process-definitions/definitions.ts';
+import { judgeDefinition } from '../../process-definitions/judging.ts';
+import { ProcessProblem, problemsMax } from '../../process-language/problems.ts';
+import { sizeFault, specBytesMax } from '../../process-language/reading.ts';
+import { namedRows, ReplayedInstance, type ReplayResult, replayDefinition, replayedMax } from './replay.ts';
+
+/** What a definition that is not published yet would have made of instances (organisation, section 15.1). */
+
+export const ReplayRequest = z
+  .strictObject({
+    spec: z.unknown().meta({
+      'x-maxBytes': specBytesMax,
+      description: `The candidate: an object of at most ${specBytesMax} bytes of JSON, or a text of YAML of at most 65536 characters.`,
+    }),
+    instanceIds: z.array(Uuid).min(1).max(replayedMax).optional().meta({
+      description: 'Which instances; `limit` does not count then.',
+    }),
+    limit: z.int().min(1).max(replayedMax).default(50).meta({ description: 'How many of the newest.' }),
+  })
+  .meta({ id: 'ProcessReplayRequest' });
+export type ReplayRequest = z.output<typeof ReplayRequest>;
+
+export const ProcessReplay = z
+  .strictObject({
+    key: z.string(),
+    candidateHash: z.string().nullable().meta({
+      description: 'As `definitionHash` would be; null where the candidate has no right form.',
+    }),
+    replayed: z.int().nonnegative(),
+    diverged: z.int().nonnegative(),
+    problems: z.array(ProcessProblem).max(problemsMax).meta({
+      description: 'Of the candidate. With an error among them nothing is replayed.',
+    }),
+    instances: z.array(ReplayedInstance).max(replayedMax),
+  })
+  .meta({ id: 'ProcessReplay' });
+export type ProcessReplay = z.infer<typeof ProcessReplay>;
+
+/** A call takes up to 5 s, half of them of a processor that all tenants share. */
+const ofTenant = new ConcurrencyLimit('replays of the tenant', {
+  runningMax: 1,
+  queuedMax: 4,
+  waitMsMax: 10_000,
+});
+const ofProcess = new ConcurrencyLimit('replays', { runningMax: 2, queuedMax: 20, waitMsMax: 10_000 });
+
+/**
+ * Checks a candidate, and replays instances by it in a turn of the tenant and of the process.
+ * @throws Refusal `not_found`, `payload_too_large`, 503 `unavailable` where too many wait
+ */
+export async function replayInTurn(
+  context: Context,
+  key: string,
+  request: ReplayRequest,
+): Promise<ProcessReplay> {
+  const latest = await getDefinitionRow(context, key, null);
+  // Before the candidate is judged, so that one at fault tells nothing of instances.
+  if (request.instanceIds !== undefined) await namedRows(context, key, request.instanceIds);
+  const tooLarge = sizeFault(request.spec);
+  if (tooLarge !== undefined) fail('payload_too_large', { field: 'spec', ...tooLarge });
+  return ofTenant.run(context.tenantId, () =>
+    ofProcess.run('', async () => {
+      const { spec, hash, problems } = await judgeDefinition(context, request.spec, latest);
+      const head = { key, candidateHash: hash ?? null, problems };
+      const isInvalid = problems.some(({ severity }) => severity === 'error');
+      if (spec === undefined || isInvalid) return { ...head, ...nothing };
+      const { instanceIds, limit } = request;
+      return { ...head, ...(await replayDefinition(context, { key, spec, instanceIds, limit })) };
+    }),
+  );
+}
+
+const nothing: ReplayResult = { replayed: 0, diverged: 0, instances: [] };

@@ -1,0 +1,191 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { z } from 'zod';
+import { inSlices } from '@baton/kernel/slices';
+import { FreeObject, Uuid } from '@baton/kernel/wire';
+import type { WorkingCalendar } from '../../../organisation/calendars/working-calendar.ts';
+import { seenRows } from '../../../service/sight/seen-list.ts';
+import { viewerOf } from '../../../service/sight/sight.ts';
+import type { Context } from '../../context.ts';
+import { fail } from '../../errors.ts';
+import type { ProcessSpec } from '../../process-language/definition.ts';
+import { calendarsOf, preparedOf, toolsOf, useDefinition } from '../definitions-in-use.ts';
+import { instanceStatuses, journalKinds } from '../instance.ts';
+import {
+  findLastLine,
+  findRecordedLines,
+  findReplayed,
+  hasTakenUnseen,
+  listOfReplayed,
+  type ReplayedRow,
+} from './replay.sql.ts';
+import { type Replay, replaying } from './replaying.ts';
+
+/** Runs instances again by another definition; by reads alone (organisation, section 15.1). */
+
+export const replayedMax = 200;
+const divergencesMax = 10;
+/** Of the journal of one instance. */
+const linesMax = 2000;
+const charactersMax = 2_097_152;
+/** For one input: others wait meanwhile. */
+const inputMsMax = 60;
+/** For a whole call; instances that were not begun by then are left. */
+const callMsMax = 5000;
+
+export const ReplayedInstance = z
+  .strictObject({
+    id: Uuid,
+    instanceKey: z.string(),
+    version: z.int().positive(),
+    status: z.enum(instanceStatuses),
+    result: z.enum(['same', 'diverged', 'incomplete']),
+    reason: z.enum(['not_recorded', 'too_long', 'too_slow', 'time_over']).nullable().meta({
+      description:
+        'Why it was not replayed to its end: its journal does not hold what it took, or has more than 2,000 lines or 2 MiB; an input took longer than 60 ms, or the call longer than 5 s.',
+    }),
+    replayedStatus: z.enum(instanceStatuses).nullable(),
+    divergences: z
+      .array(
+        z.strictObject({
+          journalSeq: z.int().positive().meta({
+            description: 'A line of its journal; of what only the replay does, that of the input.',
+          }),
+          kind: z.enum(journalKinds),
+          element: z.string().nullable(),
+          recorded: FreeObject.nullable(),
+          replayed: FreeObject.nullable(),
+        }),
+      )
+      .max(divergencesMax),
+    divergencesTotal: z.int().nonnegative(),
+  })
+  .meta({ id: 'ReplayedInstance' });
+export type ReplayedInstance = z.infer<typeof ReplayedInstance>;
+
+export interface ReplayResult {
+  readonly replayed: number;
+  readonly diverged: number;
+  readonly instances: ReplayedInstance[];
+}
+
+export interface ReplayQuestion {
+  readonly key: string;
+  /** The candidate, read and checked. */
+  readonly spec: ProcessSpec;
+  readonly instanceIds?: readonly string[] | undefined;
+  /** Without ids: how many of the newest. */
+  readonly limit: number;
+}
+
+/**
+ * Has instances that the caller sees take what they took once more, by a candidate. Calendars count as they are now. Call it
+ * outside of a transaction, where it may take 5 s.
+ * @throws Refusal `not_found` of an instance
+ */
+export async function replayDefinition(
+  context: Context,
+  { key, spec, instanceIds, limit }: ReplayQuestion,
+): Promise<ReplayResult> {
+  const untilMs = performance.now() + callMsMax;
+  const rows = await rowsOf(context, key, instanceIds, limit);
+  const prepared = preparedOf(key, spec);
+  const calendars = await calendarsOf(context, prepared.definition);
+  const candidate = { prepared, calendars, correlate: JSON.stringify(spec.correlate) };
+  const instances: ReplayedInstance[] = [];
+  for (const row of rows) {
+    const found = performance.now() > untilMs ? 'time_over' : await replayOne(context, row, candidate);
+    instances.push(shown(row, found));
+    await nextTurn();
+  }
+  const countOf = (...results: ReplayedInstance['result'][]) =>
+    instances.filter(({ result }) => results.includes(result)).length;
+  return { replayed: countOf('same', 'diverged'), diverged: countOf('diverged'), instances };
+}
+
+async function rowsOf(
+  context: Context,
+  key: string,
+  ids: readonly string[] | undefined,
+  limit: number,
+): Promise<ReplayedRow[]> {
+  if (ids !== undefined) return namedRows(context, key, ids);
+  const { db, tenantId } = context;
+  const page = { limit, cursor: undefined };
+  const rows = await seenRows(db, await viewerOf(context), listOfReplayed(tenantId, key), page);
+  return rows.slice(0, limit);
+}
+
+/** @throws Refusal `not_found` of one that the caller does not see, or that goes by another definition */
+export async function namedRows(
+  context: Context,
+  key: string,
+  ids: readonly string[],
+): Promise<ReplayedRow[]> {
+  const { db, tenantId } = context;
+  const rows = await db.rows(findReplayed(tenantId, key, ids, await viewerOf(context)));
+  const missing = ids.find((id) => rows.every((row) => row.id !== id));
+  return missing === undefined ? rows : fail('not_found', { processInstanceId: missing });
+}
+
+interface Prepared {
+  readonly prepared: ReturnType<typeof preparedOf>;
+  readonly calendars: ReadonlyMap<string, WorkingCalendar>;
+  readonly correlate: string;
+}
+
+type Reason = NonNullable<ReplayedInstance['reason']>;
+
+class TooSlow extends Error {}
+
+async function replayOne(
+  context: Context,
+  row: ReplayedRow,
+  { prepared, calendars, correlate }: Prepared,
+): Promise<Replay | Reason> {
+  const { db, tenantId, settings } = context;
+  const lines = await db.rows(findRecordedLines(tenantId, row.id, linesMax, charactersMax));
+  const lastSeq = (await db.row(findLastLine(tenantId, row.id)))?.journal_seq ?? 0;
+  if (lines.length < Math.min(lastSeq, linesMax + 1)) return 'too_long';
+  const viewer = await viewerOf(context);
+  // Whoever may not see what an instance took would see it by what a candidate makes of it.
+  if (viewer !== null && (await db.row(hasTakenUnseen(tenantId, row.id, viewer)))?.has === true)
+    return 'not_recorded';
+  const own = await useDefinition(context, row.definition_key, row.definition_version);
+  let endsAtMs = 0;
+  const tools = toolsOf(prepared, calendars, settings.CP_CEL_COST_LIMIT, () => {
+    if (performance.now() > endsAtMs) throw new TooSlow();
+  });
+  const hasSameCorrelations = JSON.stringify(own.definition.spec.correlate) === correlate;
+  const steps = replaying(
+    { definition: prepared.definition, tools, hasSameCorrelations },
+    { id: row.id, key: row.instance_key, startedAt: row.started_at, lines },
+    divergencesMax,
+  );
+  const next = () => {
+    endsAtMs = performance.now() + inputMsMax;
+    return steps.next();
+  };
+  try {
+    return (await inSlices({ next })) ?? 'not_recorded';
+  } catch (error) {
+    if (error instanceof TooSlow) return 'too_slow';
+    throw error;
+  }
+}
+
+function shown(row: ReplayedRow, found: Replay | Reason): ReplayedInstance {
+  const { id, instance_key: instanceKey, definition_version: version, status } = row;
+  const head = { id, instanceKey, version, status };
+  if (typeof found === 'string')
+    return {
+      ...head,
+      result: 'incomplete',
+      reason: found,
+      replayedStatus: null,
+      divergences: [],
+      divergencesTotal: 0,
+    };
+  const { divergences, divergencesTotal, status: replayedStatus } = found;
+  const result = divergencesTotal > 0 ? 'diverged' : 'same';
+  return { ...head, result, reason: null, replayedStatus, divergences, divergencesTotal };
+}

@@ -1,0 +1,237 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { Definition } from '../../process-engine/definition-lists.ts';
+import { isOfTrigger, newState, startCorrelation, takeInput } from '../../process-engine/engine.ts';
+import type { Act, Input, JournalNote } from '../../process-engine/inputs.ts';
+import { type EngineTools, ProcessFault } from '../../process-engine/machine.ts';
+import type { EventRoot, ProcessState } from '../../process-engine/state.ts';
+import type { Recorded } from '../instance.ts';
+
+/** Takes what an instance took once more, by another definition, and compares what the two lead to (organisation, section 15.1). */
+
+/** Timers that fire in a replay, and did not in the instance. */
+const ownTimersMax = 100;
+/** A longer value is told by its length alone. */
+const valueCharactersMax = 1000;
+
+/** A line of an instance's journal. */
+export interface Line extends JournalNote {
+  readonly seq: number;
+  readonly input: Recorded | null;
+}
+
+export interface Divergence {
+  /** The line where the instance did something else; of what only the replay does, that of the input. */
+  readonly journalSeq: number;
+  readonly kind: JournalNote['kind'];
+  readonly element: string | null;
+  readonly recorded: JsonObject | null;
+  readonly replayed: JsonObject | null;
+}
+
+export interface Replay {
+  readonly divergences: Divergence[];
+  /** The first are kept. */
+  divergencesTotal: number;
+  status: ProcessState['status'];
+}
+
+export interface Replayed {
+  readonly id: string;
+  readonly key: string;
+  readonly startedAt: string;
+  readonly lines: readonly Line[];
+}
+
+export interface Candidate {
+  readonly definition: Definition;
+  readonly tools: EngineTools;
+  /** Whether its correlations are those of the definition that the instance goes by. */
+  readonly hasSameCorrelations: boolean;
+}
+
+/**
+ * @param divergencesMax those that are kept; all are counted
+ * @returns undefined where the journal does not hold all inputs. It yields after each of them.
+ * @throws what the tools throw besides faults of the definition
+ */
+export function* replaying(
+  candidate: Candidate,
+  { id, key, startedAt, lines }: Replayed,
+  divergencesMax: number,
+): Generator<void, Replay | undefined> {
+  const segments = segmentsOf(lines);
+  const began = segments?.[0]?.recorded.began;
+  if (segments === undefined || began === undefined) return undefined;
+  const { definition, tools } = candidate;
+  const { data, hasBegun } = began;
+  let state = newState(definition, { id, key, startedAt, data });
+  if (hasBegun !== undefined) state.hasBegun = hasBegun;
+  const replay: Replay = { divergences: [], divergencesTotal: 0, status: state.status };
+  const add = (one: Divergence) => {
+    replay.divergencesTotal += 1;
+    if (replay.divergences.length < divergencesMax) replay.divergences.push(one);
+  };
+  const taken = takenTimers(segments);
+  let ownTimers = 0;
+  for (const { line, recorded, notes } of segments) {
+    const given = recorded.taken;
+    // A replay that has gone another way may wait for timers of its own, which nobody else fires.
+    while (replay.divergencesTotal > 0 && ownTimers < ownTimersMax) {
+      const own = ownTimerOf(state, given.at, taken);
+      if (own === undefined) break;
+      ownTimers += 1;
+      const next = tried(definition, state, own, tools);
+      if (next instanceof ProcessFault) break;
+      ({ state } = next);
+      for (const one of divergencesOf(line.seq, [], notesOf(next.acts))) add({ ...one, kind: 'timer' });
+      yield;
+    }
+    if (given.kind === 'timer') taken.set(given.timerId, (taken.get(given.timerId) ?? 1) - 1);
+    const input = inputFor(candidate, key, given);
+    const next = tried(definition, state, input, tools);
+    if (next instanceof ProcessFault) {
+      const fault = { fault: next.code, reason: next.message };
+      const { seq: journalSeq, kind, reason, data: noted } = line;
+      add({
+        journalSeq,
+        kind,
+        element: next.element,
+        recorded: shown({ reason, data: noted }),
+        replayed: shown(fault),
+      });
+      break;
+    }
+    ({ state } = next);
+    for (const one of divergencesOf(line.seq, notes, notesOf(next.acts))) add(one);
+    yield;
+  }
+  replay.status = state.status;
+  return replay;
+}
+
+interface Segment {
+  /** The line that tells of the input. */
+  readonly line: Line;
+  readonly recorded: Recorded;
+  /** What it led to, itself included. */
+  readonly notes: Line[];
+}
+
+function segmentsOf(lines: readonly Line[]): Segment[] | undefined {
+  const segments: Segment[] = [];
+  for (const line of lines) {
+    if (!isOfEngine(line)) continue;
+    if (line.input !== null) segments.push({ line, recorded: line.input, notes: [] });
+    else if (line.kind === 'input') return undefined;
+    segments.at(-1)?.notes.push(line);
+  }
+  return segments;
+}
+
+/** Other lines tell what became of effects, or how many inputs were passed over. */
+function isOfEngine({ kind, reason, data }: Line): boolean {
+  if (kind === 'intent') return !('refused' in data) && !('closed' in data);
+  return kind !== 'input' || reason !== 'passed_over';
+}
+
+/** How often each timer is still to fire as it did in the instance. */
+function takenTimers(segments: readonly Segment[]): Map<string, number> {
+  const taken = new Map<string, number>();
+  for (const { recorded } of segments) {
+    if (recorded.taken.kind !== 'timer') continue;
+    const { timerId } = recorded.taken;
+    taken.set(timerId, (taken.get(timerId) ?? 0) + 1);
+  }
+  return taken;
+}
+
+/** The next timer that is due by then, and that the instance does not bring itself. */
+function ownTimerOf(state: ProcessState, at: string, taken: ReadonlyMap<string, number>): Input | undefined {
+  if (state.status !== 'running') return undefined;
+  const due = Object.values(state.timers)
+    .filter(({ id, state: is, dueAt }) => is === 'pending' && dueAt !== null && dueAt <= at && !taken.get(id))
+    .sort((a, b) => ((a.dueAt ?? '') < (b.dueAt ?? '') ? -1 : 1));
+  const [first] = due;
+  if (first === undefined) return undefined;
+  const dueAt = first.dueAt as string;
+  return { kind: 'timer', at: dueAt > state.clock ? dueAt : state.clock, timerId: first.id };
+}
+
+function tried(
+  definition: Definition,
+  state: ProcessState,
+  input: Input,
+  tools: EngineTools,
+): ReturnType<typeof takeInput> | ProcessFault {
+  try {
+    return takeInput(definition, state, input, tools);
+  } catch (error) {
+    if (error instanceof ProcessFault) return error;
+    throw error;
+  }
+}
+
+/** An event with the correlations of the candidate that it fits. */
+function inputFor(candidate: Candidate, key: string, input: Input): Input {
+  if (candidate.hasSameCorrelations || input.kind !== 'event') return input;
+  const { definition, tools } = candidate;
+  const starts = (input.correlations ?? []).filter((n) => n === startCorrelation);
+  const found = definition.spec.correlate.flatMap((correlation, n) =>
+    isOfTrigger(correlation.on, input.event) && keyOf(tools, correlation.key, input.event) === key ? [n] : [],
+  );
+  return { ...input, correlations: [...starts, ...found] };
+}
+
+function keyOf(tools: EngineTools, text: string, event: EventRoot): string | undefined {
+  try {
+    const value = tools.evaluate(text, { event: event as unknown as Json });
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+  } catch (error) {
+    if (error instanceof ProcessFault) return undefined;
+    throw error;
+  }
+}
+
+function notesOf(acts: readonly Act[]): JournalNote[] {
+  return acts.flatMap((act) => (act.do === 'note' ? [act.note] : []));
+}
+
+/** What two ways of taking an input have told differently; of each kind and element the first with the first, and so on. */
+function divergencesOf(
+  inputSeq: number,
+  recorded: readonly Line[],
+  replayed: readonly JournalNote[],
+): Divergence[] {
+  const found: Divergence[] = [];
+  const rest = new Map<string, JournalNote[]>();
+  const nameOf = ({ kind, element }: JournalNote) => `${kind}/${element ?? ''}`;
+  for (const note of replayed) {
+    const same = rest.get(nameOf(note));
+    if (same === undefined) rest.set(nameOf(note), [note]);
+    else same.push(note);
+  }
+  for (const line of recorded) {
+    const { seq: journalSeq, kind, element } = line;
+    const note = rest.get(nameOf(line))?.shift();
+    const [before, now] = [said(line), note === undefined ? null : said(note)];
+    if (isDeepStrictEqual(before, now)) continue;
+    found.push({ journalSeq, kind, element, recorded: shown(before), replayed: now && shown(now) });
+  }
+  for (const notes of rest.values())
+    for (const note of notes) {
+      const { kind, element } = note;
+      found.push({ journalSeq: inputSeq, kind, element, recorded: null, replayed: shown(said(note)) });
+    }
+  return found;
+}
+
+/** As the store gives it back. */
+function said({ reason, data }: JournalNote): JsonObject {
+  return JSON.parse(JSON.stringify({ reason, data })) as JsonObject;
+}
+
+function shown(value: JsonObject): JsonObject {
+  const { length: characters } = JSON.stringify(value);
+  return characters <= valueCharactersMax ? value : { characters };
+}
