@@ -6,6 +6,7 @@ import { benchClaim } from './claim/claim.bench.ts';
 import { benchCoordination } from './coordination/coordination.bench.ts';
 import { benchIdentity } from './identity/identity.bench.ts';
 import { benchJournal } from './journal/journal.bench.ts';
+import { benchProcesses } from './processes/processes.bench.ts';
 import { benchProjects } from './projects/projects.bench.ts';
 import { benchScim } from './scim/scim.bench.ts';
 
@@ -14,6 +15,7 @@ const benches: Readonly<Record<string, (args: string[], stopping: AbortSignal) =
   coordination: benchCoordination,
   identity: benchIdentity,
   journal: benchJournal,
+  processes: benchProcesses,
   projects: benchProjects,
   scim: benchScim,
 };

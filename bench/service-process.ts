@@ -14,6 +14,7 @@ export interface ServiceProcess {
 
 const readyWaitsMax = 300;
 const readyWaitMs = 100;
+const workerStartMs = 3000;
 
 interface Program {
   readonly name: string;
@@ -54,6 +55,27 @@ export function startIdentityProcess(
     settings: { IAM_LOG_LEVEL: 'warn', ...settings },
   };
   return startProcess(program, profileDirectory);
+}
+
+/** Starts a worker of coordination as a separate process. */
+export async function startWorkerProcess(
+  settings: Readonly<Record<string, string>>,
+): Promise<Pick<ServiceProcess, 'cpuSeconds' | 'stop'>> {
+  const main = join(import.meta.dirname, '../packages/coordination/src/app/worker.main.ts');
+  const child = spawn(process.execPath, [main], {
+    env: { PATH: process.env.PATH, CP_LOG_LEVEL: 'warn', ...settings },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  await sleep(workerStartMs);
+  if (child.exitCode !== null) throw new BenchError('The worker did not start.');
+  return {
+    cpuSeconds: () => cpuSecondsOf(child.pid as number),
+    async stop() {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
 }
 
 /** The package `oidc-provider` with its client-credentials grant, for comparison with identity. */

@@ -148,7 +148,7 @@ export function runJobs(
   async function repeat(job: Job): Promise<void> {
     let failures = 0;
     while (!stop.signal.aborted) {
-      let waitMs = pauseMs;
+      let waitMs = Math.min(pauseMs, job.pauseMsMax ?? pauseMs);
       try {
         const handled = await job.run();
         failures = 0;

@@ -7,6 +7,8 @@ export interface Job {
   readonly name: string;
   /** The most items that one run handles; after a full batch the next run starts at once. */
   readonly batchMax: number;
+  /** The longest pause between two batches, where CP_WORKER_POLL_INTERVAL_SECONDS would be too long. */
+  readonly pauseMsMax?: number;
   /** Handles one batch. @returns how many items were handled */
   run(): Promise<number>;
   /** Called once, after the last run: ends what goes on beside the batches. */
