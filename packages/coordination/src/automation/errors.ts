@@ -29,6 +29,7 @@ export const errors = {
   process_version_conflict: conflict(
     'This version of the process is there with other content, or its number is not above the latest.',
   ),
+  invalid_package: invalid('The package has problems, which the details list.'),
   undeclared_filter: invalid('The block of the view declares no such filter; `declared` are those it has.'),
   undeclared_sort: invalid('The block of the view declares no such sort; `declared` are those it has.'),
   workspace_required: invalid('The block of the view is about one workspace: `workspaceId` says which.'),

@@ -8,6 +8,7 @@ import { processEvents } from '../../automation/process-instances/instances.even
 import * as ruleActs from '../../automation/rule-acts/acts.events.ts';
 import * as ruleEvaluations from '../../automation/rule-evaluations/evaluations.events.ts';
 import * as rules from '../../automation/rules/rules.events.ts';
+import * as views from '../../automation/views/publishing/views.events.ts';
 import * as artifactTypes from '../../definitions/artifact-types/artifact-types.events.ts';
 import * as taskTypes from '../../definitions/task-types/task-types.events.ts';
 import * as checkpoints from '../../execution/checkpoints/checkpoints.events.ts';
@@ -121,6 +122,7 @@ const declarations: readonly object[] = [
   attempts,
   connectionTypes,
   connections,
+  views,
 ];
 
 /**

@@ -1,0 +1,97 @@
+import { newId } from '@baton/kernel/ids';
+import type { Json } from '@baton/kernel/wire';
+import { emit } from '../../../ledger/journal/journal.ts';
+import { canonicalHash } from '../../../service/durable-text/canonical.ts';
+import type { Context } from '../../context.ts';
+import { fail } from '../../errors.ts';
+import { viewsMax } from '../view.ts';
+import type { ViewSpec } from '../view-spec.ts';
+import {
+  findStoredView,
+  hasViews,
+  insertView,
+  lockView,
+  updateToRetired,
+  updateView,
+} from './publishing.sql.ts';
+import { viewPublished, viewRetired } from './views.events.ts';
+
+/**
+ * What applies packages publishes and retires views by these, under the lock on packages (`lockPackages`), and writes their
+ * links itself: kind `View` in `package_objects`. Nothing else makes views.
+ */
+
+export interface WrittenView {
+  readonly action: 'create' | 'update' | 'restore' | 'retire' | 'unchanged';
+  readonly version: number;
+}
+
+export interface StoredView {
+  readonly spec: ViewSpec;
+  readonly specHash: string;
+  readonly version: number;
+  readonly status: 'active' | 'retired';
+}
+
+/** A view as it was published last, also one that was retired since; undefined for one that never was. */
+export async function findPublishedView(
+  { db, tenantId }: Context,
+  key: string,
+): Promise<StoredView | undefined> {
+  const row = await db.row(findStoredView(tenantId, key));
+  return row && { spec: row.spec, specHash: row.spec_hash, version: row.version, status: row.status };
+}
+
+/** How the content of a view is told from another. */
+export function viewHashOf(spec: ViewSpec): string {
+  return canonicalHash(spec as unknown as Json, { fractions: 'allowed' });
+}
+
+/**
+ * Publishes the next version of a view, or its first one; one that was retired is there again. The same content changes
+ * nothing.
+ * @param spec as `checkView` gives it
+ * @throws Refusal `invalid_package` for one more than a tenant may have
+ */
+export async function publishView(context: Context, key: string, spec: ViewSpec): Promise<WrittenView> {
+  const { db, tenantId, caller } = context;
+  const before = await db.row(lockView(tenantId, key));
+  const written = { tenantId, key, spec, specHash: viewHashOf(spec) };
+  if (before?.spec_hash === written.specHash && before.status === 'active')
+    return { action: 'unchanged', version: before.version };
+  const id = before?.id ?? newId();
+  if (before?.status !== 'active') await requireRoom(context, key);
+  await db.run(before === undefined ? insertView(written, id, caller.principalId) : updateView(written));
+  const version = (before?.version ?? 0) + 1;
+  emit(
+    context,
+    viewPublished,
+    { entityId: id },
+    { key, version, specHash: written.specHash, previousVersion: before?.version ?? null },
+  );
+  if (before === undefined) return { action: 'create', version };
+  return { action: before.status === 'retired' ? 'restore' : 'update', version };
+}
+
+async function requireRoom({ db, tenantId }: Context, key: string): Promise<void> {
+  const isFull = (await db.row(hasViews(tenantId, viewsMax)))?.has === true;
+  const problem = {
+    code: 'schema_violation',
+    severity: 'error',
+    path: '',
+    message: `a tenant has ${viewsMax} views at most`,
+  };
+  if (isFull) fail('invalid_package', { problems: [{ ...problem, view: key }] });
+}
+
+/** Takes a view away; its key and its version stay, for when it is published again. What is not there changes nothing. */
+export async function retireView(context: Context, key: string): Promise<WrittenView> {
+  const { db, tenantId } = context;
+  const before = await db.row(lockView(tenantId, key));
+  if (before === undefined || before.status === 'retired')
+    return { action: 'unchanged', version: before?.version ?? 0 };
+  await db.run(updateToRetired(tenantId, key));
+  const version = before.version + 1;
+  emit(context, viewRetired, { entityId: before.id }, { key, version });
+  return { action: 'retire', version };
+}

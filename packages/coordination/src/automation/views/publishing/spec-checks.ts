@@ -1,0 +1,174 @@
+import type { z } from 'zod';
+import type { Json } from '@baton/kernel/wire';
+import { measureDocument } from '../../../service/documents.ts';
+import { comparedValues, typeOf } from '../compared-values.ts';
+import { type FieldType, storedValue } from '../field-values.ts';
+import type { Field } from '../source-fields.sql.ts';
+import { sources } from '../sources.ts';
+import {
+  type Filter,
+  type FilterOperator,
+  type Parameter,
+  type ViewBlock,
+  ViewSpec,
+  valueColumn,
+} from '../view-spec.ts';
+
+/** As compact JSON in UTF-8: 50 blocks of 30 columns without values in their filters have 50 KB. */
+export const viewBytesMax = 131_072;
+const viewNodesMax = 20_000;
+const viewDepthMax = 10;
+const problemsMax = 50;
+
+const operatorsOf: Record<FieldType, readonly FilterOperator[]> = {
+  text: ['eq', 'in', 'prefix'],
+  number: ['eq', 'in', 'gte', 'lte'],
+  boolean: ['eq'],
+  time: ['eq', 'in', 'gte', 'lte'],
+  id: ['eq', 'in'],
+};
+
+/** Whether a field is compared in this way. */
+function takesOperator(field: { type: FieldType; words?: unknown }, op: FilterOperator): boolean {
+  return operatorsOf[field.type].includes(op) && (field.words === undefined || op !== 'prefix');
+}
+
+/** What is wrong with a view. */
+export interface ViewProblem {
+  readonly code: 'schema_violation' | 'unknown_field' | 'unknown_param' | 'data_type_mismatch';
+  /** A JSON pointer into its spec. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export type CheckedView =
+  | { readonly spec: ViewSpec; readonly problems: readonly [] }
+  | { readonly spec: undefined; readonly problems: readonly ViewProblem[] };
+
+/**
+ * Checks the spec of a view (organisation, sections 14.4 and 28): nothing is read or written.
+ * @returns the spec with its defaults, or what is wrong with it, 50 problems at most: `schema_violation` by its form, then
+ * fields that its sources do not have, parameters that it does not declare, and values of another type
+ */
+export function checkView(sent: unknown): CheckedView {
+  const size = measureDocument(sent as Json);
+  const isTooLarge = size.bytes > viewBytesMax || size.nodes > viewNodesMax || size.depth > viewDepthMax;
+  if (isTooLarge)
+    return failed([{ code: 'schema_violation', path: '', message: `is larger than ${viewBytesMax} bytes` }]);
+  const parsed = ViewSpec.safeParse(sent);
+  if (!parsed.success) return failed(parsed.error.issues.map(shapeProblem));
+  const problems = parsed.data.blocks.flatMap((block, n) => [...blockProblems(block, `/blocks/${n}`)]);
+  return problems.length > 0 ? failed(problems) : { spec: parsed.data, problems: [] };
+}
+
+function failed(problems: readonly ViewProblem[]): CheckedView {
+  return { spec: undefined, problems: problems.slice(0, problemsMax) };
+}
+
+function shapeProblem({ path, message }: z.core.$ZodIssue): ViewProblem {
+  return { code: 'schema_violation', path: path.map((part) => `/${pointerPart(part)}`).join(''), message };
+}
+
+const pointerPart = (part: PropertyKey) => String(part).replaceAll('~', '~0').replaceAll('/', '~1');
+
+function* blockProblems(block: ViewBlock, at: string): Generator<ViewProblem> {
+  const { source, columns, filters, params } = block;
+  yield* repeated(
+    columns.map(({ field }) => field),
+    (n) => `${at}/columns/${n}/field`,
+  );
+  yield* repeated(
+    filters.map(({ field, op, value }) => `${field} ${op} ${JSON.stringify(value)}`),
+    (n) => `${at}/filters/${n}`,
+  );
+  yield* repeated(
+    params.map(({ name }) => name),
+    (n) => `${at}/params/${n}/name`,
+  );
+  for (const [n, parameter] of params.entries())
+    yield* defaultProblems(parameter, `${at}/params/${n}/default`);
+  // Its fields are those of the memory service, which no view reads yet.
+  if (source === 'knowledge') return;
+  const { fields } = sources[source];
+  yield* shownProblems(block, fields, at);
+  for (const [n, filter] of filters.entries())
+    yield* filterProblems(filter, block, fields, `${at}/filters/${n}`);
+}
+
+function* repeated(names: readonly string[], pathOf: (n: number) => string): Generator<ViewProblem> {
+  for (const [n, name] of names.entries())
+    if (names.indexOf(name) !== n)
+      yield { code: 'schema_violation', path: pathOf(n), message: 'stands here a second time' };
+}
+
+function* defaultProblems({ type, default: given }: Parameter, path: string): Generator<ViewProblem> {
+  if (given === undefined) return;
+  if (type === 'workspace')
+    yield { code: 'schema_violation', path, message: 'a workspace is given by the query' };
+  else if (storedValue(type, given) === undefined) yield mismatch(path, `is no ${type}`);
+}
+
+type Fields = Readonly<Record<string, Field>>;
+
+/** Of columns, sorts, `groupBy` and `aggregate`. */
+function* shownProblems(block: ViewBlock, fields: Fields, at: string): Generator<ViewProblem> {
+  const { groupBy, aggregate, columns, sorts } = block;
+  if (groupBy !== undefined && !Object.hasOwn(fields, groupBy))
+    yield unknownField(`${at}/groupBy`, block, groupBy);
+  const isGrouped = groupBy !== undefined || aggregate !== undefined;
+  const shown = isGrouped ? [groupBy, valueColumn] : Object.keys(fields);
+  const named = [
+    ...columns.map(({ field }, n) => ({ field, path: `${at}/columns/${n}/field` })),
+    ...sorts.map(({ field }, n) => ({ field, path: `${at}/sorts/${n}/field` })),
+  ];
+  for (const { field, path } of named) if (!shown.includes(field)) yield unknownField(path, block, field);
+  if (aggregate === undefined) return;
+  const { fn, field } = aggregate;
+  if (field === undefined) {
+    if (fn !== 'count')
+      yield { code: 'schema_violation', path: `${at}/aggregate`, message: `${fn} needs a field` };
+    return;
+  }
+  const path = `${at}/aggregate/field`;
+  if (!Object.hasOwn(fields, field)) yield unknownField(path, block, field);
+  else if (!takesFunction(fn, fields[field] as Field))
+    yield mismatch(path, `${fn} takes no ${fields[field]?.type}`);
+}
+
+function takesFunction(fn: string, { type }: Field): boolean {
+  if (fn === 'count') return true;
+  return type === 'number' || (type === 'time' && (fn === 'min' || fn === 'max'));
+}
+
+function* filterProblems(
+  { field: name, op, value }: Filter,
+  block: ViewBlock,
+  fields: Fields,
+  at: string,
+): Generator<ViewProblem> {
+  if (!Object.hasOwn(fields, name)) {
+    yield unknownField(`${at}/field`, block, name);
+    return;
+  }
+  const field = fields[name] as Field;
+  if (!takesOperator(field, op)) yield mismatch(`${at}/op`, `${op} does not compare ${name}`);
+  else if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    const parameter = block.params.find((one) => one.name === value.param);
+    if (parameter === undefined)
+      yield {
+        code: 'unknown_param',
+        path: `${at}/value/param`,
+        message: `the block declares no ${value.param}`,
+      };
+    else if (typeOf(parameter) !== field.type) yield mismatch(`${at}/value/param`, `is no ${field.type}`);
+  } else if (value !== undefined && comparedValues(field, op, value) === undefined)
+    yield mismatch(`${at}/value`, `is nothing that ${op} compares ${name} with`);
+}
+
+function unknownField(path: string, { source }: ViewBlock, field: string): ViewProblem {
+  return { code: 'unknown_field', path, message: `${source} have no ${field.slice(0, 64)} to show there` };
+}
+
+function mismatch(path: string, message: string): ViewProblem {
+  return { code: 'data_type_mismatch', path, message };
+}

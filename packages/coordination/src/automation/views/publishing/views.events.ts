@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/service';
+
+/** `previousVersion` is null for the first one; one that was retired is there again. */
+export const viewPublished = defineEvent(
+  'view.published',
+  'view',
+  z.strictObject({
+    key: z.string(),
+    version: z.int(),
+    specHash: z.string(),
+    previousVersion: z.int().nullable(),
+  }),
+);
+
+export const viewRetired = defineEvent(
+  'view.retired',
+  'view',
+  z.strictObject({ key: z.string(), version: z.int() }),
+);
