@@ -986,6 +986,9 @@ create table package_objects (
   install_hash text,
   applied_by text not null,
   installed_at timestamp(3) with time zone default now() not null,
+  said jsonb,
+  was jsonb,
+  retired_at timestamp(3) with time zone,
   constraint package_objects_pkey PRIMARY KEY (tenant_id, kind, key),
   constraint package_objects_applied_by_check CHECK ((applied_by = ANY (ARRAY['installer'::text, 'apply'::text]))),
   constraint package_objects_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
@@ -2620,7 +2623,8 @@ CREATE OR REPLACE FUNCTION public.link_to_package()
 AS $function$
 begin
   select package_link(o) into new.package from package_objects o
-  where o.tenant_id = new.tenant_id and o.kind = tg_argv[0] and o.key = to_jsonb(new) ->> tg_argv[1];
+  where o.tenant_id = new.tenant_id and o.kind = tg_argv[0] and o.key = to_jsonb(new) ->> tg_argv[1]
+    and o.retired_at is null;
   return new;
 end $function$;
 

@@ -5,6 +5,7 @@ import { delegationsApi } from '../access/delegations/delegations.api.ts';
 import { iamBindingsApi } from '../access/iam-bindings/iam-bindings.api.ts';
 import { differencesApi } from '../access/policy/differences.api.ts';
 import { principalsApi } from '../access/principals/principals.api.ts';
+import { packageApplyingApi } from '../automation/packages/applying/applying.api.ts';
 import { packagesApi } from '../automation/packages/packages.api.ts';
 import { packageTrialsApi } from '../automation/packages/trials/trials.api.ts';
 import { processDefinitionsApi } from '../automation/process-definitions/definitions.api.ts';
@@ -219,7 +220,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Packages',
     about: 'Catalogue objects that come together: what is installed, and from which package.',
-    endpoints: [...packagesApi, ...packageTrialsApi, ...packageSettingsApi],
+    endpoints: [...packagesApi, ...packageApplyingApi, ...packageTrialsApi, ...packageSettingsApi],
   },
   {
     tag: 'Views',

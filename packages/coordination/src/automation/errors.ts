@@ -26,6 +26,13 @@ export const errors = {
   catalog_key_busy: row(503, retryLater)('Somebody else is starting an instance with this key right now.'),
   invalid_process_instance_state: conflict('The state of the instance does not allow it.'),
   invalid_process: invalid('The definition of the process has problems, which the details list.'),
+  plan_stale: conflict(
+    'What the plan was made for has changed since; the details name the plan as it is now.',
+  ),
+  migration_required: invalid(
+    'Instances of a process run by a version that the new one does not follow, and its migrations do not say how.',
+  ),
+  calendar_retired: conflict('A person or another package retired the calendar.'),
   process_version_conflict: conflict(
     'This version of the process is there with other content, or its number is not above the latest.',
   ),

@@ -764,6 +764,9 @@ interface PackageObjectsTable {
   install_hash: string | null;
   applied_by: 'installer' | 'apply';
   installed_at: Generated<string>;
+  said: unknown;
+  was: unknown;
+  retired_at: string | null;
 }
 
 interface PackageSettingsVersionsTable {

@@ -36,6 +36,14 @@ export async function recordPackage(
   return { package: { key, version }, installHash, objects };
 }
 
+/** Says that a package is installed in this version. The lock on packages is held. */
+export async function installPackage(
+  { db, tenantId }: Context,
+  installed: { key: string; version: string; installHash: string; title: string },
+): Promise<void> {
+  await db.run(insertPackage({ ...installed, tenantId, id: newId() }));
+}
+
 /** Each object once; a skill by its name, whichever of its versions is named: the link belongs to all. */
 function named(objects: readonly PackageObject[]): PackageObject[] {
   const keyOf = ({ kind, key }: PackageObject) => (kind === 'Skill' ? (key.split('@', 1)[0] as string) : key);

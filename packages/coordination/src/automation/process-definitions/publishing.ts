@@ -37,8 +37,21 @@ const expressionProfile = 'cp/1';
 /** Raised when the engine reads a definition in another way. */
 const engineRevision = 1;
 
+/** The package that a version comes with. */
+interface Author {
+  readonly key: string;
+  readonly version: string;
+}
+
+/** Keeps others from publishing or retiring a process until the commit, also one that there is not yet. */
+export async function holdDefinition({ db, tenantId }: Context, key: string): Promise<void> {
+  await db.run(insertProcessKey(tenantId, key));
+  await db.run(lockProcessKey(tenantId, key));
+}
+
 /**
  * Publishes a version of a process (organisation, section 15.1): its number is its author's, and above all before it.
+ * @param author the package that it comes with; absent for a person
  * @returns the version, and whether it is new
  * @throws Refusal `payload_too_large`, `secret_material_rejected`, `not_found`, `process_version_conflict`,
  * `invalid_process`, `workspace_archived`, `unknown_agent`, `permission_escalation`
@@ -46,14 +59,14 @@ const engineRevision = 1;
 export async function publishDefinition(
   context: Context,
   { key, spec: sent }: ProcessDefinitionRequest,
+  author?: Author,
 ): Promise<{ definition: ProcessDefinition; isNew: boolean }> {
   const tooLarge = sizeFault(sent);
   if (tooLarge !== undefined) fail('payload_too_large', { field: 'spec', ...tooLarge });
   const read = await inSlices(readingDefinition(sent));
   await inSlices(refusingSecrets((read.spec ?? sent ?? null) as Json));
   const { db, tenantId } = context;
-  await db.run(insertProcessKey(tenantId, key));
-  await db.run(lockProcessKey(tenantId, key));
+  await holdDefinition(context, key);
   const latest = await db.row(findDefinition(tenantId, key, null));
   if (latest !== undefined) await requireSight(context, latest.workspace_id, { processDefinition: key });
   const hash = hashOf(read);
@@ -88,7 +101,7 @@ export async function publishDefinition(
     ]),
   );
   await keepTriggers(context, { key, version: spec.version, spec });
-  tellPublished(context, made, latest);
+  tellPublished(context, made, latest, author);
   const row = (await db.row(findDefinition(tenantId, key, null))) ?? fail('not_found');
   return { definition: definitionOf(row), isNew: true };
 }
@@ -147,7 +160,12 @@ async function requireValid(
 
 type Made = Parameters<typeof insertDefinition>[0];
 
-function tellPublished(context: Context, made: Made, latest: KeyedDefinitionRow | undefined): void {
+function tellPublished(
+  context: Context,
+  made: Made,
+  latest: KeyedDefinitionRow | undefined,
+  author: Author | undefined,
+): void {
   const { key, version, spec } = made;
   const about = { entityId: made.id, workspaceId: made.workspace_id };
   const elements = [...elementsOf(spec)].slice(0, elementsNamedMax).map(({ id, kind }) => ({ id, kind }));
@@ -166,7 +184,7 @@ function tellPublished(context: Context, made: Made, latest: KeyedDefinitionRow 
     emit(context, definitionRestored, about, {
       key,
       latestVersion: version,
-      packageKey: null,
-      packageVersion: null,
+      packageKey: author?.key ?? null,
+      packageVersion: author?.version ?? null,
     });
 }

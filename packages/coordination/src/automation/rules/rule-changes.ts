@@ -1,6 +1,7 @@
 import { canonicalJson } from '@baton/kernel/idempotency';
 import { requireStanding } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
+import { lockVersions } from '../../organisation/version-lock.ts';
 import { requireVersionOf } from '../../service/changes.ts';
 import { refuseSecretText } from '../../service/documents.ts';
 import { requireSight } from '../../service/sight/sight.ts';
@@ -12,8 +13,10 @@ import { type Rule, type RuleChange, type RuleRow, ruleOf, type WrittenRule } fr
 import { requireReferences } from './rule-references.ts';
 import { ruleArchived, ruleDisabled, ruleEnabled, ruleSummaryOf, ruleUpdated } from './rules.events.ts';
 import {
+  findRuleOfKey,
   lockRule,
   type RuleValues,
+  updateRuleKey,
   updateRuleToEnabled,
   updateRuleToStopped,
   updateRuleValues,
@@ -69,6 +72,24 @@ function changedNames(before: RuleRow, after: RuleValues): string[] {
   return columns
     .filter((column) => canonicalJson(before[column]) !== canonicalJson(after[column]))
     .map((column) => (column === 'goal_id' ? 'goalId' : column));
+}
+
+/**
+ * Gives a rule another key: its next version, with all that it has done.
+ * @throws Refusal `not_found`, those of `requireStanding`, `rule_archived`, `rule_key_taken`
+ */
+export async function renameRule(context: Context, id: string, key: string): Promise<Rule> {
+  const { db, tenantId } = context;
+  const before = await lockRuleRow(context, id);
+  await requireStanding(context, 'rules.write');
+  refuseArchived(before);
+  await lockVersions(context, 'rules', key);
+  const holder = await db.row(findRuleOfKey(tenantId, key));
+  if (holder !== undefined) fail('rule_key_taken', { key, ruleId: holder.id });
+  const row = (await db.row(updateRuleKey(tenantId, id, key))) as RuleRow;
+  const rule = await keepVersion(context, row);
+  emit(context, ruleUpdated, aboutRule(row), { ...ruleSummaryOf(rule), changes: ['key'] });
+  return rule;
 }
 
 /**

@@ -75,6 +75,14 @@ export function updateRuleValues(
     returning *`;
 }
 
+/** Writes the next version under another key, which its lock keeps free. */
+export function updateRuleKey(tenantId: string, id: string, key: string) {
+  return sql<RuleRow>`
+    update rules set key = ${key}, version = version + 1, updated_at = now()
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
 export function updateRuleToEnabled(
   tenantId: string,
   id: string,

@@ -1,6 +1,9 @@
 import type { Permission } from '../../service/permissions.ts';
 import type { FiledBy } from '../../service/sight/places.ts';
 import { type Field, fieldsBySource } from './source-fields.sql.ts';
+
+export type { Field };
+
 import type { SourceName } from './view-spec.ts';
 
 /** Where the rows of a block come from. */

@@ -46,7 +46,7 @@ import {
  */
 export async function createTaskType(context: Context, request: NewTaskType): Promise<TaskType> {
   const { db, tenantId, caller } = context;
-  const documents = await documentsOf(context, request);
+  const documents = await checkTaskType(context, request);
   const { key, displayName, description } = request;
   await lockVersions(context, 'task_types', key);
   const moves = claimMovesOf(documents.lifecycle);
@@ -57,8 +57,12 @@ export async function createTaskType(context: Context, request: NewTaskType): Pr
   return taskTypeOf(row);
 }
 
-/** @throws Refusal of the first document that is malformed */
-async function documentsOf(context: Context, request: NewTaskType) {
+/**
+ * Checks what a new version says, without writing it.
+ * @returns its documents, with the defaults of what they leave out
+ * @throws Refusal of the first document that is malformed
+ */
+export async function checkTaskType(context: Context, request: NewTaskType) {
   const execution = parseExecution(request.execution);
   if (execution?.skill != null)
     await requireExecutionSkill(context, `${execution.skill}@${execution.version}`);

@@ -131,6 +131,11 @@ export async function retireCalendar(
 /** How many processes a refusal names. */
 const processesNamedMax = 50;
 
+/** Keeps others from changing a calendar until the commit; one that there is not stays so. */
+export async function holdCalendar({ db, tenantId }: Context, key: string): Promise<void> {
+  await db.run(lockCalendarKey(tenantId, key));
+}
+
 /** Its newest version, under the lock of the key. @throws Refusal `not_found` */
 async function lockCalendar({ db, tenantId }: Context, key: string): Promise<CalendarRow> {
   await db.run(lockCalendarKey(tenantId, key));

@@ -3,7 +3,7 @@ import { type ListOrder, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
-import type { SettingsRow, SettingsVersionRow } from './package-settings.ts';
+import type { SettingsDeclaration, SettingsRow, SettingsVersionRow } from './package-settings.ts';
 import type { NamedObject } from './schema-walk.ts';
 
 export function findSettings(tenantId: string, key: string) {
@@ -56,6 +56,18 @@ export function updateSettingsValues(
       from changed
     )
     select * from changed`;
+}
+
+/** Writes what settings a package declares; another schema is its next revision. */
+export function updateDeclaration(tenantId: string, key: string, declared: SettingsDeclaration | null) {
+  const { title = null, schema = null, uischema = null, schemaHash = null } = declared ?? {};
+  return sql`
+    update packages
+    set settings_title = ${title}, settings_schema = ${schema === null ? null : JSON.stringify(schema)},
+      settings_uischema = ${uischema === null ? null : JSON.stringify(uischema)}, settings_schema_hash = ${schemaHash},
+      settings_schema_revision = settings_schema_revision
+        + case when settings_schema_hash is distinct from ${schemaHash}::text then 1 else 0 end
+    where tenant_id = ${tenantId} and key = ${key}`;
 }
 
 const build = queryBuilder<{

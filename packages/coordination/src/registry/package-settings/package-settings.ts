@@ -83,3 +83,11 @@ export type SettingsVersionRow = {
   created_by: string;
   created_at: string;
 };
+
+/** The settings that a package declares, as they may be stored. */
+export interface SettingsDeclaration {
+  readonly title: string;
+  readonly schema: JsonObject;
+  readonly uischema: JsonObject | null;
+  readonly schemaHash: string;
+}

@@ -150,6 +150,9 @@ describe('a hostile package', () => {
       wide: JSON.stringify({ a: Array(30_000).fill(1) }),
       date: '- 2026-01-01',
       tagged: 'a: !!js/function x',
+      nul: 'a: "\\0"',
+      nulKey: '{"\\u0000": 1}',
+      half: '{"a": "\\ud800"}',
     };
     for (const [name, content] of Object.entries(hostile)) {
       const [problem, ...others] = await problemsOf({ path: name, content });

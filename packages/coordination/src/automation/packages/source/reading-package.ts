@@ -97,7 +97,7 @@ class Found {
   }
 }
 
-const cut = (text: string): string => text.slice(0, textCharactersMax).toWellFormed();
+const cut = (text: string): string => text.slice(0, textCharactersMax).replaceAll('\0', '').toWellFormed();
 
 function faultOfPath(path: string, before: ReadonlySet<string>): string | undefined {
   if (before.has(path)) return 'is there twice';
@@ -116,9 +116,25 @@ function readFile(found: Found, file: string, content: string): Json | undefined
     return undefined;
   }
   const { bytes } = measureDocument(read.value);
-  if (bytes <= documentBytesMax) return read.value;
-  found.add(file, 'invalid_document', '', `is larger than ${documentBytesMax} bytes of JSON`);
+  if (bytes > documentBytesMax) {
+    found.add(file, 'invalid_document', '', `is larger than ${documentBytesMax} bytes of JSON`);
+    return undefined;
+  }
+  const unstorable = pathOfUnstorable(read.value);
+  if (unstorable === undefined) return read.value;
+  found.add(file, 'invalid_document', unstorable, 'holds a NUL character or half of a surrogate pair');
   return undefined;
+}
+
+/** Escapes of YAML and JSON write what PostgreSQL can't store; the request itself holds none. */
+function pathOfUnstorable(document: Json): string | undefined {
+  for (const { key, value, path } of nodesOf(document))
+    if (isUnstorable(key) || isUnstorable(value)) return path;
+  return undefined;
+}
+
+function isUnstorable(text: unknown): boolean {
+  return typeof text === 'string' && (text.includes('\0') || !text.isWellFormed());
 }
 
 /** JSON is read as such: it is YAML too, and read a hundred times as fast. */

@@ -2,12 +2,6 @@ import { sql } from '@baton/kernel/sql';
 import type { ViewRow } from '../view.ts';
 import type { ViewSpec } from '../view-spec.ts';
 
-/** The content of a view that a tenant has, or had. */
-export function findStoredView(tenantId: string, key: string) {
-  return sql<Pick<ViewRow, 'spec' | 'version' | 'status'> & { spec_hash: string }>`
-    select spec, spec_hash, version, status from views where tenant_id = ${tenantId} and key = ${key}`;
-}
-
 /** A view as it is stored, also one that was retired; until the commit nobody else changes it. */
 export function lockView(tenantId: string, key: string) {
   return sql<Pick<ViewRow, 'id' | 'version' | 'status'> & { spec_hash: string }>`

@@ -1,19 +1,11 @@
 import { newId } from '@baton/kernel/ids';
-import type { Json } from '@baton/kernel/wire';
 import { emit } from '../../../ledger/journal/journal.ts';
 import { canonicalHash } from '../../../service/durable-text/canonical.ts';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
 import { viewsMax } from '../view.ts';
 import type { ViewSpec } from '../view-spec.ts';
-import {
-  findStoredView,
-  hasViews,
-  insertView,
-  lockView,
-  updateToRetired,
-  updateView,
-} from './publishing.sql.ts';
+import { hasViews, insertView, lockView, updateToRetired, updateView } from './publishing.sql.ts';
 import { viewPublished, viewRetired } from './views.events.ts';
 
 /**
@@ -26,25 +18,9 @@ export interface WrittenView {
   readonly version: number;
 }
 
-export interface StoredView {
-  readonly spec: ViewSpec;
-  readonly specHash: string;
-  readonly version: number;
-  readonly status: 'active' | 'retired';
-}
-
-/** A view as it was published last, also one that was retired since; undefined for one that never was. */
-export async function findPublishedView(
-  { db, tenantId }: Context,
-  key: string,
-): Promise<StoredView | undefined> {
-  const row = await db.row(findStoredView(tenantId, key));
-  return row && { spec: row.spec, specHash: row.spec_hash, version: row.version, status: row.status };
-}
-
 /** How the content of a view is told from another. */
-export function viewHashOf(spec: ViewSpec): string {
-  return canonicalHash(spec as unknown as Json, { fractions: 'allowed' });
+function viewHashOf(spec: ViewSpec): string {
+  return canonicalHash(spec, { fractions: 'allowed' });
 }
 
 /**

@@ -3,8 +3,7 @@ import type { Json } from '@baton/kernel/wire';
 import { measureDocument } from '../../../service/documents.ts';
 import { comparedValues, typeOf } from '../compared-values.ts';
 import { type FieldType, storedValue } from '../field-values.ts';
-import type { Field } from '../source-fields.sql.ts';
-import { sources } from '../sources.ts';
+import { type Field, sources } from '../sources.ts';
 import {
   type Filter,
   type FilterOperator,

@@ -1,0 +1,133 @@
+import { inSlices } from '@baton/kernel/slices';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { NewTaskType } from '../../../definitions/task-types/task-type.ts';
+import { checkTaskType } from '../../../definitions/task-types/task-types.ts';
+import type { CalendarSpec } from '../../../organisation/calendars/calendar.ts';
+import type { AgentSpec } from '../../../registry/agents/agent-spec.ts';
+import { validateAgent } from '../../../registry/agents/publishing.ts';
+import { checkDocument } from '../../../service/documents.ts';
+import type { Context } from '../../context.ts';
+import { findAgents } from '../../process-definitions/agents.ts';
+import { type GivenNames, problemsOfReferences } from '../../process-definitions/references.ts';
+import { unsupportedOf } from '../../process-engine/supported.ts';
+import { checkingDefinition } from '../../process-language/checks.ts';
+import type { ProcessSpec } from '../../process-language/definition.ts';
+import { elementsOf } from '../../process-language/elements.ts';
+import { type ProcessProblem, problem, reported } from '../../process-language/problems.ts';
+import type { RuleRequest } from '../../rules/rule.ts';
+import { checkRule } from '../../rules/rules.ts';
+import type { PackageProblem } from '../source/package-source.ts';
+import type { Change, Desired } from './changes.ts';
+import { toldOf } from './desired.ts';
+
+type Told = Pick<PackageProblem, 'code' | 'severity' | 'path' | 'message'>;
+
+/** What the caller may not grant is refused when it is applied, by whoever applies it. */
+const rightsCodes = ['permission_escalation', 'permission_denied'];
+
+/** Codes that name what is not there: the package may bring it. */
+const absentCodes = ['unknown_reference', 'unknown_task_type', 'unknown_agent', 'unknown_calendar'];
+
+/**
+ * What the writers of the objects would refuse of these changes, found by reads alone (organisation, section 14.2).
+ * @param desired all documents of the package: what one names another may bring
+ */
+export async function judgeChanges(
+  context: Context,
+  changes: readonly Change[],
+  desired: readonly Desired[],
+): Promise<PackageProblem[]> {
+  const given = givenBy(desired);
+  const problems: PackageProblem[] = [];
+  for (const { desired: document, written, world } of changes) {
+    if (document === undefined || written === undefined) continue;
+    const found = await judged(context, document, written, world?.state ?? null, given);
+    problems.push(...found.map((one) => ({ ...one, file: document.file })));
+  }
+  return problems;
+}
+
+function givenBy(desired: readonly Desired[]): GivenNames {
+  const of = (kind: Desired['kind']) => desired.filter((one) => one.kind === kind);
+  return {
+    taskTypes: new Set(of('TaskType').map(({ key }) => key)),
+    agents: new Set(of('Agent').map(({ key }) => key)),
+    processes: new Set(of('Process').map(({ key }) => key)),
+    calendars: new Map(
+      of('Calendar').map(({ key, spec }) => [
+        key,
+        { is_retired: false, has_hours: (spec as CalendarSpec).workingHours != null },
+      ]),
+    ),
+  };
+}
+
+async function judged(
+  context: Context,
+  { kind, key }: Desired,
+  written: JsonObject,
+  before: JsonObject | null,
+  given: GivenNames,
+): Promise<Told[]> {
+  try {
+    if (kind === 'Process')
+      return await processProblems(context, written as unknown as ProcessSpec, before, given);
+    if (kind === 'TaskType') await checkTaskType(context, { ...written, key } as unknown as NewTaskType);
+    if (kind === 'Agent') await validateAgent(context, { key, spec: written as unknown as AgentSpec });
+    if (kind === 'Calendar') checkDocument(written, { field: 'spec' });
+    if (kind === 'WorkRule') await checkRule(context, { ...written, key } as unknown as RuleRequest);
+    return [];
+  } catch (error) {
+    const told = toldOf(error);
+    return isGiven(error, given) ? [] : told.filter(({ code }) => !rightsCodes.includes(code));
+  }
+}
+
+/** Whether a refusal names only what the package itself brings. */
+function isGiven(error: unknown, { taskTypes, agents }: GivenNames): boolean {
+  const { code, details } = error as { code: string; details: Readonly<Record<string, unknown>> };
+  const name = details['value'] ?? details['taskType'] ?? details['agentKey'];
+  return absentCodes.includes(code) && typeof name === 'string' && (taskTypes.has(name) || agents.has(name));
+}
+
+async function processProblems(
+  context: Context,
+  spec: ProcessSpec,
+  before: JsonObject | null,
+  given: GivenNames,
+): Promise<Told[]> {
+  const elements = new Map(
+    before === null
+      ? []
+      : [...elementsOf(before as unknown as ProcessSpec)].map(({ id, kind }) => [id, kind]),
+  );
+  const checked = await inSlices(checkingDefinition(spec, elements));
+  const references = await problemsOfReferences(context, spec, checked.calendars, given);
+  const unsupported = unsupportedOf(spec).map(({ path, what }) =>
+    problem('schema_violation', path, `${what} is not supported yet`),
+  );
+  const found = [
+    ...(await agentProblems(context, spec, given)),
+    ...unsupported,
+    ...checked.problems,
+    ...references.problems,
+  ];
+  return reported(found).map(({ code, severity, path, message }) => ({
+    code,
+    severity,
+    path: `/spec${path}`,
+    message,
+  }));
+}
+
+async function agentProblems(
+  context: Context,
+  { identity }: ProcessSpec,
+  given: GivenNames,
+): Promise<ProcessProblem[]> {
+  if (identity === undefined)
+    return [problem('unknown_agent', '/identity', 'must name the agent that it acts as')];
+  const { agent } = identity;
+  if (given.agents.has(agent) || (await findAgents(context, [agent])).has(agent)) return [];
+  return [problem('unknown_agent', '/identity/agent', `there is no agent ${agent}`)];
+}

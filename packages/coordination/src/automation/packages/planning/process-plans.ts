@@ -1,0 +1,73 @@
+import type { Context } from '../../context.ts';
+import { getDefinitionRow } from '../../process-definitions/definitions.ts';
+import type { ProcessSpec } from '../../process-language/definition.ts';
+import { elementsOf } from '../../process-language/elements.ts';
+import { openInstancesOf } from '../../process-triggers/triggers.ts';
+import { type Change, isWriting } from './changes.ts';
+import type { PackagePlan, PlannedProcess } from './plan.ts';
+
+/** Versions with open instances that are told of one process. */
+const versionsToldMax = 20;
+
+/** What the changes of processes do to instances that run (organisation, section 14.2). */
+export async function planProcesses(context: Context, changes: readonly Change[]): Promise<PlannedProcess[]> {
+  const planned: PlannedProcess[] = [];
+  for (const change of changes)
+    if (change.kind === 'Process' && isWriting(change)) planned.push(await planProcess(context, change));
+  return planned;
+}
+
+async function planProcess(
+  context: Context,
+  { key, world, written, renamedFrom }: Change,
+): Promise<PlannedProcess> {
+  const spec = written as unknown as ProcessSpec | undefined;
+  const open = world?.id == null ? [] : await openInstancesOf(context, world.key);
+  const instances: PlannedProcess['instances'] = [];
+  for (const { version, openInstances } of open.slice(0, versionsToldMax))
+    instances.push({
+      version,
+      open: openInstances,
+      ...(await fateOf(context, world?.key as string, version, spec)),
+    });
+  return {
+    key,
+    fromVersion: renamedFrom === null ? (world?.version ?? null) : null,
+    toVersion: spec?.version ?? null,
+    behaviour: { replayed: 0, diverged: 0, instanceIds: [] },
+    instances,
+    deadlines: [],
+    deadlinesTotal: 0,
+  };
+}
+
+/**
+ * Instances go on by the version that they began with. Where the new version takes an element away or makes it another kind,
+ * its `migrations` must say so of that version.
+ */
+async function fateOf(
+  context: Context,
+  key: string,
+  version: number,
+  spec: ProcessSpec | undefined,
+): Promise<Pick<PlannedProcess['instances'][number], 'fate' | 'migrationRequired'>> {
+  if (spec === undefined) return { fate: 'pin', migrationRequired: false };
+  if (spec.version === version) return { fate: 'unaffected', migrationRequired: false };
+  const rule = spec.migrations.find(({ from, to }) => from === version && to === spec.version);
+  if (rule !== undefined) return { fate: rule.policy, migrationRequired: false };
+  const before = await getDefinitionRow(context, key, version);
+  const kinds = new Map([...elementsOf(spec)].map(({ id, kind }) => [id, kind]));
+  const migrationRequired = [...elementsOf(before.spec)].some(({ id, kind }) => kinds.get(id) !== kind);
+  return { fate: 'pin', migrationRequired };
+}
+
+/** Which documents govern the processes of a package. */
+export function coverageOf(changes: readonly Change[]): PackagePlan['regulationCoverage'] {
+  const byDocument = new Map<string, string[]>();
+  for (const { kind, key, written } of changes) {
+    if (kind !== 'Process' || written === undefined) continue;
+    for (const document of (written as unknown as ProcessSpec).governedBy ?? [])
+      byDocument.set(document, [...(byDocument.get(document) ?? []), key]);
+  }
+  return [...byDocument].map(([document, processes]) => ({ document, processes }));
+}
