@@ -25,6 +25,17 @@ create domain task_category as text CHECK ((VALUE = ANY (ARRAY['backlog'::text, 
 
 create domain task_priority as smallint CHECK (((VALUE >= 0) AND (VALUE <= 3)));
 
+create table agent_connections (
+  agent_id uuid not null,
+  tenant_id uuid not null,
+  connection_key text not null,
+  constraint agent_connections_pkey PRIMARY KEY (agent_id, connection_key),
+  constraint agent_connections_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
+  constraint agent_connections_tenant_id_connection_key_fkey FOREIGN KEY (tenant_id, connection_key) REFERENCES connections(tenant_id, key),
+  constraint agent_connections_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX agent_connections_of_key ON public.agent_connections USING btree (tenant_id, connection_key, agent_id);
+
 create table agent_revisions (
   id uuid not null,
   tenant_id uuid not null,

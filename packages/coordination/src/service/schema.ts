@@ -2,6 +2,7 @@
 import type { Generated, GeneratedAlways } from '@baton/kernel/db';
 
 export interface Tables {
+  agent_connections: AgentConnectionsTable;
   agent_revisions: AgentRevisionsTable;
   agent_secrets: AgentSecretsTable;
   agent_statuses: AgentStatusesTable;
@@ -102,6 +103,12 @@ export interface Tables {
   workspace_members: WorkspaceMembersTable;
   workspace_types: WorkspaceTypesTable;
   workspaces: WorkspacesTable;
+}
+
+interface AgentConnectionsTable {
+  agent_id: string;
+  tenant_id: string;
+  connection_key: string;
 }
 
 interface AgentRevisionsTable {

@@ -204,6 +204,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
       '/packages/',
       '/connection-types/',
       '/connections/',
+      '/agents/me/connections/',
       '/operations/',
       '/knowledge/packs/',
       '/views/',

@@ -6,6 +6,7 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { changeAssignments } from '../../organisation/assignments/assignment-sets.ts';
 import type { Permission } from '../../service/permissions.ts';
 import { requireSight } from '../../service/sight/sight.ts';
+import { assignConnections } from '../connections/assigned.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import {
@@ -196,6 +197,7 @@ async function addRevision(
       createdBy: caller.principalId,
     }),
   );
+  await assignConnections(context, agentId, spec.connections);
   const said = {
     key,
     revision,

@@ -3,6 +3,7 @@ import { Uuid } from '@baton/kernel/wire';
 import { getProjectRow } from '../../organisation/projects/projects.ts';
 import { findPinnedSkills } from '../../organisation/skills/skills.ts';
 import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
+import { findConnectionKeys } from '../connections/assigned.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { AgentGrants } from './agent.ts';
@@ -35,9 +36,9 @@ export async function requireSpecReferences(context: Context, spec: AgentSpec): 
   const known = new Map(foundCapabilities.map(({ name, id }) => [name, id]));
   const capabilityIds = idsOf('/identity/capabilities', capabilities, known);
   const skillIds = await requireSkills(context, spec);
-  // The registry has no connections yet.
-  const [connection] = spec.connections;
-  if (connection !== undefined) unknown('/connections/0', connection);
+  const connections = await findConnectionKeys(context, spec.connections);
+  const missing = spec.connections.findIndex((key) => !connections.has(key));
+  if (missing >= 0) unknown(`/connections/${missing}`, spec.connections[missing] as string);
   const workspaceId = await requirePlaceOfWork(context, spec);
   await requireTaskTypes(context, spec);
   return { grants: { roleIds, capabilityIds, skillIds }, workspaceId };

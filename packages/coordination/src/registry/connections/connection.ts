@@ -54,6 +54,22 @@ export const ConnectionToken = z
   .meta({ id: 'ConnectionToken' });
 export type ConnectionToken = z.output<typeof ConnectionToken>;
 
+/** What an agent found when it used a connection. */
+export const ConnectionReport = z
+  .strictObject({
+    status: z.enum(['active', 'expired']),
+    reason: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe('Needed for `expired`; a code, such as `token_rejected`.'),
+    message: z.string().max(500).optional().describe('What looks like a secret in it is not kept.'),
+    checkedAt: InstantInput.describe('An instant ahead of the clock of the service counts as now.'),
+  })
+  .meta({ id: 'ConnectionReport' });
+export type ConnectionReport = z.output<typeof ConnectionReport>;
+
 export const ConnectionRevocation = z
   .strictObject({ reason: z.string().min(1).max(500).optional() })
   .meta({ id: 'ConnectionRevocation' });
@@ -95,6 +111,17 @@ export const Connection = z
   })
   .meta({ id: 'Connection' });
 export type Connection = z.infer<typeof Connection>;
+
+/** A connection with the agents that have it. */
+export const UsedConnection = z
+  .strictObject({
+    ...Connection.shape,
+    agents: z.array(z.string()).describe('The keys of the agents whose specs name it, the first 200.'),
+  })
+  .meta({ id: 'UsedConnection' });
+export type UsedConnection = z.infer<typeof UsedConnection>;
+
+export const OwnConnections = z.strictObject({ items: z.array(Connection) }).meta({ id: 'OwnConnections' });
 
 export type ConnectionRow = RowOf<Tables['connections'], { settings: JsonObject }>;
 

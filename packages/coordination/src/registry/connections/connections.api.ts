@@ -5,26 +5,32 @@ import type { SecretChange } from '../../access/secret-store/secret-store.ts';
 import { ConnectionKey } from '../connection-types/type-spec.ts';
 import { type Context, endpoint } from '../context.ts';
 import { requireStatus } from '../statuses.ts';
+import { getOwnConnection, listOwnConnections } from './assigned.ts';
 import { authorizeAround, type BegunAuthorization, beginAuthorization } from './authorizing.ts';
 import { type CameBack, callbackAround, finishAuthorization } from './callback.ts';
 import {
   Connection,
   ConnectionAuthorization,
   ConnectionChange,
+  ConnectionReport,
   ConnectionRequest,
   ConnectionRevocation,
   ConnectionToken,
   connectionStatuses,
+  OwnConnections,
+  UsedConnection,
 } from './connection.ts';
 import {
   connectionAuthorizationFailed,
   connectionAuthorized,
   connectionCreated,
   connectionRevoked,
+  connectionStatusChanged,
   connectionUpdated,
 } from './connections.events.ts';
 import { createConnection, getConnection, listConnections, updateConnection } from './connections.ts';
 import { putToken, putTokenAround, revokeAround, revokeConnection } from './credentials.ts';
+import { reportConnectionStatus } from './reporting.ts';
 
 const params = { key: ConnectionKey };
 const text = z.string().max(4096).optional();
@@ -73,10 +79,51 @@ export const connectionsApi = [
     summary: 'Read a connection.',
     permission: 'connections.read',
     params,
-    returns: { 200: Connection },
+    returns: { 200: UsedConnection },
     etag: 'connection',
     errors: ['not_found'],
     handle: ({ params: { key } }, context) => getConnection(context, key),
+  }),
+  endpoint({
+    id: 'reportConnectionStatus',
+    method: 'PUT',
+    path: '/connections/{key}/status',
+    summary: 'Report whether the other system still takes a connection.',
+    description:
+      'By an agent whose spec names it; to all others each key is `connection_not_assigned`. A report that was checked before the last one, or before the credential was given, is refused. `connection.status_changed` is written where it has expired.',
+    permission: 'connections.status.write',
+    params,
+    body: ConnectionReport,
+    returns: { 200: Connection },
+    etag: 'connection',
+    errors: [
+      'connection_not_assigned',
+      'stale_status_report',
+      'status_reason_required',
+      'connection_status_conflict',
+    ],
+    emits: [connectionStatusChanged],
+    example: { status: 'expired', reason: 'token_rejected', checkedAt: '2026-04-02T16:00:00Z' },
+    handle: ({ params: { key }, body }, context) => reportConnectionStatus(context, key, body),
+  }),
+  endpoint({
+    id: 'listOwnConnections',
+    method: 'GET',
+    path: '/agents/me/connections',
+    summary: 'List the connections that the spec of the calling agent names, by key.',
+    returns: { 200: OwnConnections },
+    errors: ['not_found'],
+    handle: (_, context) => listOwnConnections(context),
+  }),
+  endpoint({
+    id: 'getOwnConnection',
+    method: 'GET',
+    path: '/agents/me/connections/{key}',
+    summary: 'Read a connection that the spec of the calling agent names.',
+    params,
+    returns: { 200: Connection },
+    errors: ['not_found'],
+    handle: ({ params: { key } }, context) => getOwnConnection(context, key),
   }),
   endpoint({
     id: 'updateConnection',

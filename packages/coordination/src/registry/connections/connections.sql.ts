@@ -92,6 +92,35 @@ export function updateToExpired(tenantId: string, id: string) {
     returning *`;
 }
 
+/** Whether a check is older than the last one, or than the credential. */
+export function isStaleCheck(tenantId: string, id: string, checkedAt: string) {
+  return sql<{ is_stale: boolean }>`
+    select coalesce(${checkedAt}::timestamptz(3) < greatest(last_checked_at, connected_at), false) as is_stale
+    from connections where id = ${id} and tenant_id = ${tenantId}`;
+}
+
+/** What stands was found so again. */
+export function updateToChecked(tenantId: string, id: string, checkedAt: string) {
+  return sql<ConnectionRow>`
+    update connections set last_checked_at = least(${checkedAt}::timestamptz, clock_timestamp())
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+/** The other system takes the credential no more. */
+export function updateToLost(
+  tenantId: string,
+  id: string,
+  { reason, message, checkedAt }: { reason: string; message: string | null; checkedAt: string },
+) {
+  return sql<ConnectionRow>`
+    update connections
+    set status = 'expired', status_reason = ${reason}, status_message = ${message},
+      last_checked_at = least(${checkedAt}::timestamptz, clock_timestamp()), version = version + 1, updated_at = now()
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
 export interface ExpiringRow {
   id: string;
   tenant_id: string;

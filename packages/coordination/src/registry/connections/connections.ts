@@ -12,12 +12,14 @@ import { requireActiveType, requireUsableType } from '../connection-types/connec
 import type { ConnectionTypeSpec } from '../connection-types/type-spec.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { agentsWith } from './assigned.ts';
 import {
   type Connection,
   type ConnectionChange,
   type ConnectionRequest,
   type ConnectionRow,
   connectionOf,
+  type UsedConnection,
 } from './connection.ts';
 import { connectionCreated, connectionUpdated } from './connections.events.ts';
 import {
@@ -71,8 +73,9 @@ export function listConnections(
 }
 
 /** @throws Refusal `not_found` */
-export async function getConnection(context: Context, key: string): Promise<Connection> {
-  return connectionOf(await getConnectionRow(context, key));
+export async function getConnection(context: Context, key: string): Promise<UsedConnection> {
+  const row = await getConnectionRow(context, key);
+  return { ...connectionOf(row), agents: await agentsWith(context, key) };
 }
 
 /** @throws Refusal `not_found` */
