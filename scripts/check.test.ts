@@ -32,7 +32,7 @@ const planted: Record<string, string> = {
 };
 
 before(async () => {
-  root = await copyWorkTree(['packages', 'scripts', 'bench', 'e2e', 'bin']);
+  root = await copyWorkTree(['packages', 'scripts', 'bench', 'e2e', 'examples', 'bin']);
   for (const [file, text] of Object.entries(planted)) await appendFile(join(root, file), text);
   const steps = ['format', 'lint', 'layers', 'unused code', 'tests only'];
   printed = await new Promise((resolve) => {

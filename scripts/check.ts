@@ -76,6 +76,7 @@ function lint(): Promise<string> {
     'scripts',
     'bench',
     'e2e',
+    'examples',
     'bin',
   );
 }

@@ -212,7 +212,7 @@ function crowdedLayers(files: readonly string[]): string[] {
 /** Settings are read in one place of each package, where each has a default, a unit and a sentence. */
 function environmentReaders(root: string, files: readonly string[]): string[] {
   const mayRead =
-    /^(scripts|bench|e2e)\/|^packages\/(platform\/|cli\/src\/config\.ts$|[^/]+\/src\/app\/settings\.ts$)|(^|[/.])main\.ts$|\/testing\/|\.test\.ts$/;
+    /^(scripts|bench|e2e|examples)\/|^packages\/(platform\/|cli\/src\/config\.ts$|[^/]+\/src\/app\/settings\.ts$)|(^|[/.])main\.ts$|\/testing\/|\.test\.ts$/;
   return files
     .filter((file) => !mayRead.test(file) && /\bprocess\.env\b/.test(readFileSync(join(root, file), 'utf8')))
     .map((file) => `${file} reads process.env: only main files and app/settings.ts do`);

@@ -3,7 +3,13 @@ import { join } from 'node:path';
 
 /** Every TypeScript file of the repository that people write, as paths inside it. */
 export function sourceFiles(root: string): string[] {
-  const patterns = ['packages/*/src/**/*.ts', 'scripts/**/*.ts', 'bench/**/*.ts', 'e2e/**/*.ts'];
+  const patterns = [
+    'packages/*/src/**/*.ts',
+    'scripts/**/*.ts',
+    'bench/**/*.ts',
+    'e2e/**/*.ts',
+    'examples/**/*.ts',
+  ];
   return globSync(patterns, { cwd: root })
     .filter((file) => !isGenerated(join(root, file)))
     .sort();
