@@ -10,6 +10,13 @@ import {
   sourceOf,
   type TestDocument,
 } from '../../../testing/package-sources.ts';
+import {
+  humanStep,
+  makeProcessAgent,
+  setStep,
+  specOf,
+  startProcessInstance,
+} from '../../../testing/process-instances.ts';
 import { processSpec } from '../../../testing/processes.ts';
 import { ruleBody } from '../../../testing/rules.ts';
 import { blockOf } from '../../../testing/views.ts';
@@ -254,6 +261,34 @@ describe('what a person changed', () => {
     assert.equal((await done(baton.admin.get(`/process-definitions/${prefix}-process`))).version, 3);
     assert.equal((await done(baton.admin.get(`/agents/${prefix}-agent`))).state, 'running');
   });
+});
+
+test('the plan of a process says which of its instances would go another way', async () => {
+  const named = { key: newKey('p') };
+  const key = newKey('q');
+  const { key: actor } = await makeProcessAgent(baton);
+  const flow = (version: number, n: string, more: object = {}) => [
+    {
+      kind: 'Process',
+      key,
+      spec: specOf(actor, [setStep('count', { n }), humanStep('look')], {
+        version,
+        start: { on: { observation: 'never-at-all' }, key: 'event.id' },
+        ...more,
+      }),
+    },
+  ];
+  await applyDocuments(baton.admin, named, flow(1, '1'));
+  const { id } = await startProcessInstance(baton.admin, key);
+  const behaviourOf = async (documents: TestDocument[], options: object = {}, by = baton.admin) =>
+    (await planDocuments(by, { ...named, version: '2' }, documents, options)).processes[0].behaviour;
+  const none = { replayed: 0, diverged: 0, instanceIds: [] };
+  const same = flow(2, '1', { description: 'The same again' });
+  assert.deepEqual(await behaviourOf(same), { ...none, replayed: 1 });
+  assert.deepEqual(await behaviourOf(flow(2, '2')), { replayed: 1, diverged: 1, instanceIds: [id] });
+  assert.deepEqual(await behaviourOf(flow(2, '2'), { replayLimit: 0 }), none);
+  const blind = await baton.actor({ permissions: ['packages.plan'] });
+  assert.deepEqual(await behaviourOf(flow(2, '2'), {}, blind), none);
 });
 
 describe('settings of a package', () => {

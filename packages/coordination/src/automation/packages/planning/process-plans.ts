@@ -1,5 +1,7 @@
+import { holds } from '../../../service/permissions.ts';
 import type { Context } from '../../context.ts';
 import { getDefinitionRow } from '../../process-definitions/definitions.ts';
+import { replayAllInTurn } from '../../process-instances/replay/candidate.ts';
 import type { ProcessSpec } from '../../process-language/definition.ts';
 import { elementsOf } from '../../process-language/elements.ts';
 import { openInstancesOf } from '../../process-triggers/triggers.ts';
@@ -9,12 +11,48 @@ import type { PackagePlan, PlannedProcess } from './plan.ts';
 /** Versions with open instances that are told of one process. */
 const versionsToldMax = 20;
 
+/** Instances that diverge which are named of one process. */
+const divergedToldMax = 20;
+
+const unreplayed: PlannedProcess['behaviour'] = { replayed: 0, diverged: 0, instanceIds: [] };
+
 /** What the changes of processes do to instances that run (organisation, section 14.2). */
 export async function planProcesses(context: Context, changes: readonly Change[]): Promise<PlannedProcess[]> {
   const planned: PlannedProcess[] = [];
-  for (const change of changes)
-    if (change.kind === 'Process' && isWriting(change)) planned.push(await planProcess(context, change));
+  for (const change of changes.filter(isOfProcess)) planned.push(await planProcess(context, change));
   return planned;
+}
+
+const isOfProcess = (change: Change) => change.kind === 'Process' && isWriting(change);
+
+/**
+ * Has instances of the processes that change take what they took once more, by what a package says of them: 5 s for all.
+ * A caller without processes.read learns nothing of instances. Outside of any transaction.
+ * @param limit instances of each process, the newest
+ * @throws Refusal 503 `unavailable` where too many wait
+ */
+export async function replayProcesses(
+  context: Context,
+  changes: readonly Change[],
+  processes: readonly PlannedProcess[],
+  limit: number,
+): Promise<PlannedProcess[]> {
+  if (!holds(context.caller.permissions, 'processes.read')) return [...processes];
+  const candidates = changes
+    .filter(isOfProcess)
+    .flatMap(({ key, world, written }) =>
+      world?.id == null || written === undefined
+        ? []
+        : [{ of: key, key: world.key, spec: written as unknown as ProcessSpec }],
+    );
+  const results = await replayAllInTurn(context, candidates, limit);
+  const behaviours = new Map(
+    results.map(({ replayed, diverged, instances }, n) => {
+      const instanceIds = instances.filter(({ result }) => result === 'diverged').map(({ id }) => id);
+      return [candidates[n]?.of, { replayed, diverged, instanceIds: instanceIds.slice(0, divergedToldMax) }];
+    }),
+  );
+  return processes.map((one) => ({ ...one, behaviour: behaviours.get(one.key) ?? unreplayed }));
 }
 
 async function planProcess(
@@ -34,7 +72,7 @@ async function planProcess(
     key,
     fromVersion: renamedFrom === null ? (world?.version ?? null) : null,
     toVersion: spec?.version ?? null,
-    behaviour: { replayed: 0, diverged: 0, instanceIds: [] },
+    behaviour: unreplayed,
     instances,
     deadlines: [],
     deadlinesTotal: 0,

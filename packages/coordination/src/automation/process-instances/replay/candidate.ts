@@ -5,9 +5,17 @@ import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
 import { getDefinitionRow } from '../../process-definitions/definitions.ts';
 import { judgeDefinition } from '../../process-definitions/judging.ts';
+import type { ProcessSpec } from '../../process-language/definition.ts';
 import { ProcessProblem, problemsMax } from '../../process-language/problems.ts';
 import { sizeFault, specBytesMax } from '../../process-language/reading.ts';
-import { namedRows, ReplayedInstance, type ReplayResult, replayDefinition, replayedMax } from './replay.ts';
+import {
+  callMsMax,
+  namedRows,
+  ReplayedInstance,
+  type ReplayResult,
+  replayDefinition,
+  replayedMax,
+} from './replay.ts';
 
 /** What a definition that is not published yet would have made of instances (organisation, section 15.1). */
 
@@ -70,7 +78,31 @@ export async function replayInTurn(
       const isInvalid = problems.some(({ severity }) => severity === 'error');
       if (spec === undefined || isInvalid) return { ...head, ...nothing };
       const { instanceIds, limit } = request;
-      return { ...head, ...(await replayDefinition(context, { key, spec, instanceIds, limit })) };
+      const untilMs = performance.now() + callMsMax;
+      return { ...head, ...(await replayDefinition(context, { key, spec, instanceIds, limit, untilMs })) };
+    }),
+  );
+}
+
+/**
+ * Replays instances by several candidates that are checked, in a turn of the tenant and of the process; together they take
+ * as long as one call may, and what was not begun by then counts as not replayed.
+ * @returns what became of each, in their order
+ * @throws Refusal 503 `unavailable` where too many wait
+ */
+export function replayAllInTurn(
+  context: Context,
+  candidates: readonly { readonly key: string; readonly spec: ProcessSpec }[],
+  limit: number,
+): Promise<ReplayResult[]> {
+  if (candidates.length === 0 || limit === 0) return Promise.resolve(candidates.map(() => nothing));
+  return ofTenant.run(context.tenantId, () =>
+    ofProcess.run('', async () => {
+      const untilMs = performance.now() + callMsMax;
+      const results: ReplayResult[] = [];
+      for (const candidate of candidates)
+        results.push(await replayDefinition(context, { ...candidate, limit, untilMs }));
+      return results;
     }),
   );
 }

@@ -30,7 +30,7 @@ const charactersMax = 2_097_152;
 /** For one input: others wait meanwhile. */
 const inputMsMax = 60;
 /** For a whole call; instances that were not begun by then are left. */
-const callMsMax = 5000;
+export const callMsMax = 5000;
 
 export const ReplayedInstance = z
   .strictObject({
@@ -75,18 +75,19 @@ export interface ReplayQuestion {
   readonly instanceIds?: readonly string[] | undefined;
   /** Without ids: how many of the newest. */
   readonly limit: number;
+  /** When to begin no other instance, by `performance.now()`. */
+  readonly untilMs: number;
 }
 
 /**
  * Has instances that the caller sees take what they took once more, by a candidate. Calendars count as they are now. Call it
- * outside of a transaction, where it may take 5 s.
+ * outside of a transaction, until when the question says.
  * @throws Refusal `not_found` of an instance
  */
 export async function replayDefinition(
   context: Context,
-  { key, spec, instanceIds, limit }: ReplayQuestion,
+  { key, spec, instanceIds, limit, untilMs }: ReplayQuestion,
 ): Promise<ReplayResult> {
-  const untilMs = performance.now() + callMsMax;
   const rows = await rowsOf(context, key, instanceIds, limit);
   const prepared = preparedOf(key, spec);
   const calendars = await calendarsOf(context, prepared.definition);
