@@ -8,6 +8,8 @@ export interface ServiceProcess {
   readonly pid: number;
   /** Where it answers; empty for a worker. */
   readonly url: string;
+  /** What it has written on its standard output. */
+  printed(): string;
   /** Ends it, by SIGTERM unless said otherwise, and waits for that. */
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
@@ -34,10 +36,13 @@ export async function startProcess(
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit');
+  const lines: string[] = [];
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => lines.push(chunk));
   const url = await urlOf(child, ready[kind]);
   return {
     pid: child.pid as number,
     url,
+    printed: () => lines.join(''),
     async stop(signal = 'SIGTERM') {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);
       await ended;
@@ -54,10 +59,10 @@ function urlOf(child: ChildProcess, pattern: RegExp): Promise<string> {
     };
     const late = setTimeout(failed, startMsMax);
     child.once('exit', failed);
-    child.stdout?.on('data', (chunk: Buffer) => {
-      keepLog(String(chunk));
+    child.stdout?.on('data', (chunk: string) => {
+      keepLog(chunk);
       if (printed === 'started') return;
-      printed += String(chunk);
+      printed += chunk;
       const found = pattern.exec(printed);
       if (found === null) return;
       printed = 'started';
