@@ -104,6 +104,8 @@ create table agents (
   created_by uuid not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  package jsonb,
+  package_key text generated always as ((package ->> 'key'::text)) stored,
   constraint agents_pkey PRIMARY KEY (id),
   constraint agents_principal_id_key UNIQUE (principal_id),
   constraint agents_tenant_id_key_key UNIQUE (tenant_id, key),
@@ -120,10 +122,12 @@ create table agents (
   constraint agents_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
 CREATE INDEX agents_newest ON public.agents USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX agents_of_package ON public.agents USING btree (tenant_id, package_key, created_at DESC, id DESC) WHERE (package_key IS NOT NULL);
 CREATE INDEX agents_of_place ON public.agents USING btree (COALESCE(workspace_id, tenant_id), created_at DESC, id DESC);
 CREATE INDEX agents_of_state ON public.agents USING btree (tenant_id, state, created_at DESC, id DESC);
 CREATE INDEX agents_of_status ON public.agents USING btree (tenant_id, status, created_at DESC, id DESC);
 CREATE INDEX agents_of_workspace ON public.agents USING btree (workspace_id, created_at DESC, id DESC) WHERE (workspace_id IS NOT NULL);
+CREATE TRIGGER agents_link BEFORE INSERT ON public.agents FOR EACH ROW EXECUTE FUNCTION link_to_package('Agent', 'key');
 
 create table api_keys (
   id uuid not null,
@@ -569,6 +573,8 @@ create table connection_types (
   row_version integer default 1 not null,
   created_by uuid not null,
   created_at timestamp(3) with time zone default now() not null,
+  package jsonb,
+  package_key text generated always as ((package ->> 'key'::text)) stored,
   constraint connection_types_pkey PRIMARY KEY (id),
   constraint connection_types_tenant_id_key_version_key UNIQUE (tenant_id, key, version),
   constraint connection_types_status_check CHECK ((status = ANY (ARRAY['active'::text, 'deprecated'::text, 'disabled'::text]))),
@@ -576,6 +582,8 @@ create table connection_types (
 );
 CREATE INDEX connection_types_by_status ON public.connection_types USING btree (tenant_id, status, created_at DESC, id DESC);
 CREATE INDEX connection_types_newest ON public.connection_types USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX connection_types_of_package ON public.connection_types USING btree (tenant_id, package_key, created_at DESC, id DESC) WHERE (package_key IS NOT NULL);
+CREATE TRIGGER connection_types_link BEFORE INSERT ON public.connection_types FOR EACH ROW EXECUTE FUNCTION link_to_package('ConnectionType', 'key');
 
 create table connections (
   id uuid not null,
@@ -1092,6 +1100,8 @@ create table process_definitions (
   retired_reason text,
   created_by uuid not null,
   created_at timestamp(3) with time zone default now() not null,
+  package jsonb,
+  package_key text generated always as ((package ->> 'key'::text)) stored,
   constraint process_definitions_pkey PRIMARY KEY (id),
   constraint process_definitions_tenant_id_key_version_key UNIQUE (tenant_id, key, version),
   constraint process_definitions_check CHECK (((status = 'retired'::text) = (retired_at IS NOT NULL))),
@@ -1105,9 +1115,11 @@ create table process_definitions (
 );
 CREATE UNIQUE INDEX process_definitions_latest ON public.process_definitions USING btree (tenant_id, key) WHERE is_latest;
 CREATE INDEX process_definitions_newest ON public.process_definitions USING btree (tenant_id, created_at DESC, id DESC) WHERE is_latest;
+CREATE INDEX process_definitions_of_package ON public.process_definitions USING btree (tenant_id, package_key, created_at DESC, id DESC) WHERE ((package_key IS NOT NULL) AND is_latest);
 CREATE INDEX process_definitions_of_place ON public.process_definitions USING btree (COALESCE(workspace_id, tenant_id), created_at DESC, id DESC);
 CREATE INDEX process_definitions_of_workspace ON public.process_definitions USING btree (workspace_id, created_at DESC, id DESC) WHERE ((workspace_id IS NOT NULL) AND is_latest);
 CREATE INDEX process_definitions_retired ON public.process_definitions USING btree (tenant_id, created_at DESC, id DESC) WHERE (is_latest AND (status = 'retired'::text));
+CREATE TRIGGER process_definitions_link BEFORE INSERT ON public.process_definitions FOR EACH ROW EXECUTE FUNCTION link_to_package('Process', 'key');
 
 create table process_inputs (
   instance_id uuid not null,
@@ -3314,6 +3326,12 @@ begin
       update rules set package = link where tenant_id = of.tenant_id and key = of.key and status <> 'archived';
     when 'Calendar' then
       update calendars set package = link where tenant_id = of.tenant_id and key = of.key;
+    when 'Agent' then
+      update agents set package = link where tenant_id = of.tenant_id and key = of.key;
+    when 'ConnectionType' then
+      update connection_types set package = link where tenant_id = of.tenant_id and key = of.key;
+    when 'Process' then
+      update process_definitions set package = link where tenant_id = of.tenant_id and key = of.key;
     else null;
   end case;
 end $function$;

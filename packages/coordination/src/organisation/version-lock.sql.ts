@@ -6,7 +6,14 @@ import { sql } from '@baton/kernel/sql';
  * would miss the link.
  */
 export function takeVersionLock(
-  kind: 'task_types' | 'artifact_types' | 'project_templates' | 'skills' | 'rules',
+  kind:
+    | 'task_types'
+    | 'artifact_types'
+    | 'project_templates'
+    | 'skills'
+    | 'rules'
+    | 'connection_types'
+    | 'process_definitions',
   tenantId: string,
   key: string,
 ) {

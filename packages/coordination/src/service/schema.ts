@@ -167,6 +167,8 @@ interface AgentsTable {
   created_by: string;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  package: unknown;
+  package_key: GeneratedAlways<string | null>;
 }
 
 interface ApiKeysTable {
@@ -468,6 +470,8 @@ interface ConnectionTypesTable {
   row_version: Generated<number>;
   created_by: string;
   created_at: Generated<string>;
+  package: unknown;
+  package_key: GeneratedAlways<string | null>;
 }
 
 interface ConnectionsTable {
@@ -842,6 +846,8 @@ interface ProcessDefinitionsTable {
   retired_reason: string | null;
   created_by: string;
   created_at: Generated<string>;
+  package: unknown;
+  package_key: GeneratedAlways<string | null>;
 }
 
 interface ProcessInputsTable {

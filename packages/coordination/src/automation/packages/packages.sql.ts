@@ -43,6 +43,10 @@ export function findUnknownObjects(tenantId: string, objects: readonly PackageOb
           and version = coalesce(nullif(split_part(named.key, '@', 2), ''), version))
       when 'WorkRule' then exists (
         select from rules where tenant_id = ${tenantId} and rules.key = named.key and status <> 'archived')
+      when 'Agent' then exists (
+        select from agents where tenant_id = ${tenantId} and agents.key = named.key and status = 'active')
+      when 'ConnectionType' then exists (
+        select from connection_types where tenant_id = ${tenantId} and connection_types.key = named.key)
       else false end
     order by named.kind, named.key`;
 }

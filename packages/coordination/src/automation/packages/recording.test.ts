@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
+import { publishAgent } from '../../testing/agents.ts';
+import { makeType, tokenSpec } from '../../testing/connections.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { contractOf } from '../../testing/invocations.ts';
 import { done, refused } from '../../testing/leases.ts';
@@ -17,7 +19,7 @@ const record = (body: object, by = baton.admin) => by.post('/packages:record', b
 const newPackage = (version = '1.0') => ({ key: `p${(number += 1)}`, version });
 
 /** Each kind: how one is made, which key is recorded, and where it is read and listed. */
-const kinds: Record<string, { make(): Promise<any>; keyOf(made: any): string; list: string; id?: string }> = {
+const kinds: Record<string, { make(): Promise<any>; keyOf(made: any): string; list: string }> = {
   TaskType: {
     make: () => done(baton.admin.post('/task-types', { key: `t${newId()}`, displayName: 'T' }), 201),
     keyOf: ({ key }) => key,
@@ -57,6 +59,16 @@ const kinds: Record<string, { make(): Promise<any>; keyOf(made: any): string; li
     keyOf: ({ name }) => name,
     list: '/skills',
   },
+  Agent: {
+    make: () => publishAgent(baton.admin),
+    keyOf: ({ key }) => key,
+    list: '/agents',
+  },
+  ConnectionType: {
+    make: async () => done(baton.admin.get(`/connection-types/${await makeType(baton.admin)}`)),
+    keyOf: ({ key }) => key,
+    list: '/connection-types',
+  },
   WorkRule: {
     make: () => makeRule(baton.admin, { status: 'disabled' }),
     keyOf: ({ key }) => key,
@@ -64,20 +76,24 @@ const kinds: Record<string, { make(): Promise<any>; keyOf(made: any): string; li
   },
 };
 
+/** Kinds that are read by their keys. */
+const read = new Set(['Agent', 'ConnectionType']);
+
 describe('POST /packages:record links objects to a package', () => {
   for (const [kind, { make, keyOf, list }] of Object.entries(kinds))
     test(`${kind}: the object and its list say so`, async () => {
+      const at = (one: any) => `${list}/${read.has(kind) ? one.key : one.id}`;
       const [made, other] = [await make(), await make()];
       assert.equal(made.package, null);
       const named = newPackage('2.1');
       const objects = [{ kind, key: keyOf(made) }];
       const recorded = await done(record({ package: named, installHash: 'sha256:1', objects }));
       assert.deepEqual(recorded, { package: named, installHash: 'sha256:1', objects });
-      const { package: link } = await done(baton.admin.get(`${list}/${made.id}`));
+      const { package: link } = await done(baton.admin.get(at(made)));
       const { installedAt, ...rest } = link;
       assert.deepEqual(rest, { ...named, installHash: 'sha256:1' });
       assert.ok(Math.abs(Date.parse(installedAt) - Date.now()) < 60_000);
-      assert.equal((await done(baton.admin.get(`${list}/${other.id}`))).package, null);
+      assert.equal((await done(baton.admin.get(at(other)))).package, null);
       const { items } = await done(baton.admin.get(`${list}?package=${named.key}`));
       assert.deepEqual(
         items.map(({ id, package: of }: any) => [id, of]),
@@ -91,6 +107,9 @@ describe('POST /packages:record links objects to a package', () => {
     const key = `t${newId()}`;
     const named = newPackage();
     const makeType = () => done(baton.admin.post('/task-types', { key, displayName: 'T' }), 201);
+    const ofType = (version: number) =>
+      done(baton.admin.post('/connection-types', { key, version, spec: tokenSpec }), 201);
+    await ofType(1);
     const makeSkill = (version: string) =>
       done(baton.admin.post('/skills', { name: key, version, protocol: 'mcp' }), 201);
     await makeType();
@@ -99,12 +118,15 @@ describe('POST /packages:record links objects to a package', () => {
       { kind: 'TaskType', key },
       { kind: 'Skill', key: `${key}@1` },
       { kind: 'Skill', key },
+      { kind: 'ConnectionType', key },
     ];
     const recorded = await done(record({ package: named, objects }));
     assert.deepEqual(recorded.objects, [
       { kind: 'TaskType', key },
       { kind: 'Skill', key },
+      { kind: 'ConnectionType', key },
     ]);
+    assert.equal((await ofType(2)).package.key, named.key);
     assert.deepEqual(recorded.installHash, null);
     assert.equal((await makeType()).package.key, named.key);
     assert.equal((await makeSkill('2')).package.key, named.key);

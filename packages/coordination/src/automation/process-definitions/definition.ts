@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { FreeObject, type JsonObject, pageOf, Timestamp, Uuid } from '@baton/kernel/wire';
 import { TypeKey } from '../../organisation/keys.ts';
+import { PackageLink } from '../../organisation/package-link.ts';
 import type { Tables } from '../../service/schema.ts';
 import type { ProcessSpec } from '../process-language/definition.ts';
 import { Assignee } from '../process-language/forms.ts';
@@ -33,6 +34,7 @@ export const ProcessDefinition = z
     retired: Retired,
     createdBy: Uuid,
     createdAt: Timestamp,
+    package: PackageLink.nullable(),
   })
   .meta({ id: 'ProcessDefinition' });
 export type ProcessDefinition = z.infer<typeof ProcessDefinition>;
@@ -69,7 +71,12 @@ export type RetiredProcess = z.infer<typeof RetiredProcess>;
 /** A version as it is stored. */
 export type ProcessDefinitionRow = RowOf<
   Tables['process_definitions'],
-  { spec: ProcessSpec; warnings: ProcessProblem[]; status: (typeof definitionStatuses)[number] }
+  {
+    spec: ProcessSpec;
+    warnings: ProcessProblem[];
+    status: (typeof definitionStatuses)[number];
+    package: PackageLink | null;
+  }
 >;
 
 /** A version with what its key is now. */

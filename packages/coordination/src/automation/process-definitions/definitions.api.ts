@@ -1,6 +1,7 @@
 import { reply } from '@baton/kernel/service';
 import { QueryFlag, QueryWord, Uuid } from '@baton/kernel/wire';
 import { TypeKey, VersionRef } from '../../organisation/keys.ts';
+import { PackageFilter } from '../../organisation/package-link.ts';
 import { endpoint } from '../context.ts';
 import {
   ProcessDefinition,
@@ -91,6 +92,7 @@ export const processDefinitionsApi = [
       workspaceId: Uuid.optional(),
       governedBy: QueryWord.optional(),
       status: QueryWord.optional(),
+      package: PackageFilter,
     },
     paging: true,
     returns: { 200: ProcessDefinitionPage },

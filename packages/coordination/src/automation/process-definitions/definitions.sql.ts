@@ -19,7 +19,7 @@ export function lockProcessKey(tenantId: string, key: string) {
 export function findDefinition(tenantId: string, key: string, version: number | null) {
   return sql<KeyedDefinitionRow>`
     select v.id, v.tenant_id, v.workspace_id, v.key, v.version, v.definition_hash, v.identity_agent, v.governed_by,
-      v.expression_profile, v.engine_revision, v.spec, v.warnings, v.is_latest, v.created_by, v.created_at,
+      v.expression_profile, v.engine_revision, v.spec, v.warnings, v.is_latest, v.created_by, v.created_at, v.package, v.package_key,
       latest.status, latest.retired_at, latest.retired_by, latest.retired_reason, latest.version as latest_version
     from process_definitions latest join process_definitions v on v.tenant_id = latest.tenant_id and v.key = latest.key
     where latest.tenant_id = ${tenantId} and latest.key = ${key} and latest.is_latest
@@ -98,6 +98,7 @@ export type DefinitionFilter = {
   readonly key: string | undefined;
   readonly workspace_id: string | undefined;
   readonly status: string | undefined;
+  readonly package_key: string | undefined;
 };
 
 /** The latest version of each key. @param governedBy only those that follow this document */

@@ -58,17 +58,19 @@ export interface DefinitionQuery {
   workspaceId?: string | undefined;
   governedBy?: string | undefined;
   status?: string | undefined;
+  package?: string | undefined;
 }
 
 /** A page of the latest versions. @throws Refusal `invalid_status`, `invalid_cursor` */
 export async function listDefinitions(
   context: Context,
-  { key, workspaceId, governedBy, status }: DefinitionQuery,
+  { key, workspaceId, governedBy, status, package: packageKey }: DefinitionQuery,
   page: Page,
 ): Promise<ItemPage<ProcessDefinition>> {
   if (status !== undefined && !definitionStatuses.some((known) => known === status))
     fail('invalid_status', { allowed: definitionStatuses });
-  const list = listOfDefinitions(context.tenantId, { key, workspace_id: workspaceId, status }, governedBy);
+  const filter = { key, workspace_id: workspaceId, status, package_key: packageKey };
+  const list = listOfDefinitions(context.tenantId, filter, governedBy);
   const viewer = await viewerOf(context);
   return pageWithinBytes(page, definitionBytesMax, (part) =>
     listSeen(context.db, viewer, list, part, latestOf),

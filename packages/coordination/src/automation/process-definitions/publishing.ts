@@ -3,6 +3,7 @@ import { nodesOf } from '@baton/kernel/json';
 import { inSlices } from '@baton/kernel/slices';
 import type { Json } from '@baton/kernel/wire';
 import { emit } from '../../ledger/journal/journal.ts';
+import { lockVersions } from '../../organisation/version-lock.ts';
 import { enterWorkspace } from '../../organisation/workspaces/workspaces.ts';
 import { refuseSecretText } from '../../service/documents.ts';
 import { requireSight } from '../../service/sight/sight.ts';
@@ -44,7 +45,9 @@ interface Author {
 }
 
 /** Keeps others from publishing or retiring a process until the commit, also one that there is not yet. */
-export async function holdDefinition({ db, tenantId }: Context, key: string): Promise<void> {
+export async function holdDefinition(context: Context, key: string): Promise<void> {
+  const { db, tenantId } = context;
+  await lockVersions(context, 'process_definitions', key);
   await db.run(insertProcessKey(tenantId, key));
   await db.run(lockProcessKey(tenantId, key));
 }

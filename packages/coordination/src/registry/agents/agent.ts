@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { PackageLink } from '../../organisation/package-link.ts';
 import type { Tables } from '../../service/schema.ts';
 import { AgentKey } from '../agent-keys.ts';
 import { AgentStatus } from '../agent-status/agent-status.ts';
@@ -50,6 +51,7 @@ const AgentRecord = z.strictObject({
   version: z.int().positive(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
+  package: PackageLink.nullable(),
 });
 
 /** An agent of the registry (organisation, section 12.1), with its current revision or the one that was asked for. */
@@ -101,7 +103,12 @@ export const AgentRetirement = z
 
 export type AgentRow = RowOf<
   Tables['agents'],
-  { kind: 'agent' | 'service'; status: Agent['status']; state: Agent['state'] }
+  {
+    kind: 'agent' | 'service';
+    status: Agent['status'];
+    state: Agent['state'];
+    package: PackageLink | null;
+  }
 >;
 
 /** What a spec names, by id. */

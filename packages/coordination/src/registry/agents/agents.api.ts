@@ -11,6 +11,7 @@ import {
   skillAssigned,
   skillRevoked,
 } from '../../organisation/assignments/assignments.events.ts';
+import { PackageFilter } from '../../organisation/package-link.ts';
 import { AgentRef, agentParams } from '../agent-keys.ts';
 import { endpoint } from '../context.ts';
 import {
@@ -113,6 +114,7 @@ export const agentsApi = [
       state: QueryWord.optional(),
       workspaceId: Uuid.optional(),
       include: z.enum(['status']).optional().describe('Adds what was reported of each.'),
+      package: PackageFilter,
     },
     paging: true,
     returns: { 200: pageOf(ListedAgent) },

@@ -134,7 +134,7 @@ const newestFirst: ListOrder<AgentRow> = {
   direction: 'desc',
 };
 
-type FilterColumn = 'status' | 'state' | 'workspace_id';
+type FilterColumn = 'status' | 'state' | 'workspace_id' | 'package_key';
 export type AgentFilter = { readonly [Column in FilterColumn]: string | undefined };
 
 export function listOfAgents(tenantId: string, filter: AgentFilter): SeenList<AgentRow> {

@@ -37,17 +37,23 @@ export interface AgentQuery {
   state?: string | undefined;
   workspaceId?: string | undefined;
   include?: 'status' | undefined;
+  package?: string | undefined;
 }
 
 /** @throws Refusal `invalid_status`, `invalid_cursor` */
 export async function listAgents(
   context: Context,
-  { status, state, workspaceId, include }: AgentQuery,
+  { status, state, workspaceId, include, package: packageKey }: AgentQuery,
   page: Page,
 ): Promise<ItemPage<ListedAgent>> {
   requireOneOf(agentStatuses, status);
   requireOneOf(agentStates, state);
-  const list = listOfAgents(context.tenantId, { status, state, workspace_id: workspaceId });
+  const list = listOfAgents(context.tenantId, {
+    status,
+    state,
+    workspace_id: workspaceId,
+    package_key: packageKey,
+  });
   const rows = await seenRows(context.db, await viewerOf(context), list, page);
   const shown = include === undefined ? [] : rows.slice(0, page.limit).map(({ key }) => key);
   const statuses = shown.length === 0 ? undefined : await findAgentStatuses(context, shown);

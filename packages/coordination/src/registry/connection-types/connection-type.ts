@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { freeObjectOf, Timestamp, Uuid } from '@baton/kernel/wire';
+import { PackageLink } from '../../organisation/package-link.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 import { ConnectionKey, ConnectionTypeSpec } from './type-spec.ts';
@@ -35,11 +36,15 @@ export const ConnectionType = z
     createdBy: Uuid,
     createdAt: Timestamp,
     rowVersion: z.int().positive(),
+    package: PackageLink.nullable(),
   })
   .meta({ id: 'ConnectionType' });
 export type ConnectionType = z.infer<typeof ConnectionType>;
 
-export type ConnectionTypeRow = RowOf<Tables['connection_types'], { spec: ConnectionTypeSpec }>;
+export type ConnectionTypeRow = RowOf<
+  Tables['connection_types'],
+  { spec: ConnectionTypeSpec; package: PackageLink | null }
+>;
 
 export const connectionTypeOf = wireMapper<ConnectionTypeRow>()(ConnectionType, {});
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { reply, type Surroundings } from '@baton/kernel/service';
 import { pageOf } from '@baton/kernel/wire';
+import { PackageFilter } from '../../organisation/package-link.ts';
 import { refuseNulls } from '../../service/changes.ts';
 import { type Context, endpoint } from '../context.ts';
 import { requireStatus } from '../statuses.ts';
@@ -64,12 +65,16 @@ export const connectionTypesApi = [
     path: '/connection-types',
     summary: 'List versions of connection types, newest first.',
     permission: 'connections.read',
-    query: { key: ConnectionKey.optional(), status: z.string().max(100).optional() },
+    query: {
+      key: ConnectionKey.optional(),
+      status: z.string().max(100).optional(),
+      package: PackageFilter,
+    },
     paging: true,
     returns: { 200: pageOf(ConnectionType) },
     errors: ['invalid_status', 'invalid_cursor'],
-    handle: ({ query: { key, status }, page }, context) =>
-      listTypes(context, { key, status: requireStatus(status, typeStatuses) }, page),
+    handle: ({ query: { key, status, package: packageKey }, page }, context) =>
+      listTypes(context, { key, status: requireStatus(status, typeStatuses), packageKey }, page),
   }),
   endpoint({
     id: 'getConnectionType',

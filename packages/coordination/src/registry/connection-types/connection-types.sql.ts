@@ -68,12 +68,14 @@ const newestFirst: ListOrder<ConnectionTypeRow> = {
 export interface TypeFilter {
   key?: string | undefined;
   status?: (typeof typeStatuses)[number] | undefined;
+  packageKey?: string | undefined;
 }
 
-export function findTypes(tenantId: string, { key, status }: TypeFilter, page: Page) {
+export function findTypes(tenantId: string, { key, status, packageKey }: TypeFilter, page: Page) {
   let query = build.selectFrom('connection_types').selectAll().where('tenant_id', '=', tenantId);
   if (key !== undefined) query = query.where('key', '=', key);
   if (status !== undefined) query = query.where('status', '=', status);
+  if (packageKey !== undefined) query = query.where('package_key', '=', packageKey);
   return pageQuery(query, newestFirst, page);
 }
 

@@ -2,6 +2,7 @@ import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { emit } from '../../ledger/journal/journal.ts';
+import { lockVersions } from '../../organisation/version-lock.ts';
 import { requireVersionOf } from '../../service/changes.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import type { Context } from '../context.ts';
@@ -41,6 +42,7 @@ export async function publishType(
   // A JSON Schema may hold fractions.
   const specHash = canonicalHash(spec, { fractions: 'allowed' });
   const createdBy = caller.principalId;
+  await lockVersions(context, 'connection_types', key);
   const made = await db.row(insertType({ id: newId(), tenantId, key, version, spec, specHash, createdBy }));
   if (made === undefined) {
     const before = await getTypeRow(context, { key, version });

@@ -279,6 +279,13 @@ test('the plan of a process says which of its instances would go another way', a
     },
   ];
   await applyDocuments(baton.admin, named, flow(1, '1'));
+  const { package: link } = await done(baton.admin.get(`/process-definitions/${key}`));
+  assert.equal(link.key, named.key);
+  const listed = await done(baton.admin.get(`/process-definitions?package=${named.key}`));
+  assert.deepEqual(
+    listed.items.map((one: { key: string; package: object }) => [one.key, one.package]),
+    [[key, link]],
+  );
   const { id } = await startProcessInstance(baton.admin, key);
   const behaviourOf = async (documents: TestDocument[], options: object = {}, by = baton.admin) =>
     (await planDocuments(by, { ...named, version: '2' }, documents, options)).processes[0].behaviour;
