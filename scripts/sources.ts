@@ -10,7 +10,8 @@ export function sourceFiles(root: string): string[] {
     'e2e/**/*.ts',
     'examples/**/*.ts',
   ];
-  return globSync(patterns, { cwd: root })
+  // What the benches compare with is installed in folders of its own.
+  return globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] })
     .filter((file) => !isGenerated(join(root, file)))
     .sort();
 }
