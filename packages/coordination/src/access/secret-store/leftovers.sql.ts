@@ -46,6 +46,13 @@ export function upsertUnkept({ tenantId, folder, name }: SecretName) {
     on conflict (tenant_id, folder, name) do update set is_kept = false`;
 }
 
+/** Changes no row where the row that named the path has gone meanwhile. */
+export function deleteKeptLeftover({ tenantId, folder, name }: SecretName) {
+  return sql`
+    delete from secret_leftovers
+    where tenant_id = ${tenantId} and folder = ${folder} and name = ${name} and is_kept`;
+}
+
 /** Takes an entry for whoever saw it like this. */
 export function takeLeftover({ tenantId, folder, name }: SecretName, dueAt: string, dueInSeconds: number) {
   return sql<{ is_kept: boolean }>`

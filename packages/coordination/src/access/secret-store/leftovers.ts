@@ -4,6 +4,7 @@ import { createDueJob } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import {
+  deleteKeptLeftover,
   deleteLeftover,
   deleteLeftoverInTime,
   findDueLeftovers,
@@ -74,7 +75,8 @@ export async function endLeftover(
 ): Promise<number> {
   const taken = await db.row(takeLeftover(secret, dueAt, takenSeconds));
   if (taken === undefined) return 0;
-  if (!taken.is_kept) await secrets.delete(secret);
+  if (taken.is_kept && (await db.run(deleteKeptLeftover(secret))) === 1) return 1;
+  await secrets.delete(secret);
   return db.run(deleteLeftover(secret));
 }
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
+import type { Db } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import { deleteSecretLeftovers } from '../../../access/secret-store/leftovers.ts';
+import { deleteSecretLeftovers, endLeftover } from '../../../access/secret-store/leftovers.ts';
 import { agentKey, newSecretValue, publishAgent, putAgentSecret } from '../../../testing/agents.ts';
 import { startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import { done, eventsOf, refused } from '../../../testing/leases.ts';
@@ -183,6 +184,32 @@ test('an agent that retires while the store is asked keeps no secret there', asy
   await refused(outside.admin.put(path(other, name), { value: newSecretValue() }), 409, 'agent_retired');
   await workOff(outside);
   assert.equal(vault.values.has(pathInStore(outside, other, name)), false);
+});
+
+test('a secret whose agent retires while a write of it ends is deleted from the store', async () => {
+  const { key } = await publishAgent(outside.admin);
+  const name = await putAgentSecret(outside.admin, key);
+  await noteUse(key, name, true);
+  const secret = { tenantId: outside.tenantId, folder: `agents/${key}`, name };
+  const due = await outside.pool.row<{ due_at: string }>(
+    sql`select due_at from secret_leftovers where name = ${name}`,
+  );
+  const { tools, close } = makeWorkerTools(outside);
+  const db: Db = {
+    ...tools.pool,
+    rows: (statement) => tools.pool.rows(statement),
+    run: (statement) => tools.pool.run(statement),
+    async row(statement) {
+      const taken = await tools.pool.row(statement);
+      // The entry is taken as one that a row names, and loses that row before it is deleted.
+      await done(outside.admin.post(`/agents/${key}:retire`, { reason: 'x' }));
+      return taken;
+    },
+  };
+  assert.equal(await endLeftover({ db, secrets: tools.secrets }, secret, due?.due_at ?? ''), 1);
+  await close();
+  assert.equal(vault.values.has(pathInStore(outside, key, name)), false);
+  assert.deepEqual(await leftovers(outside), []);
 });
 
 test('while the store is away nothing is set; a deletion is told, and done when the store is back', async () => {

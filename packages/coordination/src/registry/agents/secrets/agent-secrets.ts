@@ -1,4 +1,5 @@
 import { replayed } from '@baton/kernel/command';
+import { ConcurrencyLimit } from '@baton/kernel/concurrency-limit';
 import { namesTag } from '@baton/kernel/etag';
 import { findAnswer } from '@baton/kernel/idempotency';
 import { type ItemPage, listPage } from '@baton/kernel/list';
@@ -34,6 +35,15 @@ import {
  * reads them there: so one write of a secret goes on at a time. Nothing in Baton reads a value; reads of an outside store
  * stand in that store's own audit record.
  */
+
+/** Writes under way at once: each may wait 5 s for the store, and looks 20 times a second whether its path is free. */
+const waiting = { queuedMax: 64, waitMsMax: 10_000 };
+const ofTenant = new ConcurrencyLimit('writes of secrets of the tenant', { runningMax: 8, ...waiting });
+const ofProcess = new ConcurrencyLimit('writes of secrets', { runningMax: 32, ...waiting });
+
+function inTurn<T>({ tenantId }: Context, write: () => Promise<T>): Promise<T> {
+  return ofTenant.run(tenantId, () => ofProcess.run('', write));
+}
 
 /** Of one agent; a spec names 50 at most. */
 const secretsMax = 100;
@@ -73,17 +83,19 @@ export async function putSecretAround(
   const agent = await getSeenAgent(context, of.key);
   requireActive(agent);
   const isThere = async () => (await db.row(findSecretOfAgent(tenantId, agent.id, of.name))) !== undefined;
-  const use = await usePath(context, secretOf(tenantId, of), isThere);
-  try {
-    // What was answered under the key while this call waited is not written again.
-    const stored = keyed && (await findAnswer(db, keyed));
-    if (stored !== undefined) return replayed(stored);
-    if (await isThere()) refuseExisting(context, of);
-    const change = await secrets.put(secretOf(tenantId, of), value);
-    return await command({ use, change });
-  } finally {
-    await endPathUse(context, use);
-  }
+  return inTurn(context, async () => {
+    const use = await usePath(context, secretOf(tenantId, of), isThere);
+    try {
+      // What was answered under the key while this call waited is not written again.
+      const stored = keyed && (await findAnswer(db, keyed));
+      if (stored !== undefined) return replayed(stored);
+      if (await isThere()) refuseExisting(context, of);
+      const change = await secrets.put(secretOf(tenantId, of), value);
+      return await command({ use, change });
+    } finally {
+      await endPathUse(context, use);
+    }
+  });
 }
 
 function refuseExisting({ ifNoneMatch }: Context, { key, name }: SecretOfAgent): void {
@@ -135,12 +147,14 @@ export async function deleteSecretAround(
   requireActive(agent);
   const isThere = async () => (await db.row(findSecretOfAgent(tenantId, agent.id, of.name))) !== undefined;
   if (!(await isThere())) fail('not_found', { agent: of.key, name: of.name });
-  const use = await usePath(context, secretOf(tenantId, of), isThere);
-  try {
-    return await command(use);
-  } finally {
-    await endPathUse(context, use);
-  }
+  return inTurn(context, async () => {
+    const use = await usePath(context, secretOf(tenantId, of), isThere);
+    try {
+      return await command(use);
+    } finally {
+      await endPathUse(context, use);
+    }
+  });
 }
 
 /** @throws Refusal `not_found`, `agent_retired`, `secret_store_unavailable` */
