@@ -1,3 +1,4 @@
+import { after } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import {
@@ -9,9 +10,9 @@ import {
 } from '../automation/process-instances/process-jobs.ts';
 import type { Permission } from '../service/permissions.ts';
 import { agentSpec, newIdentity, publishAgent } from './agents.ts';
-import type { Actor, TestCoordination } from './coordination.ts';
+import { type Actor, startCoordination, type TestCoordination } from './coordination.ts';
 import { journalIsStable } from './journal-writer.ts';
-import { done } from './leases.ts';
+import { done, eventsOf } from './leases.ts';
 import { makeWorkerTools } from './sweepers.ts';
 
 /** A worker that has processes go on when a test wants it to. */
@@ -113,4 +114,41 @@ export async function writeInstance(
       identity_agent, status, state, started_at, completed_at)
     values (${id}, ${tenantId}, ${workspaceId}, 'none', 1, ${id}, 'none', 'failed', ${JSON.stringify(state)}, now(), now())`);
   return id;
+}
+
+/**
+ * What a file of tests of processes begins with: the service, a worker and an agent, which end with the file, and what such
+ * tests do most, as the admin. Call it at the top of the file.
+ */
+export async function startProcesses() {
+  const baton = await startCoordination();
+  const worker = makeProcessWorker(baton);
+  after(async () => {
+    await worker.close();
+    await baton.close();
+  });
+  const agent = await makeProcessAgent(baton);
+  const { admin } = baton;
+  const publish = (steps: object[], more: object = {}) =>
+    publishProcess(admin, specOf(agent.key, steps, more));
+  return {
+    baton,
+    worker,
+    agent,
+    publish,
+    start: async (steps: object[], more: object = {}, data: object = {}) =>
+      startProcessInstance(admin, await publish(steps, more), data),
+    get: (id: string, actor: Actor = admin) => done(actor.get(`/process-instances/${id}`)),
+    act: (id: string, verb: string, body: object) =>
+      done(admin.post(`/process-instances/${id}:${verb}`, body)),
+    complete: async (taskId: string, body: object = {}) => {
+      const { version } = await done(admin.get(`/tasks/${taskId}`));
+      return done(admin.post(`/tasks/${taskId}:complete`, body, { 'if-match': `task-${version}` }));
+    },
+    /** The payloads of an instance's events of a type, without `process.`. */
+    told: async (id: string, type: string) =>
+      (await eventsOf(baton, id))
+        .filter((event) => event.type === `process.${type}`)
+        .map(({ payload }) => payload),
+  };
 }

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { agentSpec, linkAgent, publishAgent } from '../../testing/agents.ts';
-import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { done, eventsOf, openSession, refused } from '../../testing/leases.ts';
+import { done, openSession, refused } from '../../testing/leases.ts';
 import {
   humanStep,
   makeProcessAgent,
-  makeProcessWorker,
   publishProcess,
   setStep,
   specOf,
+  startProcesses,
   startProcessInstance,
 } from '../../testing/process-instances.ts';
 import { until } from '../../testing/waiting.ts';
@@ -19,28 +18,8 @@ import { makeWorkspace } from '../../testing/workspaces.ts';
 
 // Calls of agents and of other processes.
 
-let baton: TestCoordination;
-let worker: ReturnType<typeof makeProcessWorker>;
-let agent: Awaited<ReturnType<typeof makeProcessAgent>>;
-before(async () => {
-  baton = await startCoordination();
-  worker = makeProcessWorker(baton);
-  agent = await makeProcessAgent(baton);
-});
-after(async () => {
-  await worker.close();
-  await baton.close();
-});
+const { baton, worker, agent, get, publish, start, told } = await startProcesses();
 
-const get = (id: string, actor: Actor = baton.admin) => done(actor.get(`/process-instances/${id}`));
-const publish = (steps: object[], more: object = {}) =>
-  publishProcess(baton.admin, specOf(agent.key, steps, more));
-const start = async (steps: object[], data: object = {}, more: object = {}) =>
-  startProcessInstance(baton.admin, await publish(steps, more), data);
-const told = async (id: string, type: string) =>
-  (await eventsOf(baton, id))
-    .filter((event) => event.type === `process.${type}`)
-    .map(({ payload }) => payload);
 const childOf = async (id: string) => (await told(id, 'step_entered'))[0]?.['childInstanceId'] as string;
 const call = (process: string, more: object = {}) => ({ id: 'call', call: { process, ...more } });
 const parkedBy = async (id: string) => (await get(id)).suspension?.code;
@@ -53,7 +32,7 @@ test('an agent is given a task, and what its run gives out is the result', async
     call: { agent: key, taskType: 'task', title: 'Build {{ data.ref }}', input: { ref: 'data.ref' } },
     export: { as: 'built' },
   };
-  const made = await start([step], { ref: 'CHG-7' });
+  const made = await start([step], {}, { ref: 'CHG-7' });
   const [{ taskId }] = made.openElements;
   const task = await done(baton.admin.get(`/tasks/${taskId}`));
   assert.deepEqual(
@@ -93,9 +72,13 @@ test('a called process begins with what it is given, and gives back its outcome 
     humanStep('look'),
     { id: 'end', complete: { outcome: 'fine' } },
   ]);
-  const made = await start([{ ...call(child, { input: { n: 'data.n' } }), export: { as: 'called' } }], {
-    n: 4,
-  });
+  const made = await start(
+    [{ ...call(child, { input: { n: 'data.n' } }), export: { as: 'called' } }],
+    {},
+    {
+      n: 4,
+    },
+  );
   const childId = await childOf(made.id);
   const entered = (await told(made.id, 'step_entered'))[0];
   assert.deepEqual([entered?.['waitsFor'], entered?.['stepKind']], ['process', 'call']);

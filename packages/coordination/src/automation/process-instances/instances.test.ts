@@ -1,38 +1,23 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { publishAgent } from '../../testing/agents.ts';
-import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
 import {
   humanStep,
   makeProcessAgent,
-  makeProcessWorker,
   publishProcess,
   setStep,
   specOf,
+  startProcesses,
   startProcessInstance,
 } from '../../testing/process-instances.ts';
 import { observe } from '../../testing/rules.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
-let baton: TestCoordination;
-let worker: ReturnType<typeof makeProcessWorker>;
-let agent: Awaited<ReturnType<typeof makeProcessAgent>>;
-before(async () => {
-  baton = await startCoordination();
-  worker = makeProcessWorker(baton);
-  agent = await makeProcessAgent(baton);
-});
-after(async () => {
-  await worker.close();
-  await baton.close();
-});
+const { baton, worker, agent, get, act, publish, start, complete } = await startProcesses();
 
-const get = (id: string) => done(baton.admin.get(`/process-instances/${id}`));
-const act = (id: string, verb: string, body: object) =>
-  done(baton.admin.post(`/process-instances/${id}:${verb}`, body));
 const refuseAct = (
   id: string,
   verb: string,
@@ -40,12 +25,6 @@ const refuseAct = (
   status = 409,
   code = 'invalid_process_instance_state',
 ) => refused(baton.admin.post(`/process-instances/${id}:${verb}`, body), status, code);
-const publish = (steps: object[], more: object = {}) =>
-  publishProcess(baton.admin, specOf(agent.key, steps, more));
-const start = async (steps: object[], more: object = {}, data: object = {}) =>
-  startProcessInstance(baton.admin, await publish(steps, more), data);
-const complete = async (taskId: string) =>
-  done(baton.admin.post(`/tasks/${taskId}:complete`, {}, { 'if-match': 'task-1' }));
 const typesOf = async (id: string) =>
   (await eventsOf(baton, id)).map(({ type }) => type.replace('process.', ''));
 

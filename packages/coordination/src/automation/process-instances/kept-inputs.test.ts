@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
 import {
   humanStep,
-  makeProcessAgent,
   makeProcessWorker,
   publishProcess,
   specOf,
+  startProcesses,
   startProcessInstance,
 } from '../../testing/process-instances.ts';
 import { observe } from '../../testing/rules.ts';
@@ -17,24 +16,7 @@ import { startProcess } from '../../testing/service-processes.ts';
 
 // What waits for a suspended instance, and how it is taken when the instance goes on.
 
-let baton: TestCoordination;
-let worker: ReturnType<typeof makeProcessWorker>;
-let agent: Awaited<ReturnType<typeof makeProcessAgent>>;
-before(async () => {
-  baton = await startCoordination();
-  worker = makeProcessWorker(baton);
-  agent = await makeProcessAgent(baton);
-});
-after(async () => {
-  await worker.close();
-  await baton.close();
-});
-
-const get = (id: string) => done(baton.admin.get(`/process-instances/${id}`));
-const act = (id: string, verb: string, body: object) =>
-  done(baton.admin.post(`/process-instances/${id}:${verb}`, body));
-const complete = (taskId: string) =>
-  done(baton.admin.post(`/tasks/${taskId}:complete`, {}, { 'if-match': 'task-1' }));
+const { baton, worker, agent, get, act, complete } = await startProcesses();
 
 /** An instance that counts observations of a kind, and waits for a task. What is told of its task has been taken. */
 async function startCounting() {

@@ -1,34 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable } from '../../testing/journal-writer.ts';
 import { done } from '../../testing/leases.ts';
-import {
-  makeProcessAgent,
-  makeProcessWorker,
-  publishProcess,
-  setStep,
-  specOf,
-} from '../../testing/process-instances.ts';
+import { publishProcess, setStep, specOf, startProcesses } from '../../testing/process-instances.ts';
 import { observe } from '../../testing/rules.ts';
 
 // Many definitions that wait for the same event: each gets it, and the transaction that looks through them stays short,
 // since the readers of every tenant's journal wait for it.
 
-let baton: TestCoordination;
-let worker: ReturnType<typeof makeProcessWorker>;
-let agent: Awaited<ReturnType<typeof makeProcessAgent>>;
-before(async () => {
-  baton = await startCoordination();
-  worker = makeProcessWorker(baton);
-  agent = await makeProcessAgent(baton);
-});
-after(async () => {
-  await worker.close();
-  await baton.close();
-});
+const { baton, worker, agent } = await startProcesses();
 
 const statusOf = async (definitionKey: string) =>
   (await done(baton.admin.get(`/process-instances?definitionKey=${definitionKey}`))).items.map(

@@ -1,46 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
-import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { claimCall, makeCallable } from '../../testing/invocations.ts';
-import { done, eventsOf, refused } from '../../testing/leases.ts';
-import {
-  humanStep,
-  makeProcessAgent,
-  makeProcessWorker,
-  publishProcess,
-  setStep,
-  specOf,
-  startProcessInstance,
-} from '../../testing/process-instances.ts';
+import { done, refused } from '../../testing/leases.ts';
+import { humanStep, setStep, startProcesses } from '../../testing/process-instances.ts';
 import { observe } from '../../testing/rules.ts';
 
 // What steps of each kind do to the rest of the service, and what is told of them.
 
-let baton: TestCoordination;
-let worker: ReturnType<typeof makeProcessWorker>;
-let agent: Awaited<ReturnType<typeof makeProcessAgent>>;
-before(async () => {
-  baton = await startCoordination();
-  worker = makeProcessWorker(baton);
-  agent = await makeProcessAgent(baton);
-});
-after(async () => {
-  await worker.close();
-  await baton.close();
-});
-
-const get = (id: string) => done(baton.admin.get(`/process-instances/${id}`));
-const start = async (steps: object[], more: object = {}, data: object = {}) =>
-  startProcessInstance(baton.admin, await publishProcess(baton.admin, specOf(agent.key, steps, more)), data);
-const told = async (id: string, type: string) =>
-  (await eventsOf(baton, id))
-    .filter((event) => event.type === `process.${type}`)
-    .map(({ payload }) => payload);
-const complete = async (taskId: string, body: object = {}) => {
-  const { version } = await done(baton.admin.get(`/tasks/${taskId}`));
-  return done(baton.admin.post(`/tasks/${taskId}:complete`, body, { 'if-match': `task-${version}` }));
-};
+const { baton, worker, agent, get, start, told, complete } = await startProcesses();
 
 test('a skill with effects outside is called once in the name of the agent, and its answer goes on', async () => {
   const executor = await baton.actor();

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import { startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import { done, refused } from '../../../testing/leases.ts';
 import {
   humanStep,
-  makeProcessAgent,
-  makeProcessWorker,
   publishProcess,
   setStep,
   specOf,
+  startProcesses,
   startProcessInstance,
   writeInstance,
 } from '../../../testing/process-instances.ts';
@@ -20,25 +18,10 @@ import { makeWorkspace } from '../../../testing/workspaces.ts';
 
 // What a definition that is not published would have made of instances: nothing of it is written.
 
-let baton: TestCoordination;
-let worker: ReturnType<typeof makeProcessWorker>;
-let agent: Awaited<ReturnType<typeof makeProcessAgent>>;
-before(async () => {
-  baton = await startCoordination();
-  worker = makeProcessWorker(baton);
-  agent = await makeProcessAgent(baton);
-});
-after(async () => {
-  await worker.close();
-  await baton.close();
-});
+const { baton, worker, agent, complete } = await startProcesses();
 
 const replayed = (key: string, spec: object, more: object = {}) =>
   done(baton.admin.post(`/process-definitions/${key}:replay`, { spec, ...more }));
-const complete = async (taskId: string) => {
-  const { version } = await done(baton.admin.get(`/tasks/${taskId}`));
-  return done(baton.admin.post(`/tasks/${taskId}:complete`, {}, { 'if-match': `task-${version}` }));
-};
 const rowsWritten = async () =>
   (
     await baton.pool.row(sql<{ rows: string }>`

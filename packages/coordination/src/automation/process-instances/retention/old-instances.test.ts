@@ -1,33 +1,21 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import { startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import { done, refused } from '../../../testing/leases.ts';
 import {
   humanStep,
   makeProcessAgent,
-  makeProcessWorker,
   publishProcess,
   setStep,
   specOf,
+  startProcesses,
   startProcessInstance,
 } from '../../../testing/process-instances.ts';
 import { observe } from '../../../testing/rules.ts';
 import { forgetOldInstances } from './old-instances.ts';
 
-let baton: TestCoordination;
-let worker: ReturnType<typeof makeProcessWorker>;
-let agent: Awaited<ReturnType<typeof makeProcessAgent>>;
-before(async () => {
-  baton = await startCoordination();
-  worker = makeProcessWorker(baton);
-  agent = await makeProcessAgent(baton);
-});
-after(async () => {
-  await worker.close();
-  await baton.close();
-});
+const { baton, worker, publish } = await startProcesses();
 
 const forget = async () => {
   const job = forgetOldInstances(worker.tools);
@@ -37,8 +25,6 @@ const age = (days = 31) =>
   baton.pool.run(sql`
     update process_instances set completed_at = completed_at - make_interval(days => ${days}) where completed_at is not null`);
 const isThere = async (id: string) => (await baton.admin.get(`/process-instances/${id}`)).status === 200;
-const publish = (steps: object[], more: object = {}) =>
-  publishProcess(baton.admin, specOf(agent.key, steps, more));
 const cancel = (id: string) =>
   done(baton.admin.post(`/process-instances/${id}:cancel`, { reason: 'enough' }));
 
