@@ -9,7 +9,7 @@ import {
 import type { Due } from '../process-language/forms.ts';
 import { activityId } from './ids/activity-ids.ts';
 import { durationMs, type Machine, ProcessFault } from './machine.ts';
-import type { Deadline, Timer, TimerPurpose, TimeUnit } from './state.ts';
+import type { Deadline, ProcessState, Timer, TimerPurpose, TimeUnit } from './state.ts';
 
 /** Timers of an instance, and how deadlines are counted (organisation, section 15.4). */
 
@@ -70,6 +70,36 @@ function forgetEnded({ state }: Machine): void {
 
 export function isOpen({ state }: Timer): boolean {
   return state === 'pending' || state === 'frozen';
+}
+
+/** Of timers that are due at the same instant: what is late is told before anything is done about it. */
+const purposesInOrder: readonly TimerPurpose[] = [
+  'warn',
+  'due',
+  'escalation',
+  'retry',
+  'wait',
+  'timeout',
+  'timer',
+];
+
+/**
+ * The timers that are due by an instant, in the order in which they fire: the earliest first; of one instant the warning, then
+ * the breach, then escalations by their level, then all others.
+ */
+export function dueTimersOf({ timers }: Pick<ProcessState, 'timers'>, at: string): Timer[] {
+  return Object.values(timers)
+    .filter(({ state, dueAt }) => state === 'pending' && dueAt !== null && dueAt <= at)
+    .sort((one, other) => compare(orderOf(one), orderOf(other)));
+}
+
+function orderOf({ dueAt, purpose, level, id }: Timer): readonly [string, number, number, string] {
+  return [dueAt as string, purposesInOrder.indexOf(purpose), level, id];
+}
+
+function compare(one: readonly (string | number)[], other: readonly (string | number)[]): number {
+  const n = one.findIndex((part, at) => part !== other[at]);
+  return n < 0 ? 0 : (one[n] as string) < (other[n] as string) ? -1 : 1;
 }
 
 export function cancelTimersOf(m: Machine, element: string): void {

@@ -55,16 +55,21 @@ export const ProcessInstance = z
         overdueSeconds: z.int().nullable(),
       }),
     ),
-    timers: z.array(
-      z.strictObject({
-        id: Uuid,
-        element: z.string(),
-        dueAt: Timestamp.nullable(),
-        state: z.enum(['pending', 'frozen', 'fired', 'cancelled']),
-        provisional: z.boolean(),
-        remainingSeconds: z.number().nullable(),
+    timers: z
+      .array(
+        z.strictObject({
+          id: Uuid,
+          element: z.string(),
+          dueAt: Timestamp.nullable(),
+          state: z.enum(['pending', 'frozen', 'fired', 'cancelled']),
+          provisional: z.boolean(),
+          remainingSeconds: z.number().nullable(),
+        }),
+      )
+      .meta({
+        description:
+          'Of those that are due at the same instant the warning fires first, then the breach, then escalations by their level, then all others.',
       }),
-    ),
     sla: Deadline.nullable(),
     ...sla,
     suspension: z

@@ -8,6 +8,7 @@ import { createDueJob, createWalk } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';
 import { createTurnJob } from '../journal-turns/turn-job.ts';
 import type { Input } from '../process-engine/inputs.ts';
+import { dueTimersOf } from '../process-engine/timers.ts';
 import { processConsumer } from '../process-triggers/triggers.ts';
 import { isUnavailable } from '../rule-acts/work-item.ts';
 import { type Running, takeFromSource, takeOrPark } from './advancing.ts';
@@ -72,7 +73,7 @@ export function fireProcessTimers({ pool, command, log }: Tools): Job {
     ({ due_at: at, id }) => [at, id],
   );
   const fire = (row: DueTimerRow) =>
-    putOff.attempt(row.id, () => command(name, row.tenant_id, (context) => fireTimer(context, row)));
+    putOff.attempt(row.id, () => command(name, row.tenant_id, (context) => fireNextTimer(context, row)));
   return {
     name,
     batchMax,
@@ -92,21 +93,27 @@ export function fireProcessTimers({ pool, command, log }: Tools): Job {
   };
 }
 
-/** @returns 1, or 0 where another process has the instance */
-async function fireTimer(context: Context, timer: DueTimerRow): Promise<number> {
+/**
+ * Fires the next timer of an instance that has one that is due: each row of a due timer fires one, and which is first is said
+ * by what they are for.
+ * @returns 1, or 0 where another process has the instance
+ */
+async function fireNextTimer(context: Context, { instance_id: id }: DueTimerRow): Promise<number> {
   const { db, tenantId } = context;
-  const seen = await db.row(findInstance(tenantId, timer.instance_id));
+  const seen = await db.row(findInstance(tenantId, id));
   if (seen === undefined) return 0;
   const identities = await Identities.lock(context, [seen.identity_agent]);
-  const row = await db.row(lockFreeInstance(tenantId, timer.instance_id));
+  const row = await db.row(lockFreeInstance(tenantId, id));
   // Suspended or over since: its timers no longer count.
   if (row?.status !== 'running') return 0;
+  const { now: at } = (await db.row(readClock())) as { now: string };
+  const [timer] = dueTimersOf(row.state, at);
+  if (timer === undefined) return 0;
   const use = await useDefinition(context, row.definition_key, row.definition_version);
   const agent = await identities.of(row.identity_agent, row.workspace_id);
   const running = { row, definition: use.definition, tools: await toolsFor(context, use), agent };
-  const { now: at } = (await db.row(readClock())) as { now: string };
   const input = { kind: 'timer', at, timerId: timer.id } as const;
-  const taken = await takeFromSource(context, running, input, `timer:${timer.id}:${timer.due_at}`);
+  const taken = await takeFromSource(context, running, input, `timer:${timer.id}:${timer.dueAt}`);
   return taken === undefined ? 0 : 1;
 }
 

@@ -11,6 +11,7 @@ import { activityId } from '../../process-engine/ids/activity-ids.ts';
 import type { Act, Effect, Input } from '../../process-engine/inputs.ts';
 import { type EngineTools, ProcessFault } from '../../process-engine/machine.ts';
 import type { EventRoot, ProcessState, TaskRoot, Timer } from '../../process-engine/state.ts';
+import { dueTimersOf } from '../../process-engine/timers.ts';
 import { waitsOf } from '../../process-engine/waits.ts';
 import { type PreparedDefinition, toolsOf } from '../../process-instances/definitions-in-use.ts';
 import { triggerKeyOf } from '../../process-triggers/triggers.ts';
@@ -261,11 +262,10 @@ export class ProcessSimulation {
     let next: { instance: Instance; timer: Timer; dueAt: string } | undefined;
     for (const instance of this.instances) {
       if (instance.state.status !== 'running') continue;
-      for (const timer of Object.values(instance.state.timers)) {
-        const { state, dueAt } = timer;
-        if (state !== 'pending' || dueAt === null || dueAt > upTo) continue;
-        if (next === undefined || dueAt < next.dueAt) next = { instance, timer, dueAt };
-      }
+      const [timer] = dueTimersOf(instance.state, upTo);
+      if (timer === undefined || timer.dueAt === null) continue;
+      const { dueAt } = timer;
+      if (next === undefined || dueAt < next.dueAt) next = { instance, timer, dueAt };
     }
     return next;
   }

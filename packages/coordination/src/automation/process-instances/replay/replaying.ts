@@ -5,6 +5,7 @@ import { isOfTrigger, newState, startCorrelation, takeInput } from '../../proces
 import type { Act, Input, JournalNote } from '../../process-engine/inputs.ts';
 import { type EngineTools, ProcessFault } from '../../process-engine/machine.ts';
 import type { EventRoot, ProcessState } from '../../process-engine/state.ts';
+import { dueTimersOf } from '../../process-engine/timers.ts';
 import type { Recorded } from '../instance.ts';
 
 /** Takes what an instance took once more, by another definition, and compares what the two lead to (organisation, section 15.1). */
@@ -149,10 +150,7 @@ function takenTimers(segments: readonly Segment[]): Map<string, number> {
 /** The next timer that is due by then, and that the instance does not bring itself. */
 function ownTimerOf(state: ProcessState, at: string, taken: ReadonlyMap<string, number>): Input | undefined {
   if (state.status !== 'running') return undefined;
-  const due = Object.values(state.timers)
-    .filter(({ id, state: is, dueAt }) => is === 'pending' && dueAt !== null && dueAt <= at && !taken.get(id))
-    .sort((a, b) => ((a.dueAt ?? '') < (b.dueAt ?? '') ? -1 : 1));
-  const [first] = due;
+  const first = dueTimersOf(state, at).find(({ id }) => !taken.get(id));
   if (first === undefined) return undefined;
   const dueAt = first.dueAt as string;
   return { kind: 'timer', at: dueAt > state.clock ? dueAt : state.clock, timerId: first.id };
