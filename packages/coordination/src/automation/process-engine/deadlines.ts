@@ -1,10 +1,10 @@
 import type { JsonObject } from '@baton/kernel/wire';
-import type { Escalation } from '../process-language/forms.ts';
+import type { Assignee, Escalation } from '../process-language/forms.ts';
 import { endVote } from './approving.ts';
-import type { Machine } from './machine.ts';
+import { type Machine, ProcessFault } from './machine.ts';
 import { failElement } from './sequences.ts';
 import type { Deadline, ElementNode, ProcessState, SlaState, Timer } from './state.ts';
-import { evaluated } from './step-kinds.ts';
+import { evaluated, evaluatedBy } from './step-kinds.ts';
 
 /** What a missed deadline leads to: one warning and one breach for each attempt, and escalations (organisation, section 15.4). */
 
@@ -30,15 +30,28 @@ function tellDeadline(m: Machine, node: ElementNode | undefined, due: Deadline, 
     activityId: node?.activityId ?? m.state.id,
     dueAt,
   };
-  const people = { owner: null, assignee: null };
-  if (!isBreach) return m.tell('process.sla_warning', { ...head, warnAt, provisional, ...people });
-  m.tell('process.sla_breached', {
+  const responsible = { owner: ownerOf(m), taskId: node?.taskId ?? null };
+  if (!isBreach) return m.tell('process.sla_warning', { ...head, warnAt, provisional }, responsible);
+  const breach = {
     ...head,
     detectedAt: m.now,
     overdueSeconds: overdueSecondsOf(m.now, dueAt),
     detectedBy: 'timer',
     provisional,
-    ...people,
+  };
+  m.tell('process.sla_breached', breach, responsible);
+}
+
+/** Who owns the process; an expression that gives nobody is passed over, as one that names nobody is. */
+function ownerOf(m: Machine): Assignee[] {
+  return (m.definition.spec.owner ?? []).flatMap((assignee) => {
+    try {
+      return evaluatedBy(m, m.roots(), [assignee]);
+    } catch (error) {
+      if (!(error instanceof ProcessFault)) throw error;
+      m.note('decision', null, 'owner', { code: error.code, reason: error.message });
+      return [];
+    }
   });
 }
 
@@ -65,6 +78,8 @@ export function escalate(m: Machine, node: ElementNode, level: number): void {
     action,
     taskId: node.taskId ?? null,
     to: evaluated(m, node, to),
+    ...(action === 'remind' &&
+      to.length === 0 && { otherwise: { voters: missingVotersOf(node), owner: ownerOf(m) } }),
   });
   if (action !== 'raise' || error === undefined) return;
   const { type, status = null, detail } = error;
@@ -73,6 +88,12 @@ export function escalate(m: Machine, node: ElementNode, level: number): void {
     status,
     detail: detail === undefined ? null : m.tools.render(detail, m.rootsIn(node)),
   });
+}
+
+function missingVotersOf({ ballots = [] }: ElementNode): string[] {
+  return ballots.flatMap(({ principalId, asked, vote }) =>
+    asked && vote === 'pending' ? [principalId] : [],
+  );
 }
 
 const worstFirst: readonly SlaState[] = ['breached', 'warning', 'unknown', 'paused', 'ok'];

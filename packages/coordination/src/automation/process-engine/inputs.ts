@@ -170,12 +170,20 @@ export type Effect =
       readonly action: Escalation['action'];
       readonly taskId: string | null;
       readonly to: readonly Assignee[];
+      /** Of a reminder that names nobody: whose votes are missing, and who owns the process. */
+      readonly otherwise?: { readonly voters: readonly string[]; readonly owner: readonly Assignee[] };
     };
+
+/** Whom an event names by `owner` and `assignee`: who writes it finds them. */
+export interface Responsible {
+  readonly owner: readonly Assignee[];
+  readonly taskId: string | null;
+}
 
 /** What comes of an input, in the order in which it is to be done. */
 export type Act =
   | { readonly do: 'note'; readonly note: JournalNote }
-  | { readonly do: 'tell'; readonly event: ProcessEvent }
+  | { readonly do: 'tell'; readonly event: ProcessEvent; readonly responsible?: Responsible }
   | {
       readonly do: 'effect';
       readonly effect: Effect /** Told when it was done. */;

@@ -3,7 +3,7 @@ import type { WorkingCalendar } from '../../organisation/calendars/working-calen
 import { parseIsoDuration } from '../process-language/expressions/durations.ts';
 import type { Step } from '../process-language/step.ts';
 import type { Definition } from './definition-lists.ts';
-import type { Act, Effect, JournalNote, ProcessEvent } from './inputs.ts';
+import type { Act, Effect, JournalNote, ProcessEvent, Responsible } from './inputs.ts';
 import type { ElementNode, EventRoot, ProcessState, SequenceNode, StepRoot } from './state.ts';
 
 /** Steps that one input may lead to; a process that wants more is at fault. */
@@ -95,8 +95,8 @@ export class Machine {
     this.acts.push({ do: 'note', note: { kind, element, reason, data } });
   }
 
-  tell(type: string, payload: JsonObject): void {
-    this.acts.push({ do: 'tell', event: { type, payload } });
+  tell(type: string, payload: JsonObject, responsible?: Responsible): void {
+    this.acts.push({ do: 'tell', event: { type, payload }, ...(responsible && { responsible }) });
   }
 
   effect(effect: Effect, opened?: ProcessEvent): void {

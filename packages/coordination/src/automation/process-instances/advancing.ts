@@ -29,6 +29,7 @@ import {
   updateToKept,
 } from './instances.sql.ts';
 import { earliestOf, isClosing, type LeftOpen, leftOpenOf, refusalEntry } from './left-open/left-open.ts';
+import { namesOf } from './people/responsible.ts';
 
 /** How inputs reach an instance: in one transaction with all that they lead to (organisation, section 15.4). */
 
@@ -216,11 +217,13 @@ async function doAct(
     entries.push({ at, kind, element, reason, actor_id: actorId, event_id: eventId, data });
     return [];
   }
+  const { agent, row } = running;
   if (act.do === 'tell') {
-    tell(context, running.row, act.event);
+    const { event, responsible } = act;
+    const named = responsible && (await namesOf(context, row.workspace_id, responsible));
+    tell(context, row, { ...event, payload: { ...event.payload, ...named } });
     return [];
   }
-  const { agent, row } = running;
   const { effect, opened } = act;
   const refused = (code: string, details: JsonObject): Input[] => {
     // What closes is tried again by the worker; only what a step opens is missed.

@@ -23,6 +23,7 @@ import { closeInstance, openInstance } from './child-instances.ts';
 import type { InstanceRow } from './instance.ts';
 import { closeRecall, openObservation, openRecall, tellCase } from './memory-effects.ts';
 import { findPeople, firstThatResolves } from './people/assignees.ts';
+import { findReminded } from './people/responsible.ts';
 
 /** What an effect of a step leads to, in the name of the identity agent (organisation, section 15.4). */
 export interface Done {
@@ -172,8 +173,11 @@ async function closeCall(context: Context, callId: string): Promise<undefined> {
 
 /** Tells whom an escalation concerns; a task that is reassigned goes to the first that is found. */
 async function escalate(context: Context, row: InstanceRow, effect: Of<'escalate'>): Promise<Done> {
-  const { element, level, action, taskId, to } = effect;
-  const { ids, unresolved } = await findPeople(context, row.workspace_id, to);
+  const { element, level, action, taskId, to, otherwise } = effect;
+  const { ids, unresolved } =
+    otherwise === undefined
+      ? await findPeople(context, row.workspace_id, to)
+      : await findReminded(context, row.workspace_id, taskId, otherwise);
   const [first = null] = ids;
   if (action === 'reassign' && taskId !== null && first !== null) {
     requirePermission(context, 'tasks.write');

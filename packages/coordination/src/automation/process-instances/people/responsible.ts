@@ -1,0 +1,49 @@
+import { findLiveClaim } from '../../../leases/gate.ts';
+import { findTaskUnseen } from '../../../work/tasks/tasks.ts';
+import type { Context } from '../../context.ts';
+import type { Responsible } from '../../process-engine/inputs.ts';
+import type { Assignee } from '../../process-language/forms.ts';
+import { findPeople } from './assignees.ts';
+
+/** Who is responsible for what is late (organisation, sections 15.2 and 23). */
+
+/** The people of the first of the chain that stands for anybody; and those that stand for nobody, where none does. */
+async function findOwners(context: Context, workspaceId: string | null, chain: readonly Assignee[]) {
+  const unresolved: string[] = [];
+  for (const assignee of chain) {
+    const found = await findPeople(context, workspaceId, [assignee]);
+    if (found.ids.length > 0) return { ids: found.ids, unresolved: [] };
+    unresolved.push(...found.unresolved);
+  }
+  return { ids: [], unresolved };
+}
+
+/** Who has a task: whoever holds it, else to whom it is assigned. */
+async function findHolder(context: Context, taskId: string | null): Promise<string | null> {
+  if (taskId === null) return null;
+  const claim = await findLiveClaim(context, taskId);
+  if (claim !== undefined) return claim.holder_id;
+  return (await findTaskUnseen(context, { id: taskId, number: null }))?.assigneeId ?? null;
+}
+
+/** The ids that an event names: of an owner that is a role, the first of its holders. */
+export async function namesOf(
+  context: Context,
+  workspaceId: string | null,
+  { owner, taskId }: Responsible,
+): Promise<{ owner: string | null; assignee: string | null }> {
+  const { ids } = await findOwners(context, workspaceId, owner);
+  return { owner: ids[0] ?? null, assignee: await findHolder(context, taskId) };
+}
+
+/** Whom a reminder is for that names nobody: who has the task, or whose votes are missing; else the owner of the process. */
+export async function findReminded(
+  context: Context,
+  workspaceId: string | null,
+  taskId: string | null,
+  { voters, owner }: { readonly voters: readonly string[]; readonly owner: readonly Assignee[] },
+): Promise<{ ids: string[]; unresolved: string[] }> {
+  const holder = await findHolder(context, taskId);
+  const ids = holder === null ? [...voters] : [holder];
+  return ids.length > 0 ? { ids, unresolved: [] } : findOwners(context, workspaceId, owner);
+}
