@@ -1,5 +1,6 @@
 import type { Machine } from './machine.ts';
 import { endAll, startList } from './sequences.ts';
+import type { Parked } from './state.ts';
 import { freeze, thaw } from './timers.ts';
 
 /** How an instance is suspended, goes on and ends (organisation, section 15.4). */
@@ -21,6 +22,12 @@ export function suspendNow(m: Machine, cause: SuspendCause, reason: string | nul
   m.ready.splice(0);
   m.note('state', null, 'suspended', { cause, reason });
   m.tell('process.suspended', { cause, reason });
+}
+
+/** It can't go on, until an operator has it try again or go past what is at fault. */
+export function park(m: Machine, { element, code, reason }: Parked): void {
+  m.state.parked = { element, code, reason };
+  suspendNow(m, 'input_failed', `${code}: ${reason}`);
 }
 
 /** Whether a list of steps lets a suspended instance go on: it begins with `resume`. */
@@ -45,9 +52,12 @@ export function beginCancel(m: Machine, reason: string, compensate: boolean): vo
   if (ending !== null && compensate) return;
   m.state.status = 'running';
   m.state.parked = null;
+  const undone = (ending?.undone ?? []).filter(
+    (element) => m.sequence(`${element}/onCompensate`) === undefined,
+  );
   endAll(m, 'cancelled');
   if (!compensate) m.state.undoable = [];
-  m.state.ending = ending ?? { reason, undone: [] };
+  m.state.ending = { reason: ending?.reason ?? reason, undone };
   m.note('state', null, 'cancelling', { reason, compensate, undoable: undoable.length });
 }
 

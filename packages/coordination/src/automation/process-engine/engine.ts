@@ -5,7 +5,7 @@ import { takeChild } from './calling.ts';
 import { type CaseMemory, caseOf, hashOfCase, sizeOfCase } from './case/case.ts';
 import { escalate, passDeadline } from './deadlines.ts';
 import type { Definition } from './definition-lists.ts';
-import { beginCancel, goOnAfterPause, resumes, suspendNow } from './endings.ts';
+import { beginCancel, goOnAfterPause, park, resumes, suspendNow } from './endings.ts';
 import { activityId } from './ids/activity-ids.ts';
 import type { Act, CallEnd, Input } from './inputs.ts';
 import { type EngineTools, Machine, ProcessFault } from './machine.ts';
@@ -193,6 +193,9 @@ function take(m: Machine, input: Input): void {
   if (kind === 'recalled') return takeRecalled(m, input);
   if (kind === 'recall_failed') return failRecall(m, input.recallId, input.element, input.reason);
   if (kind === 'skip') return skip(m, input);
+  // Undoing that could not go on is tried again.
+  const { ending, status } = m.state;
+  if (ending !== null && status === 'suspended' && input.compensate) return resume(m, 'operator');
   beginCancel(m, input.reason, input.compensate);
 }
 
@@ -400,14 +403,6 @@ function refuse(m: Machine, { element, code, details }: Extract<Input, { kind: '
   const detail = JSON.stringify(details).slice(0, 1000);
   if (isCaught(m, node, code)) return failElement(m, node, { type: code, status: null, detail });
   park(m, { element, code, reason: detail });
-}
-
-function park(
-  m: Machine,
-  { element, code, reason }: { element: string | null; code: string; reason: string },
-): void {
-  m.state.parked = { element, code, reason };
-  suspendNow(m, 'input_failed', `${code}: ${reason}`);
 }
 
 function resume(m: Machine, cause: 'operator' | 'event'): void {

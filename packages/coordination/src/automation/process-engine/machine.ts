@@ -4,7 +4,7 @@ import { parseIsoDuration } from '../process-language/expressions/durations.ts';
 import type { Step } from '../process-language/step.ts';
 import type { Definition } from './definition-lists.ts';
 import type { Act, Effect, JournalNote, ProcessEvent, Responsible } from './inputs.ts';
-import type { ElementNode, EventRoot, ProcessState, SequenceNode, StepRoot } from './state.ts';
+import type { ElementNode, EventRoot, Parked, ProcessState, SequenceNode, StepRoot } from './state.ts';
 
 /** Steps that one input may lead to; a process that wants more is at fault. */
 const stepsMax = 5000;
@@ -66,6 +66,8 @@ export class Machine {
   current: string | null = null;
   /** Fields of the data that this input changed. */
   readonly changedFields: string[] = [];
+  /** Why undoing can not go on, where nothing catches it: the instance is to wait for an operator. */
+  stalled: Parked | null = null;
   /** Whether instants that expressions gave are to be computed again. */
   areTimersStale = false;
   #steps = 0;

@@ -178,7 +178,8 @@ export function cancelSequence(m: Machine, sequence: SequenceNode, outcome: Exit
 }
 
 /**
- * A step failed: the nearest `try` around it tries again or catches; where none does, the instance fails.
+ * A step failed: the nearest `try` around it tries again or catches; where none does, the instance fails. One that is being
+ * cancelled waits for an operator: what is not undone yet would be lost.
  * @param outcome of the step itself
  */
 export function failElement(
@@ -204,7 +205,14 @@ export function failElement(
     cancelElement(m, owner, 'failed');
     sequence = m.sequence(owner.parent);
   }
-  failInstance(m, error, node.id);
+  if (m.state.ending === null) return failInstance(m, error, node.id);
+  const step = sequence && m.definition.lists.get(sequence.id)?.[sequence.at];
+  m.stalled = {
+    element: step?.id ?? node.id,
+    code: error.type,
+    reason: error.detail ?? 'undoing has failed',
+  };
+  m.ready.splice(0);
 }
 
 /** Whether an error in this step would be caught by a `try` around it. */

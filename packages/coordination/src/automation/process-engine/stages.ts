@@ -1,6 +1,6 @@
 import type { Stage, Timer } from '../process-language/definition.ts';
 import type { Due } from '../process-language/forms.ts';
-import { completeInstance, goOnEnding } from './endings.ts';
+import { completeInstance, goOnEnding, park } from './endings.ts';
 import { type Machine, ProcessFault } from './machine.ts';
 import { cancelSequence, runReady, startList } from './sequences.ts';
 import type { StageState } from './state.ts';
@@ -23,6 +23,7 @@ const roundsMax = 1000;
 export function settle(m: Machine): void {
   for (let round = 0; round < roundsMax; round += 1) {
     runReady(m);
+    if (m.stalled !== null) return park(m, m.stalled);
     if (m.state.status !== 'running') return;
     m.current = null;
     if (m.areTimersStale) moveTimers(m);

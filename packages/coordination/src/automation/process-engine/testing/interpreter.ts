@@ -1,6 +1,7 @@
 import type { JsonObject } from '@baton/kernel/wire';
 import { apply, type Given, type Spec, type StepSpec } from './random-definitions.ts';
-import { Completed, type ModelTimer, Raised, StepInterpreter } from './step-interpreter.ts';
+import { type ModelTimer, StepInterpreter } from './step-interpreter.ts';
+import { Completed, Raised } from './thrown.ts';
 
 interface StageIs {
   state: 'available' | 'active' | 'completed' | 'terminated';
@@ -19,6 +20,8 @@ export class Interpreter extends StepInterpreter {
   isEnding = false;
   protected queued: string[] = [];
   protected isInterrupted = false;
+  /** A list that undoes and has failed, from the step that is at fault. */
+  protected stalled: { name: string; steps: readonly StepSpec[]; stage: string | null } | null = null;
 
   constructor(spec: Spec, data: JsonObject, nowMs: number) {
     super(spec, data, nowMs);
@@ -115,14 +118,22 @@ export class Interpreter extends StepInterpreter {
 
   resume(atMs: number): void {
     this.take(atMs, () => {
-      this.goOn();
-      this.openAgain();
+      this.tryAgain();
     });
   }
 
-  /** Goes past a step whose opening was refused. */
+  protected tryAgain(stepsPassed = 0): void {
+    this.goOn();
+    const { stalled } = this;
+    this.stalled = null;
+    if (stalled !== null) this.begin(stalled.name, stalled.steps.slice(stepsPassed), stalled.stage);
+    this.openAgain();
+  }
+
+  /** Goes past a step whose opening was refused, or that undoes and has failed. */
   skip(atMs: number, element: string): void {
     this.take(atMs, () => {
+      if (this.stalled !== null) return this.tryAgain(1);
       this.goOn();
       this.send(element, { is: 'skip' });
       this.openAgain();
@@ -131,8 +142,12 @@ export class Interpreter extends StepInterpreter {
 
   cancel(atMs: number, compensate: boolean): void {
     this.take(atMs, () => {
-      if (this.isEnding && compensate) return;
+      if (this.isEnding && compensate) {
+        if (this.status === 'suspended') this.tryAgain();
+        return;
+      }
       this.status = 'running';
+      this.stalled = null;
       this.endAll();
       this.isEnding = true;
       if (!compensate) this.undoable = [];
@@ -218,8 +233,12 @@ export class Interpreter extends StepInterpreter {
     this.status = 'cancelled';
   }
 
-  protected over(error: unknown): void {
+  protected over(error: unknown, name: string, stage: string | null): void {
     if (error instanceof Completed) return this.finish('completed', error.outcome);
+    if (error instanceof Raised && this.isEnding) {
+      this.stalled = { name, steps: error.rest, stage };
+      return this.pause();
+    }
     if (error instanceof Raised) return this.finish('failed', null);
     throw error;
   }
@@ -239,7 +258,12 @@ export class Interpreter extends StepInterpreter {
   }
 
   protected begin(name: string, steps: readonly StepSpec[], stage: string | null): void {
-    this.spawn(name, steps, { stage, tries: null }, { ended: () => {}, failed: (error) => this.over(error) });
+    this.spawn(
+      name,
+      steps,
+      { stage, tries: null },
+      { ended: () => {}, failed: (error) => this.over(error, name, stage) },
+    );
   }
 
   protected firedDefined(id: string): void {

@@ -1,21 +1,7 @@
 import type { JsonObject } from '@baton/kernel/wire';
 import { neededOf } from './needed-votes.ts';
 import { apply, type Given, type Spec, type StepSpec, type TimerSpec } from './random-definitions.ts';
-
-export class Raised extends Error {
-  readonly type: string;
-  constructor(type: string) {
-    super(type);
-    this.type = type;
-  }
-}
-export class Completed extends Error {
-  readonly outcome: string;
-  constructor(outcome: string) {
-    super(outcome);
-    this.outcome = outcome;
-  }
-}
+import { Completed, Raised } from './thrown.ts';
 
 type Message =
   | { readonly is: 'done'; readonly result: Given; readonly status?: string }
@@ -163,9 +149,15 @@ export class StepInterpreter {
   protected *list(steps: readonly StepSpec[], place: Place): Run<void> {
     this.lists += 1;
     const list = this.lists;
-    for (const step of steps) {
+    for (const [n, step] of steps.entries()) {
       yield list;
-      if (step.when === undefined || apply(step.when, this.data) === true) yield* this.step(step, place);
+      try {
+        if (step.when === undefined || apply(step.when, this.data) === true) yield* this.step(step, place);
+      } catch (error) {
+        // Of the lists that it leaves, the last says where it would go on.
+        if (error instanceof Raised) error.rest = steps.slice(n);
+        throw error;
+      }
     }
     yield list;
   }
