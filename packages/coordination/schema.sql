@@ -1176,6 +1176,7 @@ create table process_instances (
   kept_inputs integer default 0 not null,
   passed_over integer default 0 not null,
   left_open jsonb default '[]'::jsonb not null,
+  stays_until integer default 0 not null,
   constraint process_instances_pkey PRIMARY KEY (id),
   constraint process_instances_check CHECK (((completed_at IS NULL) = (status = ANY (ARRAY['running'::text, 'suspended'::text])))),
   constraint process_instances_sla_state_check CHECK ((sla_state = ANY (ARRAY['ok'::text, 'warning'::text, 'breached'::text, 'paused'::text, 'unknown'::text, 'none'::text]))),
@@ -1193,6 +1194,7 @@ CREATE INDEX process_instances_of_root ON public.process_instances USING btree (
 CREATE INDEX process_instances_of_status ON public.process_instances USING btree (tenant_id, status, started_at DESC, id DESC);
 CREATE UNIQUE INDEX process_instances_one_of_key ON public.process_instances USING btree (tenant_id, definition_key, instance_key) WHERE (status = ANY (ARRAY['running'::text, 'suspended'::text]));
 CREATE INDEX process_instances_open ON public.process_instances USING btree (tenant_id, definition_key, definition_version) WHERE (status = ANY (ARRAY['running'::text, 'suspended'::text]));
+CREATE INDEX process_instances_open_of_version ON public.process_instances USING btree (tenant_id, definition_key, definition_version, stays_until, id) WHERE (status = ANY (ARRAY['running'::text, 'suspended'::text]));
 CREATE INDEX process_instances_over ON public.process_instances USING btree (completed_at, id) WHERE ((completed_at IS NOT NULL) AND (attend_at IS NULL));
 
 create table process_keys (
@@ -1201,6 +1203,24 @@ create table process_keys (
   constraint process_keys_pkey PRIMARY KEY (tenant_id, key),
   constraint process_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+
+create table process_migrations (
+  id uuid not null,
+  tenant_id uuid not null,
+  definition_key text not null,
+  from_version integer not null,
+  to_version integer not null,
+  map jsonb not null,
+  published_at timestamp(3) with time zone default clock_timestamp() not null,
+  migrated integer default 0 not null,
+  refused integer default 0 not null,
+  next_at timestamp(3) with time zone default clock_timestamp(),
+  constraint process_migrations_pkey PRIMARY KEY (id),
+  constraint process_migrations_tenant_id_definition_key_from_version_key UNIQUE (tenant_id, definition_key, from_version),
+  constraint process_migrations_check CHECK ((to_version > from_version)),
+  constraint process_migrations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX process_migrations_due ON public.process_migrations USING btree (next_at, id) WHERE (next_at IS NOT NULL);
 
 create table process_orders (
   instance_id uuid not null,

@@ -6,6 +6,7 @@ import {
   attendInstances,
   carryOutProcessOrders,
   fireProcessTimers,
+  migrateInstances,
   runProcesses,
 } from '../automation/process-instances/process-jobs.ts';
 import { forgetOldInstances } from '../automation/process-instances/retention/old-instances.ts';
@@ -71,6 +72,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   fireProcessTimers,
   carryOutProcessOrders,
   attendInstances,
+  migrateInstances,
   askMemoryForProcesses,
   forgetOldInstances,
   deleteAnsweredKeys,

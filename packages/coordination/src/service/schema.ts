@@ -58,6 +58,7 @@ export interface Tables {
   process_instance_journal: ProcessInstanceJournalTable;
   process_instances: ProcessInstancesTable;
   process_keys: ProcessKeysTable;
+  process_migrations: ProcessMigrationsTable;
   process_orders: ProcessOrdersTable;
   process_recalls: ProcessRecallsTable;
   process_references: ProcessReferencesTable;
@@ -895,11 +896,25 @@ interface ProcessInstancesTable {
   kept_inputs: Generated<number>;
   passed_over: Generated<number>;
   left_open: Generated<unknown>;
+  stays_until: Generated<number>;
 }
 
 interface ProcessKeysTable {
   tenant_id: string;
   key: string;
+}
+
+interface ProcessMigrationsTable {
+  id: string;
+  tenant_id: string;
+  definition_key: string;
+  from_version: number;
+  to_version: number;
+  map: unknown;
+  published_at: Generated<string>;
+  migrated: Generated<number>;
+  refused: Generated<number>;
+  next_at: Generated<string | null>;
 }
 
 interface ProcessOrdersTable {

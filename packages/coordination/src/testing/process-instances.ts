@@ -6,6 +6,7 @@ import {
   attendInstances,
   carryOutProcessOrders,
   fireProcessTimers,
+  migrateInstances,
   runProcesses,
 } from '../automation/process-instances/process-jobs.ts';
 import type { Permission } from '../service/permissions.ts';
@@ -24,7 +25,7 @@ export function makeProcessWorker(
   const { tools, close } = makeWorkerTools({ ...baton, env: { ...baton.env, ...env } }, logged);
   const [turns, timers] = [runProcesses(tools), fireProcessTimers(tools)];
   const [orders, recalls] = [carryOutProcessOrders(tools), askMemoryForProcesses(tools)];
-  const care = attendInstances(tools);
+  const [care, migrations] = [attendInstances(tools), migrateInstances(tools)];
   return {
     close,
     tools,
@@ -32,12 +33,13 @@ export function makeProcessWorker(
     timers: () => timers.run(),
     orders: () => orders.run(),
     care: () => care.run(),
+    migrations: () => migrations.run(),
     recalls: () => recalls.run(),
     /** Turns until nothing new is in the journal. */
     async run() {
       for (let turn = 0; turn < 200; turn += 1) {
         await journalIsStable(baton.pool);
-        const asked = (await orders.run()) + (await recalls.run());
+        const asked = (await orders.run()) + (await recalls.run()) + (await migrations.run());
         if (asked + (await turns.run()) + (await care.run()) === 0) return;
       }
       throw new Error('the processes found no end');
@@ -52,7 +54,7 @@ export function makeProcessWorker(
 }
 
 /** What the agent of a process needs for the steps that the engine does. */
-const needed: readonly Permission[] = [
+export const processAgentPermissions: readonly Permission[] = [
   'tasks.read',
   'tasks.write',
   'approvals.read',
@@ -67,7 +69,10 @@ const needed: readonly Permission[] = [
 /** An agent of the registry that acts by an identity of its own, in the tenant of whoever makes it. */
 export async function makeProcessAgent(
   baton: TestCoordination,
-  { maker = baton.admin, permissions = needed }: { maker?: Actor; permissions?: readonly Permission[] } = {},
+  {
+    maker = baton.admin,
+    permissions = processAgentPermissions,
+  }: { maker?: Actor; permissions?: readonly Permission[] } = {},
 ) {
   const { key } = await publishAgent(maker, agentSpec({ identity: { permissions: [...permissions] } }));
   const { principalId } = await done(maker.put(`/agents/${key}/identity`, newIdentity(baton)));

@@ -21,7 +21,7 @@ export const processDefinitionsApi = [
     path: '/process-definitions',
     summary: 'Publish the next version of a process.',
     description:
-      'Versions never change. 200 when this version is there with the same content, else 201; a new version takes a retired process into use again. `invalid_process` lists every problem with its place; what only deserves a look stands in `warnings`. The process acts in the name of its agent, so the caller must hold what the agent may do.',
+      'Versions never change. 200 when this version is there with the same content, else 201; a new version takes a retired process into use again. `invalid_process` lists every problem with its place; what only deserves a look stands in `warnings`. The process acts in the name of its agent, so the caller must hold what the agent may do. Instances go on by the version that they began with, unless `migrations` say `migrate` of that: then the worker takes them along, except those that a step called as `key@version`. Elements are found by their ids, or by those that `map` gives them (null: gone). An open step keeps its task, approvals or call; one that is gone is closed, and its list goes on behind the steps that were done before. What the new version has before that place is not done, a stage before one that has begun is passed over, and deadlines that it counts otherwise are counted anew. A step that stands in another list of steps than before is a problem, unless `map` gives it up.',
     permission: 'processes.write',
     body: ProcessDefinitionRequest,
     returns: { 200: ProcessDefinition, 201: ProcessDefinition },

@@ -9,6 +9,7 @@ import { elementsOf } from '../process-language/elements.ts';
 import { type ProcessProblem, problem, reported } from '../process-language/problems.ts';
 import { type ReadDefinition, readingDefinition } from '../process-language/reading.ts';
 import type { KeyedDefinitionRow } from './definition.ts';
+import { problemsOfMigrations } from './migrations.ts';
 import { problemsOfReferences } from './references.ts';
 
 /** What is wrong with a definition, whether it is to be published or not (organisation, section 15.2). */
@@ -44,7 +45,15 @@ export async function problemsOf(
   const unsupported = unsupportedOf(spec).map(({ path, what }) =>
     problem('schema_violation', path, `${what} is not supported yet`),
   );
-  const problems = [...found, ...nobody, ...unsupported, ...checked.problems, ...references.problems];
+  const migrations = await problemsOfMigrations(context, latest?.key, spec);
+  const problems = [
+    ...found,
+    ...nobody,
+    ...unsupported,
+    ...checked.problems,
+    ...migrations,
+    ...references.problems,
+  ];
   return { problems: reported(problems), calendars: references.calendars };
 }
 

@@ -33,6 +33,7 @@ import {
   updateLatestToEarlier,
 } from './definitions.sql.ts';
 import { hashOf, problemsOf } from './judging.ts';
+import { keepMigrations } from './migrations.ts';
 
 const expressionProfile = 'cp/1';
 /** Raised when the engine reads a definition in another way. */
@@ -103,7 +104,8 @@ export async function publishDefinition(
       ...calendars.map((name) => ({ kind: 'calendar' as const, name })),
     ]),
   );
-  await keepTriggers(context, { key, version: spec.version, spec });
+  const from = await keepMigrations(context, key, spec);
+  await keepTriggers(context, { key, version: spec.version, spec }, from);
   tellPublished(context, made, latest, author);
   const row = (await db.row(findDefinition(tenantId, key, null))) ?? fail('not_found');
   return { definition: definitionOf(row), isNew: true };

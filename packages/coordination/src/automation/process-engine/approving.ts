@@ -46,7 +46,8 @@ export function leaveVote(m: Machine, node: ElementNode, principalId: string): v
   goOnVoting(m, node);
 }
 
-function goOnVoting(m: Machine, node: ElementNode): void {
+/** Ends a vote that is decided, or asks whose turn it is. */
+export function goOnVoting(m: Machine, node: ElementNode): void {
   const { approve } = m.step(node.id);
   const ballots = node.ballots ?? [];
   const votes = ballots.map(({ vote }) => vote);

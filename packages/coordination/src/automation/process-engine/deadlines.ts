@@ -16,12 +16,32 @@ export function passDeadline(m: Machine, timer: Timer): void {
   const owner: Owner = node ?? m.state;
   const isBreach = timer.purpose === 'due';
   if (owner.due === null || owner.slaState === 'breached') return;
-  owner.slaState = isBreach ? 'breached' : 'warning';
-  tellDeadline(m, node, owner.due, isBreach);
-  if (isBreach && node !== undefined) decideOnDue(m, node);
+  if (isBreach) return breach(m, node, 'timer');
+  owner.slaState = 'warning';
+  tellDeadline(m, node, owner.due, null);
 }
 
-function tellDeadline(m: Machine, node: ElementNode | undefined, due: Deadline, isBreach: boolean): void {
+/**
+ * A deadline that is over, once for each attempt.
+ * @param node undefined for that of the instance
+ */
+export function breach(m: Machine, node: ElementNode | undefined, detectedBy: DetectedBy): void {
+  const owner: Owner = node ?? m.state;
+  if (owner.due === null || owner.slaState === 'breached') return;
+  owner.slaState = 'breached';
+  tellDeadline(m, node, owner.due, detectedBy);
+  if (node !== undefined) decideOnDue(m, node);
+}
+
+type DetectedBy = 'timer' | 'migration';
+
+/** @param detectedBy null for a warning */
+function tellDeadline(
+  m: Machine,
+  node: ElementNode | undefined,
+  due: Deadline,
+  detectedBy: DetectedBy | null,
+): void {
   const { dueAt, warnAt, provisional } = due;
   const head: JsonObject = {
     scope: node === undefined ? 'process' : 'step',
@@ -31,15 +51,16 @@ function tellDeadline(m: Machine, node: ElementNode | undefined, due: Deadline, 
     dueAt,
   };
   const responsible = { owner: ownerOf(m), taskId: node?.taskId ?? null };
-  if (!isBreach) return m.tell('process.sla_warning', { ...head, warnAt, provisional }, responsible);
-  const breach = {
+  if (detectedBy === null)
+    return m.tell('process.sla_warning', { ...head, warnAt, provisional }, responsible);
+  const payload = {
     ...head,
     detectedAt: m.now,
     overdueSeconds: overdueSecondsOf(m.now, dueAt),
-    detectedBy: 'timer',
+    detectedBy,
     provisional,
   };
-  m.tell('process.sla_breached', breach, responsible);
+  m.tell('process.sla_breached', payload, responsible);
 }
 
 /** Who owns the process; an expression that gives nobody is passed over, as one that names nobody is. */

@@ -11,7 +11,14 @@ import type { Act, CallEnd, Input } from './inputs.ts';
 import { type EngineTools, Machine, ProcessFault } from './machine.ts';
 import { advance, cancelSequence, exit, failElement, finish, isCaught, startList } from './sequences.ts';
 import { beginTimer, settle } from './stages.ts';
-import type { ElementNode, EventRoot, ProcessState, TaskRoot, Timer } from './state.ts';
+import {
+  type ElementNode,
+  type EventRoot,
+  migrationFailed,
+  type ProcessState,
+  type TaskRoot,
+  type Timer,
+} from './state.ts';
 import {
   enterKind,
   evaluatedBy,
@@ -171,6 +178,10 @@ function fileRetrospective(m: Machine): void {
 function take(m: Machine, input: Input): void {
   const { kind } = input;
   m.note('input', null, kind, summaryOf(input));
+  if (kind === 'migrate') {
+    if (m.tools.migrate === undefined) throw new Error('nobody says how to migrate');
+    return m.tools.migrate(m, input);
+  }
   const { hasBegun } = m.state;
   // One that was called begins by whatever comes first, and once.
   if (hasBegun === true && kind === 'start') return;
@@ -210,6 +221,8 @@ export function isResumedBy(
   tools: EngineTools,
 ): boolean {
   if (state.status !== 'suspended' || input.kind !== 'event') return false;
+  // By the version that it should leave nothing lets it go on but an operator.
+  if (state.parked?.code === migrationFailed) return false;
   const m = new Machine({ definition, tools, enter: enterKind }, state, state.clock);
   m.event = input.event;
   const holds = (where: string | undefined) => where === undefined || m.holds(where);

@@ -3,6 +3,9 @@ import type { Assignee, Escalation } from '../process-language/forms.ts';
 import type { CaseMemory } from './case/case.ts';
 import type { EventRoot, StepError, TaskRoot } from './state.ts';
 
+/** What ids of one version are called in a later one; null for what is gone. */
+export type ElementMap = { readonly [element: string]: string | null };
+
 /** What happens to an instance. Each brings its own time, so that the same inputs always lead to the same end. */
 export type Input = { readonly at: string } & (
   | { readonly kind: 'start'; readonly event: EventRoot | null }
@@ -17,6 +20,8 @@ export type Input = { readonly at: string } & (
       readonly output?: Json;
       /** The correlations that brought it to this instance, by their numbers. */
       readonly correlations?: readonly number[];
+      /** The version whose numbers these are, of an input that waits. */
+      readonly version?: number;
     }
   | { readonly kind: 'timer'; readonly timerId: string }
   /** Who was found for the approvers of a step, in their order. */
@@ -41,6 +46,13 @@ export type Input = { readonly at: string } & (
   | { readonly kind: 'park'; readonly element: string | null; readonly code: string; readonly reason: string }
   | { readonly kind: 'resume'; readonly reason: string | null }
   | { readonly kind: 'skip'; readonly element: string; readonly reason: string }
+  /** It goes on by a later version. */
+  | {
+      readonly kind: 'migrate';
+      readonly fromVersion: number;
+      readonly toVersion: number;
+      readonly map: ElementMap;
+    }
   | { readonly kind: 'cancel'; readonly reason: string; readonly compensate: boolean }
 );
 

@@ -3,7 +3,7 @@ import type { WorkingCalendar } from '../../organisation/calendars/working-calen
 import { parseIsoDuration } from '../process-language/expressions/durations.ts';
 import type { Step } from '../process-language/step.ts';
 import type { Definition } from './definition-lists.ts';
-import type { Act, Effect, JournalNote, ProcessEvent, Responsible } from './inputs.ts';
+import type { Act, Effect, Input, JournalNote, ProcessEvent, Responsible } from './inputs.ts';
 import type { ElementNode, EventRoot, Parked, ProcessState, SequenceNode, StepRoot } from './state.ts';
 
 /** Steps that one input may lead to; a process that wants more is at fault. */
@@ -36,6 +36,8 @@ export interface EngineTools {
   faultOfData(data: JsonObject): string | undefined;
   /** Called before each step: what it throws ends the input. For who may not let one input take as long as it wants. */
   readonly beforeStep?: () => void;
+  /** How an instance goes on by this version, which it does by the input `migrate`. */
+  readonly migrate?: (m: Machine, input: Extract<Input, { kind: 'migrate' }>) => void;
 }
 
 /** An instance can't go on: the input that led here is undone and the instance is suspended (organisation, section 28). */

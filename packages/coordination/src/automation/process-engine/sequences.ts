@@ -7,7 +7,14 @@ import { cancelTimersOf, schedule } from './timers.ts';
 
 /** How lists of steps go on, one after the other, and what becomes of an error in one of them. */
 
-export type ExitOutcome = 'completed' | 'cancelled' | 'withdrawn' | 'interrupted' | 'failed' | 'timed_out';
+export type ExitOutcome =
+  | 'completed'
+  | 'cancelled'
+  | 'withdrawn'
+  | 'interrupted'
+  | 'failed'
+  | 'timed_out'
+  | 'migrated';
 
 /** Begins a list of steps. @param parent the element that it belongs to */
 export function startList(m: Machine, id: string, parent: string | null, stage: string | null): void {

@@ -56,6 +56,9 @@ export interface StageState {
   entryHeld: boolean;
 }
 
+/** The fault of an instance that a later version should go on with, and can't. */
+export const migrationFailed = 'migration_failed';
+
 export interface Parked {
   readonly element: string | null;
   readonly code: string;

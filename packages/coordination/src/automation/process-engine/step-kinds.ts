@@ -16,7 +16,7 @@ import { beginDeadline, instantOf, schedule } from './timers.ts';
 
 const characters = { title: 500, reason: 500, detail: 4000, comment: 4000, content: 65_536, fact: 1000 };
 /** How long a recall waits where it does not say. */
-const recallTimeout = 'PT1M';
+export const recallTimeout = 'PT1M';
 
 type Enter = (m: Machine, node: ElementNode, step: Step) => void;
 

@@ -30,7 +30,5 @@ export function unsupportedOf(spec: ProcessSpec): Unsupported[] {
   for (const [n, timer] of spec.timers.entries()) look(timer.do, `/timers/${n}/do`);
   for (const [n, { do: steps = [] }] of spec.correlate.entries()) look(steps, `/correlate/${n}/do`);
   for (const n of spec.onEvent.keys()) refuse(`/onEvent/${n}`, 'onEvent');
-  for (const [n, { policy }] of spec.migrations.entries())
-    if (policy === 'migrate') refuse(`/migrations/${n}`, 'migrate');
   return found;
 }

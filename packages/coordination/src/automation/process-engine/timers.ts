@@ -18,7 +18,7 @@ const endedKeptMax = 50;
 /** Beyond it PostgreSQL and people's plans end alike. */
 const lastMs = Date.UTC(9999, 0, 1);
 
-interface When {
+export interface When {
   readonly dueAt: string | null;
   readonly unit: TimeUnit;
   readonly calendar?: string | null;
@@ -137,16 +137,25 @@ export function beginDeadline(
     return { dueAt, warnAt, provisional, remainingSeconds: null, remainingUnit };
   } catch (error) {
     if (!(error instanceof ProcessFault)) throw error;
-    m.tell('process.sla_failed', {
-      scope: owner.id === m.state.id ? 'process' : 'step',
-      element: owner.id === m.state.id ? null : owner.id,
-      attempt: owner.attempt,
-      activityId: owner.activityId,
-      error: { code: error.code, reason: error.message },
-    });
-    m.note('timer', owner.id, 'sla_failed', { code: error.code, reason: error.message });
+    tellUncounted(m, owner, error);
     return null;
   }
+}
+
+/** A deadline can't be computed: the instance goes on without it. */
+export function tellUncounted(
+  m: Machine,
+  { id, attempt, activityId: activity }: TimerOwner & { activityId: string },
+  { code, message: reason }: ProcessFault,
+): void {
+  m.tell('process.sla_failed', {
+    scope: id === m.state.id ? 'process' : 'step',
+    element: id === m.state.id ? null : id,
+    attempt,
+    activityId: activity,
+    error: { code, reason },
+  });
+  m.note('timer', id, 'sla_failed', { code, reason });
 }
 
 export function warnAtOf({ warnBefore }: Due, dueAt: string | null): string | null {
@@ -154,7 +163,8 @@ export function warnAtOf({ warnBefore }: Due, dueAt: string | null): string | nu
   return new Date(Date.parse(dueAt) - durationMs(warnBefore)).toISOString();
 }
 
-function unitOf(due: Due): TimeUnit {
+/** How the time of a deadline is counted. */
+export function unitOf(due: Due): TimeUnit {
   if (due.at !== undefined) return 'instant';
   if (due.duration !== undefined) return 'wall';
   return due.workdays === undefined ? 'working_seconds' : 'workdays';
@@ -247,7 +257,7 @@ function movedTo(m: Machine, { unit, calendar }: Timer, left: number, before: st
   return { ...later(m, calendar, m.nowMs, left, unit), unit };
 }
 
-type Cause = 'data_changed' | 'calendar_changed' | 'resumed';
+type Cause = 'data_changed' | 'calendar_changed' | 'resumed' | 'migrated';
 
 export function move(
   m: Machine,
@@ -273,7 +283,8 @@ export function move(
   });
 }
 
-function timerOf(m: Machine, element: string, purpose: TimerPurpose): Timer | undefined {
+/** The open timer of an element, or of the instance. */
+export function timerOf(m: Machine, element: string, purpose: TimerPurpose): Timer | undefined {
   return Object.values(m.state.timers).find(
     (timer) => timer.element === element && timer.purpose === purpose && isOpen(timer),
   );

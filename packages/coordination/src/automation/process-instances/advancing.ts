@@ -10,10 +10,11 @@ import type { Definition } from '../process-engine/definition-lists.ts';
 import { isResumedBy, takeInput } from '../process-engine/engine.ts';
 import type { Act, Input, ProcessEvent } from '../process-engine/inputs.ts';
 import { type EngineTools, ProcessFault } from '../process-engine/machine.ts';
-import type { ProcessState } from '../process-engine/state.ts';
+import { migrationFailed, type ProcessState } from '../process-engine/state.ts';
 import { isOpen } from '../process-engine/timers.ts';
 import { waitsOf } from '../process-engine/waits.ts';
 import { isUnavailable } from '../rule-acts/work-item.ts';
+import type { Target } from './definitions-in-use.ts';
 import { doEffect } from './effects.ts';
 import type { InstanceRow, Recorded } from './instance.ts';
 import { type ProcessEventType, processEvents } from './instances.events.ts';
@@ -22,11 +23,14 @@ import {
   insertInput,
   keepOrPass,
   type NewEntry,
+  readClock,
   replaceTimers,
   replaceWaits,
   updateCare,
   updateInstance,
   updateToKept,
+  updateToStaying,
+  updateVersion,
 } from './instances.sql.ts';
 import { earliestOf, isClosing, type LeftOpen, leftOpenOf, refusalEntry } from './left-open/left-open.ts';
 import { namesOf } from './people/responsible.ts';
@@ -49,6 +53,8 @@ export interface Running {
   readonly tools: EngineTools;
   /** In whose name it acts; undefined where that agent can not. */
   readonly agent: Caller | undefined;
+  /** The version that it went by until this input. */
+  readonly before?: Definition;
 }
 
 /**
@@ -87,11 +93,17 @@ async function keepInput(
   const isFull =
     row.kept_inputs >= answersMax ||
     (row.kept_inputs >= keptMax && !isAnswer(input, waitsOf(definition, row.state)));
-  const noted = await db.row(keepOrPass(tenantId, row.id, sourceRef, isFull ? null : input));
+  const noted = await db.row(
+    keepOrPass(tenantId, row.id, sourceRef, isFull ? null : keptOf(input, definition)),
+  );
   if (noted === undefined || !isFull) return noted;
   if (row.passed_over === 0) await notePassed(context, noted, input.at, { from: sourceRef });
   return undefined;
 }
+
+/** With the version that has judged it: the instance may go on by another before it is taken. */
+const keptOf = (input: Input, { version }: Definition): Input =>
+  input.kind === 'event' ? { ...input, version } : input;
 
 /** Whether it is about what an open step waits for by its id. Of a task only its end is. */
 function isAnswer(input: Input, waits: readonly string[]): boolean {
@@ -144,8 +156,43 @@ export async function takeOrPark(
   if (!(taken instanceof ProcessFault)) return taken;
   const { element, code, message: reason } = taken;
   if (sourceRef !== null)
-    await context.db.run(updateToKept(context.tenantId, running.row.id, sourceRef, input));
+    await context.db.run(
+      updateToKept(context.tenantId, running.row.id, sourceRef, keptOf(input, running.definition)),
+    );
   return take(context, running, { kind: 'park', at: input.at, element, code, reason });
+}
+
+/**
+ * Has an instance go on by a later version; one that can't is suspended with the reason, and stays with its own. Call it under its
+ * lock.
+ * @param agent that of the later version
+ */
+export async function migrateInstance(
+  context: Context,
+  row: InstanceRow,
+  { migration, agentKey, before, after }: Target,
+  agent: Caller | undefined,
+): Promise<InstanceRow> {
+  const { db, tenantId } = context;
+  const { from_version: fromVersion, to_version: toVersion, map } = migration;
+  const { now: at } = (await db.row(readClock())) as { now: string };
+  const taken = await undoneOnFailure<InstanceRow | ProcessFault>(
+    context,
+    async () => {
+      const moved = await db.row(updateVersion(tenantId, row.id, toVersion, agentKey));
+      const running = { row: moved as InstanceRow, ...after, agent, before: before.definition };
+      return take(context, running, { kind: 'migrate', at, fromVersion, toVersion, map });
+    },
+    (error) => faultOf(context, row, error),
+  );
+  if (!(taken instanceof ProcessFault)) return taken;
+  const { element, code, message } = taken;
+  const where = element === null ? '' : ` at ${element}`;
+  const reason = `version ${toVersion}${where}: ${code}: ${message}`.slice(0, 1000).toWellFormed();
+  // No element of its own is at fault: there is nothing to skip.
+  const fault = { element: null, code: migrationFailed, reason };
+  await take(context, { row, ...before, agent }, { kind: 'park', at, ...fault });
+  return (await db.row(updateToStaying(tenantId, row.id, toVersion))) as InstanceRow;
 }
 
 /** @throws what is no fault of the instance */
@@ -269,7 +316,7 @@ function tell(context: Context, row: InstanceRow, { type, payload }: ProcessEven
 
 async function save(
   context: Context,
-  { row, definition }: Running,
+  { row, definition, before = definition }: Running,
   state: ProcessState,
   { entries, leftOpen }: Done,
 ): Promise<InstanceRow> {
@@ -282,9 +329,8 @@ async function save(
       ? [{ id: timer.id, due_at: timer.dueAt }]
       : [],
   );
-  const [before, now] = [timersKeyOf(row.state), JSON.stringify(timers)];
-  if (before !== now) await db.run(replaceTimers(tenantId, id, timers));
-  const [waitedFor, waits] = [waitsOf(definition, row.state), waitsOf(definition, state)];
+  if (timersKeyOf(row.state) !== JSON.stringify(timers)) await db.run(replaceTimers(tenantId, id, timers));
+  const [waitedFor, waits] = [waitsOf(before, row.state), waitsOf(definition, state)];
   if (waitedFor.join() !== waits.join()) await db.run(replaceWaits(tenantId, id, waits));
   const saved = (await db.row(
     updateInstance(tenantId, id, {

@@ -27,6 +27,8 @@ import { isLinked } from './people/identity.ts';
 const depthMax = 10;
 /** Instances of one tree of calls that have not ended. */
 const openMax = 1000;
+/** A caller that names a version means it: no migration takes the instance along. */
+const lastVersion = 2_147_483_647;
 
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
@@ -75,6 +77,7 @@ export async function openInstance(
       parent_id: parent.id,
       root_id: rootId,
       call_depth: depth,
+      stays_until: pinned === undefined ? 0 : lastVersion,
     }),
   );
   if (row === undefined) {

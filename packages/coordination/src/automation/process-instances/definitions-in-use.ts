@@ -8,11 +8,17 @@ import type { Context } from '../context.ts';
 import type { ProcessDefinitionRow } from '../process-definitions/definition.ts';
 import { getDefinitionRow } from '../process-definitions/definitions.ts';
 import { type Definition, prepareDefinition } from '../process-engine/definition-lists.ts';
+import type { ElementMap } from '../process-engine/inputs.ts';
 import { type EngineTools, ProcessFault, type Roots } from '../process-engine/machine.ts';
+import { takeMigration } from '../process-engine/migration/migrating.ts';
+import { planMigration } from '../process-engine/migration/migration-plan.ts';
+import { migrationFailed } from '../process-engine/state.ts';
 import type { ProcessSpec } from '../process-language/definition.ts';
 import { environmentsOf, type ProcessEnvironments } from '../process-language/environments.ts';
 import { compileExpression, evaluate, type Program } from '../process-language/expressions/expressions.ts';
 import { partsOfTemplate } from '../process-language/templates.ts';
+import type { InstanceRow } from './instance.ts';
+import { type MigrationRow, migrationFrom } from './migration/migrations.ts';
 
 export interface PreparedDefinition {
   readonly definition: Definition;
@@ -143,4 +149,42 @@ function calendarsIn({ spec, steps }: Definition): Set<string> {
   const keys = [spec.calendar, spec.due?.calendar];
   for (const { human, approve, call } of steps.values()) keys.push((human ?? approve ?? call)?.due?.calendar);
   return new Set(keys.filter((key) => key !== undefined));
+}
+
+/** A version as an instance goes by it. */
+type Version = { readonly definition: Definition; readonly tools: EngineTools };
+
+/** All that instances of one version need to go on by another. */
+export interface Target {
+  readonly migration: MigrationRow;
+  /** In whose name they act then. */
+  readonly agentKey: string;
+  readonly before: Version;
+  readonly after: Version;
+}
+
+/** Makes the two versions of a migration ready, once for all its instances. */
+export async function prepareTarget(context: Context, migration: MigrationRow): Promise<Target> {
+  const { definition_key: key, from_version: from, to_version: to, map } = migration;
+  const [earlier, later] = [await useDefinition(context, key, from), await useDefinition(context, key, to)];
+  const after = { definition: later.definition, tools: await toolsFor(context, later) };
+  return {
+    migration,
+    agentKey: later.row.identity_agent,
+    before: { definition: earlier.definition, tools: await toolsFor(context, earlier) },
+    after: goingOn(earlier.definition, after, map),
+  };
+}
+
+/** A version that takes along instances of an earlier one, by the input `migrate`. */
+export function goingOn(from: Definition, { definition, tools }: Version, map: ElementMap): Version {
+  const plan = planMigration(from, definition, map);
+  return { definition, tools: { ...tools, migrate: (m, input) => takeMigration(m, plan, input) } };
+}
+
+/** Where an instance should have gone, and could not; undefined for every other one. */
+export async function missedTargetOf(context: Context, row: InstanceRow): Promise<Target | undefined> {
+  if (row.state.parked?.code !== migrationFailed) return undefined;
+  const migration = await migrationFrom(context, row.definition_key, row.definition_version);
+  return migration && prepareTarget(context, migration);
 }

@@ -53,6 +53,7 @@ const {
   'process.escalated': _escalated,
   'process.recall_completed': _recalled,
   'process.recall_timed_out': _notRecalled,
+  'process.migrated': migrated,
   ...ofSteps
 } = processEvents;
 /** All that an instance that goes on may write at once, whatever its steps are: an act has it go on until every list waits. */
@@ -161,13 +162,15 @@ export const processInstancesApi = [
     method: 'POST',
     path: '/process-instances/{id}:resume',
     summary: 'Let a suspended instance go on: what it could not do is tried again.',
+    description:
+      'Of an instance whose `suspension` has the code `migration_failed` this is to go on by the later version of its definition; where it still can not, it stays suspended.',
     permission: 'processes.operate',
     params: idParams,
     body: Resumption,
     bodyOptional: true,
     returns: { 200: ProcessInstance },
     errors: stateErrors,
-    emits: [resumed, cancelled, failed, ...goingOn, ...inStages],
+    emits: [resumed, migrated, cancelled, failed, ...goingOn, ...inStages],
     example: { reason: 'the supplier is known' },
     handle: ({ params, body }, context) => resumeInstance(context, params.id, body.reason ?? null),
   }),

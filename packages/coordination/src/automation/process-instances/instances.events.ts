@@ -150,6 +150,11 @@ export const processEvents = {
     recallId: Uuid,
     reason: z.enum(['timeout', 'memory_disabled', 'memory_refused', 'memory_unreadable']),
   }),
+  'process.migrated': about('process.migrated', {
+    fromVersion: z.int(),
+    map: z.record(text, text.nullable()),
+    policy: z.literal('migrate'),
+  }),
   'process.completed': about('process.completed', { outcome: text.nullable(), memory }),
   'process.cancelled': about('process.cancelled', { reason: text, compensated: fields }),
   'process.failed': about('process.failed', {

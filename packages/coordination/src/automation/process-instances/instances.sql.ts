@@ -8,6 +8,7 @@ import type { Tables } from '../../service/schema.ts';
 import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
 import type { RecallQuestion } from '../process-engine/inputs.ts';
 import type { InstanceRow, JournalRow, ShownRow } from './instance.ts';
+import type { MigrationRow } from './migration/migrations.ts';
 
 export type NewInstance = Pick<
   InstanceRow,
@@ -22,7 +23,7 @@ export type NewInstance = Pick<
   | 'started_at'
 > &
   // Of one that a step of another calls.
-  Partial<Pick<InstanceRow, 'parent_id' | 'root_id' | 'call_depth'>>;
+  Partial<Pick<InstanceRow, 'parent_id' | 'root_id' | 'call_depth' | 'stays_until'>>;
 
 /**
  * No row when an instance with the key runs, or there is one with the id. Waits for a transaction that starts one.
@@ -34,11 +35,11 @@ export function insertInstance(made: NewInstance, waitMs: number | null = null) 
       select set_config('lock_timeout', coalesce(${waitMs === null ? null : `${waitMs}`}, current_setting('lock_timeout')), true)
     )
     insert into process_instances (id, tenant_id, workspace_id, definition_key, definition_version, instance_key,
-      identity_agent, status, state, started_at, parent_id, root_id, call_depth)
+      identity_agent, status, state, started_at, parent_id, root_id, call_depth, stays_until)
     select ${made.id}::uuid, ${made.tenant_id}::uuid, ${made.workspace_id}::uuid, ${made.definition_key},
       ${made.definition_version}::integer, ${made.instance_key}, ${made.identity_agent}, 'running',
       ${JSON.stringify(made.state)}::jsonb, ${made.started_at}::timestamptz, ${made.parent_id ?? null}::uuid,
-      ${made.root_id ?? null}::uuid, ${made.call_depth ?? 0}::smallint
+      ${made.root_id ?? null}::uuid, ${made.call_depth ?? 0}::smallint, ${made.stays_until ?? 0}::integer
     from bound
     on conflict do nothing
     returning *`;
@@ -257,6 +258,42 @@ export function findWaitedKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ wait_key: string }>`
     select key as wait_key from unnest(${keys}::text[]) as key
     where exists (select from process_waits w where w.tenant_id = ${tenantId} and w.wait_key = key)`;
+}
+
+/** Some instances that a migration concerns, and that nobody else has. Each is gone from here when it was tried. */
+export function lockFreeOfVersion(tenantId: string, migration: MigrationRow, rowsMax: number) {
+  const { definition_key: key, from_version: from, to_version: to } = migration;
+  return sql<InstanceRow>`
+    select * from process_instances
+    where tenant_id = ${tenantId} and definition_key = ${key} and definition_version = ${from}
+      and stays_until < ${to}::integer and status in ('running', 'suspended')
+    order by stays_until, id limit ${rowsMax}
+    for no key update skip locked`;
+}
+
+/** Whether a migration concerns any instance, also one that somebody has. */
+export function hasOfVersion(tenantId: string, migration: MigrationRow) {
+  const { definition_key: key, from_version: from, to_version: to } = migration;
+  return sql<{ has: boolean }>`
+    select exists (
+      select from process_instances
+      where tenant_id = ${tenantId} and definition_key = ${key} and definition_version = ${from}
+        and stays_until < ${to}::integer and status in ('running', 'suspended')
+    ) as has`;
+}
+
+export function updateVersion(tenantId: string, id: string, version: number, agent: string) {
+  return sql<InstanceRow>`
+    update process_instances set definition_version = ${version}, identity_agent = ${agent}
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+/** It could not go on by this version, and by none before it. */
+export function updateToStaying(tenantId: string, id: string, version: number) {
+  return sql<InstanceRow>`
+    update process_instances set stays_until = ${version} where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
 }
 
 export type DueTimerRow = { id: string; instance_id: string; tenant_id: string; due_at: string };

@@ -10,9 +10,10 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { getDefinitionRow } from '../process-definitions/definitions.ts';
 import type { Input } from '../process-engine/inputs.ts';
-import { type Running, takeOrPark, tellPassed } from './advancing.ts';
+import { migrationFailed } from '../process-engine/state.ts';
+import { migrateInstance, type Running, takeOrPark, tellPassed } from './advancing.ts';
 import { requireData } from './child-instances.ts';
-import { toolsFor, useDefinition } from './definitions-in-use.ts';
+import { missedTargetOf, toolsFor, useDefinition } from './definitions-in-use.ts';
 import {
   type InstanceRequest,
   type InstanceRow,
@@ -31,7 +32,7 @@ import {
   lockInstance,
   readClock,
 } from './instances.sql.ts';
-import { Identities } from './people/identity.ts';
+import { agentOf, Identities } from './people/identity.ts';
 import { startInstance } from './starting.ts';
 
 /** How long a start waits for another one of its key, whose transaction has not ended. */
@@ -142,14 +143,34 @@ export async function suspendInstance(context: Context, id: string, given: strin
   return act(context, running, (at) => ({ kind: 'suspend', at, reason, cause: 'operator' }));
 }
 
-/** Tries again what it could not do, and takes what came meanwhile. @throws Refusal as `suspendInstance` */
+/**
+ * Tries again what it could not do, to go on by a later version included, and takes what came meanwhile.
+ * @throws Refusal as `suspendInstance`
+ */
 export async function resumeInstance(
   context: Context,
   id: string,
   reason: string | null,
 ): Promise<ProcessInstance> {
-  const running = await lockRunning(context, id);
-  if (running.row.status !== 'suspended') refuseState(running.row);
+  const seen = await getInstanceRow(context, id);
+  const target = await missedTargetOf(context, seen);
+  const identities = await Identities.lock(
+    context,
+    target === undefined ? [seen.identity_agent] : [seen.identity_agent, target.agentKey],
+  );
+  const row = (await context.db.row(lockInstance(context.tenantId, id))) as InstanceRow;
+  if (row.status !== 'suspended') refuseState(row);
+  const isWaiting = row.state.parked?.code === migrationFailed;
+  // Another call has got in between: who asks again learns what became of it.
+  if (isWaiting !== (target !== undefined) || row.definition_version !== seen.definition_version)
+    refuseState(row);
+  let now = row;
+  if (target !== undefined) {
+    const agent = await identities.of(target.agentKey, row.workspace_id);
+    now = await migrateInstance(context, row, target, agent);
+  }
+  if (now.state.parked?.code === migrationFailed) return shown(context, now);
+  const running = await runningOf(context, now, identities);
   return goOn(context, running, (at) => ({ kind: 'resume', at, reason }));
 }
 
@@ -203,8 +224,12 @@ async function lockRunning(context: Context, id: string): Promise<Running> {
   const seen = await getInstanceRow(context, id);
   const identities = await Identities.lock(context, [seen.identity_agent]);
   const row = (await context.db.row(lockInstance(context.tenantId, id))) as InstanceRow;
+  return runningOf(context, row, identities);
+}
+
+async function runningOf(context: Context, row: InstanceRow, identities: Identities): Promise<Running> {
   const use = await useDefinition(context, row.definition_key, row.definition_version);
   const tools = await toolsFor(context, use);
-  const agent = await identities.of(row.identity_agent, row.workspace_id);
+  const agent = await agentOf(context, identities, row);
   return { row, definition: use.definition, tools, agent };
 }

@@ -8,11 +8,12 @@ import { createDueJob, createWalk } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';
 import { createTurnJob } from '../journal-turns/turn-job.ts';
 import type { Input } from '../process-engine/inputs.ts';
+import { correlatedAnew } from '../process-engine/migration/correlating.ts';
 import { dueTimersOf } from '../process-engine/timers.ts';
 import { processConsumer } from '../process-triggers/triggers.ts';
 import { isUnavailable } from '../rule-acts/work-item.ts';
-import { type Running, takeFromSource, takeOrPark } from './advancing.ts';
-import { toolsFor, useDefinition } from './definitions-in-use.ts';
+import { migrateInstance, type Running, takeFromSource, takeOrPark } from './advancing.ts';
+import { prepareTarget, toolsFor, useDefinition } from './definitions-in-use.ts';
 import { doEffect } from './effects.ts';
 import type { InstanceRow } from './instance.ts';
 import {
@@ -25,9 +26,11 @@ import {
   findDueTimers,
   findInstance,
   findKept,
+  hasOfVersion,
   insertEntries,
   leaseDueRecalls,
   lockFreeInstance,
+  lockFreeOfVersion,
   lockInstance,
   type NewEntry,
   type OrderRow,
@@ -39,7 +42,14 @@ import {
 } from './instances.sql.ts';
 import { earliestOf, effectEntry, type LeftOpen, leftOpenOf, refusalEntry } from './left-open/left-open.ts';
 import { type Asked, askRecall } from './memory/asking.ts';
-import { Identities } from './people/identity.ts';
+import {
+  activeMigration,
+  type DueMigrationRow,
+  dueMigrations,
+  noteProgress,
+  noteQuiet,
+} from './migration/migrations.ts';
+import { agentOf, Identities } from './people/identity.ts';
 import { takeProcessTurn } from './process-turn.ts';
 
 const batchMax = 100;
@@ -110,7 +120,7 @@ async function fireNextTimer(context: Context, { instance_id: id }: DueTimerRow)
   const [timer] = dueTimersOf(row.state, at);
   if (timer === undefined) return 0;
   const use = await useDefinition(context, row.definition_key, row.definition_version);
-  const agent = await identities.of(row.identity_agent, row.workspace_id);
+  const agent = await agentOf(context, identities, row);
   const running = { row, definition: use.definition, tools: await toolsFor(context, use), agent };
   const input = { kind: 'timer', at, timerId: timer.id } as const;
   const taken = await takeFromSource(context, running, input, `timer:${timer.id}:${timer.dueAt}`);
@@ -141,7 +151,7 @@ async function carryOut(context: Context, { instance_id: id }: OrderRow): Promis
   const order = await db.row(deleteOrder(tenantId, id));
   if (order === undefined || (row.status !== 'running' && row.status !== 'suspended')) return 0;
   const use = await useDefinition(context, row.definition_key, row.definition_version);
-  const agent = await identities.of(row.identity_agent, row.workspace_id);
+  const agent = await agentOf(context, identities, row);
   const running = { row, definition: use.definition, tools: await toolsFor(context, use), agent };
   const { now: at } = (await db.row(readClock())) as { now: string };
   if (order.act === 'begin')
@@ -162,7 +172,10 @@ async function takeKept(context: Context, running: Running, at: string): Promise
   for (const { source_ref: sourceRef, held } of await db.rows(findKept(tenantId, row.id, sliceMax))) {
     if (row.status !== 'running' || performance.now() > untilMs) return row;
     await db.run(updateToTaken(tenantId, row.id, sourceRef));
-    row = await takeOrPark(context, { ...running, row }, { ...(held as Input), at }, sourceRef);
+    const input = { ...(held as Input), at };
+    const isOfVersion = input.kind !== 'event' || input.version === row.definition_version;
+    const judged = isOfVersion ? input : correlatedAnew(running, row.instance_key, input);
+    row = await takeOrPark(context, { ...running, row }, judged, sourceRef);
   }
   return row;
 }
@@ -189,7 +202,7 @@ async function attend(context: Context, id: string): Promise<number> {
   const locked = await db.row(lockFreeInstance(tenantId, id));
   if (locked === undefined) return 0;
   const use = await useDefinition(context, locked.definition_key, locked.definition_version);
-  const agent = await identities.of(locked.identity_agent, locked.workspace_id);
+  const agent = await agentOf(context, identities, locked);
   const tools = await toolsFor(context, use);
   const running = { row: locked, definition: use.definition, tools, agent };
   const { now: at } = (await db.row(readClock())) as { now: string };
@@ -296,7 +309,7 @@ async function takeAnswer(
   const row = (await db.row(lockInstance(tenantId, instanceId))) as InstanceRow;
   if ((await db.run(deleteRecall(tenantId, recallId))) === 0) return;
   const use = await useDefinition(context, row.definition_key, row.definition_version);
-  const agent = await identities.of(row.identity_agent, row.workspace_id);
+  const agent = await agentOf(context, identities, row);
   const running = { row, definition: use.definition, tools: await toolsFor(context, use), agent };
   const { now: at } = (await db.row(readClock())) as { now: string };
   const head = { at, element, recallId };
@@ -305,4 +318,50 @@ async function takeAnswer(
       ? { kind: 'recalled', ...head, ...asked.recalled }
       : { kind: 'recall_failed', ...head, reason: asked.reason };
   await takeFromSource(context, running, input, `memory:${recallId}`);
+}
+
+/** Instances of one transaction: readers of the journal, and who wants these instances, wait for it. */
+const migratedMax = 50;
+
+/**
+ * Takes instances along to the versions that say so, some in each transaction and for 200 ms at most; any number of workers at the
+ * same time (organisation, section 15.2).
+ */
+export function migrateInstances({ pool, command, log }: Tools): Job {
+  const name = 'process-migrations';
+  return createDueJob<DueMigrationRow>(
+    { name, batchMax, log },
+    {
+      find: (after) => dueMigrations(pool, after, batchMax),
+      positionOf: ({ next_at: at, id }) => [at, id],
+      handle: (row) => command(name, row.tenant_id, (context) => migrateSome(context, row.id)),
+    },
+  );
+}
+
+/** @returns a whole batch where there may be more at once */
+async function migrateSome(context: Context, id: string): Promise<number> {
+  const { db, tenantId } = context;
+  const migration = await activeMigration(context, id);
+  if (migration === undefined) return 0;
+  const target = await prepareTarget(context, migration);
+  const identities = await Identities.lock(context, [target.agentKey]);
+  const rows = await db.rows(lockFreeOfVersion(tenantId, migration, migratedMax));
+  if (rows.length === 0) {
+    // Those that others have are looked for again.
+    if ((await db.row(hasOfVersion(tenantId, migration)))?.has === true) return 0;
+    await noteQuiet(context, id);
+    return 1;
+  }
+  const untilMs = performance.now() + sliceMsMax;
+  let [migrated, tried] = [0, 0];
+  for (const row of rows) {
+    if (tried > 0 && performance.now() > untilMs) break;
+    tried += 1;
+    const agent = await identities.of(target.agentKey, row.workspace_id);
+    const now = await migrateInstance(context, row, target, agent);
+    if (now.definition_version === migration.to_version) migrated += 1;
+  }
+  await noteProgress(context, id, { migrated, refused: tried - migrated });
+  return batchMax;
 }

@@ -14,6 +14,7 @@ import {
   type TurnRow,
 } from '../journal-turns/turns.ts';
 import type { Input } from '../process-engine/inputs.ts';
+import { correlatedAnew } from '../process-engine/migration/correlating.ts';
 import {
   keepTriggeredPlace,
   processConsumer,
@@ -24,7 +25,7 @@ import { takeFromSource } from './advancing.ts';
 import { findChildEnd, isEnd } from './child-instances.ts';
 import { toolsFor, useDefinition } from './definitions-in-use.ts';
 import { findWaitedKeys, findWaiting, lockInstance } from './instances.sql.ts';
-import { Identities } from './people/identity.ts';
+import { agentOf, Identities } from './people/identity.ts';
 import { startByEvent } from './starting.ts';
 import {
   type Concern,
@@ -198,11 +199,14 @@ class ProcessTurn {
     }
     const row = await db.row(lockInstance(tenantId, instanceId));
     if (row === undefined || (row.status !== 'running' && row.status !== 'suspended')) return;
-    const use = await useDefinition(context, definitionKey, version);
-    const agent = await this.#identities.of(concern.agent, row.workspace_id);
+    // It may have gone on by a later version since the event was judged, in the name of another agent.
+    const use = await useDefinition(context, definitionKey, row.definition_version);
+    const agent = await agentOf(context, this.#identities, row);
     const running = { row, definition: use.definition, tools: await toolsFor(context, use), agent };
     const input = await inputOf(context, event, correlations);
-    await takeFromSource(context, running, input, sourceOf(event));
+    const judged =
+      version === row.definition_version ? input : correlatedAnew(running, row.instance_key, input);
+    await takeFromSource(context, running, judged, sourceOf(event));
   }
 }
 

@@ -3,6 +3,7 @@ import type { EventRow } from '../../ledger/journal/event.ts';
 import type { Context } from '../context.ts';
 import { isOfTrigger, startCorrelation } from '../process-engine/engine.ts';
 import { ProcessFault } from '../process-engine/machine.ts';
+import { correlatedAnew } from '../process-engine/migration/correlating.ts';
 import type { EventRoot } from '../process-engine/state.ts';
 import type { Trigger } from '../process-language/forms.ts';
 import {
@@ -114,12 +115,34 @@ async function addTriggered(
     concerns.set(`start/${definitionKey}`, head);
     return;
   }
-  if (kind === 'correlate' && open.definition_version !== version) return;
   const taken = await db.row(findInput(tenantId, open.id, sourceOf(event)));
   if (taken !== undefined) return;
   const known = concerns.get(open.id) ?? concernOf({ definition_key: definitionKey, ...open }, instanceKey);
-  known.correlations.push(kind === 'start' ? startCorrelation : number);
-  concerns.set(open.id, known);
+  const found =
+    kind === 'start'
+      ? [startCorrelation]
+      : await correlationsOf(context, known, version, number, rootOf(event));
+  known.correlations.push(...found.filter((n) => !known.correlations.includes(n)));
+  if (known.correlations.length > 0) concerns.set(open.id, known);
+}
+
+/**
+ * The correlations of an instance that one of its definition finds. Where this is of another version, the instance may have gone
+ * on by its own since: those are judged anew, which are none where the event is not for it.
+ */
+async function correlationsOf(
+  context: Context,
+  { definitionKey, version, instanceKey }: Concern,
+  triggerVersion: number,
+  number: number,
+  event: EventRoot,
+): Promise<readonly number[]> {
+  if (version === triggerVersion) return [number];
+  const use = await useDefinition(context, definitionKey, version);
+  const judging = { definition: use.definition, tools: await toolsFor(context, use) };
+  const input = { kind: 'event', at: event.time, event } as const;
+  const anew = correlatedAnew(judging, instanceKey, input);
+  return (anew.kind === 'event' && anew.correlations) || [];
 }
 
 /** An open instance that an event is for. */

@@ -3,7 +3,15 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { type Statement, sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { findAttended, findDueTimers, findKept, findWaitedKeys, findWaiting } from './instances.sql.ts';
+import {
+  findAttended,
+  findDueTimers,
+  findKept,
+  findWaitedKeys,
+  findWaiting,
+  hasOfVersion,
+  lockFreeOfVersion,
+} from './instances.sql.ts';
 
 // Twenty thousand instances that wait: neither the search for due timers nor an event reads those that it is not for.
 
@@ -78,4 +86,21 @@ test('an event finds the one instance that waits for it, and an event for nobody
     assert.ok((await rowsReadBy(findWaitedKeys(baton.tenantId, keys))) <= rowsReadMax);
   }
   assert.ok((await rowsReadBy(findKept(baton.tenantId, newId(), 100))) <= rowsReadMax);
+});
+
+test('of instances of a version some are found, and none where all were tried', async () => {
+  const from = { definition_key: 'many', from_version: 1, to_version: 2 } as Parameters<
+    typeof hasOfVersion
+  >[1];
+  assert.equal((await baton.pool.rows(lockFreeOfVersion(baton.tenantId, from, 20))).length, 20);
+  assert.ok((await rowsReadBy(lockFreeOfVersion(baton.tenantId, from, 20))) <= rowsReadMax);
+  for (const none of [
+    { ...from, from_version: 2, to_version: 3 },
+    { ...from, to_version: 0 },
+  ]) {
+    assert.equal((await baton.pool.rows(lockFreeOfVersion(baton.tenantId, none, 20))).length, 0);
+    assert.equal((await baton.pool.row(hasOfVersion(baton.tenantId, none)))?.has, false);
+    assert.ok((await rowsReadBy(lockFreeOfVersion(baton.tenantId, none, 20))) <= rowsReadMax);
+    assert.ok((await rowsReadBy(hasOfVersion(baton.tenantId, none))) <= rowsReadMax);
+  }
 });

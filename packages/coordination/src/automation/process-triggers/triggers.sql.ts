@@ -11,10 +11,21 @@ export interface TriggerRow {
   wait_key: string;
 }
 
-export function insertTriggers(tenantId: string, key: string, version: number, triggers: readonly object[]) {
+/** @param from versions whose instances go on by this one: events that they have not taken yet are for it, too */
+export function insertTriggers(
+  tenantId: string,
+  key: string,
+  version: number,
+  triggers: readonly object[],
+  from: readonly number[],
+) {
   return sql`
     insert into process_triggers (tenant_id, definition_key, definition_version, kind, number, wait_key, from_position)
-    select ${tenantId}::uuid, ${key}::text, ${version}::integer, t.kind, t.number, t.wait_key, journal_position()
+    select ${tenantId}::uuid, ${key}::text, ${version}::integer, t.kind, t.number, t.wait_key,
+      case when t.kind = 'start' then journal_position() else least(journal_position(), (
+        select min(b.from_position) from process_triggers b
+        where b.tenant_id = ${tenantId} and b.definition_key = ${key} and b.definition_version = any (${from}::integer[])
+      )) end
     from jsonb_to_recordset(${JSON.stringify(triggers)}::jsonb) as t (kind text, number integer, wait_key text)
     on conflict do nothing`;
 }

@@ -33,10 +33,12 @@ const keyOfTrigger = ({ event, observation }: Trigger) =>
 /**
  * Notes what a version that is published waits for: it, and no earlier one, starts instances from now on. Call it in the
  * transaction that publishes.
+ * @param from versions whose instances go on by it: it hears for them what has happened before, too
  */
 export async function keepTriggers(
   context: Context,
   { key, version, spec }: { key: string; version: number; spec: ProcessSpec },
+  from: readonly number[],
 ): Promise<void> {
   const { db, tenantId } = context;
   await holdCursor(context, processConsumer);
@@ -45,7 +47,7 @@ export async function keepTriggers(
     { kind: 'start', number: 0, wait_key: keyOfTrigger(spec.start.on) },
     ...spec.correlate.map(({ on }, number) => ({ kind: 'correlate', number, wait_key: keyOfTrigger(on) })),
   ];
-  await db.run(insertTriggers(tenantId, key, version, triggers));
+  await db.run(insertTriggers(tenantId, key, version, triggers, from));
 }
 
 /** A retired definition starts nothing any more; its instances go on. */

@@ -42,7 +42,7 @@ import {
 import { viewPublished, viewRetired } from '../../views/publishing/views.events.ts';
 import { AppliedPackage, PackageApplication, PackagePlan, PackagePlanRequest } from '../planning/plan.ts';
 import { planPackage, showPlan } from '../planning/planning.ts';
-import { replayProcesses } from '../planning/process-plans.ts';
+import { foreseeProcesses, replayProcesses } from '../planning/process-plans.ts';
 import { readPackage } from '../source/reading-package.ts';
 import { applyPackage, type PreparedApplication, prepareApplication } from './applying.ts';
 import { writerCodes } from './writers.ts';
@@ -67,7 +67,7 @@ export const packageApplyingApi = [
     path: '/packages:plan',
     summary: 'Say what applying a package would change.',
     description:
-      'Nothing is written. A document that the package leaves out retires its object. A field that a person changed since the package was applied last stays as it is, unless `overwriteConsole` says otherwise. A key in `renames` is given to what had the old one: a rule keeps all it has, an object of another kind begins anew with what people changed of it, and the old one is retired; an agent keeps its key. Instances of a process go on by the version that they began with, so no deadline moves but by a calendar, of which none is told. `behaviour` says how many of the newest instances of a process would go another way, for a caller with processes.read and a package without errors. One version changes 100 objects at most.',
+      'Nothing is written. A document that the package leaves out retires its object. A field that a person changed since the package was applied last stays as it is, unless `overwriteConsole` says otherwise. A key in `renames` is given to what had the old one: a rule keeps all it has, an object of another kind begins anew with what people changed of it, and the old one is retired; an agent keeps its key. Instances of a process go on by the version that they began with, unless the `migrations` of the new one say `migrate`: then `deadlines` says where deadlines would lie that move, of the 200 newest instances of each process, for a caller with processes.read. `behaviour` says how many of the newest instances of a process would go another way, for a caller with processes.read and a package without errors. One version changes 100 objects at most.',
     permission: 'packages.plan',
     idempotency: 'ignored',
     transaction: 'none',
@@ -83,10 +83,9 @@ export const packageApplyingApi = [
       const isSound = plan.problems.every(({ severity }) => severity !== 'error');
       const { changes } = plan.computed;
       const limit = isSound ? replayLimit : 0;
-      return showPlan(context, {
-        ...plan,
-        processes: await replayProcesses(context, changes, plan.processes, limit),
-      });
+      const replayed = await replayProcesses(context, changes, plan.processes, limit);
+      const processes = isSound ? await foreseeProcesses(context, changes, replayed) : replayed;
+      return showPlan(context, { ...plan, processes });
     },
   }),
   endpoint({

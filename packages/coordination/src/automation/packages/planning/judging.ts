@@ -8,6 +8,7 @@ import { validateAgent } from '../../../registry/agents/publishing.ts';
 import { checkDocument } from '../../../service/documents.ts';
 import type { Context } from '../../context.ts';
 import { findAgents } from '../../process-definitions/agents.ts';
+import { problemsOfMigrations } from '../../process-definitions/migrations.ts';
 import { type GivenNames, problemsOfReferences } from '../../process-definitions/references.ts';
 import { unsupportedOf } from '../../process-engine/supported.ts';
 import { checkingDefinition } from '../../process-language/checks.ts';
@@ -71,7 +72,7 @@ async function judged(
 ): Promise<Told[]> {
   try {
     if (kind === 'Process')
-      return await processProblems(context, written as unknown as ProcessSpec, before, given);
+      return await processProblems(context, written as unknown as ProcessSpec, { key, before }, given);
     if (kind === 'TaskType') await checkTaskType(context, { ...written, key } as unknown as NewTaskType);
     if (kind === 'Agent') await validateAgent(context, { key, spec: written as unknown as AgentSpec });
     if (kind === 'Calendar') checkDocument(written, { field: 'spec' });
@@ -93,7 +94,7 @@ function isGiven(error: unknown, { taskTypes, agents }: GivenNames): boolean {
 async function processProblems(
   context: Context,
   spec: ProcessSpec,
-  before: JsonObject | null,
+  { key, before }: { key: string; before: JsonObject | null },
   given: GivenNames,
 ): Promise<Told[]> {
   const elements = new Map(
@@ -110,6 +111,7 @@ async function processProblems(
     ...(await agentProblems(context, spec, given)),
     ...unsupported,
     ...checked.problems,
+    ...(await problemsOfMigrations(context, key, spec)),
     ...references.problems,
   ];
   return reported(found).map(({ code, severity, path, message }) => ({

@@ -1,7 +1,8 @@
 import { holds } from '../../../service/permissions.ts';
 import type { Context } from '../../context.ts';
 import { getDefinitionRow } from '../../process-definitions/definitions.ts';
-import { replayAllInTurn } from '../../process-instances/replay/candidate.ts';
+import { earlierVersion } from '../../process-definitions/migrations.ts';
+import { foreseeAllInTurn, replayAllInTurn } from '../../process-instances/replay/candidate.ts';
 import type { ProcessSpec } from '../../process-language/definition.ts';
 import { elementsOf } from '../../process-language/elements.ts';
 import { openInstancesOf } from '../../process-triggers/triggers.ts';
@@ -13,6 +14,9 @@ const versionsToldMax = 20;
 
 /** Instances that diverge which are named of one process. */
 const divergedToldMax = 20;
+
+/** Deadlines that are told of one process. */
+const deadlinesMax = 200;
 
 const unreplayed: PlannedProcess['behaviour'] = { replayed: 0, diverged: 0, instanceIds: [] };
 
@@ -38,13 +42,7 @@ export async function replayProcesses(
   limit: number,
 ): Promise<PlannedProcess[]> {
   if (!holds(context.caller.permissions, 'processes.read')) return [...processes];
-  const candidates = changes
-    .filter(isOfProcess)
-    .flatMap(({ key, world, written }) =>
-      world?.id == null || written === undefined
-        ? []
-        : [{ of: key, key: world.key, spec: written as unknown as ProcessSpec }],
-    );
+  const candidates = candidatesOf(changes);
   const results = await replayAllInTurn(context, candidates, limit);
   const behaviours = new Map(
     results.map(({ replayed, diverged, instances }, n) => {
@@ -53,6 +51,41 @@ export async function replayProcesses(
     }),
   );
   return processes.map((one) => ({ ...one, behaviour: behaviours.get(one.key) ?? unreplayed }));
+}
+
+/** Versions that run, each by what the package says of it now. */
+function candidatesOf(changes: readonly Change[]) {
+  return changes
+    .filter(isOfProcess)
+    .flatMap(({ key, world, written }) =>
+      world?.id == null || written === undefined
+        ? []
+        : [{ of: key, key: world.key, spec: written as unknown as ProcessSpec }],
+    );
+}
+
+/**
+ * Adds the deadlines that move with instances which go on by a new version: of the newest instances of each process, within 1 s
+ * for all. A caller without processes.read learns nothing of instances. Outside of any transaction.
+ * @throws Refusal 503 `unavailable` where too many wait
+ */
+export async function foreseeProcesses(
+  context: Context,
+  changes: readonly Change[],
+  processes: readonly PlannedProcess[],
+): Promise<PlannedProcess[]> {
+  if (!holds(context.caller.permissions, 'processes.read')) return [...processes];
+  const candidates = candidatesOf(changes).map((candidate) => {
+    const instances = processes.find(({ key }) => key === candidate.of)?.instances ?? [];
+    const versions = instances.flatMap(({ version, fate }) => (fate === 'migrate' ? [version] : []));
+    return { ...candidate, versions };
+  });
+  const found = await foreseeAllInTurn(context, candidates);
+  const moved = new Map(candidates.map(({ of }, n) => [of, found[n] ?? []]));
+  return processes.map((one) => {
+    const deadlines = moved.get(one.key) ?? [];
+    return { ...one, deadlines: deadlines.slice(0, deadlinesMax), deadlinesTotal: deadlines.length };
+  });
 }
 
 async function planProcess(
@@ -80,7 +113,8 @@ async function planProcess(
 }
 
 /**
- * Instances go on by the version that they began with. Where the new version takes an element away or makes it another kind,
+ * Instances go on by the version that they began with, unless the new one says that they migrate; of a version that the caller
+ * does not see it can't. Where the new version takes an element away or makes it another kind,
  * its `migrations` must say so of that version.
  */
 async function fateOf(
@@ -92,7 +126,11 @@ async function fateOf(
   if (spec === undefined) return { fate: 'pin', migrationRequired: false };
   if (spec.version === version) return { fate: 'unaffected', migrationRequired: false };
   const rule = spec.migrations.find(({ from, to }) => from === version && to === spec.version);
-  if (rule !== undefined) return { fate: rule.policy, migrationRequired: false };
+  if (rule?.policy === 'migrate') {
+    const isSeen = (await earlierVersion(context, key, version)) !== undefined;
+    return { fate: isSeen ? 'migrate' : 'pin', migrationRequired: false };
+  }
+  if (rule !== undefined) return { fate: 'pin', migrationRequired: false };
   const before = await getDefinitionRow(context, key, version);
   const kinds = new Map([...elementsOf(spec)].map(({ id, kind }) => [id, kind]));
   const migrationRequired = [...elementsOf(before.spec)].some(({ id, kind }) => kinds.get(id) !== kind);

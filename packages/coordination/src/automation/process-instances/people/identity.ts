@@ -59,3 +59,16 @@ export class Identities {
     return agent && judgedStanding(this.#context, agent.snapshot, agent.caller, workspaceId);
   }
 }
+
+/**
+ * In whose name an instance acts that is locked. A migration may have changed that since it was seen: then the new agent is locked
+ * late, which at worst waits for its disable.
+ */
+export async function agentOf(
+  context: Context,
+  identities: Identities,
+  { identity_agent: key, workspace_id: place }: { identity_agent: string; workspace_id: string | null },
+): Promise<Caller | undefined> {
+  const known = identities.knows(key) ? identities : await Identities.lock(context, [key]);
+  return known.of(key, place);
+}

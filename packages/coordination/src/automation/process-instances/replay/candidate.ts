@@ -8,6 +8,7 @@ import { judgeDefinition } from '../../process-definitions/judging.ts';
 import type { ProcessSpec } from '../../process-language/definition.ts';
 import { ProcessProblem, problemsMax } from '../../process-language/problems.ts';
 import { sizeFault, specBytesMax } from '../../process-language/reading.ts';
+import { foreseeDeadlines, type MovedDeadline } from './foreseeing.ts';
 import {
   callMsMax,
   namedRows,
@@ -103,6 +104,35 @@ export function replayAllInTurn(
       for (const candidate of candidates)
         results.push(await replayDefinition(context, { ...candidate, limit, untilMs }));
       return results;
+    }),
+  );
+}
+
+/** How long a call may look for deadlines that move. */
+const foreseeingMsMax = 1000;
+
+/**
+ * The deadlines that candidates move of instances which would go on by them, in a turn of the tenant and of the process.
+ * @returns those of each, in their order
+ * @throws Refusal 503 `unavailable` where too many wait
+ */
+export function foreseeAllInTurn(
+  context: Context,
+  candidates: readonly {
+    readonly key: string;
+    readonly spec: ProcessSpec;
+    readonly versions: readonly number[];
+  }[],
+): Promise<MovedDeadline[][]> {
+  if (candidates.every(({ versions }) => versions.length === 0))
+    return Promise.resolve(candidates.map(() => []));
+  return ofTenant.run(context.tenantId, () =>
+    ofProcess.run('', async () => {
+      const untilMs = performance.now() + foreseeingMsMax;
+      const found: MovedDeadline[][] = [];
+      for (const candidate of candidates)
+        found.push(await foreseeDeadlines(context, { ...candidate, untilMs }));
+      return found;
     }),
   );
 }

@@ -10,7 +10,7 @@ export const processReplayApi = [
     path: '/process-definitions/{key}:replay',
     summary: 'See what instances would have done by another definition.',
     description:
-      'What instances took, in its order and at its times, is taken once more by the candidate, whose version does not count; what it leads to is compared with their journals. Answers that only the candidate would wait for never come. Calendars count as they are now. Instances from before Baton kept what they took are `incomplete`. Nothing is written. One call of a tenant runs at a time and two of a process; four of a tenant wait for 10 s at most.',
+      'What instances took, in its order and at its times, is taken once more by the candidate, whose version does not count; what it leads to is compared with their journals. Answers that only the candidate would wait for never come. Calendars count as they are now. Instances from before Baton kept what they took are `incomplete`. What an instance took before it went on by a later version is taken by the versions of then. Nothing is written. One call of a tenant runs at a time and two of a process; four of a tenant wait for 10 s at most.',
     permission: 'packages.test',
     alsoOneOf: ['processes.read'],
     idempotency: 'ignored',

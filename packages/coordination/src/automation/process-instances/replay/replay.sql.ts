@@ -96,3 +96,8 @@ export function hasTakenUnseen(tenantId: string, instanceId: string, viewerId: s
         )
     ) as has`;
 }
+
+export function findState(tenantId: string, instanceId: string) {
+  return sql<Pick<InstanceRow, 'state'>>`
+    select state from process_instances where id = ${instanceId} and tenant_id = ${tenantId}`;
+}

@@ -18,7 +18,7 @@ import {
   listOfReplayed,
   type ReplayedRow,
 } from './replay.sql.ts';
-import { type Replay, replaying } from './replaying.ts';
+import { type Candidate, type Line, type Replay, replaying } from './replaying.ts';
 
 /** Runs instances again by another definition; by reads alone (organisation, section 15.1). */
 
@@ -138,6 +138,13 @@ type Reason = NonNullable<ReplayedInstance['reason']>;
 
 class TooSlow extends Error {}
 
+/** The versions that an instance went by before its last one. */
+function versionsBefore(lines: readonly Line[]): Set<number> {
+  return new Set(
+    lines.flatMap(({ input }) => (input?.taken.kind === 'migrate' ? [input.taken.fromVersion] : [])),
+  );
+}
+
 async function replayOne(
   context: Context,
   row: ReplayedRow,
@@ -153,12 +160,20 @@ async function replayOne(
     return 'not_recorded';
   const own = await useDefinition(context, row.definition_key, row.definition_version);
   let endsAtMs = 0;
-  const tools = toolsOf(prepared, calendars, settings.CP_CEL_COST_LIMIT, () => {
+  const check = () => {
     if (performance.now() > endsAtMs) throw new TooSlow();
-  });
+  };
+  const tools = toolsOf(prepared, calendars, settings.CP_CEL_COST_LIMIT, check);
+  const earlier = new Map<number, Pick<Candidate, 'definition' | 'tools'>>();
+  for (const version of versionsBefore(lines)) {
+    const use = await useDefinition(context, row.definition_key, version);
+    const known = await calendarsOf(context, use.definition);
+    const { definition } = use;
+    earlier.set(version, { definition, tools: toolsOf(use, known, settings.CP_CEL_COST_LIMIT, check) });
+  }
   const hasSameCorrelations = JSON.stringify(own.definition.spec.correlate) === correlate;
   const steps = replaying(
-    { definition: prepared.definition, tools, hasSameCorrelations },
+    { definition: prepared.definition, tools, earlier, hasSameCorrelations },
     { id: row.id, key: row.instance_key, startedAt: row.started_at, lines },
     divergencesMax,
   );

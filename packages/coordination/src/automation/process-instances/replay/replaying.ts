@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { JsonObject } from '@baton/kernel/wire';
 import type { Definition } from '../../process-engine/definition-lists.ts';
-import { isOfTrigger, newState, startCorrelation, takeInput } from '../../process-engine/engine.ts';
+import { newState, takeInput } from '../../process-engine/engine.ts';
 import type { Act, Input, JournalNote } from '../../process-engine/inputs.ts';
 import { type EngineTools, ProcessFault } from '../../process-engine/machine.ts';
-import type { EventRoot, ProcessState } from '../../process-engine/state.ts';
+import { correlatedAnew } from '../../process-engine/migration/correlating.ts';
+import type { ProcessState } from '../../process-engine/state.ts';
 import { dueTimersOf } from '../../process-engine/timers.ts';
+import { goingOn } from '../definitions-in-use.ts';
 import type { Recorded } from '../instance.ts';
 
 /** Takes what an instance took once more, by another definition, and compares what the two lead to (organisation, section 15.1). */
@@ -44,14 +46,21 @@ export interface Replayed {
   readonly lines: readonly Line[];
 }
 
-export interface Candidate {
+interface Version {
   readonly definition: Definition;
   readonly tools: EngineTools;
+}
+
+export interface Candidate extends Version {
+  /** Those that an instance went by before it went on by a later one, by their numbers. */
+  readonly earlier: ReadonlyMap<number, Version>;
   /** Whether its correlations are those of the definition that the instance goes by. */
   readonly hasSameCorrelations: boolean;
 }
 
 /**
+ * Of an instance that went on by a later version the candidate takes the place of the last one; what came before is taken by the
+ * versions that it went by then.
  * @param divergencesMax those that are kept; all are counted
  * @returns undefined where the journal does not hold all inputs. It yields after each of them.
  * @throws what the tools throw besides faults of the definition
@@ -64,9 +73,11 @@ export function* replaying(
   const segments = segmentsOf(lines);
   const began = segments?.[0]?.recorded.began;
   if (segments === undefined || began === undefined) return undefined;
-  const { definition, tools } = candidate;
+  const migrations = migrationsOf(segments);
+  let by = versionFor(candidate, migrations[0]?.fromVersion);
+  if (by === undefined) return undefined;
   const { data, hasBegun } = began;
-  let state = newState(definition, { id, key, startedAt, data });
+  let state = newState(by.definition, { id, key, startedAt, data });
   if (hasBegun !== undefined) state.hasBegun = hasBegun;
   const replay: Replay = { divergences: [], divergencesTotal: 0, status: state.status };
   const add = (one: Divergence) => {
@@ -82,15 +93,22 @@ export function* replaying(
       const own = ownTimerOf(state, given.at, taken);
       if (own === undefined) break;
       ownTimers += 1;
-      const next = tried(definition, state, own, tools);
+      const next = tried(by, state, own);
       if (next instanceof ProcessFault) break;
       ({ state } = next);
       for (const one of divergencesOf(line.seq, [], notesOf(next.acts))) add({ ...one, kind: 'timer' });
       yield;
     }
     if (given.kind === 'timer') taken.set(given.timerId, (taken.get(given.timerId) ?? 1) - 1);
-    const input = inputFor(candidate, key, given);
-    const next = tried(definition, state, input, tools);
+    if (given.kind === 'migrate') {
+      migrations.shift();
+      const later = versionFor(candidate, migrations[0]?.fromVersion);
+      if (later === undefined) return undefined;
+      by = goingOn(by.definition, later, given.map);
+    }
+    const isJudged = migrations.length > 0 || candidate.hasSameCorrelations;
+    const input = isJudged ? given : correlatedAnew(candidate, key, given);
+    const next = tried(by, state, input);
     if (next instanceof ProcessFault) {
       const fault = { fault: next.code, reason: next.message };
       const { seq: journalSeq, kind, reason, data: noted } = line;
@@ -156,37 +174,26 @@ function ownTimerOf(state: ProcessState, at: string, taken: ReadonlyMap<string, 
   return { kind: 'timer', at: dueAt > state.clock ? dueAt : state.clock, timerId: first.id };
 }
 
+type Migration = Extract<Input, { kind: 'migrate' }>;
+
+function migrationsOf(segments: readonly Segment[]): Migration[] {
+  return segments.flatMap(({ recorded: { taken } }) => (taken.kind === 'migrate' ? [taken] : []));
+}
+
+/** @param number undefined: no migration follows, so it is the candidate */
+function versionFor(candidate: Candidate, number: number | undefined): Version | undefined {
+  return number === undefined ? candidate : candidate.earlier.get(number);
+}
+
 function tried(
-  definition: Definition,
+  { definition, tools }: Version,
   state: ProcessState,
   input: Input,
-  tools: EngineTools,
 ): ReturnType<typeof takeInput> | ProcessFault {
   try {
     return takeInput(definition, state, input, tools);
   } catch (error) {
     if (error instanceof ProcessFault) return error;
-    throw error;
-  }
-}
-
-/** An event with the correlations of the candidate that it fits. */
-function inputFor(candidate: Candidate, key: string, input: Input): Input {
-  if (candidate.hasSameCorrelations || input.kind !== 'event') return input;
-  const { definition, tools } = candidate;
-  const starts = (input.correlations ?? []).filter((n) => n === startCorrelation);
-  const found = definition.spec.correlate.flatMap((correlation, n) =>
-    isOfTrigger(correlation.on, input.event) && keyOf(tools, correlation.key, input.event) === key ? [n] : [],
-  );
-  return { ...input, correlations: [...starts, ...found] };
-}
-
-function keyOf(tools: EngineTools, text: string, event: EventRoot): string | undefined {
-  try {
-    const value = tools.evaluate(text, { event: event as unknown as Json });
-    return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
-  } catch (error) {
-    if (error instanceof ProcessFault) return undefined;
     throw error;
   }
 }

@@ -1,0 +1,86 @@
+import { newId } from '@baton/kernel/ids';
+import { inSlices } from '@baton/kernel/slices';
+import { isInSight } from '../../service/sight/sight.ts';
+import type { Context } from '../context.ts';
+import { prepareDefinition } from '../process-engine/definition-lists.ts';
+import { checkingMigration, planMigration } from '../process-engine/migration/migration-plan.ts';
+import type { ProcessSpec } from '../process-language/definition.ts';
+import { elementsOf } from '../process-language/elements.ts';
+import { type ProcessProblem, problem } from '../process-language/problems.ts';
+import type { KeyedDefinitionRow } from './definition.ts';
+import { findDefinition } from './definitions.sql.ts';
+import { upsertMigration } from './migrations.sql.ts';
+
+/** Which versions of a definition have their instances go on by a later one (organisation, section 15.2). */
+
+/**
+ * What keeps instances of earlier versions from going on by a candidate. A version that there is not, or that the caller does not
+ * see, has no problem: its instances stay with it.
+ * @param key of the definition; undefined where it has no version yet
+ */
+export async function problemsOfMigrations(
+  context: Context,
+  key: string | undefined,
+  spec: ProcessSpec,
+): Promise<ProcessProblem[]> {
+  const found: ProcessProblem[] = [];
+  const seen = new Set<number>();
+  const candidate = { definition: prepareDefinition(key ?? '', spec), kinds: kindsOf(spec) };
+  for (const [n, migration] of spec.migrations.entries()) {
+    const { from } = migration;
+    if (seen.has(from))
+      found.push(problem('schema_violation', `/migrations/${n}/from`, `version ${from} is there already`));
+    seen.add(from);
+    if (migration.policy !== 'migrate' || key === undefined) continue;
+    const before = await earlierVersion(context, key, from);
+    if (before === undefined) continue;
+    const map = migration.map ?? {};
+    const plan = planMigration(prepareDefinition(key, before.spec), candidate.definition, map);
+    const kinds = { before: kindsOf(before.spec), now: candidate.kinds };
+    const faults = await inSlices(checkingMigration(plan, map, kinds));
+    found.push(...faults.map(({ code, message }) => problem(code, `/migrations/${n}`, message)));
+  }
+  return found;
+}
+
+const kindsOf = (spec: ProcessSpec) => new Map([...elementsOf(spec)].map(({ id, kind }) => [id, kind]));
+
+/** Undefined where there is none, or it is out of sight. */
+export async function earlierVersion(
+  context: Context,
+  key: string,
+  version: number,
+): Promise<KeyedDefinitionRow | undefined> {
+  const { db, tenantId } = context;
+  const row = await db.row(findDefinition(tenantId, key, version));
+  if (row === undefined) return undefined;
+  return (await isInSight(context, row.workspace_id)) ? row : undefined;
+}
+
+/**
+ * Has the worker take instances along to a version that is being published: it costs the same however many there are.
+ * @returns the versions that they come from
+ */
+export async function keepMigrations(
+  context: Context,
+  key: string,
+  { version, migrations }: Pick<ProcessSpec, 'version' | 'migrations'>,
+): Promise<number[]> {
+  const { db, tenantId } = context;
+  const kept: number[] = [];
+  for (const { from, policy, map = {} } of migrations) {
+    if (policy === 'pin' || (await earlierVersion(context, key, from)) === undefined) continue;
+    await db.run(
+      upsertMigration({
+        id: newId(),
+        tenant_id: tenantId,
+        definition_key: key,
+        from_version: from,
+        to_version: version,
+        map,
+      }),
+    );
+    kept.push(from);
+  }
+  return kept;
+}

@@ -1,0 +1,381 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
+import { done, refused } from '../../../testing/leases.ts';
+import {
+  humanStep,
+  makeProcessAgent,
+  makeProcessWorker,
+  publishProcess,
+  setStep,
+  specOf,
+  startProcessInstance,
+} from '../../../testing/process-instances.ts';
+import { observe } from '../../../testing/rules.ts';
+
+// Instances go on by a later version that says so in its `migrations` (organisation, section 15.2).
+
+let baton: TestCoordination;
+let worker: ReturnType<typeof makeProcessWorker>;
+let agent: Awaited<ReturnType<typeof makeProcessAgent>>;
+before(async () => {
+  baton = await startCoordination();
+  worker = makeProcessWorker(baton);
+  agent = await makeProcessAgent(baton);
+});
+after(async () => {
+  await worker.close();
+  await baton.close();
+});
+
+const from = (version: number, to: number, map?: object) => ({
+  migrations: [{ from: version, to, policy: 'migrate', ...(map && { map }) }],
+});
+const versionOf = (version: number, steps: object[], more: object = {}) =>
+  specOf(agent.key, steps, { version, ...more });
+const read = (id: string) => done(baton.admin.get(`/process-instances/${id}`));
+const openIds = async (id: string) => (await read(id)).openElements.map((one: { id: string }) => one.id);
+const publish = (key: string, spec: object) => publishProcess(baton.admin, spec, key);
+const migrate = async () => {
+  while ((await worker.migrations()) > 0);
+  await worker.run();
+};
+const complete = async (taskId: string) => {
+  const { version } = await done(baton.admin.get(`/tasks/${taskId}`));
+  await done(baton.admin.post(`/tasks/${taskId}:complete`, {}, { 'if-match': `task-${version}` }));
+  await worker.run();
+};
+const completeStep = async (id: string, element: string) => {
+  const { openElements } = await read(id);
+  await complete(openElements.find((one: { id: string }) => one.id === element).taskId);
+};
+const told = async (id: string, type: string): Promise<any[]> =>
+  (
+    await baton.pool.rows<{ payload: object }>(sql`
+      select payload from events where entity_id = ${id} and type = ${type} order by position, sequence`)
+  ).map(({ payload }) => payload);
+const resume = (id: string) => done(baton.admin.post(`/process-instances/${id}:resume`, {}));
+
+test('an instance goes on by the new version, from the step where it is', async () => {
+  const key = await publishProcess(
+    baton.admin,
+    versionOf(1, [humanStep('look'), setStep('end', { n: '1' })]),
+  );
+  const { id, openElements } = await startProcessInstance(baton.admin, key);
+  const second = [
+    setStep('before', { m: '1' }),
+    humanStep('look'),
+    setStep('end', { n: '2' }),
+    humanStep('new'),
+  ];
+  await publish(key, versionOf(2, second, from(1, 2)));
+  assert.equal((await read(id)).definitionVersion, 1);
+  await migrate();
+  const now = await read(id);
+  assert.deepEqual([now.definitionVersion, now.status], [2, 'running']);
+  assert.equal(now.openElements[0].taskId, openElements[0].taskId);
+  assert.deepEqual(await told(id, 'process.migrated'), [
+    {
+      instanceId: id,
+      definitionKey: key,
+      version: 2,
+      instanceKey: now.instanceKey,
+      workspaceId: null,
+      fromVersion: 1,
+      map: {},
+      policy: 'migrate',
+    },
+  ]);
+  await completeStep(id, 'look');
+  assert.deepEqual(await openIds(id), ['new']);
+  assert.deepEqual((await read(id)).data, { n: 2 });
+  await completeStep(id, 'new');
+  assert.equal((await read(id)).status, 'completed');
+});
+
+test('a version without migrate, or with pin, leaves instances as they are', async () => {
+  const key = await publishProcess(baton.admin, versionOf(1, [humanStep('look')]));
+  const { id } = await startProcessInstance(baton.admin, key);
+  await publish(key, versionOf(2, [humanStep('look')]));
+  await publish(key, versionOf(3, [humanStep('look')], { migrations: [{ from: 1, to: 3, policy: 'pin' }] }));
+  await migrate();
+  assert.equal((await read(id)).definitionVersion, 1);
+});
+
+test('a step keeps its work under a new id, and one that is gone is closed and passed', async () => {
+  const steps = [
+    {
+      id: 'both',
+      fork: {
+        branches: [
+          { id: 'one', do: [humanStep('draft'), setStep('drafted', { d: '1' })] },
+          { id: 'two', do: [setStep('prepared', { p: '1' }), humanStep('check'), humanStep('sign')] },
+        ],
+      },
+    },
+  ];
+  const key = await publishProcess(baton.admin, versionOf(1, steps));
+  const { id, openElements } = await startProcessInstance(baton.admin, key);
+  const taskOf = (element: string) =>
+    openElements.find((one: { id: string }) => one.id === element).taskId as string;
+  const later = [
+    {
+      id: 'both',
+      fork: {
+        branches: [
+          { id: 'two', do: [setStep('prepared', { p: '2' }), humanStep('sign')] },
+          { id: 'first', do: [humanStep('write'), setStep('drafted', { d: '2' })] },
+        ],
+      },
+    },
+  ];
+  await publish(key, versionOf(2, later, from(1, 2, { one: 'first', draft: 'write', check: null })));
+  await migrate();
+  assert.deepEqual((await openIds(id)).sort(), ['both', 'sign', 'write']);
+  const exits = await told(id, 'process.step_exited');
+  assert.deepEqual(
+    exits.map(({ element, outcome }) => [element, outcome]),
+    [
+      ['prepared', 'completed'],
+      ['check', 'migrated'],
+    ],
+  );
+  assert.equal((await done(baton.admin.get(`/tasks/${taskOf('check')}`))).status, 'cancelled');
+  await complete(taskOf('draft'));
+  await completeStep(id, 'sign');
+  const now = await read(id);
+  assert.deepEqual([now.status, now.data], ['completed', { p: 1, d: 2 }]);
+});
+
+test('stages are found by their ids, and a new one before an active one is passed over', async () => {
+  const stages = (...ids: string[]) => ids.map((id) => ({ id, steps: [humanStep(`do-${id}`)] }));
+  const key = await publishProcess(baton.admin, { ...versionOf(1, []), stages: stages('a', 'b', 'c') });
+  const { id } = await startProcessInstance(baton.admin, key);
+  await completeStep(id, 'do-a');
+  const map = { a: 'start', 'do-a': 'do-start' };
+  await publish(key, { ...versionOf(2, [], from(1, 2, map)), stages: stages('start', 'x', 'b', 'y') });
+  await migrate();
+  const statesOf = async () =>
+    (await read(id)).stages.map(({ id: stage, state }: any) => `${stage} ${state}`).sort();
+  assert.deepEqual(await statesOf(), ['b active', 'start completed', 'x terminated', 'y available']);
+  await completeStep(id, 'do-b');
+  assert.deepEqual(await openIds(id), ['do-y']);
+  await publish(key, { ...versionOf(3, [], from(2, 3)), stages: stages('start', 'b', 'z') });
+  await migrate();
+  assert.deepEqual(await openIds(id), ['do-z']);
+  assert.deepEqual(await statesOf(), ['b completed', 'start completed', 'z active']);
+});
+
+test('timers are counted anew from the begin of the step, and an overdue step is told at once', async () => {
+  const steps = (due: string, wait: string) => [
+    {
+      id: 'both',
+      fork: {
+        branches: [
+          { id: 'one', do: [humanStep('look', { due })] },
+          { id: 'two', do: [{ id: 'pause', wait }] },
+          { id: 'three', do: [humanStep('same', { due: 'P9D' })] },
+        ],
+      },
+    },
+  ];
+  const key = await publishProcess(baton.admin, versionOf(1, steps('P1D', 'P2D'), { due: 'P3D' }));
+  const { id, openElements } = await startProcessInstance(baton.admin, key);
+  const since = Date.parse(openElements.find((one: any) => one.id === 'pause').since);
+  const at = (days: number) => new Date(since + days * 86_400_000).toISOString();
+  await publish(key, versionOf(2, steps('PT0.001S', 'P5D'), { due: 'P4D', ...from(1, 2) }));
+  await migrate();
+  const moved = await told(id, 'process.timer_rescheduled');
+  assert.deepEqual(
+    moved.map(({ element, dueAt, cause }) => [element === id ? 'all' : element, dueAt, cause]),
+    [
+      ['all', at(4), 'migrated'],
+      ['look', new Date(since + 1).toISOString(), 'migrated'],
+      ['pause', at(5), 'migrated'],
+    ],
+  );
+  const breaches = await told(id, 'process.sla_breached');
+  assert.deepEqual(
+    breaches.map(({ element, detectedBy, dueAt }) => [element, detectedBy, dueAt]),
+    [['look', 'migration', new Date(since + 1).toISOString()]],
+  );
+  const now = await read(id);
+  assert.deepEqual([now.slaState, now.sla.dueAt], ['breached', at(4)]);
+  const rows = await baton.pool.rows<{ due_at: string }>(sql`
+    select due_at from process_timers where instance_id = ${id} order by due_at`);
+  assert.deepEqual(
+    rows.map(({ due_at }) => due_at),
+    [at(4), at(5), at(9)],
+  );
+});
+
+test('a suspended instance goes along and stays suspended, with its deadlines frozen', async () => {
+  const key = await publishProcess(baton.admin, versionOf(1, [humanStep('look', { due: 'P1D' })]));
+  const { id } = await startProcessInstance(baton.admin, key);
+  await done(baton.admin.post(`/process-instances/${id}:suspend`, { reason: 'for the test' }));
+  await publish(key, versionOf(2, [humanStep('look', { due: 'P4D' })], from(1, 2)));
+  await migrate();
+  const now = await read(id);
+  assert.deepEqual([now.definitionVersion, now.status, now.slaState], [2, 'suspended', 'paused']);
+  assert.ok(now.openElements[0].due.remainingSeconds > 3.9 * 86_400);
+  await resume(id);
+  const again = await read(id);
+  assert.ok(Date.parse(again.openElements[0].due.dueAt) > Date.now() + 3.9 * 86_400_000);
+  await completeStep(id, 'look');
+  assert.equal((await read(id)).status, 'completed');
+});
+
+test('one that can not go on is suspended with the reason, and a resume tries again', async () => {
+  const key = await publishProcess(baton.admin, versionOf(1, [humanStep('look')]));
+  const { id, openElements } = await startProcessInstance(baton.admin, key, { n: 'text' });
+  const data = { type: 'object', properties: { n: { type: 'integer' } } };
+  await publish(key, versionOf(2, [humanStep('look')], { data, ...from(1, 2) }));
+  await migrate();
+  const held = await read(id);
+  assert.deepEqual([held.status, held.definitionVersion], ['suspended', 1]);
+  assert.equal(held.suspension.code, 'migration_failed');
+  assert.match(held.suspension.reason, /^version 2: data_invalid: /);
+  const skip = { element: 'look', reason: 'no' };
+  await refused(
+    baton.admin.post(`/process-instances/${id}:skip`, skip),
+    409,
+    'invalid_process_instance_state',
+  );
+  const again = await resume(id);
+  assert.deepEqual([again.status, again.suspension.code], ['suspended', 'migration_failed']);
+  // What comes meanwhile waits.
+  await complete(openElements[0].taskId);
+  assert.ok((await read(id)).kept.inputs > 0);
+  await baton.pool.run(sql`
+    update process_instances set state = jsonb_set(state, '{data,n}', '5') where id = ${id}`);
+  const resumed = await resume(id);
+  assert.deepEqual([resumed.status, resumed.definitionVersion, resumed.suspension], ['running', 2, null]);
+  await worker.run();
+  assert.equal((await read(id)).status, 'completed');
+});
+
+test('a later version takes along what could not go to the one before', async () => {
+  const key = await publishProcess(baton.admin, versionOf(1, [humanStep('look')]));
+  const { id } = await startProcessInstance(baton.admin, key, { n: 'text' });
+  const data = { type: 'object', properties: { n: { type: 'integer' } } };
+  await publish(key, versionOf(2, [humanStep('look')], { data, ...from(1, 2) }));
+  await migrate();
+  await publish(key, versionOf(3, [humanStep('look')], from(1, 3)));
+  await migrate();
+  const now = await read(id);
+  assert.deepEqual([now.status, now.definitionVersion], ['suspended', 3]);
+  assert.equal((await resume(id)).status, 'running');
+});
+
+test('an event from before the migration is taken once, by whichever version the instance goes by then', async () => {
+  const kind = `note-${newId()}`;
+  const hearing = (field: string) => ({
+    correlate: [
+      { on: { observation: `other-${kind}` }, key: 'event.payload.data.key', set: { other: 'true' } },
+      { on: { observation: kind }, key: 'event.payload.data.key', set: { [field]: 'true' } },
+    ].slice(field === 'one' ? 1 : 0),
+  });
+  const key = await publishProcess(baton.admin, versionOf(1, [humanStep('look')], hearing('one')));
+  const ids: { id: string; key: string }[] = [];
+  for (let n = 0; n < 2; n += 1) {
+    const name = newId();
+    ids.push({ id: (await startProcessInstance(baton.admin, key, {}, name)).id, key: name });
+  }
+  const [first, second] = ids as [(typeof ids)[0], (typeof ids)[0]];
+  // One waits suspended with an event that the first version has judged.
+  await done(baton.admin.post(`/process-instances/${second.id}:suspend`, { reason: 'for the test' }));
+  await observe(baton.admin, kind, { key: second.key });
+  await worker.run();
+  assert.ok((await read(second.id)).kept.inputs > 0);
+  await observe(baton.admin, kind, { key: first.key });
+  await publish(key, versionOf(2, [humanStep('look')], { ...hearing('two'), ...from(1, 2) }));
+  while ((await worker.migrations()) > 0);
+  await worker.run();
+  assert.deepEqual((await read(first.id)).data, { two: true });
+  await resume(second.id);
+  await worker.run();
+  assert.deepEqual((await read(second.id)).data, { two: true });
+  await observe(baton.admin, `other-${kind}`, { key: first.key });
+  await worker.run();
+  assert.deepEqual((await read(first.id)).data, { two: true, other: true });
+});
+
+test('what a step listens to is that of the version which the instance goes by', async () => {
+  const [one, two] = [`one-${newId()}`, `two-${newId()}`];
+  const steps = (kind: string) => [{ id: 'hear', listen: { any: [{ observation: kind }] } }];
+  const key = await publishProcess(baton.admin, versionOf(1, steps(one)));
+  const { id } = await startProcessInstance(baton.admin, key);
+  await publish(key, versionOf(2, steps(two), from(1, 2)));
+  await migrate();
+  await observe(baton.admin, one, {});
+  await worker.run();
+  assert.deepEqual(await openIds(id), ['hear']);
+  await observe(baton.admin, two, {});
+  await worker.run();
+  assert.equal((await read(id)).status, 'completed');
+});
+
+test('instances of an old version come to the newest through those between', async () => {
+  const key = await publishProcess(baton.admin, versionOf(1, [humanStep('a')]));
+  const { id } = await startProcessInstance(baton.admin, key);
+  await publish(key, versionOf(2, [humanStep('b')], from(1, 2, { a: 'b' })));
+  await publish(key, versionOf(3, [humanStep('c')], from(2, 3, { b: 'c' })));
+  await migrate();
+  await baton.pool.run(sql`
+    update process_migrations set next_at = now() - interval '1 s' where definition_key = ${key}`);
+  await migrate();
+  assert.equal((await read(id)).definitionVersion, 3);
+  const { items } = await done(baton.admin.get(`/process-instances/${id}/journal?kind=input`));
+  assert.deepEqual(
+    items.flatMap(({ reason, data }: any) => (reason === 'migrate' ? [data] : [])),
+    [
+      { fromVersion: 1, toVersion: 2, map: { a: 'b' } },
+      { fromVersion: 2, toVersion: 3, map: { b: 'c' } },
+    ],
+  );
+  // A replay by the last version leads to the same, through the versions before it.
+  const spec = versionOf(3, [humanStep('c')], from(2, 3, { b: 'c' }));
+  const report = await done(baton.admin.post(`/process-definitions/${key}:replay`, { spec }));
+  assert.deepEqual(
+    report.instances.map(({ result, divergences }: any) => [result, divergences]),
+    [['same', []]],
+  );
+  const other = versionOf(4, [humanStep('d')], from(2, 4, { b: 'd' }));
+  const [diverged] = (await done(baton.admin.post(`/process-definitions/${key}:replay`, { spec: other })))
+    .instances;
+  assert.equal(diverged.result, 'diverged');
+});
+
+test('a call that names a version keeps it', async () => {
+  const inner = await publishProcess(baton.admin, versionOf(1, [humanStep('look')]));
+  const call = (process: string) => [{ id: 'go', call: { process, input: {} } }];
+  const outer = async (process: string) => {
+    const key = await publishProcess(baton.admin, versionOf(1, call(process)));
+    await startProcessInstance(baton.admin, key);
+  };
+  await outer(inner);
+  await outer(`${inner}@1`);
+  await worker.run();
+  await publish(inner, versionOf(2, [humanStep('look')], from(1, 2)));
+  await migrate();
+  const { items } = await done(baton.admin.get(`/process-instances?definitionKey=${inner}`));
+  assert.deepEqual(items.map((one: any) => one.definitionVersion).sort(), [1, 2]);
+});
+
+test('a new version acts in the name of its agent, and as far as that may', async () => {
+  const other = await makeProcessAgent(baton);
+  const key = await publishProcess(baton.admin, versionOf(1, [humanStep('look')]));
+  const { id, openElements } = await startProcessInstance(baton.admin, key);
+  await publish(key, { ...versionOf(2, [humanStep('see')], from(1, 2)), identity: { agent: other.key } });
+  await migrate();
+  const { openElements: now } = await read(id);
+  assert.deepEqual(
+    now.map((one: any) => one.id),
+    ['see'],
+  );
+  assert.equal((await done(baton.admin.get(`/tasks/${openElements[0].taskId}`))).status, 'cancelled');
+  const { createdBy } = await done(baton.admin.get(`/tasks/${now[0].taskId}`));
+  assert.equal(createdBy, other.principalId);
+});

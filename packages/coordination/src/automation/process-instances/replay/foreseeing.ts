@@ -1,0 +1,105 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { WorkingCalendar } from '../../../organisation/calendars/working-calendar.ts';
+import { seenRows } from '../../../service/sight/seen-list.ts';
+import { viewerOf } from '../../../service/sight/sight.ts';
+import type { Context } from '../../context.ts';
+import { takeInput } from '../../process-engine/engine.ts';
+import { type EngineTools, ProcessFault } from '../../process-engine/machine.ts';
+import type { Deadline, ProcessState } from '../../process-engine/state.ts';
+import type { ProcessSpec } from '../../process-language/definition.ts';
+import { calendarsOf, goingOn, preparedOf, toolsOf, useDefinition } from '../definitions-in-use.ts';
+import { findState, listOfReplayed } from './replay.sql.ts';
+
+/** What a migration would do to deadlines, found by reads alone (organisation, section 14.2). */
+
+/** Instances that are looked at, the newest of the definition. */
+export const foreseenMax = 200;
+/** For one instance: others wait meanwhile. */
+const instanceMsMax = 60;
+
+/** Thrown where an instance takes too long: its deadlines are not told. */
+class TooSlow extends Error {}
+
+export interface MovedDeadline {
+  readonly instanceId: string;
+  /** When it would be due. */
+  readonly dueAt: string;
+}
+
+interface Question {
+  readonly key: string;
+  /** The candidate, read and checked. */
+  readonly spec: ProcessSpec;
+  /** Versions whose instances would go on by it. */
+  readonly versions: readonly number[];
+  /** When to look at no other instance, by `performance.now()`. */
+  readonly untilMs: number;
+}
+
+/**
+ * The deadlines of instances, and of their open steps, that a candidate moves. Instances that the caller does not see, and those
+ * that could not go on, are left out. Call it outside of a transaction.
+ */
+export async function foreseeDeadlines(
+  context: Context,
+  { key, spec, versions, untilMs }: Question,
+): Promise<MovedDeadline[]> {
+  if (versions.length === 0) return [];
+  const { db, tenantId, settings } = context;
+  const page = { limit: foreseenMax, cursor: undefined };
+  const rows = await seenRows(db, await viewerOf(context), listOfReplayed(tenantId, key), page);
+  const prepared = preparedOf(key, spec);
+  const calendars: ReadonlyMap<string, WorkingCalendar> = await calendarsOf(context, prepared.definition);
+  let endsAtMs = 0;
+  const tools: EngineTools = toolsOf(prepared, calendars, settings.CP_CEL_COST_LIMIT, () => {
+    if (performance.now() > endsAtMs) throw new TooSlow();
+  });
+  const candidate = { definition: prepared.definition, tools };
+  const targets = new Map<number, typeof candidate>();
+  const at = new Date().toISOString();
+  const moved: MovedDeadline[] = [];
+  for (const { id, definition_version: version, status } of rows.slice(0, foreseenMax)) {
+    if (performance.now() > untilMs) break;
+    const isOpen = status === 'running' || status === 'suspended';
+    const map = spec.migrations.find(({ from }) => from === version)?.map ?? {};
+    if (!isOpen || !versions.includes(version)) continue;
+    const from = (await useDefinition(context, key, version)).definition;
+    const target = targets.get(version) ?? goingOn(from, candidate, map);
+    targets.set(version, target);
+    const state = (await db.row(findState(tenantId, id)))?.state;
+    endsAtMs = performance.now() + instanceMsMax;
+    const input = { kind: 'migrate', at, fromVersion: version, toVersion: spec.version, map } as const;
+    const next = state && tried(() => takeInput(target.definition, state, input, target.tools).state);
+    if (state !== undefined && next !== undefined)
+      moved.push(...movedBetween(state, next).map((dueAt) => ({ instanceId: id, dueAt })));
+    await nextTurn();
+  }
+  return moved;
+}
+
+function tried(work: () => ProcessState): ProcessState | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ProcessFault || error instanceof TooSlow) return undefined;
+    throw error;
+  }
+}
+
+/** Where deadlines lie that were there before and have moved. */
+function movedBetween(before: ProcessState, now: ProcessState): string[] {
+  const known = deadlinesOf(before);
+  return [...deadlinesOf(now)].flatMap(([activity, due]) => {
+    const earlier = known.get(activity);
+    if (earlier === undefined || due.dueAt === null || earlier.dueAt === due.dueAt) return [];
+    return [due.dueAt];
+  });
+}
+
+function deadlinesOf({ id, due, nodes }: ProcessState): Map<string, Deadline> {
+  const found = new Map<string, Deadline>();
+  if (due !== null) found.set(id, due);
+  for (const node of Object.values(nodes))
+    if (node.kind === 'element' && node.due !== null) found.set(node.activityId, node.due);
+  return found;
+}
