@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import { prepareDefinition } from '../automation/process-engine/definition-lists.ts';
 import { newState, takeInput } from '../automation/process-engine/engine.ts';
-import type { Act, Effect, Input, ProcessEvent } from '../automation/process-engine/inputs.ts';
+import type { Act, Effect, ElementMap, Input, ProcessEvent } from '../automation/process-engine/inputs.ts';
 import { type EngineTools, ProcessFault, type Roots } from '../automation/process-engine/machine.ts';
+import { takeMigration } from '../automation/process-engine/migration/migrating.ts';
+import { planMigration } from '../automation/process-engine/migration/migration-plan.ts';
 import type { EventRoot, ProcessState } from '../automation/process-engine/state.ts';
 import { ProcessSpec } from '../automation/process-language/definition.ts';
 import { environmentsOf } from '../automation/process-language/environments.ts';
@@ -36,23 +38,26 @@ const fields = Object.fromEntries([...'abcmnxyz', 'stop', 'go', 'at', 'half'].ma
 export const start = '2026-03-02T08:00:00.000Z';
 export const later = (seconds: number) => new Date(Date.parse(start) + seconds * 1000).toISOString();
 
+function versionOf(spec: object) {
+  const parsed = ProcessSpec.parse({
+    version: 1,
+    displayName: 'Test',
+    identity: { agent: 'a' },
+    data: { type: 'object', properties: fields },
+    start: { on: { event: 'task.created' }, key: 'event.id' },
+    ...spec,
+  });
+  return { definition: prepareDefinition('test', parsed), tools: toolsOf(parsed) };
+}
+
 /** An instance of a process whose shell does nothing but remember. */
 export class Instance {
-  readonly definition;
-  readonly tools: EngineTools;
+  definition;
+  tools: EngineTools;
   state: ProcessState;
   acts: Act[] = [];
   constructor(spec: object, data: JsonObject = {}) {
-    const parsed = ProcessSpec.parse({
-      version: 1,
-      displayName: 'Test',
-      identity: { agent: 'a' },
-      data: { type: 'object', properties: fields },
-      start: { on: { event: 'task.created' }, key: 'event.id' },
-      ...spec,
-    });
-    this.definition = prepareDefinition('test', parsed);
-    this.tools = toolsOf(parsed);
+    ({ definition: this.definition, tools: this.tools } = versionOf(spec));
     const id = '0190b2c4-0000-7000-8000-000000000001';
     this.state = newState(this.definition, { id, key: 'k', startedAt: start, data });
     this.take({ kind: 'start', event: null, at: start });
@@ -65,6 +70,15 @@ export class Instance {
     this.state = taken.state;
     this.acts.push(...taken.acts);
     return this;
+  }
+  /** Has it go on by another version. */
+  migrate(spec: object, map: ElementMap = {}, at = this.state.clock): this {
+    const { definition, tools } = versionOf(spec);
+    const plan = planMigration(this.definition, definition, map);
+    const versions = { fromVersion: this.definition.version, toVersion: definition.version };
+    this.definition = definition;
+    this.tools = { ...tools, migrate: (m, input) => takeMigration(m, plan, input) };
+    return this.take({ kind: 'migrate', at, ...versions });
   }
   /** The same before its first input. */
   again(first: Parameters<typeof newState>[1], more: Partial<ProcessState>): this {

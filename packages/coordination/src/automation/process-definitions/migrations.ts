@@ -37,7 +37,7 @@ export async function problemsOfMigrations(
     const map = migration.map ?? {};
     const plan = planMigration(prepareDefinition(key, before.spec), candidate.definition, map);
     const kinds = { before: kindsOf(before.spec), now: candidate.kinds };
-    const faults = await inSlices(checkingMigration(plan, map, kinds));
+    const faults = await inSlices(checkingMigration(plan, kinds));
     found.push(...faults.map(({ code, message }) => problem(code, `/migrations/${n}`, message)));
   }
   return found;

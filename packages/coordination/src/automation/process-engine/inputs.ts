@@ -47,12 +47,7 @@ export type Input = { readonly at: string } & (
   | { readonly kind: 'resume'; readonly reason: string | null }
   | { readonly kind: 'skip'; readonly element: string; readonly reason: string }
   /** It goes on by a later version. */
-  | {
-      readonly kind: 'migrate';
-      readonly fromVersion: number;
-      readonly toVersion: number;
-      readonly map: ElementMap;
-    }
+  | { readonly kind: 'migrate'; readonly fromVersion: number; readonly toVersion: number }
   | { readonly kind: 'cancel'; readonly reason: string; readonly compensate: boolean }
 );
 

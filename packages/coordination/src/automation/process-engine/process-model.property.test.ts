@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import { Instance, start } from '../../testing/engine-instance.ts';
 import type { CallEnd, Effect, Input } from './inputs.ts';
-import type { ElementNode } from './state.ts';
+import type { ElementNode, ProcessState } from './state.ts';
 import { Interpreter } from './testing/interpreter.ts';
 import { definitions } from './testing/random-definitions.ts';
 import type { ModelTimer } from './testing/step-interpreter.ts';
@@ -34,16 +34,35 @@ function withShortEvents(data: JsonObject): JsonObject {
   );
 }
 
+/** A definition whose steps have other ids. */
+function withNames(value: unknown, names: ReadonlyMap<string, string>): object {
+  const named = (one: unknown): unknown => {
+    if (Array.isArray(one)) return one.map(named);
+    if (typeof one !== 'object' || one === null) return one;
+    return Object.fromEntries(
+      Object.entries(one).map(([field, inner]) => {
+        const isName = field === 'id' && typeof inner === 'string';
+        if (isName) return [field, names.get(inner) ?? inner];
+        if (field !== 'compensate' || !Array.isArray(inner)) return [field, named(inner)];
+        return [field, inner.map((id) => names.get(id) ?? id)];
+      }),
+    );
+  };
+  return named(value) as object;
+}
+
 class Pair {
   readonly engine: Instance;
   readonly model: Interpreter;
   nowMs = Date.parse(start);
   readonly said: string[] = [];
+  readonly #spec: object;
   readonly #approvals = new Map<string, string>();
   readonly #opened = new Map<string, number>();
   readonly #refused = new Map<string, number>();
 
   constructor(spec: object) {
+    this.#spec = spec;
     const data = { n: 0 };
     this.engine = new Instance(structuredClone(spec), data);
     this.model = new Interpreter(spec as never, data, this.nowMs);
@@ -70,7 +89,33 @@ class Pair {
     this.engine.acts = [];
     act();
     this.#compare();
+    if (choice % 5 === 0) this.#goThereAndBack();
     return true;
+  }
+
+  /** By a version that calls all steps otherwise, and by its own again: the instance is as before, and nothing is done for it. */
+  #goThereAndBack(): void {
+    const { engine } = this;
+    const before = structuredClone(engine.state);
+    const isLate = Object.values(before.timers).some(
+      ({ purpose, state, dueAt }) =>
+        purpose === 'due' && state === 'pending' && dueAt !== null && dueAt <= before.clock,
+    );
+    // A deadline that is over is told by the migration.
+    if (isLate || (before.status !== 'running' && before.status !== 'suspended')) return;
+    engine.acts = [];
+    const names = [...engine.definition.steps.keys()];
+    const there = Object.fromEntries(names.map((id) => [id, `${id}-moved`]));
+    engine.migrate(withNames(this.#spec, new Map(Object.entries(there))), there);
+    engine.migrate(this.#spec, Object.fromEntries(names.map((id) => [`${id}-moved`, id])));
+    const said = `after\n  ${this.said.join('\n  ')}`;
+    assert.deepEqual(engine.effects(), [], said);
+    assert.deepEqual(new Set(engine.told().map(({ type }) => type)), new Set(['process.migrated']), said);
+    const shown = ({ attempts, ...state }: ProcessState) => ({
+      ...state,
+      attempts: names.map((id) => attempts[id]),
+    });
+    assert.deepEqual(shown(engine.state), shown(before), said);
   }
 
   #acts(at: string, choice: number, pick: <Value>(of: readonly Value[]) => Value): [string, () => void][] {

@@ -174,14 +174,14 @@ export async function migrateInstance(
   agent: Caller | undefined,
 ): Promise<InstanceRow> {
   const { db, tenantId } = context;
-  const { from_version: fromVersion, to_version: toVersion, map } = migration;
+  const { from_version: fromVersion, to_version: toVersion } = migration;
   const { now: at } = (await db.row(readClock())) as { now: string };
   const taken = await undoneOnFailure<InstanceRow | ProcessFault>(
     context,
     async () => {
       const moved = await db.row(updateVersion(tenantId, row.id, toVersion, agentKey));
       const running = { row: moved as InstanceRow, ...after, agent, before: before.definition };
-      return take(context, running, { kind: 'migrate', at, fromVersion, toVersion, map });
+      return take(context, running, { kind: 'migrate', at, fromVersion, toVersion });
     },
     (error) => faultOf(context, row, error),
   );

@@ -1,3 +1,4 @@
+import type { JsonObject } from '@baton/kernel/wire';
 import { goOnVoting } from '../approving.ts';
 import { breach } from '../deadlines.ts';
 import type { Input } from '../inputs.ts';
@@ -27,8 +28,8 @@ type Migration = Extract<Input, { kind: 'migrate' }>;
  * The machine's definition is the later version, its state that of the earlier.
  * @throws ProcessFault `data_invalid`, and what an expression of the later version is at fault for
  */
-export function takeMigration(m: Machine, plan: MigrationPlan, { fromVersion, map }: Migration): void {
-  m.tell('process.migrated', { fromVersion, map: { ...map }, policy: 'migrate' });
+export function takeMigration(m: Machine, plan: MigrationPlan, { fromVersion }: Migration): void {
+  m.tell('process.migrated', { fromVersion, map: mapOfOpen(m, plan), policy: 'migrate' });
   const fault = m.tools.faultOfData(m.state.data);
   if (fault !== undefined) throw new ProcessFault('data_invalid', fault);
   const bereft = closeWhatIsGone(m, plan);
@@ -44,6 +45,13 @@ export function takeMigration(m: Machine, plan: MigrationPlan, { fromVersion, ma
   judgeDeadlines(m);
   const busy = new Set(m.elements().map(({ parent }) => parent));
   for (const { id } of m.sequences()) if (!busy.has(id) && !m.ready.includes(id)) m.ready.push(id);
+}
+
+/** What the map says of what is open: all of it may be long, and each instance tells it. */
+function mapOfOpen({ state }: Machine, { map }: MigrationPlan): JsonObject {
+  const stages = Object.keys(state.stages).filter((id) => state.stages[id]?.state === 'active');
+  const open = [...stages, ...Object.keys(state.nodes)].filter((id) => Object.hasOwn(map, id));
+  return Object.fromEntries(open.map((id) => [id, map[id] as string | null]));
 }
 
 /** @returns steps that are there still, and lost a list of steps inside of them */

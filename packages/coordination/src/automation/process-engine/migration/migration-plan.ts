@@ -7,6 +7,7 @@ import type { ElementMap } from '../inputs.ts';
 export interface MigrationPlan {
   readonly from: Definition;
   readonly to: Definition;
+  readonly map: ElementMap;
   /** What an id of the earlier version is called; null where the author says that it is gone. */
   readonly became: (id: string) => string | null;
   /** The step that a step has become; null where there is none of its kind. */
@@ -40,7 +41,7 @@ export function planMigration(from: Definition, to: Definition, map: ElementMap)
     for (const { path } of innerStepsOf(step))
       keep(step.id + path, now === undefined ? null : innerListOf(path, step, now, catches, became));
   }
-  return { from, to, became, stepOf, listOf: (key) => lists.get(key) ?? null };
+  return { from, to, map, became, stepOf, listOf: (key) => lists.get(key) ?? null };
 }
 
 /** Where a list inside of a step stands in the step that this one has become: a branch goes by its id. */
@@ -78,21 +79,21 @@ function matched(
   became: MigrationPlan['became'],
 ): Map<number, number> {
   const found = new Map<number, number>();
-  const take = (isSame: (one: Handler, other: Handler) => boolean) => {
+  const take = (isSame: (n: number, m: number) => boolean) => {
     const taken = new Set(found.values());
-    for (const [n, one] of before.entries()) {
+    for (const n of before.keys()) {
       if (found.has(n)) continue;
-      const m = now.findIndex((other, index) => !taken.has(index) && isSame(one, other));
+      const m = now.findIndex((_, index) => !taken.has(index) && isSame(n, index));
       if (m < 0) continue;
       found.set(n, m);
       taken.add(m);
     }
   };
-  const heard = ({ on, key }: Handler) => JSON.stringify([on, key]);
-  take(({ do: steps = [] }, { do: others = [] }) =>
-    steps.some(({ id }) => others.some((other) => other.id === became(id))),
-  );
-  take((one, other) => heard(one) === heard(other));
+  const ids = now.map(({ do: steps = [] }) => new Set<string | null>(steps.map(({ id }) => id)));
+  take((n, m) => (before[n]?.do ?? []).some(({ id }) => ids[m]?.has(became(id)) === true));
+  const heardBy = (handlers: readonly Handler[]) => handlers.map(({ on, key }) => JSON.stringify([on, key]));
+  const [heardBefore, heard] = [heardBy(before), heardBy(now)];
+  take((n, m) => heardBefore[n] === heard[m]);
   return found;
 }
 
@@ -104,13 +105,12 @@ export interface MigrationFault {
 /** What keeps instances of a version from going on by another: found when that is published, for all of them. */
 export function* checkingMigration(
   plan: MigrationPlan,
-  map: ElementMap,
   kinds: { readonly before: ReadonlyMap<string, string>; readonly now: ReadonlyMap<string, string> },
 ): Generator<void, MigrationFault[]> {
   const found: MigrationFault[] = [];
   const wrong = (message: string) => found.push({ code: 'schema_violation', message });
   const version = plan.from.version;
-  for (const id of Object.keys(map))
+  for (const id of Object.keys(plan.map))
     if (!kinds.before.has(id)) wrong(`version ${version} has no element ${id}`);
   const taken = new Map<string, string>();
   for (const [id, kind] of kinds.before) {

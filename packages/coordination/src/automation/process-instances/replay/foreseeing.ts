@@ -68,7 +68,7 @@ export async function foreseeDeadlines(
     targets.set(version, target);
     const state = (await db.row(findState(tenantId, id)))?.state;
     endsAtMs = performance.now() + instanceMsMax;
-    const input = { kind: 'migrate', at, fromVersion: version, toVersion: spec.version, map } as const;
+    const input = { kind: 'migrate', at, fromVersion: version, toVersion: spec.version } as const;
     const next = state && tried(() => takeInput(target.definition, state, input, target.tools).state);
     if (state !== undefined && next !== undefined)
       moved.push(...movedBetween(state, next).map((dueAt) => ({ instanceId: id, dueAt })));

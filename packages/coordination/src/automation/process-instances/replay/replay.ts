@@ -138,10 +138,12 @@ type Reason = NonNullable<ReplayedInstance['reason']>;
 
 class TooSlow extends Error {}
 
-/** The versions that an instance went by before its last one. */
-function versionsBefore(lines: readonly Line[]): Set<number> {
+/** The versions that an instance has gone by, where these are several. */
+function versionsOf(lines: readonly Line[]): Set<number> {
   return new Set(
-    lines.flatMap(({ input }) => (input?.taken.kind === 'migrate' ? [input.taken.fromVersion] : [])),
+    lines.flatMap(({ input }) =>
+      input?.taken.kind === 'migrate' ? [input.taken.fromVersion, input.taken.toVersion] : [],
+    ),
   );
 }
 
@@ -165,7 +167,7 @@ async function replayOne(
   };
   const tools = toolsOf(prepared, calendars, settings.CP_CEL_COST_LIMIT, check);
   const earlier = new Map<number, Pick<Candidate, 'definition' | 'tools'>>();
-  for (const version of versionsBefore(lines)) {
+  for (const version of versionsOf(lines)) {
     const use = await useDefinition(context, row.definition_key, version);
     const known = await calendarsOf(context, use.definition);
     const { definition } = use;

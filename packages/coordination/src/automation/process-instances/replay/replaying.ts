@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '@baton/kernel/wire';
 import type { Definition } from '../../process-engine/definition-lists.ts';
 import { newState, takeInput } from '../../process-engine/engine.ts';
-import type { Act, Input, JournalNote } from '../../process-engine/inputs.ts';
+import type { Act, ElementMap, Input, JournalNote } from '../../process-engine/inputs.ts';
 import { type EngineTools, ProcessFault } from '../../process-engine/machine.ts';
 import { correlatedAnew } from '../../process-engine/migration/correlating.ts';
 import type { ProcessState } from '../../process-engine/state.ts';
@@ -52,7 +52,7 @@ interface Version {
 }
 
 export interface Candidate extends Version {
-  /** Those that an instance went by before it went on by a later one, by their numbers. */
+  /** Those that an instance has gone by, where these are several, by their numbers. */
   readonly earlier: ReadonlyMap<number, Version>;
   /** Whether its correlations are those of the definition that the instance goes by. */
   readonly hasSameCorrelations: boolean;
@@ -104,7 +104,7 @@ export function* replaying(
       migrations.shift();
       const later = versionFor(candidate, migrations[0]?.fromVersion);
       if (later === undefined) return undefined;
-      by = goingOn(by.definition, later, given.map);
+      by = goingOn(by.definition, later, mapOf(candidate, given));
     }
     const isJudged = migrations.length > 0 || candidate.hasSameCorrelations;
     const input = isJudged ? given : correlatedAnew(candidate, key, given);
@@ -178,6 +178,12 @@ type Migration = Extract<Input, { kind: 'migrate' }>;
 
 function migrationsOf(segments: readonly Segment[]): Migration[] {
   return segments.flatMap(({ recorded: { taken } }) => (taken.kind === 'migrate' ? [taken] : []));
+}
+
+/** What the version that an instance went to said of the elements of the one before. */
+function mapOf({ earlier }: Candidate, { fromVersion, toVersion }: Migration): ElementMap {
+  const { migrations = [] } = earlier.get(toVersion)?.definition.spec ?? {};
+  return migrations.find(({ from }) => from === fromVersion)?.map ?? {};
 }
 
 /** @param number undefined: no migration follows, so it is the candidate */
