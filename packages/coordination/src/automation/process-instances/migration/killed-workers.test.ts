@@ -33,7 +33,7 @@ const counted = async () => {
 test('each instance goes along once, whenever workers are killed, and every input is taken', {
   timeout: 120_000,
 }, async () => {
-  const agent = await makeProcessAgent(baton);
+  const [agent, other] = [await makeProcessAgent(baton), await makeProcessAgent(baton)];
   const steps = (n: number) => [
     humanStep('look'),
     setStep('count', { n: `data.n + ${n}` }),
@@ -45,7 +45,7 @@ test('each instance goes along once, whenever workers are killed, and every inpu
     select id, version from tasks where origin ->> 'kind' = 'process'`);
   const migrations = [{ from: 1, to: 2, policy: 'migrate' }];
   const workers = [await startProcess('worker', baton.env), await startProcess('worker', baton.env)];
-  await publishProcess(baton.admin, specOf(agent.key, steps(10), { version: 2, migrations }), key);
+  await publishProcess(baton.admin, specOf(other.key, steps(10), { version: 2, migrations }), key);
   const working = (async () => {
     for (const { id, version } of open)
       await baton.admin.post(`/tasks/${id}:complete`, {}, { 'if-match': `task-${version}` });
@@ -81,6 +81,11 @@ test('each instance goes along once, whenever workers are killed, and every inpu
   const [tasks] = await baton.pool.rows<{ n: number }>(sql`
     select count(*)::int as n from tasks where origin ->> 'kind' = 'process'`);
   assert.equal(tasks?.n, instances * 2);
+  // By whichever version, the second task was opened in the name of its agent.
+  const makers = await baton.pool.rows<{ n: string; by: string }>(sql`
+      select distinct i.state -> 'data' ->> 'n' as n, t.created_by as by
+      from process_instances i join tasks t on t.id = (i.state -> 'nodes' -> 'sign' ->> 'taskId')::uuid`);
+  for (const { n, by } of makers) assert.equal(by, n === '1' ? agent.principalId : other.principalId);
   const gaps = await baton.pool.rows(sql`
     select instance_id from process_instance_journal group by instance_id having count(*) <> max(seq)`);
   assert.deepEqual(gaps, []);

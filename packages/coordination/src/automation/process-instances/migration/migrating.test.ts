@@ -258,6 +258,27 @@ test('one that can not go on is suspended with the reason, and a resume tries ag
   assert.equal((await read(id)).status, 'completed');
 });
 
+test('no event lets an instance go on by the version that it should leave', async () => {
+  const kind = `go-${newId()}`;
+  const correlate = [
+    { on: { observation: kind }, key: 'event.payload.data.key', do: [{ id: 'on', resume: {} }] },
+  ];
+  const key = await publishProcess(baton.admin, versionOf(1, [humanStep('look')], { correlate }));
+  const name = newId();
+  const { id } = await startProcessInstance(baton.admin, key, { n: 'text' }, name);
+  const data = { type: 'object', properties: { n: { type: 'integer' } } };
+  await publish(key, versionOf(2, [humanStep('look')], { data, correlate, ...from(1, 2) }));
+  await migrate();
+  await observe(baton.admin, kind, { key: name });
+  await worker.run();
+  const now = await read(id);
+  assert.deepEqual([now.status, now.definitionVersion], ['suspended', 1]);
+  assert.ok(now.kept.inputs > 0);
+  // It can be ended, by the version that it goes by.
+  await done(baton.admin.post(`/process-instances/${id}:cancel`, { reason: 'for the test' }));
+  assert.equal((await read(id)).status, 'cancelled');
+});
+
 test('a later version takes along what could not go to the one before', async () => {
   const key = await publishProcess(baton.admin, versionOf(1, [humanStep('look')]));
   const { id } = await startProcessInstance(baton.admin, key, { n: 'text' });
