@@ -59,6 +59,7 @@ const table = (more: object) => ({
 const rules = (...rows: readonly (readonly string[])[]) => ({
   rules: rows.map((when) => ruleRow(when, ['1'])),
 });
+const workdayBy = (key: string) => `cal.isWorkday(timestamp('2026-01-01T00:00:00Z'), '${key}')`;
 /** With an error of its own, so that warnings are seen beside it. */
 const refusedAnyway = (spec: Record<string, unknown>) => ({ ...spec, identity: undefined });
 const withWarning = (more: object) => refusedAnyway(processSpec({ owner: undefined, ...more }));
@@ -280,6 +281,25 @@ const problems: [string, Record<string, unknown>, string][] = [
   [
     'unknown_calendar',
     withSteps(look({ when: 'cal.isWorkday(instance.clock, "nothing")' })),
+    '/stages/0/steps/0/when',
+  ],
+  [
+    'unknown_calendar',
+    processSpec({ decisions: [table({ rules: [ruleRow(['true'], [workdayBy('nothing')])] })] }),
+    '/decisions/0/rules/0/then/0',
+  ],
+  [
+    'schema_violation',
+    processSpec({
+      decisions: [
+        table({ rules: Array.from({ length: 101 }, (_, n) => ruleRow(['true'], [workdayBy(`c${n}`)])) }),
+      ],
+    }),
+    '',
+  ],
+  [
+    'expression_type_error',
+    withSteps(look({ when: 'cal.isWorkday(instance.clock, data.change)' })),
     '/stages/0/steps/0/when',
   ],
   ['calendar_retired', processSpec({ calendar: 'old' }), '/calendar'],

@@ -181,6 +181,9 @@ async function calledProblems(
   );
 }
 
+/** All of them are read for each input of an instance. */
+const calendarsMax = 100;
+
 interface Leaning extends Named {
   readonly wantsHours: boolean;
 }
@@ -220,10 +223,13 @@ async function calendarProblems(
       problems.push(problem('sla_calendar_missing', path, 'the process names no calendar'));
     else leaning.push({ name, path, wantsHours: false });
   }
-  const rows = leaning.length === 0 ? [] : await db.rows(findCalendarsOfKeys(tenantId, namesOf(leaning)));
+  const named = namesOf(leaning);
+  if (named.length > calendarsMax)
+    problems.push(problem('schema_violation', '', `names more than ${calendarsMax} calendars`));
+  const rows = leaning.length === 0 ? [] : await db.rows(findCalendarsOfKeys(tenantId, named));
   const known = new Map([...rows.map((row) => [row.key, row] as const), ...given.calendars]);
   problems.push(...leaning.flatMap((one) => problemsOfCalendar(one, known.get(one.name))));
-  return { problems, calendars: namesOf(leaning) };
+  return { problems, calendars: named };
 }
 
 function isWorkingTime(due: Due | undefined): boolean {

@@ -1,5 +1,6 @@
+import { inSlices } from '@baton/kernel/slices';
 import type { Json } from '@baton/kernel/wire';
-import { workingCalendarOf } from '../../organisation/calendars/computing.ts';
+import { workingCalendarsOf } from '../../organisation/calendars/computing.ts';
 import type { WorkingCalendar } from '../../organisation/calendars/working-calendar.ts';
 import { BoundedCache } from '../../service/bounded-cache.ts';
 import { nobody } from '../../service/caller.ts';
@@ -13,6 +14,7 @@ import { type EngineTools, ProcessFault, type Roots } from '../process-engine/ma
 import { takeMigration } from '../process-engine/migration/migrating.ts';
 import { planMigration } from '../process-engine/migration/migration-plan.ts';
 import { migrationFailed } from '../process-engine/state.ts';
+import { calendarTextsOf } from '../process-language/calendar-texts.ts';
 import type { ProcessSpec } from '../process-language/definition.ts';
 import { environmentsOf, type ProcessEnvironments } from '../process-language/environments.ts';
 import { compileExpression, evaluate, type Program } from '../process-language/expressions/expressions.ts';
@@ -25,6 +27,8 @@ export interface PreparedDefinition {
   readonly schema: PreparedSchema;
   readonly environments: ProcessEnvironments;
   readonly programs: Map<string, Program>;
+  /** Every calendar that it names, once that is known. */
+  calendarKeys: ReadonlySet<string> | undefined;
 }
 
 /** Definitions as the engine uses them: read once per process, since a version never changes. */
@@ -60,26 +64,23 @@ export function preparedOf(key: string, spec: ProcessSpec): PreparedDefinition {
     schema: prepareSchema(spec.data, { formats: 'assert' }),
     environments: environmentsOf(spec),
     programs: new Map(),
+    calendarKeys: undefined,
   };
 }
 
 /** What the engine leans on while it takes an input of an instance of this definition. */
 export async function toolsFor(context: Context, use: DefinitionInUse): Promise<EngineTools> {
-  const calendars = await calendarsOf(context, use.definition);
+  const calendars = await calendarsOf(context, use);
   return toolsOf(use, calendars, context.settings.CP_CEL_COST_LIMIT);
 }
 
-/** The calendars that a definition names, as they are now. */
+/** The calendars that a definition names, also in its expressions, as they are now. */
 export async function calendarsOf(
   context: Context,
-  definition: Definition,
+  use: PreparedDefinition,
 ): Promise<Map<string, WorkingCalendar>> {
-  const calendars = new Map<string, WorkingCalendar>();
-  for (const key of calendarsIn(definition)) {
-    const calendar = await workingCalendarOf(context, { key, version: null }).catch(() => undefined);
-    if (calendar !== undefined) calendars.set(key, calendar);
-  }
-  return calendars;
+  use.calendarKeys ??= await inSlices(namingCalendars(use));
+  return workingCalendarsOf(context, [...use.calendarKeys]);
 }
 
 /**
@@ -144,10 +145,15 @@ function rendered(template: string, evaluateText: (text: string, of: number) => 
     .join('');
 }
 
-/** Every calendar that a definition names. */
-function calendarsIn({ spec, steps }: Definition): Set<string> {
-  const keys = [spec.calendar, spec.due?.calendar];
+/** Reads each expression that may name a calendar. It yields wherever others may go on. */
+function* namingCalendars(use: PreparedDefinition): Generator<void, ReadonlySet<string>> {
+  const { spec, steps } = use.definition;
+  const keys = [spec.calendar, spec.due?.calendar, spec.retrospective?.due?.calendar];
   for (const { human, approve, call } of steps.values()) keys.push((human ?? approve ?? call)?.due?.calendar);
+  for (const { text, table } of calendarTextsOf(spec)) {
+    for (const key of programOf(use, text, table).calendars) keys.push(key ?? undefined);
+    yield;
+  }
   return new Set(keys.filter((key) => key !== undefined));
 }
 

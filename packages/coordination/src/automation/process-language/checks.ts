@@ -39,6 +39,9 @@ export function* checkingDefinition(
   const dataType = environmentsOf(spec).instance.variables.get('data') as Type;
   const use: DataUse = { type: dataType, read: new Map(), written: new Set() };
   const calendars = new Map<string | null, string>();
+  const named = (key: string | null, path: string) => {
+    if (!calendars.has(key)) calendars.set(key, path);
+  };
   const inputTypes = new Map<string, Type>();
   const environments = environmentsOf(spec);
   for (const place of placesOf(spec)) {
@@ -49,7 +52,7 @@ export function* checkingDefinition(
       else {
         found.push(...wantedProblems(checked, place, use));
         for (const name of checked.reads) if (!use.read.has(name)) use.read.set(name, path);
-        for (const key of checked.calendars) if (!calendars.has(key)) calendars.set(key, path);
+        for (const key of checked.calendars) named(key, path);
         const table = spec.decisions[Number(at?.[1])];
         if (table !== undefined)
           inputTypes.set(`${table.id}/${table.inputs[Number(at?.[2])]?.id}`, checked.type);
@@ -63,7 +66,7 @@ export function* checkingDefinition(
     if (found.length > problemsMax) break;
   }
   const withTypes: ProcessEnvironments = environmentsOf(spec, inputTypes);
-  found.push(...(yield* checkingTables(spec, withTypes)));
+  found.push(...(yield* checkingTables(spec, withTypes, named)));
   found.push(...(yield* checkingFlow(spec)));
   found.push(...unwritten(use));
   if (spec.owner === undefined)

@@ -15,17 +15,19 @@ const trialsMax = 100_000;
  * Problems `invalid_table_cell`, and of the expressions of its cells; `table_overlap` where two rules of a table that wants one
  * certainly match together; warnings `table_gap` and `table_rule_unreachable`. What a cell asks for in a way that can't be
  * told from its form is believed.
+ * @param named is told of each calendar that a cell names; null for that of the process
  */
 export function* checkingTables(
   { decisions }: ProcessSpec,
   { tables }: Pick<ProcessEnvironments, 'tables'>,
+  named: (calendar: string | null, path: string) => void,
 ): Generator<void, ProcessProblem[]> {
   const found: ProcessProblem[] = [];
   for (const [n, table] of decisions.entries()) {
     const path = `/decisions/${n}`;
     const rows: Cell[][] = [];
     for (const [m, rule] of table.rules.entries()) {
-      const { cells, problems } = readRule(table, rule, `${path}/rules/${m}`, tables);
+      const { cells, problems } = readRule(table, rule, `${path}/rules/${m}`, tables, named);
       if (found.length < problemsMax) found.push(...problems);
       rows.push(cells);
       yield;
@@ -42,6 +44,7 @@ function readRule(
   { when, then }: DecisionTable['rules'][number],
   path: string,
   tables: ProcessEnvironments['tables'],
+  named: (calendar: string | null, path: string) => void,
 ): { cells: Cell[]; problems: ProcessProblem[] } {
   const problems: ProcessProblem[] = [];
   const wrong = (at: string, message: string) =>
@@ -52,7 +55,9 @@ function readRule(
   const environment = tables.get(id) as NonNullable<ReturnType<typeof tables.get>>;
   const check = (text: string, at: string, wantsBool: boolean): boolean => {
     try {
-      const { kind } = compileExpression(text, environment).type;
+      const { type, calendars } = compileExpression(text, environment);
+      for (const key of calendars) named(key, path + at);
+      const { kind } = type;
       if (!wantsBool || kind === 'bool' || kind === 'dyn') return true;
       wrong(at, `a condition gives bool, and not ${kind}`);
     } catch (error) {

@@ -91,6 +91,14 @@ export function findCalendarId(tenantId: string, { key, version }: VersionRef) {
     where c.tenant_id = ${tenantId} and c.key = ${key} and v.version = coalesce(${version}::integer, c.version)`;
 }
 
+/** The newest versions of these keys. */
+export function findNewestIds(tenantId: string, keys: readonly string[]) {
+  return sql<{ key: string; id: string }>`
+    select v.key, v.id from calendars c
+    join calendar_versions v on v.tenant_id = c.tenant_id and v.key = c.key and v.version = c.version
+    where c.tenant_id = ${tenantId} and c.key = any (${keys}::text[])`;
+}
+
 export function findCalendarSpec(tenantId: string, id: string) {
   return sql<{ spec: CalendarSpec }>`
     select spec from calendar_versions where id = ${id} and tenant_id = ${tenantId}`;

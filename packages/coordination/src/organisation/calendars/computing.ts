@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { VersionRef } from '../keys.ts';
 import type { Computation, Computed } from './calendar.ts';
-import { findCalendarId, findCalendarSpec } from './calendars.sql.ts';
+import { findCalendarId, findCalendarSpec, findNewestIds } from './calendars.sql.ts';
 import { WorkingCalendar } from './working-calendar.ts';
 import { addingWorkingTime, CalendarFault, countingWorkingTime } from './working-time.ts';
 
@@ -20,17 +20,34 @@ const minuteMs = 60_000;
  * A version of a calendar, ready for arithmetic (`working-time.ts`).
  * @throws Refusal `not_found`
  */
-export async function workingCalendarOf(
-  { db, tenantId }: Context,
-  ref: VersionRef,
-): Promise<WorkingCalendar> {
+async function workingCalendarOf(context: Context, ref: VersionRef): Promise<WorkingCalendar> {
+  const { db, tenantId } = context;
   const { id } = (await db.row(findCalendarId(tenantId, ref))) ?? fail('not_found');
+  return (await calendarOfId(context, id)) ?? fail('not_found');
+}
+
+async function calendarOfId({ db, tenantId }: Context, id: string): Promise<WorkingCalendar | undefined> {
   const known = kept.get(id);
   if (known !== undefined) return known;
-  const { spec } = (await db.row(findCalendarSpec(tenantId, id))) ?? fail('not_found');
-  const calendar = new WorkingCalendar(spec);
-  kept.keep(id, calendar, spec.years.length + unlistedYears);
+  const row = await db.row(findCalendarSpec(tenantId, id));
+  if (row === undefined) return undefined;
+  const calendar = new WorkingCalendar(row.spec);
+  kept.keep(id, calendar, row.spec.years.length + unlistedYears);
   return calendar;
+}
+
+/** The newest versions of calendars by their keys, ready for arithmetic, those that there are. */
+export async function workingCalendarsOf(
+  context: Context,
+  keys: readonly string[],
+): Promise<Map<string, WorkingCalendar>> {
+  const calendars = new Map<string, WorkingCalendar>();
+  if (keys.length === 0) return calendars;
+  for (const { key, id } of await context.db.rows(findNewestIds(context.tenantId, keys))) {
+    const calendar = await calendarOfId(context, id);
+    if (calendar !== undefined) calendars.set(key, calendar);
+  }
+  return calendars;
 }
 
 /**

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ConcurrencyLimit } from '@baton/kernel/concurrency-limit';
 import { inSlices } from '@baton/kernel/slices';
 import { Uuid } from '@baton/kernel/wire';
-import { workingCalendarOf } from '../../../organisation/calendars/computing.ts';
+import { workingCalendarsOf } from '../../../organisation/calendars/computing.ts';
 import type { WorkingCalendar } from '../../../organisation/calendars/working-calendar.ts';
 import { getWorkspaceRow } from '../../../organisation/workspaces/workspaces.ts';
 import { prepareSchema } from '../../../service/json-schema/schema.ts';
@@ -349,7 +349,9 @@ async function calendarsOf(
 ): Promise<Map<string, WorkingCalendar>> {
   const calendars = new Map(own);
   const named = new Set([...processes.values()].flatMap((process) => process.calendars));
-  for (const key of named)
-    if (!calendars.has(key)) calendars.set(key, await workingCalendarOf(context, { key, version: null }));
-  return calendars;
+  const ofTenant = await workingCalendarsOf(
+    context,
+    [...named].filter((key) => !calendars.has(key)),
+  );
+  return new Map([...calendars, ...ofTenant]);
 }

@@ -49,7 +49,7 @@ export async function foreseeDeadlines(
   const page = { limit: foreseenMax, cursor: undefined };
   const rows = await seenRows(db, await viewerOf(context), listOfReplayed(tenantId, key), page);
   const prepared = preparedOf(key, spec);
-  const calendars: ReadonlyMap<string, WorkingCalendar> = await calendarsOf(context, prepared.definition);
+  const calendars: ReadonlyMap<string, WorkingCalendar> = await calendarsOf(context, prepared);
   let endsAtMs = 0;
   const tools: EngineTools = toolsOf(prepared, calendars, settings.CP_CEL_COST_LIMIT, () => {
     if (performance.now() > endsAtMs) throw new TooSlow();

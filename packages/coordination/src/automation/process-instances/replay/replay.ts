@@ -90,7 +90,7 @@ export async function replayDefinition(
 ): Promise<ReplayResult> {
   const rows = await rowsOf(context, key, instanceIds, limit);
   const prepared = preparedOf(key, spec);
-  const calendars = await calendarsOf(context, prepared.definition);
+  const calendars = await calendarsOf(context, prepared);
   const candidate = { prepared, calendars, correlate: JSON.stringify(spec.correlate) };
   const instances: ReplayedInstance[] = [];
   for (const row of rows) {
@@ -169,7 +169,7 @@ async function replayOne(
   const earlier = new Map<number, Pick<Candidate, 'definition' | 'tools'>>();
   for (const version of versionsOf(lines)) {
     const use = await useDefinition(context, row.definition_key, version);
-    const known = await calendarsOf(context, use.definition);
+    const known = await calendarsOf(context, use);
     const { definition } = use;
     earlier.set(version, { definition, tools: toolsOf(use, known, settings.CP_CEL_COST_LIMIT, check) });
   }

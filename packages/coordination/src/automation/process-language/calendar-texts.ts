@@ -1,0 +1,24 @@
+import type { ProcessSpec } from './definition.ts';
+import { partsOfTemplate } from './templates.ts';
+import { placesOf } from './walk.ts';
+
+/** An expression, and the decision table whose inputs it reads, where it stands in a rule of one. */
+export interface CalendarText {
+  readonly text: string;
+  readonly table?: string;
+}
+
+/** The expressions of a definition that may name a calendar: those that call a function of `cal`. */
+export function* calendarTextsOf(spec: ProcessSpec): Generator<CalendarText> {
+  for (const { text, isTemplate } of placesOf(spec)) {
+    if (!mayName(text)) continue;
+    if (!isTemplate) yield { text };
+    for (const part of isTemplate ? (partsOfTemplate(text) ?? []) : [])
+      if ('expression' in part && mayName(part.expression)) yield { text: part.expression };
+  }
+  for (const { id: table, rules } of spec.decisions)
+    for (const { when, then } of rules)
+      for (const text of [...when, ...then]) if (mayName(text)) yield { text, table };
+}
+
+const mayName = (text: string) => /\bcal\b/.test(text);
