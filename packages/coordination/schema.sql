@@ -1127,6 +1127,7 @@ create table process_inputs (
   tenant_id uuid not null,
   number bigint generated always as identity not null,
   held jsonb,
+  links smallint default 0 not null,
   constraint process_inputs_pkey PRIMARY KEY (instance_id, source_ref),
   constraint process_inputs_instance_id_fkey FOREIGN KEY (instance_id) REFERENCES process_instances(id)
 );

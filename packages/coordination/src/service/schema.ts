@@ -857,6 +857,7 @@ interface ProcessInputsTable {
   tenant_id: string;
   number: GeneratedAlways<number>;
   held: unknown;
+  links: Generated<number>;
 }
 
 interface ProcessInstanceJournalTable {

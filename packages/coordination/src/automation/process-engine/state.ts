@@ -38,6 +38,8 @@ export interface ProcessState {
   isStarted?: boolean;
   /** Whether a timer of the definition ended all stages: none begins any more. */
   isInterrupted: boolean;
+  /** How many triggers of processes in a row have led to its start; kept by who starts it. */
+  links?: number;
   /** A hash of what memory was told last. */
   memoryTold?: string;
   /** The deadline of the whole instance. */

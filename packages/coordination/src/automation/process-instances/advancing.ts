@@ -10,7 +10,7 @@ import type { Definition } from '../process-engine/definition-lists.ts';
 import { isResumedBy, takeInput } from '../process-engine/engine.ts';
 import type { Act, Input, ProcessEvent } from '../process-engine/inputs.ts';
 import { type EngineTools, ProcessFault } from '../process-engine/machine.ts';
-import { migrationFailed, type ProcessState } from '../process-engine/state.ts';
+import { migrationFailed, type Parked, type ProcessState } from '../process-engine/state.ts';
 import { isOpen } from '../process-engine/timers.ts';
 import { waitsOf } from '../process-engine/waits.ts';
 import { isUnavailable } from '../rule-acts/work-item.ts';
@@ -33,6 +33,7 @@ import {
   updateVersion,
 } from './instances.sql.ts';
 import { earliestOf, isClosing, type LeftOpen, leftOpenOf, refusalEntry } from './left-open/left-open.ts';
+import { linksMax, linksOfStart, loopFault } from './loops/links.ts';
 import { namesOf } from './people/responsible.ts';
 
 /** How inputs reach an instance: in one transaction with all that they lead to (organisation, section 15.4). */
@@ -55,37 +56,55 @@ export interface Running {
   readonly agent: Caller | undefined;
   /** The version that it went by until this input. */
   readonly before?: Definition;
+  /** How many triggers of processes in a row have led to what it takes now. */
+  readonly links?: number;
 }
 
 /**
  * Has an instance take an input that comes from outside, once for each source. While it is suspended, or has not taken yet what
- * came before, the input waits.
+ * came before, the input waits. One to which too many triggers in a row have led suspends it.
+ * @param led how many links have led to the event; undefined for none
  * @param sourceRef `event:<id>`, `timer:<id>:<due>`
  * @returns the instance as it is after it; undefined where it has taken the source before, or keeps no more
  * @throws Error of the store, and a refusal because a judge outside is away
  */
 export async function takeFromSource(
   context: Context,
-  running: Running,
+  one: Running,
   input: Input,
   sourceRef: string,
+  led?: number,
 ): Promise<InstanceRow | undefined> {
   const { db, tenantId } = context;
-  const { row, definition, tools } = running;
+  const { row, definition, tools } = one;
+  const isLink =
+    led !== undefined && (acts(input, definition) || !isAnswer(input, waitsOf(definition, row.state)));
+  const ownLinks = input.kind === 'event' ? 0 : linksOfStart(row.state, input.at);
+  const links = isLink ? led + 1 : (led ?? ownLinks);
+  const running = { ...one, links };
   const resumes = isResumedBy(definition, row.state, input, tools);
   if (!resumes && (row.status === 'suspended' || row.kept_inputs > 0))
     return keepInput(context, running, input, sourceRef);
-  const isNew = await db.row(insertInput(tenantId, row.id, sourceRef));
+  const isNew = await db.row(insertInput(tenantId, row.id, sourceRef, links));
   if (isNew === undefined) return undefined;
+  if (isLink && links > linksMax && row.status === 'running')
+    return parkBefore(context, running, input, sourceRef, loopFault);
   // What waited meanwhile is taken by the worker, behind it.
   if (resumes) return tellPassed(context, await takeOrPark(context, running, input, sourceRef), input.at);
   return takeOrPark(context, running, input, sourceRef);
 }
 
+/** Whether an event has a handler of the definition act, besides whatever waits for it. */
+function acts(input: Input, { spec }: Definition): boolean {
+  return (
+    input.kind === 'event' && (input.correlations ?? []).some((n) => spec.correlate[n]?.do !== undefined)
+  );
+}
+
 /** Keeps an input for later. @returns undefined where it came before, or too much waits */
 async function keepInput(
   context: Context,
-  { row, definition }: Running,
+  { row, definition, links = 0 }: Running,
   input: Input,
   sourceRef: string,
 ): Promise<InstanceRow | undefined> {
@@ -93,9 +112,8 @@ async function keepInput(
   const isFull =
     row.kept_inputs >= answersMax ||
     (row.kept_inputs >= keptMax && !isAnswer(input, waitsOf(definition, row.state)));
-  const noted = await db.row(
-    keepOrPass(tenantId, row.id, sourceRef, isFull ? null : keptOf(input, definition)),
-  );
+  const kept = isFull ? null : keptOf(input, definition);
+  const noted = await db.row(keepOrPass(tenantId, row.id, sourceRef, kept, links));
   if (noted === undefined || !isFull) return noted;
   if (row.passed_over === 0) await notePassed(context, noted, input.at, { from: sourceRef });
   return undefined;
@@ -155,11 +173,22 @@ export async function takeOrPark(
   );
   if (!(taken instanceof ProcessFault)) return taken;
   const { element, code, message: reason } = taken;
+  return parkBefore(context, running, input, sourceRef, { element, code, reason });
+}
+
+/** Suspends an instance, and keeps the input that it does not take for a resume. */
+export async function parkBefore(
+  context: Context,
+  running: Running,
+  input: Input,
+  sourceRef: string | null,
+  fault: Parked,
+): Promise<InstanceRow> {
   if (sourceRef !== null)
     await context.db.run(
       updateToKept(context.tenantId, running.row.id, sourceRef, keptOf(input, running.definition)),
     );
-  return take(context, running, { kind: 'park', at: input.at, element, code, reason });
+  return take(context, running, { kind: 'park', at: input.at, ...fault });
 }
 
 /**
@@ -288,7 +317,7 @@ async function doAct(
   return undoneOnFailure(
     acting,
     async () => {
-      const follow = await doEffect(acting, row, effect, state.clock);
+      const follow = await doEffect(acting, row, effect, state.clock, running.links);
       if (opened !== undefined) tell(context, row, opened);
       if (follow?.tell !== undefined) tell(context, row, follow.tell);
       return follow?.input === undefined ? [] : [follow.input];

@@ -42,6 +42,7 @@ export async function openInstance(
   context: Context,
   parent: InstanceRow,
   { childId, process, instanceKey, data }: Of<'open_instance'>,
+  links: number,
 ): Promise<undefined> {
   requirePermission(context, 'processes.operate');
   const { db, tenantId } = context;
@@ -72,7 +73,7 @@ export async function openInstance(
       definition_version: version,
       instance_key: instanceKey,
       identity_agent: agent,
-      state: { ...begun, hasBegun: false },
+      state: { ...begun, hasBegun: false, links },
       started_at: now,
       parent_id: parent.id,
       root_id: rootId,

@@ -21,6 +21,7 @@ import type { Effect, Input, ProcessEvent } from '../process-engine/inputs.ts';
 import { requirePermission } from '../rule-acts/work-item.ts';
 import { closeInstance, openInstance } from './child-instances.ts';
 import type { InstanceRow } from './instance.ts';
+import { linkTask } from './loops/links.ts';
 import { closeRecall, openObservation, openRecall, tellCase } from './memory-effects.ts';
 import { findPeople, firstThatResolves } from './people/assignees.ts';
 import { findReminded } from './people/responsible.ts';
@@ -32,16 +33,21 @@ export interface Done {
   readonly tell?: ProcessEvent;
 }
 
-/** Does one effect. @throws Refusal why it can't be done */
+/**
+ * Does one effect.
+ * @param links how many triggers of processes in a row have led to it
+ * @throws Refusal why it can't be done
+ */
 export async function doEffect(
   context: Context,
   row: InstanceRow,
   effect: Effect,
   at: string,
+  links = 0,
 ): Promise<Done | undefined> {
   switch (effect.kind) {
     case 'open_task':
-      return openTask(context, row, effect);
+      return openTask(context, row, effect, links);
     case 'close_task':
       return closeTask(context, effect.taskId);
     case 'find_voters': {
@@ -65,7 +71,7 @@ export async function doEffect(
     case 'tell_case':
       return tellCase(context, row, effect, at);
     case 'open_instance':
-      return openInstance(context, row, effect);
+      return openInstance(context, row, effect, links);
     case 'close_instance':
       return closeInstance(context, effect.childId);
     case 'close_call':
@@ -80,7 +86,12 @@ const votersMax = 50;
 
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
-async function openTask(context: Context, row: InstanceRow, effect: Of<'open_task'>): Promise<undefined> {
+async function openTask(
+  context: Context,
+  row: InstanceRow,
+  effect: Of<'open_task'>,
+  links: number,
+): Promise<undefined> {
   requirePermission(context, 'tasks.write');
   const { element, taskId, typeKey, title, form, context: given, dueAt } = effect;
   const who = await firstThatResolves(context, row.workspace_id, effect.assign);
@@ -96,6 +107,7 @@ async function openTask(context: Context, row: InstanceRow, effect: Of<'open_tas
     ...(who?.role !== undefined && { requirements: { roles: [who.role] } }),
   });
   await createTask(context, request, taskId);
+  await linkTask(context, taskId, links);
   await nameTask(context, taskId, ref, { ...(form !== null && { form }), context: given });
 }
 

@@ -118,10 +118,10 @@ export function insertEntries(
 }
 
 /** No row when the instance has taken this source before. */
-export function insertInput(tenantId: string, instanceId: string, sourceRef: string) {
+export function insertInput(tenantId: string, instanceId: string, sourceRef: string, links = 0) {
   return sql<{ source_ref: string }>`
-    insert into process_inputs (instance_id, source_ref, tenant_id)
-    values (${instanceId}, ${sourceRef}, ${tenantId})
+    insert into process_inputs (instance_id, source_ref, tenant_id, links)
+    values (${instanceId}, ${sourceRef}, ${tenantId}, ${links})
     on conflict do nothing
     returning source_ref`;
 }
@@ -137,11 +137,17 @@ export function findInput(tenantId: string, instanceId: string, sourceRef: strin
  * under the lock of the instance. No row when it has come before.
  * @param kept null for one that is passed over
  */
-export function keepOrPass(tenantId: string, instanceId: string, sourceRef: string, kept: object | null) {
+export function keepOrPass(
+  tenantId: string,
+  instanceId: string,
+  sourceRef: string,
+  kept: object | null,
+  links: number,
+) {
   return sql<InstanceRow>`
     with noted as (
-      insert into process_inputs (instance_id, source_ref, tenant_id, held)
-      values (${instanceId}, ${sourceRef}, ${tenantId}, ${kept === null ? null : JSON.stringify(kept)})
+      insert into process_inputs (instance_id, source_ref, tenant_id, held, links)
+      values (${instanceId}, ${sourceRef}, ${tenantId}, ${kept === null ? null : JSON.stringify(kept)}, ${links})
       on conflict do nothing
       returning held
     )
@@ -166,21 +172,22 @@ export function updateToKept(tenantId: string, instanceId: string, sourceRef: st
 export interface KeptRow {
   source_ref: string;
   held: object;
+  links: number;
 }
 
 /** What waits for an instance, in the order in which it came. */
 export function findKept(tenantId: string, instanceId: string, rowsMax: number) {
   return sql<KeptRow>`
-    select source_ref, held from process_inputs
+    select source_ref, held, links from process_inputs
     where instance_id = ${instanceId} and tenant_id = ${tenantId} and held is not null
     order by number limit ${rowsMax}`;
 }
 
 /** An input that waited is being taken. */
-export function updateToTaken(tenantId: string, instanceId: string, sourceRef: string) {
+export function updateToTaken(tenantId: string, instanceId: string, sourceRef: string, links: number) {
   return sql`
     with taken as (
-      update process_inputs set held = null
+      update process_inputs set held = null, links = ${links}
       where instance_id = ${instanceId} and source_ref = ${sourceRef} and tenant_id = ${tenantId} and held is not null
       returning instance_id
     )

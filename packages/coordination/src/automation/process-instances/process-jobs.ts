@@ -41,6 +41,7 @@ import {
   updateToTaken,
 } from './instances.sql.ts';
 import { earliestOf, effectEntry, type LeftOpen, leftOpenOf, refusalEntry } from './left-open/left-open.ts';
+import { linksMax } from './loops/links.ts';
 import { type Asked, askRecall } from './memory/asking.ts';
 import {
   activeMigration,
@@ -169,13 +170,17 @@ async function takeKept(context: Context, running: Running, at: string): Promise
   const untilMs = performance.now() + sliceMsMax;
   let { row } = running;
   if (row.status !== 'running' || row.kept_inputs === 0) return row;
-  for (const { source_ref: sourceRef, held } of await db.rows(findKept(tenantId, row.id, sliceMax))) {
+  for (const kept of await db.rows(findKept(tenantId, row.id, sliceMax))) {
     if (row.status !== 'running' || performance.now() > untilMs) return row;
-    await db.run(updateToTaken(tenantId, row.id, sourceRef));
+    const { source_ref: sourceRef, held } = kept;
+    // Whoever has an instance go on that was stopped as a loop vouches for it: links are counted anew.
+    const links = kept.links > linksMax ? 0 : kept.links;
+    if ((row.state.links ?? 0) > linksMax) row = { ...row, state: { ...row.state, links } };
+    await db.run(updateToTaken(tenantId, row.id, sourceRef, links));
     const input = { ...(held as Input), at };
     const isOfVersion = input.kind !== 'event' || input.version === row.definition_version;
     const judged = isOfVersion ? input : correlatedAnew(running, row.instance_key, input);
-    row = await takeOrPark(context, { ...running, row }, judged, sourceRef);
+    row = await takeOrPark(context, { ...running, row, links }, judged, sourceRef);
   }
   return row;
 }

@@ -25,6 +25,7 @@ import { takeFromSource } from './advancing.ts';
 import { findChildEnd, isEnd } from './child-instances.ts';
 import { toolsFor, useDefinition } from './definitions-in-use.ts';
 import { findWaitedKeys, findWaiting, lockInstance } from './instances.sql.ts';
+import { linksTo } from './loops/links.ts';
 import { agentOf, Identities } from './people/identity.ts';
 import { startByEvent } from './starting.ts';
 import {
@@ -191,10 +192,13 @@ class ProcessTurn {
     const context = this.#context;
     const { db, tenantId } = context;
     const { definitionKey, version, instanceId, instanceKey, correlations } = concern;
+    const led = await linksTo(context, event);
     if (instanceId === null) {
       const { workspace_id: place } = (await useDefinition(context, definitionKey, version)).row;
       const agent = await this.#identities.of(concern.agent, place);
-      await startByEvent(context, { definitionKey, version, instanceKey, agent, event: rootOf(event) });
+      const links = led === undefined ? 0 : led + 1;
+      const start = { definitionKey, version, instanceKey, agent, event: rootOf(event), links };
+      await startByEvent(context, start);
       return;
     }
     const row = await db.row(lockInstance(tenantId, instanceId));
@@ -206,7 +210,7 @@ class ProcessTurn {
     const input = await inputOf(context, event, correlations);
     const judged =
       version === row.definition_version ? input : correlatedAnew(running, row.instance_key, input);
-    await takeFromSource(context, running, judged, sourceOf(event));
+    await takeFromSource(context, running, judged, sourceOf(event), led);
   }
 }
 

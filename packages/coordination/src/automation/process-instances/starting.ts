@@ -4,10 +4,11 @@ import type { Context } from '../context.ts';
 import { newState } from '../process-engine/engine.ts';
 import { activityId } from '../process-engine/ids/activity-ids.ts';
 import type { EventRoot } from '../process-engine/state.ts';
-import { takeOrPark } from './advancing.ts';
+import { parkBefore, takeOrPark } from './advancing.ts';
 import { toolsFor, useDefinition } from './definitions-in-use.ts';
 import type { InstanceRow } from './instance.ts';
 import { insertInput, insertInstance, readClock } from './instances.sql.ts';
+import { linksMax, loopFault } from './loops/links.ts';
 
 /** How instances begin (organisation, section 15.4). */
 
@@ -21,6 +22,8 @@ export interface Start {
   readonly data: JsonObject;
   readonly agent: Caller | undefined;
   readonly event: EventRoot | null;
+  /** How many triggers of processes in a row have led to it. */
+  readonly links?: number;
 }
 
 /**
@@ -33,10 +36,10 @@ export async function startInstance(
   waitMs: number | null = null,
 ): Promise<InstanceRow | undefined> {
   const { db, tenantId } = context;
-  const { id, definitionKey, version, instanceKey, data, agent, event } = start;
+  const { id, definitionKey, version, instanceKey, data, agent, event, links = 0 } = start;
   const use = await useDefinition(context, definitionKey, version);
   const startedAt = event?.time ?? ((await db.row(readClock())) as { now: string }).now;
-  const state = newState(use.definition, { id, key: instanceKey, startedAt, data });
+  const state = { ...newState(use.definition, { id, key: instanceKey, startedAt, data }), links };
   const row = await db.row(
     insertInstance(
       {
@@ -55,9 +58,11 @@ export async function startInstance(
   );
   if (row === undefined) return undefined;
   const sourceRef = event === null ? 'start' : `event:${event.id}`;
-  await db.run(insertInput(tenantId, id, sourceRef));
-  const running = { row, definition: use.definition, tools: await toolsFor(context, use), agent };
-  return takeOrPark(context, running, { kind: 'start', at: startedAt, event }, sourceRef);
+  await db.run(insertInput(tenantId, id, sourceRef, links));
+  const running = { row, definition: use.definition, tools: await toolsFor(context, use), agent, links };
+  const input = { kind: 'start', at: startedAt, event } as const;
+  if (links > linksMax) return parkBefore(context, running, input, sourceRef, loopFault);
+  return takeOrPark(context, running, input, sourceRef);
 }
 
 /** The same event starts one instance of a definition, whatever becomes of it. */
@@ -65,10 +70,22 @@ export function startedInstanceId(definitionKey: string, event: EventRoot): stri
   return activityId(event.id, definitionKey, 1, 'instance');
 }
 
-export function startByEvent(
+/** @returns undefined also where what is told of an instance that was stopped as a loop would start the next one */
+export async function startByEvent(
   context: Context,
-  start: Pick<Start, 'definitionKey' | 'version' | 'instanceKey' | 'agent'> & { event: EventRoot },
+  start: Pick<Start, 'definitionKey' | 'version' | 'instanceKey' | 'agent'> & {
+    event: EventRoot;
+    links: number;
+  },
 ): Promise<InstanceRow | undefined> {
   const id = startedInstanceId(start.definitionKey, start.event);
+  if (start.links > linksMax + 1) {
+    const { definitionKey, event, links } = start;
+    context.log.warn(
+      { tenantId: context.tenantId, definitionKey, eventId: event.id, links },
+      'a loop of processes ends',
+    );
+    return undefined;
+  }
   return startInstance(context, { ...start, id, data: {} });
 }

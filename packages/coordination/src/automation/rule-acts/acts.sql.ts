@@ -31,11 +31,11 @@ export function findWorkKey(tenantId: string, key: string) {
     select task_id, rule_id, rule_version from rule_work where tenant_id = ${tenantId} and dedup_key = ${key}`;
 }
 
-/** Notes that a rule acted on a task, and how many rules in a row had led to that. */
+/** Notes that a rule acted on a task, and how many rules in a row had led to that. The events of the act have the same time. */
 export function noteTouched(tenantId: string, taskId: string, chainDepth: number) {
   return sql`
     insert into rule_touched_tasks as t (task_id, tenant_id, chain_depth, touched_at)
-    values (${taskId}, ${tenantId}, ${chainDepth}, clock_timestamp())
+    values (${taskId}, ${tenantId}, ${chainDepth}, now())
     on conflict (task_id) do update set chain_depth = excluded.chain_depth, touched_at = excluded.touched_at`;
 }
 

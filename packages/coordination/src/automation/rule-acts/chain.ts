@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { findChainDepth } from './acts.sql.ts';
+import { findChainDepth, noteTouched } from './acts.sql.ts';
 import type { Cause } from './cause.ts';
 
 /** What comes later than this after the last act of a rule on a task was not caused by it alone. */
@@ -14,4 +14,9 @@ export async function findChain({ db, tenantId }: Context, { taskId, trigger }: 
   if (taskId === null) return 1;
   const last = await db.row(findChainDepth(tenantId, taskId, trigger.occurredAt, linkSecondsMax));
   return (last?.chain_depth ?? 0) + 1;
+}
+
+/** Notes that so many acts in a row have led to what was done to a task, for the chain of what follows from it. */
+export async function noteLinks({ db, tenantId }: Context, taskId: string, links: number): Promise<void> {
+  await db.run(noteTouched(tenantId, taskId, links));
 }
