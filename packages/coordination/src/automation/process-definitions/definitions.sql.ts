@@ -26,6 +26,22 @@ export function findDefinition(tenantId: string, key: string, version: number | 
       and v.version = coalesce(${version}::integer, latest.version)`;
 }
 
+export interface NarrowVersionRow {
+  key: string;
+  version: number;
+  created_by: string;
+}
+
+/** The versions whose authors see their own workspaces only, now. */
+export function findNarrowVersions(tenantId: string) {
+  return sql<NarrowVersionRow>`
+    select d.key, d.version, d.created_by from process_definitions d
+    where d.tenant_id = ${tenantId} and exists (
+      select from iam_bindings b
+      where b.principal_id = d.created_by and b.tenant_id = d.tenant_id and b.status = 'active'
+        and b.visibility = 'members')`;
+}
+
 export type NewDefinition = Pick<
   ProcessDefinitionRow,
   | 'id'

@@ -249,13 +249,31 @@ export interface WaitingRow {
   identity_agent: string;
 }
 
-/** Instances that wait for one of these keys and have not taken this source yet, in the order of their ids. */
-export function findWaiting(tenantId: string, keys: readonly string[], sourceRef: string, rowsMax: number) {
+/** An event, as instances are looked up that wait for it. */
+export interface Awaited {
+  /** Of what it is about: `entity:<id>` and the like. */
+  readonly own: readonly string[];
+  /** Of what kind it is: anything that happens anywhere may be. */
+  readonly heard: string;
+  readonly sourceRef: string;
+  /** Instances of these only look for what they have begun themselves, as parallel lists. */
+  readonly blind: { readonly keys: readonly string[]; readonly versions: readonly number[] };
+}
+
+/** Instances that wait for an event and have not taken it yet, in the order of their ids. */
+export function findWaiting(tenantId: string, { own, heard, sourceRef, blind }: Awaited, rowsMax: number) {
   return sql<WaitingRow>`
     select i.id, i.definition_key, i.definition_version, i.identity_agent
     from process_instances i
-    where i.id in (select w.instance_id from process_waits w where w.tenant_id = ${tenantId} and w.wait_key = any (${keys}))
+    where i.id in (
+        select w.instance_id from process_waits w
+        where w.tenant_id = ${tenantId} and w.wait_key = any (${[...own, heard]}::text[]))
       and i.tenant_id = ${tenantId}
+      and ((i.definition_key, i.definition_version) not in (
+          select key, version from unnest(${blind.keys}::text[], ${blind.versions}::integer[]) as blind (key, version))
+        or exists (
+          select from process_waits w
+          where w.instance_id = i.id and w.tenant_id = ${tenantId} and w.wait_key = any (${own}::text[])))
       and not exists (select from process_inputs p where p.instance_id = i.id and p.source_ref = ${sourceRef})
     order by i.id limit ${rowsMax}`;
 }

@@ -13,6 +13,7 @@ import {
   readEvents,
   type TurnRow,
 } from '../journal-turns/turns.ts';
+import { SightOfAuthors } from '../process-definitions/authors.ts';
 import type { Input } from '../process-engine/inputs.ts';
 import { correlatedAnew } from '../process-engine/migration/correlating.ts';
 import {
@@ -57,11 +58,12 @@ export async function takeProcessTurn(context: Context): Promise<boolean> {
   const page = await readEvents(context, before, context.settings.CP_PROCESSES_BATCH_SIZE);
   const wanted = await wantedOf(context, page.rows);
   const agents = new Set<string>();
-  const judged = await judgeEvents(context, wanted, agents);
+  const authors = new SightOfAuthors(context);
+  const judged = await judgeEvents(context, wanted, authors, agents);
   const identities = await Identities.lock(context, agents);
   const turn = await lockPlace(context, processConsumer, before);
   if (turn === undefined) return false;
-  return new ProcessTurn(context, turn, identities, new Set(wanted), judged).run(page);
+  return new ProcessTurn(context, { turn, identities, authors, wanted: new Set(wanted), judged }).run(page);
 }
 
 /**
@@ -71,13 +73,14 @@ export async function takeProcessTurn(context: Context): Promise<boolean> {
 async function judgeEvents(
   context: Context,
   events: readonly EventRow[],
+  authors: SightOfAuthors,
   agents: Set<string>,
 ): Promise<Map<EventRow, JudgedEvent>> {
   const endsAtMs = performance.now() + judgingMsMax;
   const judged = new Map<EventRow, JudgedEvent>();
   for (const event of events) {
-    for (const { agent } of await waitingFor(context, event)) agents.add(agent);
-    const one = await judgeTriggers(context, event, endsAtMs);
+    for (const { agent } of await waitingFor(context, event, authors)) agents.add(agent);
+    const one = await judgeTriggers(context, event, authors, endsAtMs);
     for (const { agent } of await triggeredBy(context, event, one.groups)) agents.add(agent);
     judged.set(event, one);
     if (performance.now() > endsAtMs) break;
@@ -86,9 +89,15 @@ async function judgeEvents(
 }
 
 /** The instances that wait for an event by themselves, and have not taken it. */
-async function waitingFor({ db, tenantId }: Context, event: EventRow): Promise<Concern[]> {
-  const rows = await db.rows(findWaiting(tenantId, keysOf(event), sourceOf(event), waitingMax));
-  return rows.map((row) => concernOf(row));
+async function waitingFor(
+  { db, tenantId }: Context,
+  event: EventRow,
+  authors: SightOfAuthors,
+): Promise<Concern[]> {
+  const [own, heard] = [ownKeysOf(event), triggerKeyOf(event)];
+  const blind = await authors.blindTo(event.workspace_id);
+  const awaited = { own, heard, blind, sourceRef: sourceOf(event) };
+  return (await db.rows(findWaiting(tenantId, awaited, waitingMax))).map((row) => concernOf(row));
 }
 
 /** The events that anything waits for: most are for nobody, and cost two statements together. */
@@ -101,31 +110,41 @@ async function wantedOf(context: Context, rows: readonly EventRow[]): Promise<Ev
 }
 
 function keysOf(event: EventRow): string[] {
-  const keys = [`entity:${event.entity_id}`, triggerKeyOf(event)];
+  return [...ownKeysOf(event), triggerKeyOf(event)];
+}
+
+/** By what an event is about. */
+function ownKeysOf(event: EventRow): string[] {
+  const keys = [`entity:${event.entity_id}`];
   if (event.type === 'calendar.published') keys.push(`calendar:${event.payload['key']}`);
   if (isEnd(event)) keys.push(`ended:${event.entity_id}`);
   return keys;
+}
+
+/** What a turn works with. */
+interface Turning {
+  readonly turn: TurnRow;
+  readonly identities: Identities;
+  readonly authors: SightOfAuthors;
+  readonly wanted: ReadonlySet<EventRow>;
+  readonly judged: ReadonlyMap<EventRow, JudgedEvent>;
 }
 
 class ProcessTurn {
   readonly #context: Context;
   readonly #turn: TurnRow;
   readonly #identities: Identities;
+  readonly #authors: SightOfAuthors;
   readonly #endsAtMs = performance.now() + turnMsMax;
   readonly #wanted: ReadonlySet<EventRow>;
   readonly #judged: ReadonlyMap<EventRow, JudgedEvent>;
   #inputs = 0;
 
-  constructor(
-    context: Context,
-    turn: TurnRow,
-    identities: Identities,
-    wanted: ReadonlySet<EventRow>,
-    judged: ReadonlyMap<EventRow, JudgedEvent>,
-  ) {
+  constructor(context: Context, { turn, identities, authors, wanted, judged }: Turning) {
     this.#context = context;
     this.#turn = turn;
     this.#identities = identities;
+    this.#authors = authors;
     this.#wanted = wanted;
     this.#judged = judged;
   }
@@ -164,7 +183,7 @@ class ProcessTurn {
       return false;
     }
     for (;;) {
-      const waiting = await waitingFor(this.#context, event);
+      const waiting = await waitingFor(this.#context, event, this.#authors);
       if (!(await this.#takeAll(event, waiting))) {
         await keepTriggeredPlace(this.#context, event, place);
         return false;

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import type { Context } from '../context.ts';
+import type { SightOfAuthors } from '../process-definitions/authors.ts';
 import { isOfTrigger, startCorrelation } from '../process-engine/engine.ts';
 import { ProcessFault } from '../process-engine/machine.ts';
 import { correlatedAnew } from '../process-engine/migration/correlating.ts';
@@ -53,24 +54,35 @@ export interface JudgedEvent {
 }
 
 /**
- * Judges the triggers that an event may concern, behind those that an earlier turn has been through.
+ * Judges the triggers that an event may concern, behind those that an earlier turn has been through. What the author of a
+ * version does not see fits none of its triggers.
  * @param endsAtMs when to stop, by `performance.now()`; one version is judged in any case
  */
 export async function judgeTriggers(
   context: Context,
   event: EventRow,
+  authors: SightOfAuthors,
   endsAtMs: number,
 ): Promise<JudgedEvent> {
   const after = await findTriggeredPlace(context, event);
+  const { keys, versions } = await authors.blindTo(event.workspace_id);
+  const blind = new Set(keys.map((key, n) => `${key}@${versions[n]}`));
   const groups: JudgedGroup[] = [];
   for await (const group of findTriggered(context, event, after)) {
     if (groups.length > 0 && performance.now() > endsAtMs) return { after, groups, isWhole: false };
-    groups.push({ ...group, fitting: await fittingOf(context, event, group) });
+    const seen = group.triggers.filter(
+      (one) => !blind.has(`${one.definition_key}@${one.definition_version}`),
+    );
+    groups.push({ ...group, fitting: await fittingOf(context, event, seen) });
   }
   return { after, groups, isWhole: true };
 }
 
-async function fittingOf(context: Context, row: EventRow, { triggers }: TriggerGroup): Promise<Fitting[]> {
+async function fittingOf(
+  context: Context,
+  row: EventRow,
+  triggers: TriggerGroup['triggers'],
+): Promise<Fitting[]> {
   const event = rootOf(row);
   const fitting: Fitting[] = [];
   for (const trigger of triggers) {

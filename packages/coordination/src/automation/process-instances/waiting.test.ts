@@ -80,7 +80,9 @@ test('an event finds the one instance that waits for it, and an event for nobody
     [[key, 'event:task.completed'], 1],
     [[`entity:${newId()}`, 'event:task.created'], 0],
   ] as const) {
-    const waiting = findWaiting(baton.tenantId, keys, `event:${newId()}`, 100);
+    const [own, heard] = [[keys[0]], keys[1]];
+    const awaited = { own, heard, sourceRef: `event:${newId()}`, blind: { keys: [], versions: [] } };
+    const waiting = findWaiting(baton.tenantId, awaited, 100);
     assert.equal((await baton.pool.rows(waiting)).length, found);
     assert.ok((await rowsReadBy(waiting)) <= rowsReadMax);
     assert.ok((await rowsReadBy(findWaitedKeys(baton.tenantId, keys))) <= rowsReadMax);

@@ -13,6 +13,12 @@ export function seesWorkspace(viewerId: string, workspaceId: string) {
   return sql<{ sees: boolean }>`select sees_workspace(${viewerId}, ${workspaceId}) as sees`;
 }
 
+/** Those of the viewers that do not see a workspace. */
+export function findBlindViewers(viewerIds: readonly string[], workspaceId: string) {
+  return sql<{ id: string }>`
+    select id from unnest(${viewerIds}::uuid[]) as viewer (id) where not sees_workspace(id, ${workspaceId})`;
+}
+
 /** Those of the tasks that the viewer sees. */
 export function findSeenTasks(viewerId: string, taskIds: readonly string[]) {
   return sql<{ id: string }>`

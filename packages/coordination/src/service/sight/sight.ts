@@ -1,7 +1,7 @@
 import type { Db } from '@baton/kernel/db';
 import type { Caller } from '../caller.ts';
 import { fail } from '../errors.ts';
-import { findNarrowSight, findSeenTasks, seesTask, seesWorkspace } from './sight.sql.ts';
+import { findBlindViewers, findNarrowSight, findSeenTasks, seesTask, seesWorkspace } from './sight.sql.ts';
 
 /**
  * What the caller sees of the tree of workspaces (organisation, section 1.5). A statement narrows its rows by
@@ -50,6 +50,16 @@ export async function requireSight(
   details: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
   if (!(await isInSight(context, workspaceId))) fail('not_found', details);
+}
+
+/** Those of these persons, whose sight is narrow, that do not see what is filed in a workspace; null is the tenant itself. */
+export async function blindTo(
+  db: Db,
+  viewerIds: readonly string[],
+  workspaceId: string | null,
+): Promise<ReadonlySet<string>> {
+  if (workspaceId === null || viewerIds.length === 0) return new Set();
+  return new Set((await db.rows(findBlindViewers(viewerIds, workspaceId))).map(({ id }) => id));
 }
 
 /** Whether the caller sees a task, and what hangs on it. */

@@ -1,0 +1,44 @@
+import { blindTo } from '../../service/sight/sight.ts';
+import type { Context } from '../context.ts';
+import { findNarrowVersions, type NarrowVersionRow } from './definitions.sql.ts';
+
+/** Versions of processes. */
+export interface Versions {
+  readonly keys: readonly string[];
+  readonly versions: readonly number[];
+}
+
+const none: Versions = { keys: [], versions: [] };
+
+/**
+ * What the authors of processes see (organisation, section 1.5). An agent, as which a process acts, sees everything; what its
+ * author does not see must not come into its instances all the same, where the author reads it. Each is read once: make one
+ * for each turn.
+ */
+export class SightOfAuthors {
+  readonly #context: Context;
+  readonly #blind = new Map<string, Promise<Versions>>();
+  #narrow: Promise<NarrowVersionRow[]> | undefined;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** The versions whose authors do not see what is filed in a workspace; null is the tenant itself. */
+  async blindTo(workspaceId: string | null): Promise<Versions> {
+    if (workspaceId === null) return none;
+    const known = this.#blind.get(workspaceId) ?? this.#read(workspaceId);
+    this.#blind.set(workspaceId, known);
+    return known;
+  }
+
+  async #read(workspaceId: string): Promise<Versions> {
+    const { db, tenantId } = this.#context;
+    this.#narrow ??= db.rows(findNarrowVersions(tenantId));
+    const narrow = await this.#narrow;
+    const authors = [...new Set(narrow.map((row) => row.created_by))];
+    const blind = await blindTo(db, authors, workspaceId);
+    const rows = narrow.filter((row) => blind.has(row.created_by));
+    return { keys: rows.map(({ key }) => key), versions: rows.map(({ version }) => version) };
+  }
+}
