@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@baton/kernel/wire';
 import type { Trigger } from '../process-language/forms.ts';
 import { leaveVote, takeVote, takeVoters } from './approving.ts';
 import { takeChild } from './calling.ts';
-import { type CaseMemory, caseOf, hashOfCase, sizeOfCase } from './case/case.ts';
+import { type CaseMemory, caseOf, hashOfCase } from './case/case.ts';
 import { escalate, passDeadline } from './deadlines.ts';
 import type { Definition } from './definition-lists.ts';
 import { beginCancel, goOnAfterPause, park, resumes, suspendNow } from './endings.ts';
@@ -92,7 +92,8 @@ export function takeInput(
 ): Taken {
   const state = structuredClone(before);
   if (input.at > state.clock) state.clock = input.at;
-  const m = new Machine({ definition, tools, enter: enterKind }, state, state.clock);
+  const own = tools.forInput?.() ?? tools;
+  const m = new Machine({ definition, tools: own, enter: enterKind }, state, state.clock);
   try {
     take(m, input);
     settle(m);
@@ -138,7 +139,7 @@ function caseMemory(m: Machine): CaseMemory | undefined {
   if (memory === undefined) return undefined;
   const roots = m.roots();
   // It is computed whenever the data change: all of it together costs what one expression may.
-  const tools = m.tools.shared(sizeOfCase(memory));
+  const tools = m.tools.shared();
   try {
     return caseOf(memory, {
       evaluate: (text) => tools.evaluate(text, roots),

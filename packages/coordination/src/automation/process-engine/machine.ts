@@ -28,8 +28,10 @@ export interface EngineTools {
   evaluate(text: string, roots: Roots, table?: string): Json;
   /** Text with `{{ CEL }}`. @throws ProcessFault */
   render(template: string, roots: Roots): string;
-  /** The same for so many expressions that share what one may cost: they take as long together. */
-  shared(expressions: number): Pick<EngineTools, 'evaluate' | 'render'>;
+  /** The same for expressions that share what one may cost: they take as long together. */
+  shared(): Pick<EngineTools, 'evaluate' | 'render'>;
+  /** The same for one input: all of its expressions together are bounded. */
+  forInput?(): EngineTools;
   /** Undefined where the tenant has no such calendar. */
   calendar(key: string): WorkingCalendar | undefined;
   /** What of the data breaks the definition's schema, as one sentence; undefined when nothing does. */

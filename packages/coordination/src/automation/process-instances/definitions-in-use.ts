@@ -36,6 +36,11 @@ export interface DefinitionInUse extends PreparedDefinition {
   readonly row: Pick<ProcessDefinitionRow, 'key' | 'version' | 'workspace_id' | 'identity_agent'>;
 }
 
+/** What the expressions of one input may cost, in limits of one expression: by the default 500,000 steps, some 20 ms. */
+const limitsOfInput = 50;
+/** Each evaluation is charged besides its steps: what it reads is put together for it. */
+const expressionSteps = 10;
+
 /** Characters of the specs; what is made of one takes ten times as much memory: 40 MB. */
 const keptCharactersMax = 4_194_304;
 const kept = new BoundedCache<DefinitionInUse>(keptCharactersMax);
@@ -94,32 +99,42 @@ export function toolsOf(
   check: () => void = () => {},
 ): EngineTools {
   const calendar = (key: string) => calendars.get(key);
-  const evaluateText = (text: string, roots: Roots, table?: string, costLimit = costMax): Json => {
+  const calendarOf = (key: string | null) => calendar(key ?? use.definition.spec.calendar ?? '');
+  const evaluateText = (text: string, roots: Roots, table: string | undefined, budgets: Budgets): Json => {
     check();
-    const calendarOf = (key: string | null) => calendar(key ?? use.definition.spec.calendar ?? '');
-    const done = evaluate(programOf(use, text, table), roots, { costLimit, calendarOf });
-    if ('fault' in done) throw new ProcessFault(done.fault.code, done.fault.reason ?? done.fault.code);
-    return done.value;
+    const costLimit = Math.max(0, Math.min(costMax, ...budgets.map(({ left }) => left)));
+    const spent = (steps: number) => {
+      for (const budget of budgets) budget.left -= steps + expressionSteps;
+    };
+    const done = evaluate(programOf(use, text, table), roots, { costLimit, calendarOf, spent });
+    if (!('fault' in done)) return done.value;
+    const { code, reason } = done.fault;
+    const isTogether = code === 'expression_cost_exceeded' && costLimit < costMax;
+    throw new ProcessFault(code, isTogether ? 'all expressions together' : (reason ?? code));
   };
-  return {
-    evaluate: evaluateText,
-    render: (template, roots) => rendered(template, (text) => evaluateText(text, roots)),
-    shared(expressions) {
-      const share = Math.floor(costMax / Math.max(1, expressions));
-      return {
-        evaluate: (text, roots, table) => evaluateText(text, roots, table, share),
-        render: (template, roots) =>
-          rendered(template, (text, of) => evaluateText(text, roots, undefined, Math.floor(share / of))),
-      };
+  const evaluating = (budgets: Budgets): Pick<EngineTools, 'evaluate' | 'render'> => ({
+    evaluate: (text, roots, table) => evaluateText(text, roots, table, budgets),
+    render(template, roots) {
+      const within = [...budgets, { left: costMax }];
+      return rendered(template, (text) => evaluateText(text, roots, undefined, within));
     },
+  });
+  const toolsWithin = (budgets: Budgets): EngineTools => ({
+    ...evaluating(budgets),
+    shared: () => evaluating([...budgets, { left: costMax }]),
+    forInput: () => toolsWithin([{ left: costMax * limitsOfInput }]),
     calendar,
     beforeStep: check,
     faultOfData(data) {
       const [fault] = use.schema.faultsOf(data);
       return fault === undefined ? undefined : `${fault.path}: ${fault.message}`;
     },
-  };
+  });
+  return toolsWithin([]);
 }
+
+/** What expressions may still cost together; each of them is charged to all. */
+type Budgets = readonly { left: number }[];
 
 function programOf({ environments, programs }: PreparedDefinition, text: string, table?: string): Program {
   const name = `${table ?? ''}\n${text}`;
@@ -132,14 +147,11 @@ function programOf({ environments, programs }: PreparedDefinition, text: string,
   return made;
 }
 
-/** @param evaluateText one of so many expressions */
-function rendered(template: string, evaluateText: (text: string, of: number) => Json): string {
-  const parts = partsOfTemplate(template) ?? [{ text: template }];
-  const count = parts.filter((part) => !('text' in part)).length;
-  return parts
+function rendered(template: string, evaluateText: (text: string) => Json): string {
+  return (partsOfTemplate(template) ?? [{ text: template }])
     .map((part) => {
       if ('text' in part) return part.text;
-      const value = evaluateText(part.expression, count);
+      const value = evaluateText(part.expression);
       return typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value);
     })
     .join('');

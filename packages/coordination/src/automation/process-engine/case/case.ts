@@ -22,11 +22,6 @@ interface Tools {
   render(template: string): string;
 }
 
-/** How many expressions and templates it has, at most. */
-export function sizeOfCase({ facts, entities }: Memory): number {
-  return 2 + facts.length + 2 * entities.length;
-}
-
 /** @returns undefined where the case has no key; what else has no value is left out */
 export function caseOf(
   { case: about, facts, entities, documents }: Memory,

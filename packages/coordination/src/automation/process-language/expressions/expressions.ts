@@ -75,6 +75,8 @@ export interface EvaluationBounds {
   /** `CP_CEL_COST_LIMIT`. */
   readonly costLimit: number;
   readonly calendarOf: CalendarLookup;
+  /** Is told how many steps it took, also where it gave nothing. */
+  readonly spent?: (steps: number) => void;
 }
 
 export type Evaluated =
@@ -91,7 +93,7 @@ export type Evaluated =
 export function evaluate(
   program: Program,
   roots: Readonly<Record<string, Json | undefined>>,
-  { costLimit, calendarOf }: EvaluationBounds,
+  { costLimit, calendarOf, spent }: EvaluationBounds,
 ): Evaluated {
   const run = new Run(roots, costLimit, calendarOf);
   try {
@@ -101,6 +103,8 @@ export function evaluate(
       return { fault: { code: 'expression_error', reason: error.reason } };
     if (error instanceof CostExceeded) return { fault: { code: 'expression_cost_exceeded', reason: null } };
     throw error;
+  } finally {
+    spent?.(costLimit - run.stepsLeft);
   }
 }
 

@@ -21,6 +21,11 @@ export class Run implements Meter {
     this.#stepsLeft = costLimit;
   }
 
+  /** Also of one that went beyond what it may cost. */
+  get stepsLeft(): number {
+    return Math.max(0, this.#stepsLeft);
+  }
+
   /** @throws CostExceeded */
   spend(steps: number): void {
     this.#stepsLeft -= steps;

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { humanStep, setStep, startProcesses } from '../../testing/process-instances.ts';
+
+// What the worst definition costs: the expressions of a text, and of all that follows from one input, are bounded together.
+
+const { start } = await startProcesses();
+
+/** About 8,000 steps of the 10,000 that one expression may cost. */
+const dear = 'data.l.map(x, data.l.map(y, x + y)).size() > 0';
+const data = { l: Array.from({ length: 30 }, () => 1) };
+
+test('all expressions of a text cost what one may', async () => {
+  const title = (count: number) => ({
+    title: Array.from({ length: count }, () => `{{ ${dear} }}`).join(' '),
+  });
+  const one = await start([humanStep('a', title(1))], {}, data);
+  assert.equal(one.status, 'running');
+  const many = await start([humanStep('a', title(20))], {}, data);
+  assert.deepEqual(
+    [many.status, many.suspension.element, many.suspension.code],
+    ['suspended', 'a', 'expression_cost_exceeded'],
+  );
+  assert.match(many.suspension.reason, /together/);
+});
+
+test('all expressions that one input leads to are bounded together, and the instance says where it stopped', async () => {
+  const steps = Array.from({ length: 100 }, (_, n) => ({ ...setStep(`a-${n}`, { n: `${n}` }), when: dear }));
+  const stages = Array.from({ length: 3 }, (_, n) => ({
+    id: `s-${n}`,
+    steps: steps.map((step) => ({ ...step, id: `${step.id}-${n}` })),
+  }));
+  const began = performance.now();
+  const made = await start([], { stages }, data);
+  assert.ok(performance.now() - began < 5000);
+  assert.deepEqual([made.status, made.suspension.code], ['suspended', 'expression_cost_exceeded']);
+  assert.match(made.suspension.element, /^a-/);
+});
+
+test('a definition of as many steps as one input may lead to ends in one short transaction', async () => {
+  const stages = Array.from({ length: 50 }, (_, stage) => ({
+    id: `s-${stage}`,
+    steps: Array.from({ length: 98 }, (_step, n) => setStep(`a-${stage}-${n}`, { n: `${n}` })),
+  }));
+  const began = performance.now();
+  const made = await start([], { stages });
+  assert.deepEqual([made.status, made.data], ['completed', { n: 97 }]);
+  // Publishing included; 1 s on a quiet machine.
+  assert.ok(performance.now() - began < 20_000);
+});
