@@ -92,7 +92,8 @@ export function takeInput(
 ): Taken {
   const state = structuredClone(before);
   if (input.at > state.clock) state.clock = input.at;
-  const own = tools.forInput?.() ?? tools;
+  // A tool that only this input has stays.
+  const own = { ...tools, ...tools.forInput?.() };
   const m = new Machine({ definition, tools: own, enter: enterKind }, state, state.clock);
   try {
     take(m, input);
