@@ -50,6 +50,15 @@ function versionOf(spec: object) {
   return { definition: prepareDefinition('test', parsed), tools: toolsOf(parsed) };
 }
 
+/** A document as PostgreSQL gives it back: members by the length of their names, and then by these. */
+function asStored(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(asStored);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  members.sort(([one], [other]) => one.length - other.length || (one < other ? -1 : 1));
+  return Object.fromEntries(members.map(([name, member]) => [name, asStored(member)]));
+}
+
 /** An instance of a process whose shell does nothing but remember. */
 export class Instance {
   definition;
@@ -67,7 +76,7 @@ export class Instance {
     const taken = takeInput(this.definition, this.state, input, this.tools);
     assert.deepEqual(this.state, before, 'the state before was changed');
     assert.deepEqual(JSON.parse(JSON.stringify(taken.state)), taken.state, 'a state is a JSON document');
-    this.state = taken.state;
+    this.state = asStored(taken.state) as ProcessState;
     this.acts.push(...taken.acts);
     return this;
   }
@@ -140,9 +149,9 @@ export class Instance {
   }
   /** Has the timer of an element fire that comes next. */
   fire(element: string, purpose: string): this {
-    const timer = Object.values(this.state.timers).find(
-      (one) => one.element === element && one.purpose === purpose && one.state === 'pending',
-    );
+    const [timer] = Object.values(this.state.timers)
+      .filter((one) => one.element === element && one.purpose === purpose && one.state === 'pending')
+      .sort((one, other) => Date.parse(one.dueAt ?? '') - Date.parse(other.dueAt ?? ''));
     assert.ok(timer?.dueAt, `${element} has no ${purpose}`);
     return this.take({ kind: 'timer', at: timer.dueAt, timerId: timer.id });
   }

@@ -1,29 +1,45 @@
 import { activityId } from './ids/activity-ids.ts';
 import type { Machine } from './machine.ts';
 import { finish, payloadOfEntered } from './sequences.ts';
-import type { ElementNode, EventRoot } from './state.ts';
+import type { Ballot, ElementNode, EventRoot } from './state.ts';
 import { resultOf } from './voting/quorum.ts';
 
 /** Votes of a step that asks several people (organisation, section 15.4). */
 
 const commentCharactersMax = 4000;
 
-/** Who was found is asked: all at once, or one after the other. */
+/**
+ * Who was found is asked: all at once, or one after the other. Where some were asked before a refusal, they keep their approvals
+ * and votes; those of them that are not found again are counted no more, unless they have voted.
+ */
 export function takeVoters(m: Machine, element: string, principals: readonly string[]): void {
   const node = m.element(element);
   if (node === undefined || node.waitsFor !== 'approvals') return;
   node.refused = false;
   const isSeparated = m.step(element).approve?.separationOfDuties === true;
   const voters = [...new Set(principals)].filter((id) => !isSeparated || !m.state.workers.includes(id));
-  node.ballots = voters.map((principalId) => ({
-    approvalId: activityId(m.state.id, element, node.attempt, `approval/${principalId}`),
-    principalId,
-    vote: 'pending',
-    asked: false,
-  }));
+  const before = node.ballots ?? [];
+  const gone = before.filter(({ principalId, asked }) => asked && !voters.includes(principalId));
+  const found = voters.map(
+    (principalId): Ballot =>
+      before.find((ballot) => ballot.principalId === principalId) ?? {
+        approvalId: activityId(m.state.id, element, node.attempt, `approval/${principalId}`),
+        principalId,
+        vote: 'pending',
+        asked: false,
+      },
+  );
+  node.ballots = [...gone, ...found];
+  for (const ballot of gone) if (ballot.vote === 'pending') leave(m, node, ballot);
   m.note('decision', element, 'voters', { principals: voters });
-  m.tell('process.step_entered', payloadOfEntered(node));
+  if (node.isEntered !== true) m.tell('process.step_entered', payloadOfEntered(node));
+  node.isEntered = true;
   goOnVoting(m, node);
+}
+
+/** An approval could not be asked for. */
+export function forgetAsked(node: ElementNode, approvalId: string): void {
+  for (const ballot of node.ballots ?? []) if (ballot.approvalId === approvalId) ballot.asked = false;
 }
 
 /** What became of one approval of a step. */
@@ -41,9 +57,14 @@ export function takeVote(m: Machine, node: ElementNode, event: EventRoot): void 
 export function leaveVote(m: Machine, node: ElementNode, principalId: string): void {
   const ballot = node.ballots?.find((one) => one.principalId === principalId && one.vote === 'pending');
   if (ballot === undefined) return;
-  if (ballot.asked) m.effect({ kind: 'close_approval', element: node.id, approvalId: ballot.approvalId });
-  ballot.vote = 'left';
+  leave(m, node, ballot);
   goOnVoting(m, node);
+}
+
+function leave(m: Machine, { id: element }: ElementNode, ballot: Ballot): void {
+  const { approvalId, asked } = ballot;
+  if (asked) m.effect({ kind: 'close_approval', element, approvalId });
+  ballot.vote = 'left';
 }
 
 /** Ends a vote that is decided, or asks whose turn it is. */

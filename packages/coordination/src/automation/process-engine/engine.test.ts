@@ -581,3 +581,48 @@ test('timers of a stage end with it when a timer of the process interrupts all',
     [],
   );
 });
+
+test('steps that wait hear an event in the order in which they were entered, whatever they are called', () => {
+  const listen = { any: [{ event: 'task.created' }] };
+  const branch = (id: string, then: object) => ({ id: `b-${id}`, do: [{ id, listen }, then] });
+  const one = new Instance(
+    stage([
+      {
+        id: 'f',
+        fork: {
+          branches: [
+            branch('the-first-of-the-two', note('x', "'first'")),
+            branch('last', { id: 'hold', suspend: {} }),
+          ],
+        },
+      },
+    ]),
+  );
+  one.take(one.event('task.created', 'x'));
+  assert.deepEqual([one.state.status, one.state.data['x']], ['suspended', 'first']);
+});
+
+test('a value whose members only come back in another order is no change', () => {
+  const value = "{'second': 1, 'a': 2}";
+  const one = new Instance(stage([note('x', value), human('between'), { id: 'again', set: { x: value } }]));
+  one.completeTask('between');
+  assert.equal(one.state.status, 'completed');
+  assert.equal(one.told('process.data_changed').length, 1);
+});
+
+test('who could be asked stays asked when another could not be, and is withdrawn when the step is left', () => {
+  const vote = { id: 'vote', approve: { approvers: [{ role: 'judge' }] } };
+  const one = new Instance(stage([{ id: 't', try: { do: [vote], catch: [{ do: [note('c')] }] } }]));
+  one.take({ kind: 'voters', at: start, element: 'vote', principals: ['p1', 'p2'] });
+  const [kept, refused] = one
+    .effects('ask_approval')
+    .map((effect) => 'approvalId' in effect && effect.approvalId);
+  one.acts = [];
+  const head = { kind: 'intent_failed', at: start, element: 'vote' } as const;
+  one.take({ ...head, approvalId: refused as string, code: 'no_rights', details: {} });
+  assert.deepEqual(
+    one.effects().map((effect) => [effect.kind, 'approvalId' in effect && effect.approvalId]),
+    [['close_approval', kept]],
+  );
+  assert.equal(one.state.status, 'completed');
+});

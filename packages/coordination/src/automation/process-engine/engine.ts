@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import type { Trigger } from '../process-language/forms.ts';
-import { leaveVote, takeVote, takeVoters } from './approving.ts';
+import { forgetAsked, leaveVote, takeVote, takeVoters } from './approving.ts';
 import { takeChild } from './calling.ts';
 import { type CaseMemory, caseOf, hashOfCase } from './case/case.ts';
 import { escalate, passDeadline } from './deadlines.ts';
@@ -54,6 +54,7 @@ export function newState(
     outcome: null,
     data,
     stages: Object.fromEntries(stages),
+    stageOrder: spec.stages.map((stage) => stage.id),
     milestones: {},
     nodes: {},
     timers: {},
@@ -410,11 +411,13 @@ function interruptStages(m: Machine): void {
 }
 
 /** Where no `try` catches it, the instance waits for an operator: the step is opened again on a resume. */
-function refuse(m: Machine, { element, code, details }: Extract<Input, { kind: 'intent_failed' }>): void {
+function refuse(m: Machine, input: Extract<Input, { kind: 'intent_failed' }>): void {
+  const { element, approvalId, code, details } = input;
   const node = m.element(element);
   if (node === undefined) return;
   m.current = element;
   node.refused = true;
+  if (approvalId !== undefined) forgetAsked(node, approvalId);
   const detail = JSON.stringify(details).slice(0, 1000);
   if (isCaught(m, node, code)) return failElement(m, node, { type: code, status: null, detail });
   park(m, { element, code, reason: detail });

@@ -30,6 +30,8 @@ export type Input = { readonly at: string } & (
   | {
       readonly kind: 'intent_failed';
       readonly element: string;
+      /** The approval that could not be asked for. */
+      readonly approvalId?: string;
       readonly code: string;
       readonly details: JsonObject;
     }

@@ -1,10 +1,19 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import type { WorkingCalendar } from '../../organisation/calendars/working-calendar.ts';
 import { parseIsoDuration } from '../process-language/expressions/durations.ts';
 import type { Step } from '../process-language/step.ts';
 import type { Definition } from './definition-lists.ts';
 import type { Act, Effect, Input, JournalNote, ProcessEvent, Responsible } from './inputs.ts';
-import type { ElementNode, EventRoot, Parked, ProcessState, SequenceNode, StepRoot } from './state.ts';
+import {
+  type ElementNode,
+  type EventRoot,
+  inOrder,
+  type Parked,
+  type ProcessState,
+  type SequenceNode,
+  type StepRoot,
+} from './state.ts';
 
 /** Steps that one input may lead to; a process that wants more is at fault. */
 const stepsMax = 5000;
@@ -166,7 +175,7 @@ export class Machine {
   write(values: JsonObject, element: string | null): void {
     const before = this.state.data;
     const changedFields = Object.keys(values).filter(
-      (field) => JSON.stringify(before[field]) !== JSON.stringify(values[field]),
+      (field) => !isDeepStrictEqual(before[field], values[field]),
     );
     if (changedFields.length === 0) return;
     const data = { ...before, ...values };
@@ -199,12 +208,21 @@ export class Machine {
     return node?.kind === 'sequence' ? node : undefined;
   }
 
-  elements(): ElementNode[] {
-    return Object.values(this.state.nodes).filter((node) => node.kind === 'element');
+  /** For the node that is made next. */
+  nextOrder(): number {
+    const order = (this.state.nodesMade ?? 0) + 1;
+    this.state.nodesMade = order;
+    return order;
   }
 
+  /** In the order in which they were entered. */
+  elements(): ElementNode[] {
+    return inOrder(this.state.nodes).filter((node) => node.kind === 'element');
+  }
+
+  /** In the order in which they began. */
   sequences(): SequenceNode[] {
-    return Object.values(this.state.nodes).filter((node) => node.kind === 'sequence');
+    return inOrder(this.state.nodes).filter((node) => node.kind === 'sequence');
   }
 }
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Json, JsonObject } from '@baton/kernel/wire';
 import { Instance, start } from '../../testing/engine-instance.ts';
 import type { CallEnd, Effect, Input } from './inputs.ts';
 import type { ElementNode, ProcessState } from './state.ts';
 import { Interpreter } from './testing/interpreter.ts';
+import type { ModelTimer } from './testing/interpreter-parts.ts';
 import { definitions } from './testing/random-definitions.ts';
-import type { ModelTimer } from './testing/step-interpreter.ts';
+import { shownModel, shownState } from './testing/shown-states.ts';
 
 // The engine against a reference interpreter: random definitions, and random inputs of all kinds.
 
@@ -22,16 +22,6 @@ function shownEffect(effect: Effect, approvals: ReadonlyMap<string, string>): st
   if (effect.kind === 'close_approval') return `${kind} ${element} ${approvals.get(effect.approvalId)}`;
   if (effect.kind === 'escalate') return `${kind} ${element} ${effect.level}`;
   return `${kind} ${element}`;
-}
-
-/** What was listened to, as no more than its type. */
-function withShortEvents(data: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(data).map(([field, value]) => {
-      const isEvent = typeof value === 'object' && value !== null && 'correlationId' in value;
-      return [field, isEvent ? { event: value['type'] as Json } : value];
-    }),
-  );
 }
 
 /** A definition whose steps have other ids. */
@@ -59,6 +49,8 @@ class Pair {
   readonly #spec: object;
   readonly #approvals = new Map<string, string>();
   readonly #opened = new Map<string, number>();
+  /** Elements whose voters are being looked for. */
+  readonly #searching = new Set<string>();
   readonly #refused = new Map<string, number>();
 
   constructor(spec: object) {
@@ -221,14 +213,16 @@ class Pair {
     { id, attempt }: ElementNode,
     at: string,
     both: (name: string, input: Input, model: () => void, weight?: number) => void,
+    ballot?: { approvalId: string; principalId: string },
   ) {
-    const input: Input = { kind: 'intent_failed', at, element: id, code: 'no_rights', details: {} };
+    const { approvalId, principalId } = ballot ?? {};
+    const head = { kind: 'intent_failed', at, element: id, ...(approvalId && { approvalId }) } as const;
     both(
-      `refuse ${id}`,
-      input,
+      `refuse ${id} ${principalId ?? ''}`,
+      { ...head, code: 'no_rights', details: {} },
       () => {
         this.#refused.set(`${id}#${attempt}`, (this.#refused.get(`${id}#${attempt}`) ?? 0) + 1);
-        this.model.refuse(this.nowMs, id, 'no_rights');
+        this.model.refuse(this.nowMs, id, 'no_rights', principalId);
       },
       1,
     );
@@ -243,12 +237,15 @@ class Pair {
   ) {
     const { model, nowMs, engine } = this;
     const { id: element, ballots } = node;
-    if (ballots === undefined) {
+    if (ballots === undefined || this.#searching.has(element)) {
       const principals = ['p0', 'p1', 'p2', 'p3'].slice(choice % 3, (choice % 3) + (choice % 4));
       both(
         `voters ${element} ${principals}`,
         { kind: 'voters', at, element, principals },
-        () => model.voters(nowMs, element, principals),
+        () => {
+          this.#searching.delete(element);
+          model.voters(nowMs, element, principals);
+        },
         8,
       );
       return this.#refusal(node, at, both);
@@ -264,6 +261,7 @@ class Pair {
           () => model.vote(nowMs, element, principalId, vote === 'cancelled' ? 'left' : (vote as 'approved')),
           weight,
         );
+      this.#refusal(node, at, both, asked[0]);
     }
     const { principalId } = pick(ballots);
     both(
@@ -279,6 +277,7 @@ class Pair {
     for (const effect of this.engine.effects())
       if (effect.kind === 'ask_approval') this.#approvals.set(effect.approvalId, effect.principalId);
     for (const effect of this.engine.effects()) {
+      if (effect.kind === 'find_voters') this.#searching.add(effect.element);
       if (effect.kind !== 'open_task' && effect.kind !== 'open_call' && effect.kind !== 'ask_approval')
         continue;
       const id = 'taskId' in effect ? effect.taskId : 'callId' in effect ? effect.callId : effect.approvalId;
@@ -290,55 +289,13 @@ class Pair {
       );
       this.#opened.set(id, before + 1);
     }
-    const elements = Object.values(state.nodes).filter((node) => node.kind === 'element');
-    const shown = {
-      status: state.status,
-      outcome: state.outcome,
-      data: withShortEvents(state.data),
-      slaState: state.slaState,
-      stages: Object.entries(state.stages).map(([id, { state: is, attempt }]) => `${id} ${is} ${attempt}`),
-      milestones: Object.entries(state.milestones)
-        .filter(([, is]) => is)
-        .map(([id]) => id)
-        .sort(),
-      open: elements
-        .map(({ id, attempt, waitsFor, slaState }) => `${id}#${attempt} ${waitsFor} ${slaState}`)
-        .sort(),
-      timers: Object.values(state.timers)
-        .filter(({ state: is }) => is === 'pending' || is === 'frozen')
-        .map(
-          ({ element, purpose, level, dueAt }) =>
-            `${element === state.id ? '' : element} ${purpose} ${level} ${dueAt}`,
-        )
-        .sort(),
-      effects: this.engine
-        .effects()
-        .map((effect) => shownEffect(effect, this.#approvals))
-        .sort(),
-    };
+    const effects = this.engine.effects().map((effect) => shownEffect(effect, this.#approvals));
     const { model } = this;
-    const expected = {
-      status: model.status,
-      outcome: model.outcome,
-      data: model.data,
-      slaState: model.slaState,
-      stages: [...model.stages].map(([id, { state: is, attempt }]) => `${id} ${is} ${attempt}`),
-      milestones: [...model.milestones]
-        .filter(([, is]) => is)
-        .map(([id]) => id)
-        .sort(),
-      open: [...model.open.values()]
-        .map(({ id, attempt, waitsFor, slaState }) => `${id}#${attempt} ${waitsFor} ${slaState}`)
-        .sort(),
-      timers: model.timers
-        .map(
-          ({ element, purpose, level, dueMs }) =>
-            `${element} ${purpose} ${level} ${dueMs === null ? null : new Date(dueMs).toISOString()}`,
-        )
-        .sort(),
-      effects: model.effects.toSorted(),
-    };
-    assert.deepEqual(shown, expected, `after\n  ${this.said.join('\n  ')}`);
+    assert.deepEqual(
+      { ...shownState(state), effects: effects.sort() },
+      { ...shownModel(model), effects: model.effects.toSorted() },
+      `after\n  ${this.said.join('\n  ')}`,
+    );
   }
 }
 

@@ -18,7 +18,7 @@ export type ExitOutcome =
 
 /** Begins a list of steps. @param parent the element that it belongs to */
 export function startList(m: Machine, id: string, parent: string | null, stage: string | null): void {
-  m.state.nodes[id] = { kind: 'sequence', id, parent, stage, at: 0 };
+  m.state.nodes[id] = { kind: 'sequence', id, order: m.nextOrder(), parent, stage, at: 0 };
   m.ready.push(id);
 }
 
@@ -62,6 +62,7 @@ function enter(m: Machine, sequence: SequenceNode, step: Step): void {
   const node: ElementNode = {
     kind: 'element',
     id: step.id,
+    order: m.nextOrder(),
     stepKind: kindOf(step),
     parent: sequence.id,
     stage: sequence.stage,
@@ -132,16 +133,16 @@ export function finish(
 
 /** Takes back what a step has open outside. */
 function closeWork(m: Machine, node: ElementNode): void {
-  if (node.refused) return;
   const { id: element, taskId, callId, childId, recallId, ballots = [] } = node;
+  for (const { approvalId, vote, asked } of ballots)
+    if (asked && vote === 'pending') m.effect({ kind: 'close_approval', element, approvalId });
+  if (node.refused) return;
   if (taskId !== undefined && node.isAnswered !== true) m.effect({ kind: 'close_task', element, taskId });
   if (callId !== undefined && node.isAnswered !== true) m.effect({ kind: 'close_call', element, callId });
   if (recallId !== undefined && node.isAnswered !== true)
     m.effect({ kind: 'close_recall', element, recallId });
   if (childId !== undefined && node.isAnswered !== true)
     m.effect({ kind: 'close_instance', element, childId });
-  for (const { approvalId, vote, asked } of ballots)
-    if (asked && vote === 'pending') m.effect({ kind: 'close_approval', element, approvalId });
 }
 
 /** Closes what a step has open, and tells that it was left. */
@@ -151,7 +152,7 @@ export function exit(m: Machine, node: ElementNode, outcome: ExitOutcome): void 
   const { id: element, stage, stepKind, attempt, activityId: activity, since, due } = node;
   const overdueMs = due?.dueAt == null ? 0 : m.nowMs - Date.parse(due.dueAt);
   m.note('state', element, outcome, { attempt });
-  if (node.refused !== true)
+  if (node.refused !== true || node.isEntered === true)
     m.tell('process.step_exited', {
       element,
       stage,

@@ -12,8 +12,12 @@ export interface ProcessState {
   outcome: string | null;
   data: JsonObject;
   stages: Record<string, StageState>;
+  /** Their ids as the definition has them; absent of an instance that began before this was kept. */
+  stageOrder?: string[];
   milestones: Record<string, boolean>;
   nodes: Record<string, Node>;
+  /** How many nodes there have been; absent until the first one of an instance that began before they had numbers. */
+  nodesMade?: number;
   timers: Record<string, Timer>;
   /** Of an instance that a process called, whether it has begun: its row is there before. */
   hasBegun?: boolean;
@@ -86,11 +90,18 @@ export interface SequenceNode {
   readonly kind: 'sequence';
   /** The key of its list in the definition, and of this node. */
   readonly id: string;
+  /** Which node of the instance it is, counted from 1: PostgreSQL does not keep the order of a document's members. */
+  readonly order?: number;
   /** The element that it belongs to; null for a stage and for what a timer or an event began. */
   readonly parent: string | null;
   readonly stage: string | null;
   /** The step that is at work. */
   at: number;
+}
+
+/** Nodes in the order in which they were made. */
+export function inOrder(nodes: ProcessState['nodes']): Node[] {
+  return Object.values(nodes).sort(({ order: one = 0 }, { order: other = 0 }) => one - other);
 }
 
 export type WaitsFor =
@@ -107,6 +118,8 @@ export type WaitsFor =
 export interface ElementNode {
   readonly kind: 'element';
   readonly id: string;
+  /** As that of a sequence. */
+  readonly order?: number;
   readonly stepKind: string;
   /** The sequence that it stands in. */
   readonly parent: string;
@@ -119,6 +132,8 @@ export interface ElementNode {
   waitsFor: WaitsFor;
   taskId?: string;
   ballots?: Ballot[];
+  /** Of a step with approvals, whether it was told that it was entered: its voters may be found twice. */
+  isEntered?: boolean;
   callId?: string;
   /** The instance of a called process. */
   childId?: string;

@@ -309,7 +309,8 @@ async function doAct(
       if (isClosing(effect)) leftOpen.push(leftOpenOf(effect, code, state.clock));
       return [];
     }
-    return [{ kind: 'intent_failed', at: state.clock, element, code, details }];
+    const which = effect.kind === 'ask_approval' ? { approvalId: effect.approvalId } : {};
+    return [{ kind: 'intent_failed', at: state.clock, element, ...which, code, details }];
   };
   const acting = { ...context, caller: agent ?? { ...nobody, tenantId: context.tenantId } };
   if (agent === undefined && !isClosing(effect) && effect.kind !== 'escalate')

@@ -5,7 +5,7 @@ import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 import { overdueSecondsOf } from '../process-engine/deadlines.ts';
 import type { Input } from '../process-engine/inputs.ts';
-import type { ProcessState } from '../process-engine/state.ts';
+import { inOrder, type ProcessState } from '../process-engine/state.ts';
 import { type LeftOpen, objectOf } from './left-open/left-open.ts';
 
 export const instanceStatuses = ['running', 'suspended', 'completed', 'failed', 'cancelled'] as const;
@@ -161,7 +161,11 @@ export type ShownRow = InstanceRow & { now: string };
 
 export const instanceOf = wireMapper<ShownRow>()(ProcessInstance, {
   data: ({ state }) => state.data,
-  stages: ({ state }) => Object.entries(state.stages).map(([id, { state: is }]) => ({ id, state: is })),
+  stages: ({ state: { stages, stageOrder = Object.keys(stages) } }) =>
+    stageOrder.flatMap((id) => {
+      const stage = stages[id];
+      return stage === undefined ? [] : [{ id, state: stage.state }];
+    }),
   openElements: ({ state, now }) => openElementsOf(state, now),
   timers: ({ state }) =>
     Object.values(state.timers).map(({ id, element, dueAt, state: is, provisional, remainingSeconds }) => ({
@@ -183,7 +187,7 @@ export const instanceOf = wireMapper<ShownRow>()(ProcessInstance, {
 });
 
 function openElementsOf({ nodes }: ProcessState, now: string): ProcessInstance['openElements'] {
-  return Object.values(nodes).flatMap((node) => {
+  return inOrder(nodes).flatMap((node) => {
     if (node.kind !== 'element') return [];
     const { id, stepKind: kind, since, taskId = null, ballots = [], attempt, due, slaState } = node;
     const approvalIds = ballots.filter(({ asked }) => asked).map(({ approvalId }) => approvalId);

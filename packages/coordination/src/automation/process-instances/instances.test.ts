@@ -361,3 +361,23 @@ test('timers wait in rows, fire once, and a deadline is told', async () => {
   await refused(baton.admin.get('/process-instances?slaState=ok'), 400, 'invalid_request');
   await refused(baton.admin.get('/process-instances?status=odd'), 422, 'invalid_status');
 });
+
+test('stages and open steps are shown in the order of the process, whatever they are called', async () => {
+  const branch = (id: string) => ({ id: `${id}-branch`, do: [humanStep(id)] });
+  const stages = [
+    {
+      id: 'preparation',
+      steps: [{ id: 'both', fork: { branches: [branch('one-of-them'), branch('two')] } }],
+    },
+    { id: 'work', steps: [humanStep('do')] },
+  ];
+  const made = await start([], { stages });
+  assert.deepEqual(
+    made.stages.map(({ id }: { id: string }) => id),
+    ['preparation', 'work'],
+  );
+  assert.deepEqual(
+    made.openElements.map(({ id }: { id: string }) => id),
+    ['both', 'one-of-them', 'two'],
+  );
+});

@@ -85,6 +85,7 @@ function moveStages(m: Machine, { from, to, became }: MigrationPlan): void {
     if (isPassed) m.note('state', id, 'passed_over');
     hasBegun ||= known !== undefined && known.state !== 'available';
   }
+  m.state.stageOrder = to.spec.stages.map(({ id }) => id);
   m.state.stages = Object.fromEntries(to.spec.stages.map(({ id }) => [id, stages[id] as StageState]));
 }
 

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@baton/kernel/wire';
+import type { ModelTimer } from './interpreter-parts.ts';
 import { apply, type Given, type Spec, type StepSpec } from './random-definitions.ts';
-import { type ModelTimer, StepInterpreter } from './step-interpreter.ts';
+import { StepInterpreter } from './step-interpreter.ts';
 import { Completed, Raised } from './thrown.ts';
 
 interface StageIs {
@@ -41,9 +42,9 @@ export class Interpreter extends StepInterpreter {
     this.settle();
   }
 
-  answer(atMs: number, element: string, result: Given, worker?: string): void {
+  answer(atMs: number, element: string, result: Given, ...workers: readonly string[]): void {
     this.take(atMs, () => {
-      if (worker !== undefined) this.workers.add(worker);
+      for (const worker of workers) this.workers.add(worker);
       this.answered(element);
       this.send(element, { is: 'done', result });
     });
@@ -88,12 +89,14 @@ export class Interpreter extends StepInterpreter {
     });
   }
 
-  /** What a step opens was refused: the nearest `try` takes it, or the instance waits for an operator. */
-  refuse(atMs: number, element: string, type: string): void {
+  /** What a step opens, or the approval of a voter, was refused: the nearest `try` takes it, or the instance waits for an operator. */
+  refuse(atMs: number, element: string, type: string, voter?: string): void {
     this.take(atMs, () => {
       const open = this.open.get(element);
       if (open === undefined) return;
       open.isRefused = true;
+      const ballot = voter === undefined ? undefined : open.ballots.get(voter);
+      if (ballot !== undefined) ballot.isAsked = false;
       for (let frame = open.place.tries; frame !== null; frame = frame.outer)
         if (frame.catches(type)) return this.throwIn(element, new Raised(type));
       this.pause();
@@ -283,6 +286,11 @@ export class Interpreter extends StepInterpreter {
       }
     }
     this.begin(`timer/${id}`, timer?.do ?? [], null);
+  }
+
+  /** The stage that a timer of this id belongs to; undefined for one of the definition, and for those of steps. */
+  stageOfTimer(id: string): string | undefined {
+    return this.spec.stages.find(({ timers = [] }) => timers.some((timer) => timer.id === id))?.id;
   }
 
   protected dropTimersOf(stage: string): void {

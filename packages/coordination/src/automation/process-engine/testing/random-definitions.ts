@@ -100,6 +100,8 @@ export interface Spec {
 type Meaning = (data: JsonObject, status?: string) => Json;
 const firstInstant = '2026-03-02T08:10:00.000Z';
 const secondInstant = '2026-03-02T09:00:00.000Z';
+/** Where a type is asked for. */
+const fixed = `timestamp('${firstInstant}')`;
 const n = (data: JsonObject) => data['n'] as number;
 const conditions: Record<string, Meaning> = {
   true: () => true,
@@ -132,6 +134,7 @@ const meanings: Record<string, Meaning> = {
   ...words,
   ...instants,
   'data.at': (data) => data['at'] ?? null,
+  [fixed]: () => firstInstant,
   'step.status': (_, status) => status ?? null,
 };
 
@@ -293,7 +296,7 @@ const steps = lists(step, 4);
 
 const timers = fc.array(
   all(
-    fc.constantFrom('data.at', `'${firstInstant}'`).map((at) => ({ at })),
+    fc.constantFrom('data.at', fixed).map((at) => ({ at })),
     maybe('interrupting', fc.boolean()),
     lists(step, 2).map((list) => ({ do: list })),
   ),
@@ -319,6 +322,8 @@ const rules = fc.array(
   { minLength: 1, maxLength: 3 },
 );
 
+const input = { id: 'seen', expr: 'data.n' };
+
 /** Definitions, each element with an id of its own. */
 export const definitions: fc.Arbitrary<Spec> = all(
   fc.array(stage, { minLength: 1, maxLength: 3 }).map((stages) => ({ stages })),
@@ -338,18 +343,21 @@ export const definitions: fc.Arbitrary<Spec> = all(
   maybe('due', due, 4),
   fc.tuple(rules, rules).map(([first, every]) => ({
     decisions: [
-      { id: 'first', hitPolicy: 'first', inputs: [], outputs: [{ id: 'out' }], rules: first },
-      { id: 'every', hitPolicy: 'collect', inputs: [], outputs: [{ id: 'out' }], rules: every },
+      { id: 'first', hitPolicy: 'first', inputs: [input], outputs: [{ id: 'out' }], rules: first },
+      { id: 'every', hitPolicy: 'collect', inputs: [input], outputs: [{ id: 'out' }], rules: every },
     ],
   })),
 ).map((spec) => named(spec) as Spec);
 
-/** Ids for stages, steps, branches, milestones and timers, in the order in which they are written. */
+/**
+ * Ids for stages, steps, branches, milestones and timers. Sorted, they come in another order than they are written in: PostgreSQL
+ * sorts the members of a document.
+ */
 function named(spec: object): object {
   let last = 0;
   const id = () => {
     last += 1;
-    return `e${last}`;
+    return `e${(last * 383) % 1009}`;
   };
   const lists: Record<string, true> = {
     stages: true,

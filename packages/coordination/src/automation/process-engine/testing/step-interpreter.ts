@@ -1,64 +1,19 @@
 import type { JsonObject } from '@baton/kernel/wire';
+import type {
+  Ballot,
+  Fiber,
+  Message,
+  ModelTimer,
+  Open,
+  Pause,
+  Place,
+  Run,
+  TryFrame,
+  Undo,
+} from './interpreter-parts.ts';
 import { neededOf } from './needed-votes.ts';
 import { apply, type Given, type Spec, type StepSpec, type TimerSpec } from './random-definitions.ts';
 import { Completed, Raised } from './thrown.ts';
-
-type Message =
-  | { readonly is: 'done'; readonly result: Given; readonly status?: string }
-  | { readonly is: 'voters'; readonly principals: readonly string[] }
-  | { readonly is: 'vote'; readonly principal: string; readonly vote: 'approved' | 'rejected' | 'left' }
-  | { readonly is: 'left'; readonly principal: string }
-  | { readonly is: 'timeout' }
-  | { readonly is: 'skip' };
-/** A turn, with the number of the list that takes it; or a wait for a message. */
-type Pause = number | 'wait';
-type Run<Result> = Generator<Pause, Result, Message>;
-
-interface Fiber {
-  readonly stage: string | null;
-  readonly name: string;
-  readonly run: Run<void>;
-  readonly ended: () => void;
-  readonly failed: (error: unknown) => void;
-  isOver: boolean;
-}
-
-interface TryFrame {
-  readonly outer: TryFrame | null;
-  catches(type: string): boolean;
-}
-
-interface Place {
-  readonly stage: string | null;
-  readonly fiber: () => Fiber;
-  readonly tries: TryFrame | null;
-}
-
-interface Open {
-  readonly id: string;
-  readonly step: StepSpec;
-  readonly place: Place;
-  readonly attempt: number;
-  waitsFor: string | null;
-  slaState: string;
-  isAnswered: boolean;
-  isRefused: boolean;
-  opens: (() => void) | null;
-  closes: (() => void) | null;
-}
-
-export interface ModelTimer {
-  readonly element: string;
-  readonly purpose: string;
-  readonly level: number;
-  /** Null while there is no instant. */
-  dueMs: number | null;
-  /** What gives an instant out of the data; a time that is counted has none. */
-  readonly at: (() => number | null) | null;
-  remainingMs: number | null;
-}
-
-type Undo = { readonly element: string; readonly steps: readonly StepSpec[]; readonly stage: string | null };
 
 /** The steps of the interpreter: lists as coroutines, and their timers. */
 export class StepInterpreter {
@@ -70,7 +25,10 @@ export class StepInterpreter {
   readonly open = new Map<string, Open>();
   timers: ModelTimer[] = [];
   readonly attempts = new Map<string, number>();
+  /** Of the last input. */
   effects: string[] = [];
+  /** Of all inputs, with the attempt of the element that asks for it: `open_task e1#2`. */
+  readonly history: string[] = [];
   slaState: string;
   protected readonly workers = new Set<string>();
   protected fibers: Fiber[] = [];
@@ -175,6 +133,7 @@ export class StepInterpreter {
       slaState: 'none',
       isAnswered: false,
       isRefused: false,
+      ballots: new Map(),
       opens: null,
       closes: null,
     };
@@ -198,7 +157,7 @@ export class StepInterpreter {
         this.undoable.push({ element: id, steps: step.onCompensate, stage: place.stage });
       completes = step.complete?.outcome;
     } finally {
-      if (!open.isRefused && !open.isAnswered) open.closes?.();
+      if ((!open.isRefused || open.ballots.size > 0) && !open.isAnswered) open.closes?.();
       this.timers = this.timers.filter((timer) => timer.element !== id);
       this.open.delete(id);
     }
@@ -231,7 +190,7 @@ export class StepInterpreter {
       this.duties(open);
       if (step.call?.timeout !== undefined) this.startTimer(id, 'timeout', 0, step.call.timeout);
       this.opens(open, `open_${what}`);
-      open.closes = () => this.effects.push(`close_${what} ${id}`);
+      open.closes = () => this.does(`close_${what}`, open);
       const said = yield* this.waited();
       if (said.is === 'timeout') throw new Raised('timeout');
       return said as Extract<Message, { is: 'done' | 'skip' }>;
@@ -259,8 +218,13 @@ export class StepInterpreter {
   }
 
   protected opens(open: Open, effect: string): void {
-    open.opens = () => this.effects.push(`${effect} ${open.id}`);
+    open.opens = () => this.does(effect, open);
     open.opens();
+  }
+
+  protected does(effect: string, { id, attempt }: Open, ...more: readonly (string | number)[]): void {
+    this.effects.push([effect, id, ...more].join(' '));
+    this.history.push([effect, `${id}#${attempt}`, ...more].join(' '));
   }
 
   protected *try(open: Open): Run<void> {
@@ -329,30 +293,45 @@ export class StepInterpreter {
   }
 
   protected *approve(open: Open): Run<Extract<Message, { is: 'done' | 'skip' }>> {
-    const { id, step } = open;
+    const { step } = open;
     const asked = step.approve as NonNullable<StepSpec['approve']>;
     open.waitsFor = 'approvals';
     this.duties(open);
     this.opens(open, 'find_voters');
-    const votes = new Map<string, { vote: 'pending' | 'approved' | 'rejected' | 'left'; isAsked: boolean }>();
+    const { ballots: votes } = open;
     open.closes = () => {
       for (const [principal, { vote, isAsked }] of votes)
-        if (isAsked && vote === 'pending') this.effects.push(`close_approval ${id} ${principal}`);
+        if (isAsked && vote === 'pending') this.does('close_approval', open, principal);
     };
     for (;;) {
       const said = yield* this.waited();
       if (said.is === 'skip' || said.is === 'done') return said;
+      const ended = (outcome: string, reason: string) => {
+        const shown = [...votes].map(([principalId, { vote }]) => ({ principalId, vote }));
+        return { is: 'done', result: { outcome, reason, votes: shown }, status: outcome } as const;
+      };
+      if (said.is === 'due') return ended(said.outcome, 'due');
       if (said.is === 'voters') {
-        votes.clear();
         open.isRefused = false;
-        for (const principal of said.principals)
-          if (asked.separationOfDuties !== true || !this.workers.has(principal))
-            votes.set(principal, { vote: 'pending', isAsked: false });
+        const found = said.principals.filter(
+          (one) => asked.separationOfDuties !== true || !this.workers.has(one),
+        );
+        const before = new Map(votes);
+        votes.clear();
+        for (const [principal, one] of before) {
+          if (!one.isAsked || found.includes(principal)) continue;
+          votes.set(principal, one);
+          if (one.vote !== 'pending') continue;
+          this.does('close_approval', open, principal);
+          one.vote = 'left';
+        }
+        for (const principal of found)
+          votes.set(principal, before.get(principal) ?? { vote: 'pending', isAsked: false });
       }
       const ballot = 'principal' in said ? votes.get(said.principal) : undefined;
       if (said.is === 'vote' || said.is === 'left') {
         if (ballot?.vote !== 'pending') continue;
-        if (said.is === 'left' && ballot.isAsked) this.effects.push(`close_approval ${id} ${said.principal}`);
+        if (said.is === 'left' && ballot.isAsked) this.does('close_approval', open, said.principal);
         ballot.vote = said.is === 'left' ? 'left' : said.vote;
       }
       const staying = [...votes.values()].filter(({ vote }) => vote !== 'left');
@@ -362,7 +341,6 @@ export class StepInterpreter {
       const isSettled = yes >= needs || yes + pending < needs;
       if (staying.length === 0 || pending === 0 || (asked.earlyDecision !== false && isSettled)) {
         const outcome = staying.length > 0 && yes >= needs ? 'approved' : 'rejected';
-        const all = [...votes].map(([principalId, { vote }]) => ({ principalId, vote }));
         const reason =
           staying.length === 0
             ? 'no_approvers'
@@ -371,13 +349,13 @@ export class StepInterpreter {
               : pending === 0
                 ? 'all_voted'
                 : 'quorum_reached';
-        return { is: 'done', result: { outcome, reason, votes: all }, status: outcome };
+        return ended(outcome, reason);
       }
       const isBusy = [...votes.values()].some(({ vote, isAsked }) => isAsked && vote === 'pending');
       for (const [principal, one] of votes) {
         if (one.isAsked || (asked.mode === 'sequential' && (isBusy || one.vote === 'left'))) continue;
         one.isAsked = true;
-        this.effects.push(`ask_approval ${id} ${principal}`);
+        this.does('ask_approval', open, principal);
         if (asked.mode === 'sequential') break;
       }
     }
@@ -401,6 +379,13 @@ export class StepInterpreter {
   protected write(values: JsonObject): void {
     this.data = { ...this.data, ...values };
     this.isDataNew = true;
+  }
+
+  /** Who was asked by a step that is open. @param vote only those whose vote is this */
+  askedOf(element: string, vote?: Ballot['vote']): string[] {
+    return [...(this.open.get(element)?.ballots ?? [])]
+      .filter(([, one]) => one.isAsked && (vote === undefined || one.vote === vote))
+      .map(([principal]) => principal);
   }
 
   // Time.
@@ -455,14 +440,13 @@ export class StepInterpreter {
       owner.slaState = purpose === 'due' ? 'breached' : 'warning';
       const onDue = purpose === 'due' ? open?.step.approve?.onDue : undefined;
       if (onDue === undefined || onDue === 'escalate') return;
-      const outcome = onDue === 'approve' ? 'approved' : 'rejected';
-      return this.send(element, { is: 'done', result: { outcome, reason: 'due' }, status: outcome });
+      return this.send(element, { is: 'due', outcome: onDue === 'approve' ? 'approved' : 'rejected' });
     }
     if (purpose === 'wait' || purpose === 'retry') return this.send(element, { is: 'done', result: null });
     if (purpose === 'timeout') return this.send(element, { is: 'timeout' });
     const { escalations = [] } = open?.step.human ?? open?.step.approve ?? {};
     const { action, error } = escalations[level - 1] ?? {};
-    this.effects.push(`escalate ${element} ${level}`);
+    if (open !== undefined) this.does('escalate', open, level);
     if (action === 'raise' && error !== undefined) this.throwIn(element, new Raised(error.type));
   }
 

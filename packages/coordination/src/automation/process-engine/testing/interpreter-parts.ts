@@ -1,0 +1,72 @@
+import type { Given, StepSpec } from './random-definitions.ts';
+
+/** What the reference interpreter of processes is made of. */
+
+export type Message =
+  | { readonly is: 'done'; readonly result: Given; readonly status?: string }
+  | { readonly is: 'voters'; readonly principals: readonly string[] }
+  | { readonly is: 'vote'; readonly principal: string; readonly vote: 'approved' | 'rejected' | 'left' }
+  | { readonly is: 'left'; readonly principal: string }
+  | { readonly is: 'timeout' }
+  | { readonly is: 'due'; readonly outcome: 'approved' | 'rejected' }
+  | { readonly is: 'skip' };
+/** A turn, with the number of the list that takes it; or a wait for a message. */
+export type Pause = number | 'wait';
+export type Run<Result> = Generator<Pause, Result, Message>;
+
+export interface Fiber {
+  readonly stage: string | null;
+  readonly name: string;
+  readonly run: Run<void>;
+  readonly ended: () => void;
+  readonly failed: (error: unknown) => void;
+  isOver: boolean;
+}
+
+export interface TryFrame {
+  readonly outer: TryFrame | null;
+  catches(type: string): boolean;
+}
+
+export interface Place {
+  readonly stage: string | null;
+  readonly fiber: () => Fiber;
+  readonly tries: TryFrame | null;
+}
+
+export interface Ballot {
+  vote: 'pending' | 'approved' | 'rejected' | 'left';
+  isAsked: boolean;
+}
+
+export interface Open {
+  readonly id: string;
+  readonly step: StepSpec;
+  readonly place: Place;
+  readonly attempt: number;
+  waitsFor: string | null;
+  slaState: string;
+  isAnswered: boolean;
+  isRefused: boolean;
+  /** Of a step that asks people, by their ids. */
+  readonly ballots: Map<string, Ballot>;
+  opens: (() => void) | null;
+  closes: (() => void) | null;
+}
+
+export interface ModelTimer {
+  readonly element: string;
+  readonly purpose: string;
+  readonly level: number;
+  /** Null while there is no instant. */
+  dueMs: number | null;
+  /** What gives an instant out of the data; a time that is counted has none. */
+  readonly at: (() => number | null) | null;
+  remainingMs: number | null;
+}
+
+export type Undo = {
+  readonly element: string;
+  readonly steps: readonly StepSpec[];
+  readonly stage: string | null;
+};
