@@ -1,7 +1,8 @@
 // npm run model [-- steps]: random histories of tasks, claims, runs, approvals and child handles against their model; 25,000
 // steps by default. npm run model -- calendars [runs]: random calendars against a walk minute by minute; 3,000 runs of each
 // property by default. npm run model -- processes [definitions]: random processes in the engine against a reference
-// interpreter; 2,000 definitions by default. A failure prints the seed and the shrunken history.
+// interpreter; 2,000 definitions by default. npm run model -- process-histories [definitions]: the same in the whole service,
+// while its workers are killed; 2,000 by default. A failure prints the seed, and the shrunken history where it can be shrunk.
 import { dirname } from 'node:path';
 import { prepareEnvironment } from './test-environment.ts';
 import { runTests } from './test-run.ts';
@@ -24,13 +25,18 @@ const models = {
     setting: 'BATON_TEST_PROCESS_DEFINITIONS',
     usual: 2000,
   },
+  'process-histories': {
+    file: 'packages/coordination/src/automation/process-instances/process-histories.property.test.ts',
+    setting: 'BATON_TEST_PROCESS_HISTORIES',
+    usual: 2000,
+  },
 };
 
 const words = process.argv.slice(2);
 const [first = '', second] = words;
-const isNamed = first === 'calendars' || first === 'processes';
-const model = models[isNamed ? first : 'coordination'];
-const length = isNamed ? second : words[0];
+const named = Object.hasOwn(models, first) ? (first as keyof typeof models) : undefined;
+const model = models[named ?? 'coordination'];
+const length = named === undefined ? words[0] : second;
 
 const abort = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => abort.abort());
