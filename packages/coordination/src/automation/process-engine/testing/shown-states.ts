@@ -9,7 +9,7 @@ function withShortEvents(data: JsonObject, nameOf: (event: JsonObject) => Json):
   return Object.fromEntries(
     Object.entries(data).map(([field, value]) => {
       const isEvent = typeof value === 'object' && value !== null && 'correlationId' in value;
-      return [field, isEvent ? { event: nameOf(value as JsonObject) } : value];
+      return [field, isEvent ? { event: nameOf(value) } : value];
     }),
   );
 }

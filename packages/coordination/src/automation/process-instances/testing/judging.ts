@@ -114,7 +114,7 @@ function giveEvent(
   const { type, entityId } = event;
   if (type === 'observation.recorded') return model.hear(atMs, eventOf(event.payload['kind'], one.key));
   if (type === 'principal.disabled') return model.disabled(atMs, entityId);
-  for (const { id, attempt, waitsFor } of [...model.open.values()]) {
+  for (const { id, attempt, waitsFor } of model.open.values()) {
     const is = (purpose: string) => activityId(one.id, id, attempt, purpose) === entityId;
     if (waitsFor === 'task' && is('task')) {
       const { systemStatusCategory: category, customFields = {}, assigneeId } = task ?? {};
