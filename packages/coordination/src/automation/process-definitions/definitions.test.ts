@@ -6,7 +6,7 @@ import { agentSpec, publishAgent } from '../../testing/agents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
 import { look, newProcessKey, processSpec, ruleRow, stageOf } from '../../testing/processes.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
 let agent: string;
@@ -215,6 +215,26 @@ test('pages of definitions and of versions follow each other', async () => {
   const next = await done(baton.admin.get(`/process-definitions?limit=1&cursor=${one.nextCursor}`));
   assert.notEqual(one.items[0].key, next.items[0].key);
   await refused(baton.admin.get('/process-definitions?cursor=odd'), 422, 'invalid_cursor');
+});
+
+test('an agent out of the author’s sight is an unknown one, whatever names it', async () => {
+  const { person, mine, other } = await makeNarrowPerson(baton);
+  const inside = (place: { id: string }) =>
+    publishAgent(baton.admin, agentSpec({ work: { workspace: place.id } }));
+  const [seen, hidden] = [await inside(mine), await inside(other)];
+  const problemsWith = async (identity: { key: string }, assigned: { key: string }) => {
+    const step = { id: 'look', human: { taskType: 'task', title: 'x', assign: [{ agent: assigned.key }] } };
+    const spec = specOf({
+      workspaceId: mine.id,
+      identity: { agent: identity.key },
+      stages: [{ id: 'main', steps: [step] }],
+    });
+    const { body } = await publish(newProcessKey(), spec, person);
+    return body.error?.details.problems?.[0].code ?? body.error?.code;
+  };
+  assert.equal(await problemsWith(seen, seen), undefined);
+  assert.equal(await problemsWith(seen, hidden), 'unknown_agent');
+  assert.equal(await problemsWith(hidden, seen), 'unknown_agent');
 });
 
 test('unknown_agent, and permission_escalation for more than the caller may do', async () => {

@@ -5,6 +5,7 @@ import type { Json } from '@baton/kernel/wire';
 import { emit } from '../../ledger/journal/journal.ts';
 import { lockVersions } from '../../organisation/version-lock.ts';
 import { enterWorkspace } from '../../organisation/workspaces/workspaces.ts';
+import { requireMayActAs } from '../../registry/agent-identity/acting-agents.ts';
 import { refuseSecretText } from '../../service/documents.ts';
 import { requireSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
@@ -15,7 +16,6 @@ import { isObject } from '../process-language/expressions/types.ts';
 import type { ProcessProblem } from '../process-language/problems.ts';
 import { type ReadDefinition, readingDefinition, sizeFault } from '../process-language/reading.ts';
 import { keepTriggers } from '../process-triggers/triggers.ts';
-import { requireAgent } from './agents.ts';
 import {
   definitionOf,
   type KeyedDefinitionRow,
@@ -78,7 +78,8 @@ export async function publishDefinition(
   if (same !== undefined) return { definition: definitionOf(same), isNew: false };
   const { spec, warnings, calendars } = await requireValid(context, read, latest);
   if (spec.workspaceId !== null) await enterWorkspace(context, spec.workspaceId);
-  await requireAgent(context, spec);
+  const { permissions } = context.caller;
+  await requireMayActAs(context, spec.identity?.agent as string, [permissions]);
   const made = {
     id: newId(),
     tenant_id: tenantId,

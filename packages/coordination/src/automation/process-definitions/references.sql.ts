@@ -8,12 +8,6 @@ export function findActiveTaskTypes(tenantId: string, keys: readonly string[]) {
     select distinct key from task_types where tenant_id = ${tenantId} and key = any (${keys}) and status = 'active'`;
 }
 
-/** Of these keys those of agents that are not retired. */
-export function findActiveAgents(tenantId: string, keys: readonly string[]) {
-  return sql<{ key: string }>`
-    select key from agents where tenant_id = ${tenantId} and key = any (${keys}) and status = 'active'`;
-}
-
 /** Of these keys those of processes that a person sees. */
 export function findSeenProcesses(tenantId: string, viewerId: string, keys: readonly string[]) {
   return sql<{ key: string }>`

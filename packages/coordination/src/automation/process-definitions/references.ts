@@ -1,4 +1,5 @@
 import { findPinnedSkills } from '../../organisation/skills/skills.ts';
+import { findKnownAgents } from '../../registry/agent-identity/acting-agents.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import type { ProcessSpec } from '../process-language/definition.ts';
@@ -6,7 +7,6 @@ import { elementsOf } from '../process-language/elements.ts';
 import type { Assignee, Due } from '../process-language/forms.ts';
 import { type ProcessProblem, problem, warning } from '../process-language/problems.ts';
 import type { Step } from '../process-language/step.ts';
-import { findAgents } from './agents.ts';
 import {
   findActiveTaskTypes,
   findCalendarsOfKeys,
@@ -119,8 +119,7 @@ async function agentProblems(
       ...(call?.agent === undefined ? [] : [{ name: call.agent, path: `${path}/call/agent` }]),
     ]),
   ];
-  if (named.length === 0) return [];
-  const known = new Set([...(await findAgents(context, namesOf(named))), ...given.agents]);
+  const known = new Set([...(await findKnownAgents(context, namesOf(named))), ...given.agents]);
   return absent(named, known).map(({ name, path }) =>
     problem('unknown_agent', path, `there is no agent ${name}`),
   );

@@ -64,9 +64,13 @@ function requireOneOf(allowed: readonly string[], given: string | undefined): vo
   if (given !== undefined && !allowed.includes(given)) fail('invalid_status', { allowed });
 }
 
+export async function findAgentRow({ db, tenantId }: Context, key: string): Promise<AgentRow | undefined> {
+  return db.row(findAgent(tenantId, key));
+}
+
 /** @throws Refusal `not_found` */
-export async function getAgentRow({ db, tenantId }: Context, key: string): Promise<AgentRow> {
-  return (await db.row(findAgent(tenantId, key))) ?? fail('not_found', { agent: key });
+export async function getAgentRow(context: Context, key: string): Promise<AgentRow> {
+  return (await findAgentRow(context, key)) ?? fail('not_found', { agent: key });
 }
 
 /** Keeps others from changing it until the commit. @throws Refusal `not_found` */

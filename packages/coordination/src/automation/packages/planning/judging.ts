@@ -3,11 +3,11 @@ import type { JsonObject } from '@baton/kernel/wire';
 import type { NewTaskType } from '../../../definitions/task-types/task-type.ts';
 import { checkTaskType } from '../../../definitions/task-types/task-types.ts';
 import type { CalendarSpec } from '../../../organisation/calendars/calendar.ts';
+import { findKnownAgents } from '../../../registry/agent-identity/acting-agents.ts';
 import type { AgentSpec } from '../../../registry/agents/agent-spec.ts';
 import { validateAgent } from '../../../registry/agents/publishing.ts';
 import { checkDocument } from '../../../service/documents.ts';
 import type { Context } from '../../context.ts';
-import { findAgents } from '../../process-definitions/agents.ts';
 import { problemsOfMigrations } from '../../process-definitions/migrations.ts';
 import { type GivenNames, problemsOfReferences } from '../../process-definitions/references.ts';
 import { unsupportedOf } from '../../process-engine/supported.ts';
@@ -130,6 +130,6 @@ async function agentProblems(
   if (identity === undefined)
     return [problem('unknown_agent', '/identity', 'must name the agent that it acts as')];
   const { agent } = identity;
-  if (given.agents.has(agent) || (await findAgents(context, [agent])).has(agent)) return [];
+  if (given.agents.has(agent) || (await findKnownAgents(context, [agent])).has(agent)) return [];
   return [problem('unknown_agent', '/identity/agent', `there is no agent ${agent}`)];
 }

@@ -7,11 +7,11 @@ import { NewTaskType } from '../../../definitions/task-types/task-type.ts';
 import { CalendarSpec } from '../../../organisation/calendars/calendar.ts';
 import { parseCalendarSpec } from '../../../organisation/calendars/calendar-spec.ts';
 import { WorkingCalendar } from '../../../organisation/calendars/working-calendar.ts';
+import { findKnownAgents } from '../../../registry/agent-identity/acting-agents.ts';
 import { documentBytesMax } from '../../../service/documents.ts';
 import { prepareSchema } from '../../../service/json-schema/schema.ts';
 import { checkStoredSchema } from '../../../service/json-schema/stored-schema.ts';
 import type { Context } from '../../context.ts';
-import { findAgents } from '../../process-definitions/agents.ts';
 import { getDefinitionRow } from '../../process-definitions/definitions.ts';
 import { type GivenNames, problemsOfReferences } from '../../process-definitions/references.ts';
 import { unsupportedOf } from '../../process-engine/supported.ts';
@@ -205,6 +205,6 @@ async function problemsOfAgent(context: Context, { identity }: ProcessSpec, give
   if (identity === undefined)
     return [problem('unknown_agent', '/identity', 'must name the agent that it acts as')];
   const { agent } = identity;
-  if (given.agents.has(agent) || (await findAgents(context, [agent])).has(agent)) return [];
+  if (given.agents.has(agent) || (await findKnownAgents(context, [agent])).has(agent)) return [];
   return [problem('unknown_agent', '/identity/agent', `there is no agent ${agent}`)];
 }

@@ -1,8 +1,8 @@
+import { snapshotOfAgent } from '../../../registry/agent-identity/acting-agents.ts';
 import { findRoleOfSlug } from '../../../work/tasks/requirements.ts';
 import type { Context } from '../../context.ts';
 import type { Assignee } from '../../process-language/forms.ts';
 import { findActive, findHolders } from './assignees.sql.ts';
-import { findAgentIdentity } from './identity.sql.ts';
 
 /** Whom the assignees of a step stand for, once their expressions were evaluated. */
 
@@ -64,8 +64,8 @@ async function peopleOf(context: Context, workspaceId: string | null, named: Nam
     return row === undefined ? [] : [row.id];
   }
   if ('agent' in named) {
-    const identity = await db.row(findAgentIdentity(tenantId, named.agent));
-    return identity === undefined ? [] : [identity.principal_id];
+    const agent = await snapshotOfAgent(context, named.agent);
+    return agent === undefined ? [] : [agent.principalId];
   }
   const roleId = await findRoleOfSlug(context, named.role, workspaceId);
   if (roleId === undefined) return [];

@@ -1,21 +1,21 @@
+import { judgedStanding } from '../../../access/authn/acting.ts';
 import {
-  type CredentialSnapshot,
-  callerOfStandingSnapshot,
-  judgedStanding,
-} from '../../../access/authn/acting.ts';
+  type ActingAgent,
+  lockActingAgent,
+  snapshotOfAgent,
+} from '../../../registry/agent-identity/acting-agents.ts';
 import type { Caller } from '../../../service/caller.ts';
 import type { Context } from '../../context.ts';
-import { findAgentIdentity } from './identity.sql.ts';
 
 /** Whether an agent is there and can act, as far as its records say; nothing is locked. */
-export async function isLinked({ db, tenantId }: Context, agentKey: string): Promise<boolean> {
-  return (await db.row(findAgentIdentity(tenantId, agentKey))) !== undefined;
+export async function isLinked(context: Context, agentKey: string): Promise<boolean> {
+  return (await snapshotOfAgent(context, agentKey)) !== undefined;
 }
 
 /** In whose names instances act: each in that of the agent of its definition, under the agent's binding (organisation, section 15.4). */
 export class Identities {
   readonly #context: Context;
-  readonly #agents = new Map<string, { snapshot: CredentialSnapshot; caller: Caller } | undefined>();
+  readonly #agents = new Map<string, ActingAgent | undefined>();
 
   private constructor(context: Context) {
     this.#context = context;
@@ -26,22 +26,16 @@ export class Identities {
    * @param agentKeys in any order; they are locked in the order of their principals
    */
   static async lock(context: Context, agentKeys: Iterable<string>): Promise<Identities> {
-    const { db, tenantId } = context;
     const identities = new Identities(context);
     const found = [];
     for (const key of new Set(agentKeys)) {
-      const row = await db.row(findAgentIdentity(tenantId, key));
-      if (row === undefined) identities.#agents.set(key, undefined);
-      else found.push({ key, row });
+      const snapshot = await snapshotOfAgent(context, key);
+      if (snapshot === undefined) identities.#agents.set(key, undefined);
+      else found.push({ key, snapshot });
     }
-    found.sort((one, other) => (one.row.principal_id < other.row.principal_id ? -1 : 1));
-    for (const { key, row } of found) {
-      const { principal_id: principalId, binding_id: credentialId, permissions } = row;
-      const iamPrincipalId = row.iam_principal_id;
-      const snapshot = { principalId, kind: 'agent', iamPrincipalId, credentialId, permissions } as const;
-      const caller = await callerOfStandingSnapshot(context, snapshot);
-      identities.#agents.set(key, caller && { snapshot, caller });
-    }
+    found.sort((one, other) => (one.snapshot.principalId < other.snapshot.principalId ? -1 : 1));
+    for (const { key, snapshot } of found)
+      identities.#agents.set(key, await lockActingAgent(context, key, snapshot));
     return identities;
   }
 
