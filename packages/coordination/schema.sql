@@ -1576,6 +1576,7 @@ create table rules (
   updated_at timestamp(3) with time zone default now() not null,
   package jsonb,
   package_key text generated always as ((package ->> 'key'::text)) stored,
+  identity_agent text,
   constraint rules_pkey PRIMARY KEY (id),
   constraint rules_check CHECK (((status = 'enabled'::text) <= ((authority IS NOT NULL) AND (enabled_at IS NOT NULL) AND (enabled_position IS NOT NULL)))),
   constraint rules_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text, 'archived'::text]))),

@@ -5,7 +5,9 @@ import { conflict, invalid, retryLater, row } from '../service/error-rows.ts';
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
 export const errors = {
   unknown_object: invalid('The tenant has no object of this kind and key.'),
-  invalid_rule: invalid('The tenant has as many enabled rules as it may have.'),
+  invalid_rule: invalid(
+    'The tenant has as many enabled rules as it may have, or the identity of the rule is malformed.',
+  ),
   invalid_rule_trigger: invalid('The trigger of the rule is malformed, or of a type that triggers no rule.'),
   invalid_rule_condition: invalid('The condition of the rule is malformed or too large.'),
   invalid_rule_interpretation: invalid(

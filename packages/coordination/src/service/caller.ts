@@ -13,6 +13,8 @@ export interface Caller {
   readonly credentialId?: string;
   /** The agent of the registry that the principal is; null or absent for any other principal. */
   readonly agentId?: string | null;
+  /** The person with whose sight it acts: an agent for somebody who may see less than agents do. Absent: its own. */
+  readonly seesAs?: string;
   /** The one approval that a decide-only token is for; absent for every other credential. */
   readonly approvalId?: string;
   /** What the person could do by another token: what their decision leads to is done with it. */

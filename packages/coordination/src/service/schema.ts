@@ -1151,6 +1151,7 @@ interface RulesTable {
   updated_at: Generated<string>;
   package: unknown;
   package_key: GeneratedAlways<string | null>;
+  identity_agent: string | null;
 }
 
 interface RunActionsTable {

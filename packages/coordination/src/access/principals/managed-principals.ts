@@ -3,7 +3,7 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { isInSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { principalCreated, principalUpdated } from './principals.events.ts';
-import { findAgentOfKey, insertPrincipal, updateDisplayName } from './principals.sql.ts';
+import { findAgentKeys, findAgentOfKey, insertPrincipal, updateDisplayName } from './principals.sql.ts';
 
 /** Principals of agents of the registry, which makes, names and ends them. */
 
@@ -42,4 +42,14 @@ export async function findAgentPrincipal(context: Context, key: string): Promise
   const agent = await context.db.row(findAgentOfKey(context.tenantId, key));
   if (agent === undefined || !(await isInSight(context, agent.workspace_id))) return undefined;
   return { principalId: agent.principal_id, isRetired: agent.status === 'retired' };
+}
+
+/** The keys of the agents that some of these principals are, by the ids of the principals; also of retired ones. */
+export async function findAgentsOfPrincipals(
+  { db, tenantId }: Context,
+  principalIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (principalIds.length === 0) return new Map();
+  const found = await db.rows(findAgentKeys(tenantId, principalIds));
+  return new Map(found.map(({ id, key }) => [id, key]));
 }

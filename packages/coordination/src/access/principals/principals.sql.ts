@@ -38,6 +38,13 @@ export function findAgentOfKey(tenantId: string, key: string) {
     select key, status, principal_id, workspace_id from agents where tenant_id = ${tenantId} and key = ${key}`;
 }
 
+/** Those of the principals that are agents of the registry, with the keys of these. */
+export function findAgentKeys(tenantId: string, principalIds: readonly string[]) {
+  return sql<{ id: string; key: string }>`
+    select p.id, a.key from principals p join agents a on a.id = p.agent_id and a.tenant_id = p.tenant_id
+    where p.tenant_id = ${tenantId} and p.id = any (${principalIds}::uuid[])`;
+}
+
 /** No row when it has that name. */
 export function updateDisplayName(tenantId: string, principalId: string, displayName: string) {
   return sql<PrincipalRow>`

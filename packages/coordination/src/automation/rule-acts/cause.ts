@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
+import { findAgentsOfPrincipals } from '../../access/principals/managed-principals.ts';
 import type { Evidence } from '../../definitions/acceptance/evidence.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import { permittedIds } from '../../service/permissions.ts';
@@ -80,14 +81,33 @@ export function evidenceOf({ trigger }: Cause): Evidence[] {
   return [{ kind: 'external', externalRef: { system: 'baton', id: ref } }];
 }
 
+/** The keys of the agents that principals are, by the ids of the principals. */
+export type AgentsOfPrincipals = ReadonlyMap<string, string>;
+
+/** The agents among the authors of events that rules ask for; nobody is looked up where none asks for an agent. */
+export async function findAuthors(
+  context: Context,
+  rules: readonly Pick<RuleRow, 'trigger'>[],
+  events: readonly EventRow[],
+): Promise<AgentsOfPrincipals> {
+  const asks = rules.some(({ trigger }) => trigger.kind === 'observation' && trigger.agent !== undefined);
+  if (!asks) return new Map();
+  const observed = events.filter(({ type }) => type === 'observation.recorded');
+  return findAgentsOfPrincipals(context, [...new Set(observed.flatMap(({ actor_id: id }) => id ?? []))]);
+}
+
 /** Whether a rule is caused by this: its filters on source and author fit. */
-export function isCausedBy({ trigger: wanted }: Pick<RuleRow, 'trigger'>, { trigger }: Cause): boolean {
+export function isCausedBy(
+  { trigger: wanted }: Pick<RuleRow, 'trigger'>,
+  { trigger }: Cause,
+  authors: AgentsOfPrincipals,
+): boolean {
   if (wanted.kind !== trigger.kind || wanted.type !== trigger.type) return false;
   if (wanted.kind !== 'observation') return true;
   if (wanted.source !== undefined && wanted.source !== trigger.source) return false;
-  // Agents come with their registry; until then no author is one.
-  if (wanted.agent !== undefined) return false;
-  return wanted.actorId === undefined || wanted.actorId === trigger.actorId;
+  const { actorId } = trigger;
+  if (wanted.agent !== undefined && (actorId === null || wanted.agent !== authors.get(actorId))) return false;
+  return wanted.actorId === undefined || wanted.actorId === actorId;
 }
 
 /** What a condition and templates read. */

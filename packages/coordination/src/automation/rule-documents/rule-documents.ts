@@ -1,16 +1,15 @@
 import { z } from 'zod';
 import type { Json } from '@baton/kernel/wire';
 import { refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
-import { fail } from '../errors.ts';
 import { creatingKinds, parseAction, type RuleAction } from './action.ts';
 import { parseCondition } from './condition.ts';
-import { refuseFaults } from './faults.ts';
+import { parseRuleDocument, refuseFaults } from './faults.ts';
 import { parseInterpretation, type RuleInterpretation } from './interpretation.ts';
 import { textsIn } from './template.ts';
-import { parseTrigger, type RuleTrigger } from './trigger.ts';
+import { AgentKey, parseTrigger, type RuleTrigger } from './trigger.ts';
 
 /** Who a rule acts as instead of whoever enabled it. */
-export const RuleIdentity = z.strictObject({ agent: z.string().min(1).max(63) }).meta({ id: 'RuleIdentity' });
+export const RuleIdentity = z.strictObject({ agent: AgentKey }).meta({ id: 'RuleIdentity' });
 
 /** The documents of a rule, as they were sent. */
 export interface SentDocuments {
@@ -53,7 +52,10 @@ function refuseSecrets(document: Json, field: string): void {
   for (const { field: at, text } of textsIn(document, field)) refuseSecretText(text, at.slice(0, 200));
 }
 
-/** Agents come with their registry; until then none is known. @throws Refusal `unknown_agent` */
-export function requireNoIdentity(identity: z.infer<typeof RuleIdentity> | null | undefined): void {
-  if (identity != null) fail('unknown_agent', { field: 'identity.agent', agentKey: identity.agent });
+/**
+ * The key of the agent that a rule is to act as; null for none.
+ * @throws Refusal `invalid_rule`, those of documents
+ */
+export function parseIdentity(sent: unknown): string | null {
+  return sent == null ? null : parseRuleDocument(RuleIdentity, sent, 'identity', 'invalid_rule').agent;
 }

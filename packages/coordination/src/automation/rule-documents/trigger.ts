@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { Uuid } from '@baton/kernel/wire';
-import { fail } from '../errors.ts';
 import { parseRuleDocument, refuseFaults } from './faults.ts';
 
 export const everySecondsMin = 60;
@@ -8,7 +7,7 @@ export const everySecondsMax = 604_800;
 export const triggerKinds = ['observation', 'event', 'schedule'] as const;
 
 /** The agent's key (organisation, section 1.3). */
-const agentKey = z
+export const AgentKey = z
   .string()
   .max(63)
   .regex(/^[a-z0-9][a-z0-9-]*$/);
@@ -26,7 +25,7 @@ export const RuleTrigger = z
         .string()
         .regex(/^[a-z0-9][a-z0-9._:/-]{0,127}$/)
         .optional(),
-      agent: agentKey.optional().meta({ description: 'Only what this agent observed.' }),
+      agent: AgentKey.optional().meta({ description: 'Only what this agent observed.' }),
       actorId: Uuid.optional().meta({ description: 'Only what this principal observed.' }),
     }),
     z.strictObject({
@@ -56,10 +55,4 @@ export function parseTrigger(sent: unknown): RuleTrigger {
   if (trigger.kind === 'event' && refusedTypes.test(trigger.type))
     refuseFaults(code, [{ field: 'trigger.type', message: 'events of this type trigger no rule' }]);
   return trigger;
-}
-
-/** Agents come with their registry; until then none is known. @throws Refusal `unknown_agent` */
-export function requireKnownAgent(trigger: RuleTrigger): void {
-  if (trigger.kind === 'observation' && trigger.agent !== undefined)
-    fail('unknown_agent', { field: 'trigger.agent', agentKey: trigger.agent });
 }

@@ -1,4 +1,13 @@
-import { callerOfStandingSnapshot, judgedStanding } from '../../access/authn/acting.ts';
+import {
+  type CredentialSnapshot,
+  callerOfStandingSnapshot,
+  judgedStanding,
+} from '../../access/authn/acting.ts';
+import {
+  type ActingAgent,
+  lockActingAgent,
+  snapshotOfAgent,
+} from '../../registry/agent-identity/acting-agents.ts';
 import type { Caller } from '../../service/caller.ts';
 import type { Context } from '../context.ts';
 import type { RuleRow } from '../rules/rule.ts';
@@ -16,23 +25,80 @@ export interface Authorities {
   of(rule: RuleRow): Promise<Caller | undefined>;
 }
 
+/** What one rule or several act by: the agent, or whoever enabled them. */
+interface Standing {
+  readonly agent: string | null;
+  /** Undefined for an agent that can not act. */
+  readonly snapshot: CredentialSnapshot | undefined;
+}
+
+const nameOf = ({ identity_agent: agent, authority }: RuleRow): string =>
+  agent === null ? JSON.stringify(authority) : `agent:${agent}`;
+
+async function findStandings(
+  context: Context,
+  rules: readonly RuleRow[],
+): Promise<ReadonlyMap<string, Standing>> {
+  const found = new Map<string, Standing>();
+  for (const rule of rules) {
+    const { identity_agent: agent, authority } = rule;
+    const name = nameOf(rule);
+    if (authority === null || found.has(name)) continue;
+    const snapshot = agent === null ? authority : await snapshotOfAgent(context, agent);
+    found.set(name, { agent, snapshot });
+  }
+  return found;
+}
+
+async function lockStanding(
+  context: Context,
+  { agent, snapshot }: Standing,
+): Promise<ActingAgent | undefined> {
+  if (snapshot === undefined) return undefined;
+  if (agent !== null) return lockActingAgent(context, agent, snapshot);
+  const caller = await callerOfStandingSnapshot(context, snapshot);
+  return caller && { snapshot, caller };
+}
+
 /**
  * Locks the principals that rules act for, in the order of their ids, so that a disable waits or is seen: before anything
- * else is locked. What they may do is what they could when they wrote the rule, and still can.
+ * else is locked. What they may do is what they could when they wrote the rule, and still can; what an agent may do is what
+ * its binding says, with the sight of whoever wrote or enabled the rule.
  */
 export async function lockAuthorities(context: Context, rules: readonly RuleRow[]): Promise<Authorities> {
-  const snapshots = rules.flatMap(({ authority }) => authority ?? []);
-  const byText = new Map(snapshots.map((snapshot) => [JSON.stringify(snapshot), snapshot]));
-  const inOrder = [...byText].sort(([, one], [, other]) => (one.principalId < other.principalId ? -1 : 1));
-  const callers = new Map<string, Caller | undefined>();
-  for (const [text, snapshot] of inOrder)
-    callers.set(text, await callerOfStandingSnapshot(context, snapshot));
+  const standings = [...(await findStandings(context, rules))];
+  const idOf = ({ snapshot }: Standing) => snapshot?.principalId ?? '';
+  standings.sort(([, one], [, other]) => (idOf(one) < idOf(other) ? -1 : 1));
+  const acting = new Map<string, ActingAgent | undefined>();
+  for (const [name, standing] of standings) acting.set(name, await lockStanding(context, standing));
   return {
-    async of({ authority, workspace_id: workspaceId }) {
-      const text = JSON.stringify(authority);
-      if (authority === null || !callers.has(text)) throw new AuthorityChanged();
-      const caller = callers.get(text);
-      return caller && judgedStanding(context, authority, caller, workspaceId);
+    async of(rule) {
+      const { authority, identity_agent: agent, workspace_id: workspaceId } = rule;
+      const name = nameOf(rule);
+      if (authority === null || !acting.has(name)) throw new AuthorityChanged();
+      const found = acting.get(name);
+      if (found === undefined) return undefined;
+      const caller = await judgedStanding(context, found.snapshot, found.caller, workspaceId);
+      return agent === null ? caller : seeingAs(caller, authority);
     },
   };
+}
+
+/** What the author of a rule does not see does not come to them by an agent, which sees everything (organisation, section 1.5). */
+export function seeingAs(
+  agent: Caller,
+  { kind, principalId }: Pick<CredentialSnapshot, 'kind' | 'principalId'>,
+): Caller {
+  return kind === 'human' ? { ...agent, seesAs: principalId } : agent;
+}
+
+/** An agent as a rule would act as it, for what only reads; undefined where it can not act. */
+export async function findActingAgent(
+  context: Context,
+  agentKey: string,
+  workspaceId: string | null,
+): Promise<Caller | undefined> {
+  const snapshot = await snapshotOfAgent(context, agentKey);
+  const found = snapshot && (await lockActingAgent(context, agentKey, snapshot));
+  return found && judgedStanding(context, found.snapshot, found.caller, workspaceId);
 }

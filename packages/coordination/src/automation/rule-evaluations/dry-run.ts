@@ -11,13 +11,21 @@ import { everyEvent, readPageBefore } from '../../ledger/journal/reading.ts';
 import { permittedIds } from '../../service/permissions.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
-import { type Cause, causeOfEvent, causeOfSchedule, isCausedBy, rootsOf } from '../rule-acts/cause.ts';
+import {
+  type Cause,
+  causeOfEvent,
+  causeOfSchedule,
+  findAuthors,
+  isCausedBy,
+  rootsOf,
+} from '../rule-acts/cause.ts';
 import { dedupKeyOf, itemsOfAction, renderFields, renderTaskType } from '../rule-acts/rendering.ts';
 import { ActRefused, isUnavailable } from '../rule-acts/work-item.ts';
 import { creatingKinds } from '../rule-documents/action.ts';
 import { readsRoot } from '../rule-documents/warnings.ts';
 import { RuleRequest, type RuleRow } from '../rules/rule.ts';
 import { checkRule } from '../rules/rules.ts';
+import { findActingAgent, seeingAs } from './authorities.ts';
 import { requireRights } from './evaluating.ts';
 import { evaluationStatuses } from './evaluation.ts';
 import { mayCauseRules } from './turn.ts';
@@ -88,26 +96,35 @@ export function dryRunInTurn(context: Context, request: RuleDryRun): Promise<Dry
  * @throws Refusal those of `checkRule`
  */
 async function dryRunRule(context: Context, request: RuleDryRun): Promise<DryRun> {
-  const { documents } = await checkRule(context, request);
+  const { documents, identityAgent } = await checkRule(context, request);
   const { key, workspaceId = null, goalId = null } = request;
   const place = { workspace_id: workspaceId, goal_id: goalId };
-  const rule = { id: '', key, version: 1, ...place, ...documents } as unknown as RuleRow;
+  const as = { identity_agent: identityAgent };
+  const rule = { id: '', key, version: 1, ...place, ...as, ...documents } as unknown as RuleRow;
   const causes =
     rule.trigger.kind === 'schedule'
       ? [causeOfSchedule(rule, Math.floor(Date.now() / 1000))]
       : await findCauses(context, rule, request);
   // Where a decision point judges each task: all of them together.
+  const acting = await contextOf(context, rule);
   const tasks = new Set(causes.flatMap(({ taskId }) => taskId ?? []));
-  if (tasks.size > 0 && readsRoot(rule, 'task'))
-    permittedIds(context.caller.permissions, 'tasks.read', 'task', [...tasks]);
+  if (acting !== undefined && tasks.size > 0 && readsRoot(rule, 'task'))
+    permittedIds(acting.caller.permissions, 'tasks.read', 'task', [...tasks]);
   const results: Results = [];
   const untilMs = performance.now() + lookMsMax;
   for (const cause of causes) {
     if (results.length > 0 && performance.now() > untilMs) break;
-    results.push({ triggerRef: cause.trigger.ref, ...(await lookAt(context, rule, cause)) });
+    results.push({ triggerRef: cause.trigger.ref, ...(await lookAt(acting, rule, cause)) });
     await setImmediate();
   }
   return { results };
+}
+
+/** As whom the rule would act: the caller, or its agent with the caller's sight. Undefined where that agent can not act. */
+async function contextOf(context: Context, { identity_agent: key, workspace_id: place }: RuleRow) {
+  if (key === null) return context;
+  const agent = await findActingAgent(context, key, place);
+  return agent && { ...context, caller: seeingAs(agent, context.caller) };
 }
 
 /** The newest events that cause the rule, the newest first. */
@@ -120,10 +137,11 @@ async function findCauses(context: Context, rule: RuleRow, { since, limit }: Rul
   let before: JournalPosition | undefined;
   for (let page = 0; page < pagesMax && causes.length < limit; page += 1) {
     const { rows, previous } = await readPageBefore(db, before, { tenantId, filter, limit: pageEvents });
+    const authors = await findAuthors(context, [rule], rows);
     for (const row of rows.toReversed()) {
       if (since != null && row.occurred_at < since) return causes;
       const cause = causeOfEvent(row);
-      if (row.type === type && isInReach(rule, row) && mayCauseRules(row) && isCausedBy(rule, cause))
+      if (row.type === type && isInReach(rule, row) && mayCauseRules(row) && isCausedBy(rule, cause, authors))
         causes.push(cause);
       if (causes.length === limit) return causes;
     }
@@ -137,10 +155,11 @@ const isInReach = ({ workspace_id: place }: RuleRow, row: EventRow) =>
   place === null || row.workspace_id === null || row.workspace_id === place;
 
 async function lookAt(
-  context: Context,
+  context: Context | undefined,
   rule: RuleRow,
   cause: Cause,
 ): Promise<Omit<Results[number], 'triggerRef'>> {
+  if (context === undefined) return { status: 'failed', reason: 'credential_inactive' };
   try {
     requireRights(context, rule);
     const roots = await rootsOf(context, rule, cause);

@@ -93,7 +93,7 @@ async function begin({ context, rule, evaluationId, cause, evidence, chainDepth 
 /** What follows; nothing is recorded yet. */
 async function findingOf(acting: Acting, authority: Caller | undefined): Promise<Finding> {
   const { context, rule, cause, chainDepth } = acting;
-  if (authority === undefined) return failed('credential_inactive', {});
+  if (authority === undefined) return inactive(rule);
   const { CP_RULES_CHAIN_MAX: linksMax } = context.settings;
   if (chainDepth > linksMax) return failed('rule_loop', { links: chainDepth, max: linksMax });
   if (rule.action.target === 'task' && !isAuthorFiltered(rule.trigger))
@@ -107,6 +107,11 @@ async function findingOf(acting: Acting, authority: Caller | undefined): Promise
   } catch (error) {
     return findingOfFault(error);
   }
+}
+
+/** Nobody can act for the rule any more: whoever enabled it may not, or its agent can not. */
+export function inactive({ identity_agent: agent }: RuleRow, result: EvaluationResult = {}): Finding {
+  return failed('credential_inactive', agent === null ? {} : { agent }, result);
 }
 
 /** @param result what was done before. @throws what is no fault of the rule */

@@ -15,6 +15,7 @@ import {
   findingFrom,
   findingOfFault,
   finish,
+  inactive,
   type Look,
   requireRights,
   turnMsMax,
@@ -96,7 +97,7 @@ function endOf(rule: RuleRow, { rule_version: version, result }: EvaluationRow, 
   const skipped = (reason: string): Finding => ({ status: 'skipped', result: { ...done, reason } });
   if (rule.status !== 'enabled') return skipped('rule_stopped');
   if (rule.version !== version) return skipped('rule_changed');
-  return isActive ? undefined : failed('credential_inactive', {}, done);
+  return isActive ? undefined : inactive(rule, done);
 }
 
 async function goOn(acting: Acting, row: LockedRow): Promise<Look> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { agentSpec, linkAgent, publishAgent } from '../../testing/agents.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { makeCallable } from '../../testing/invocations.ts';
 import { journalIsStable } from '../../testing/journal-writer.ts';
@@ -80,6 +81,34 @@ test('whom the point alone grants it acts, and is asked about as the identity, o
       `human tasks.write tenant:${baton.tenantId}`,
     ]),
   );
+});
+
+test('a rule with an identity does what the point grants to its agent, whatever it grants to whoever wrote it', async () => {
+  const type = kind();
+  const { key } = await publishAgent(
+    baton.admin,
+    agentSpec({ identity: { permissions: ['tasks.write', 'tasks.read'] } }),
+  );
+  const agent = await linkAgent(baton, key);
+  const author = await baton.actor();
+  grantTo(author, ...authored);
+  const rule = await makeRule(author, { trigger: observed(type), identity: { agent: key } });
+  const next = async () => {
+    await observe(baton.admin, type);
+    await worker.run();
+  };
+  await next();
+  grantTo(agent, 'tasks.write', 'tasks.read');
+  await next();
+  // No more than its binding names, either.
+  await baton.pool.run(sql`
+    update iam_bindings set permissions = '{tasks.read}' where principal_id = ${agent.principalId}`);
+  await next();
+  assert.deepEqual(await outcome(rule.id), [
+    'failed permission_denied',
+    'matched',
+    'failed permission_denied',
+  ]);
 });
 
 test('a key goes by its names, and nobody is asked', async () => {

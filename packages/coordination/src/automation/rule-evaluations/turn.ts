@@ -14,7 +14,13 @@ import {
   readEvents,
   type TurnRow,
 } from '../journal-turns/turns.ts';
-import { type Cause, causeOfEvent, isCausedBy } from '../rule-acts/cause.ts';
+import {
+  type AgentsOfPrincipals,
+  type Cause,
+  causeOfEvent,
+  findAuthors,
+  isCausedBy,
+} from '../rule-acts/cause.ts';
 import { readsRoot } from '../rule-documents/warnings.ts';
 import type { RuleRow } from '../rules/rule.ts';
 import { ruleConsumer } from '../rules/rules.ts';
@@ -52,8 +58,17 @@ export async function takeTurn(context: Context): Promise<boolean> {
   const rules = ids.length === 0 ? [] : await db.rows(shareRules(tenantId, ids));
   const ended = [...new Set(read.rows.flatMap(endedIn))];
   if (ended.length > 0) await db.run(wakeWaiting(tenantId, ended));
-  await judgeTasks(page.rows, rules, authorities);
-  return new Turn(context, turn, { rules, authorities }).run(page);
+  const authors = await findAuthors(context, rules, page.rows);
+  const ruled = { rules, authorities, authors };
+  await judgeTasks(page.rows, ruled);
+  return new Turn(context, turn, ruled).run(page);
+}
+
+/** The rules of a turn, who acts for them, and which agents wrote the events that they look at. */
+interface Ruled {
+  readonly rules: readonly RuleRow[];
+  readonly authorities: Authorities;
+  readonly authors: AgentsOfPrincipals;
 }
 
 /**
@@ -61,16 +76,12 @@ export async function takeTurn(context: Context): Promise<boolean> {
  * each of them alone the turn would begin anew.
  * @throws NeedsDecision
  */
-async function judgeTasks(
-  rows: readonly EventRow[],
-  rules: readonly RuleRow[],
-  authorities: Authorities,
-): Promise<void> {
+async function judgeTasks(rows: readonly EventRow[], { rules, authorities, authors }: Ruled): Promise<void> {
   for (const rule of rules) {
     const permissions = (await authorities.of(rule))?.permissions ?? nothing;
     if (!(permissions instanceof JudgedPermissions)) continue;
     const causes = rows.filter((row) => isReached(rule, row)).map(causeOfEvent);
-    const ids = causes.flatMap((cause) => (isCausedBy(rule, cause) ? (cause.taskId ?? []) : []));
+    const ids = causes.flatMap((cause) => (isCausedBy(rule, cause, authors) ? (cause.taskId ?? []) : []));
     const tasks = [...new Set(ids)];
     if (tasks.length === 0) continue;
     if (readsRoot(rule, 'task')) permissions.permitted('tasks.read', 'task', tasks);
@@ -112,18 +123,16 @@ class Turn {
   readonly #turn: TurnRow;
   readonly #rules: readonly RuleRow[];
   readonly #authorities: Authorities;
+  readonly #authors: AgentsOfPrincipals;
   readonly #endsAtMs = performance.now() + turnMsMax;
   #evaluations = 0;
 
-  constructor(
-    context: Context,
-    turn: TurnRow,
-    { rules, authorities }: { rules: readonly RuleRow[]; authorities: Authorities },
-  ) {
+  constructor(context: Context, turn: TurnRow, { rules, authorities, authors }: Ruled) {
     this.#context = context;
     this.#turn = turn;
     this.#rules = rules;
     this.#authorities = authorities;
+    this.#authors = authors;
   }
 
   /** @returns whether there may be more at once */
@@ -149,7 +158,7 @@ class Turn {
   async #look(event: EventRow): Promise<Passed> {
     const cause = causeOfEvent(event);
     for (const rule of this.#rules) {
-      if (!isReached(rule, event) || !isCausedBy(rule, cause)) continue;
+      if (!isReached(rule, event) || !isCausedBy(rule, cause, this.#authors)) continue;
       if (this.#isOver()) return 'later';
       const look = await this.#evaluate(rule, cause, event);
       if (look === undefined) return 'broken';

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { agentSpec, publishAgent } from '../../testing/agents.ts';
 import { makeFamily } from '../../testing/children.ts';
-import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { makeCallable } from '../../testing/invocations.ts';
 import { done, makeWorker, openSession, refused } from '../../testing/leases.ts';
 import { makeRule, observed, ruleBody } from '../../testing/rules.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
 let ruleId: string;
@@ -17,6 +18,10 @@ before(async () => {
 });
 after(() => baton.close());
 
+const action = (fields: object, more: object = {}) => ({
+  action: { kind: 'ensure_work', taskType: 'task', fields: { title: 'x', ...fields }, ...more },
+});
+
 /** What PATCH takes of a rule; the rest is set once. */
 const changeable = ['description', 'trigger', 'condition', 'interpretation', 'action', 'goalId', 'identity'];
 
@@ -25,16 +30,78 @@ async function refusedEverywhere(
   status: number,
   code: string,
   wrong: Record<string, unknown>,
-): Promise<void> {
+  actor: Actor = baton.admin,
+): Promise<any[]> {
+  const details = [];
   for (const path of ['/rules', '/rules:validate', '/rules:dry-run'])
-    await refused(baton.admin.post(path, { ...ruleBody(), ...wrong }), status, code);
+    details.push(await refused(actor.post(path, { ...ruleBody(), ...wrong }), status, code));
   if (Object.keys(wrong).every((name) => changeable.includes(name)))
-    await refused(baton.admin.patch(`/rules/${ruleId}`, wrong, { 'if-match': 'rule-1' }), status, code);
+    details.push(
+      await refused(actor.patch(`/rules/${ruleId}`, wrong, { 'if-match': 'rule-1' }), status, code),
+    );
+  return details;
 }
 
-const action = (fields: object, more: object = {}) => ({
-  action: { kind: 'ensure_work', taskType: 'task', fields: { title: 'x', ...fields }, ...more },
+const agentNamedIn: readonly [string, (agent: string) => Record<string, unknown>][] = [
+  ['trigger.agent', (agent) => ({ trigger: observed('x', { agent }) })],
+  ['action.fields.assignee', (agent) => action({ assignee: `agent:${agent}` })],
+  ['identity.agent', (agent) => ({ identity: { agent } })],
+];
+
+test('an agent that is retired, or out of the caller’s sight, is an unknown one', async () => {
+  const { person, mine, other } = await makeNarrowPerson(baton);
+  const at = (place: { id: string }) =>
+    publishAgent(baton.admin, agentSpec({ work: { workspace: place.id } }));
+  const [retired, hidden, shown] = [await publishAgent(baton.admin), await at(other), await at(mine)];
+  await done(baton.admin.post(`/agents/${retired.key}:retire`, { reason: 'over' }));
+  for (const [field, naming] of agentNamedIn) {
+    for (const details of await refusedEverywhere(422, 'unknown_agent', naming(retired.key)))
+      assert.deepEqual(details, { field, agentKey: retired.key });
+    const absent = await refusedEverywhere(422, 'unknown_agent', naming('nobody'), person);
+    const unseen = await refusedEverywhere(422, 'unknown_agent', naming(hidden.key), person);
+    assert.deepEqual(
+      unseen,
+      absent.map((details) => ({ ...details, agentKey: hidden.key })),
+    );
+    await makeRule(person, naming(shown.key));
+  }
 });
+
+test('permission_escalation: nobody has an agent do by a rule what they may not do themselves', async () => {
+  const permissions = ['tasks.write', 'tasks.read'] as const;
+  const { key } = await publishAgent(baton.admin, agentSpec({ identity: { permissions } }));
+  const identity = { agent: key };
+  const author = await baton.actor({ permissions: ['rules.write', 'rules.read', 'tasks.read'] });
+  const missing = { missing: ['tasks.write'] };
+  for (const details of await refusedEverywhere(403, 'permission_escalation', { identity }, author))
+    assert.deepEqual(details, missing);
+  // Nor by a rule that somebody else gave the identity, whether they change it or start it.
+  const rule = await makeRule(baton.admin, { identity, status: 'disabled' });
+  const change = (body: object, actor: Actor, version = 1) =>
+    actor.patch(`/rules/${rule.id}`, body, { 'if-match': `rule-${version}` });
+  assert.deepEqual(
+    await refused(change({ description: 'x' }, author), 403, 'permission_escalation'),
+    missing,
+  );
+  assert.deepEqual(
+    await refused(author.post(`/rules/${rule.id}:enable`), 403, 'permission_escalation'),
+    missing,
+  );
+  await done(change({ identity: null }, author));
+  await done(author.post(`/rules/${rule.id}:enable`));
+  const strong = await baton.actor({ permissions: ['rules.write', ...permissions] });
+  assert.deepEqual((await done(change({ identity }, strong, 2))).identity, identity);
+});
+
+test('a rule whose agent was retired is stopped by anybody, and enabled by nobody', async () => {
+  const { key } = await publishAgent(baton.admin);
+  const rule = await makeRule(baton.admin, { identity: { agent: key } });
+  await done(baton.admin.post(`/agents/${key}:retire`, { reason: 'over' }));
+  await done(baton.admin.post(`/rules/${rule.id}:disable`));
+  const details = await refused(baton.admin.post(`/rules/${rule.id}:enable`), 422, 'unknown_agent');
+  assert.deepEqual(details, { field: 'identity.agent', agentKey: key });
+});
+
 const customFields = (fields: object) => action({ customFields: fields });
 let nested: object = {};
 for (let level = 0; level < 21; level += 1) nested = { nested };
@@ -55,10 +122,17 @@ const documents: [string, Record<string, unknown>][] = [
   ['unknown_role', action({ assignee: 'role:none' })],
   ['unknown_skill', { interpretation: { skill: 'none@1' } }],
   ['invalid_acceptance_spec', action({}, { acceptance: [artifact] })],
+  ['unknown_agent', action({ assignee: 'agent:ada' })],
+  ['unknown_agent', { identity: { agent: 'ada' } }],
+  ['invalid_rule', { identity: 'ada' }],
+  ['invalid_rule', { identity: { agent: 'Not A Key' } }],
+  ['invalid_rule', { identity: { agent: 'ada', replicas: 2 } }],
 ];
 
 for (const [code, wrong] of documents)
-  test(`${code}: by whatever takes the documents of a rule`, () => refusedEverywhere(422, code, wrong));
+  test(`${code}: by whatever takes the documents of a rule`, async () => {
+    await refusedEverywhere(422, code, wrong);
+  });
 
 test('what a rule names must be open to it: its workspace, its goal, a skill without side effects', async () => {
   await refusedEverywhere(422, 'invalid_status', { status: 'archived' });
@@ -125,6 +199,19 @@ test('where delegations narrow, a rule that is written under one has no more tha
     await under(['rules.write', 'tasks.read']);
     await done(change(1));
     assert.deepEqual(new Set((await granted())?.permissions), new Set(['rules.write', 'tasks.read']));
+    // Nor by its own agent, which may more: the delegation narrows whom a rule acts as.
+    const granting = ['rules.write', 'tasks.read', 'tasks.write'];
+    const { key } = await publishAgent(
+      narrow.admin,
+      agentSpec({ identity: { permissions: ['tasks.write', 'tasks.read'] } }),
+    );
+    const identity = { agent: key };
+    assert.deepEqual(
+      await refused(agent.post('/rules', ruleBody({ identity })), 403, 'permission_escalation'),
+      { missing: ['tasks.write'] },
+    );
+    await under(granting);
+    await done(agent.post('/rules', ruleBody({ identity })), 201);
     await under([]);
     await done(change(2));
     assert.ok((await granted())?.permissions.includes('tasks.write'));

@@ -2,6 +2,7 @@ import { canonicalJson } from '@baton/kernel/idempotency';
 import { requireStanding } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { lockVersions } from '../../organisation/version-lock.ts';
+import { requireMayActAs } from '../../registry/agent-identity/acting-agents.ts';
 import { requireVersionOf } from '../../service/changes.ts';
 import { refuseSecretText } from '../../service/documents.ts';
 import { requireSight } from '../../service/sight/sight.ts';
@@ -50,11 +51,14 @@ export async function updateRule(
   });
   const goalId = change.goalId === undefined ? before.goal_id : change.goalId;
   const named = goalId === before.goal_id ? null : goalId;
-  const place = { workspaceId: before.workspace_id, goalId: named, identity: change.identity };
-  await requireReferences(context, place, documents, { entersWorkspace: false });
+  // Also an identity that stays is judged: the writer says what that agent does from now on.
+  const identity = change.identity === undefined ? ruleOf(before).identity : change.identity;
+  const place = { workspaceId: before.workspace_id, goalId: named, identity };
+  const lookUp = { entersWorkspace: false, narrowedBy };
+  const identityAgent = await requireReferences(context, place, documents, lookUp);
   const warnings = warningsOf(documents, context.eventCatalog);
   const description = change.description ?? before.description;
-  const after: RuleValues = { description, goal_id: goalId, ...documents };
+  const after: RuleValues = { description, goal_id: goalId, identity_agent: identityAgent, ...documents };
   const changes = changedNames(before, after);
   if (changes.length === 0) return { ...ruleOf(before), warnings };
   const isEnabled = before.status === 'enabled';
@@ -68,11 +72,20 @@ export async function updateRule(
 }
 
 function changedNames(before: RuleRow, after: RuleValues): string[] {
-  const columns = ['description', 'trigger', 'condition', 'interpretation', 'action', 'goal_id'] as const;
-  return columns
-    .filter((column) => canonicalJson(before[column]) !== canonicalJson(after[column]))
-    .map((column) => (column === 'goal_id' ? 'goalId' : column));
+  return changeable
+    .filter(([, column]) => canonicalJson(before[column]) !== canonicalJson(after[column]))
+    .map(([name]) => name);
 }
+
+const changeable = [
+  ['description', 'description'],
+  ['trigger', 'trigger'],
+  ['condition', 'condition'],
+  ['interpretation', 'interpretation'],
+  ['action', 'action'],
+  ['goalId', 'goal_id'],
+  ['identity', 'identity_agent'],
+] as const;
 
 /**
  * Gives a rule another key: its next version, with all that it has done.
@@ -93,8 +106,9 @@ export async function renameRule(context: Context, id: string, key: string): Pro
 }
 
 /**
- * The rule acts on what happens from now on, with the rights that the caller has at this moment.
- * @throws Refusal `not_found`, those of `requireStanding`, `rule_archived`, `invalid_rule`
+ * The rule acts on what happens from now on, with the rights that the caller has at this moment or as the agent that it names.
+ * @throws Refusal `not_found`, those of `requireStanding`, `rule_archived`, `unknown_agent`, `permission_escalation`,
+ * `invalid_rule`
  */
 export async function enableRule(context: Context, id: string): Promise<Rule> {
   const { db, tenantId } = context;
@@ -102,6 +116,8 @@ export async function enableRule(context: Context, id: string): Promise<Rule> {
   const narrowedBy = await requireStanding(context, 'rules.write');
   refuseArchived(before);
   if (before.status === 'enabled') return ruleOf(before);
+  if (before.identity_agent !== null)
+    await requireMayActAs(context, before.identity_agent, [context.caller.permissions, ...narrowedBy]);
   await makeRoomForEnabled(context);
   const authority = await authorityOf(context, before, narrowedBy);
   const everySeconds = everySecondsOf(before);

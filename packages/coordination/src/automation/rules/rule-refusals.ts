@@ -19,4 +19,6 @@ export const referenceErrors = [
   'unknown_skill',
   'rule_skill_side_effects',
   'invalid_acceptance_spec',
+  'invalid_rule',
+  'permission_escalation',
 ] as const;

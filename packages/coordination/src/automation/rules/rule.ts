@@ -30,7 +30,10 @@ export const Rule = z
     interpretation: RuleInterpretation.nullable(),
     action: RuleAction,
     identity: RuleIdentity.nullable(),
-    authorityPrincipalId: Uuid.nullable().meta({ description: 'In whose name it acts.' }),
+    authorityPrincipalId: Uuid.nullable().meta({
+      description:
+        'Who enabled it or wrote it last. It acts in their name, or as the agent of `identity` with their sight.',
+    }),
     enabledAt: Timestamp.nullable(),
     nextRunAt: Timestamp.nullable(),
     createdBy: Uuid,
@@ -60,6 +63,7 @@ const condition = z.unknown().meta({
   description: 'true, false or an object of one operator; null is true.',
 });
 const interpretation = document(RuleInterpretation);
+const identity = document(RuleIdentity);
 const description = z.string().max(2000);
 
 const fields = {
@@ -77,7 +81,7 @@ export const RuleRequest = z
     workspaceId: Uuid.nullish(),
     goalId: Uuid.nullish(),
     status: z.string().max(64).default('enabled'),
-    identity: RuleIdentity.nullish(),
+    identity: identity.optional(),
   })
   .meta({ id: 'RuleRequest' });
 export type RuleRequest = z.output<typeof RuleRequest>;
@@ -91,7 +95,7 @@ export const RuleChange = z
     interpretation: interpretation.optional(),
     action: action.optional(),
     goalId: Uuid.nullish(),
-    identity: RuleIdentity.nullish(),
+    identity: identity.optional(),
   })
   .meta({ id: 'RuleChange' });
 export type RuleChange = z.output<typeof RuleChange>;
@@ -110,6 +114,5 @@ export type RuleRow = RowOf<
 >;
 
 export const ruleOf = wireMapper<RuleRow>()(Rule, {
-  // Agents come with their registry; until then no rule acts as one.
-  identity: () => null,
+  identity: ({ identity_agent: agent }) => (agent === null ? null : { agent }),
 });

@@ -32,7 +32,7 @@ export interface Enabling {
 
 export type NewRule = Pick<
   RuleRow,
-  'id' | 'tenant_id' | 'workspace_id' | 'goal_id' | 'key' | 'description' | 'created_by'
+  'id' | 'tenant_id' | 'workspace_id' | 'goal_id' | 'key' | 'description' | 'created_by' | 'identity_agent'
 > &
   RuleTexts;
 type RuleTexts = Pick<RuleRow, 'trigger' | 'condition' | 'interpretation' | 'action'>;
@@ -41,17 +41,18 @@ type RuleTexts = Pick<RuleRow, 'trigger' | 'condition' | 'interpretation' | 'act
 export function insertRule(rule: NewRule, { authority, isEnabled, everySeconds }: Enabling) {
   return sql<RuleRow>`
     insert into rules (id, tenant_id, workspace_id, goal_id, key, description, status, trigger, condition, interpretation,
-      action, authority, authority_principal_id, enabled_at, enabled_position, next_run_at, created_by)
+      action, identity_agent, authority, authority_principal_id, enabled_at, enabled_position, next_run_at, created_by)
     values (${rule.id}, ${rule.tenant_id}, ${rule.workspace_id}, ${rule.goal_id}, ${rule.key}, ${rule.description},
       ${isEnabled ? 'enabled' : 'disabled'}, ${jsonOf(rule.trigger)}, ${JSON.stringify(rule.condition)},
-      ${jsonOf(rule.interpretation)}, ${jsonOf(rule.action)}, ${jsonOf(authority)}, ${authority?.principalId ?? null},
+      ${jsonOf(rule.interpretation)}, ${jsonOf(rule.action)}, ${rule.identity_agent}, ${jsonOf(authority)},
+      ${authority?.principalId ?? null},
       case when ${isEnabled} then clock_timestamp() end, case when ${isEnabled} then journal_position() end,
       clock_timestamp() + make_interval(secs => ${isEnabled ? everySeconds : null}::integer), ${rule.created_by})
     on conflict (tenant_id, key) where status <> 'archived' do nothing
     returning *`;
 }
 
-export type RuleValues = Pick<RuleRow, 'description' | 'goal_id'> & RuleTexts;
+export type RuleValues = Pick<RuleRow, 'description' | 'goal_id' | 'identity_agent'> & RuleTexts;
 
 /** Writes the next version. @param authority of an enabled rule the writer's, else what it was */
 export function updateRuleValues(
@@ -64,7 +65,7 @@ export function updateRuleValues(
     update rules
     set description = ${values.description}, goal_id = ${values.goal_id}, trigger = ${jsonOf(values.trigger)},
       condition = ${JSON.stringify(values.condition)}, interpretation = ${jsonOf(values.interpretation)},
-      action = ${jsonOf(values.action)}, authority = ${jsonOf(authority)},
+      action = ${jsonOf(values.action)}, identity_agent = ${values.identity_agent}, authority = ${jsonOf(authority)},
       authority_principal_id = ${authority?.principalId ?? null},
       next_run_at = case
         when ${isEnabled ? everySeconds : null}::integer is null then null

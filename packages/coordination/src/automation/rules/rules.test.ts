@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { publishAgent } from '../../testing/agents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
 import { makeRule, observed, ruleBody } from '../../testing/rules.ts';
@@ -390,6 +391,25 @@ test('warnings name what can never work: paths, types and event types', async ()
   assert.deepEqual(
     warnings.map(({ code }: any) => code),
     ['unknown_path'],
+  );
+});
+
+test('the identity of a rule is part of its versions, and is taken from it by null', async () => {
+  const [first, second] = [await publishAgent(baton.admin), await publishAgent(baton.admin)];
+  const rule = await makeRule(baton.admin, { identity: { agent: first.key } });
+  const again = await done(patch(rule.id, { identity: { agent: first.key } }));
+  assert.equal(again.version, 1);
+  const changed = await done(patch(rule.id, { identity: { agent: second.key } }));
+  assert.deepEqual([changed.version, changed.identity], [2, { agent: second.key }]);
+  assert.deepEqual((await done(patch(rule.id, { description: 'x' }, 2))).identity, { agent: second.key });
+  assert.equal((await done(patch(rule.id, { identity: null }, 3))).identity, null);
+  const { items } = await done(baton.admin.get(`/rules/${rule.id}/versions`));
+  const kept = items.map(({ identity }: any) => identity?.agent ?? null);
+  assert.deepEqual(kept, [null, second.key, second.key, first.key]);
+  const updates = (await eventsOf(baton, rule.id)).filter(({ type }) => type === 'rule.updated');
+  assert.deepEqual(
+    updates.map(({ payload }) => payload['changes']),
+    [['identity'], ['description'], ['identity']],
   );
 });
 

@@ -18,7 +18,7 @@ import { parseRuleDocuments, type RuleDocuments } from '../rule-documents/rule-d
 import { triggerKinds } from '../rule-documents/trigger.ts';
 import { type RuleWarning, warningsOf } from '../rule-documents/warnings.ts';
 import { type Rule, type RuleRequest, type RuleRow, ruleOf, ruleStatuses, type WrittenRule } from './rule.ts';
-import { requireReferences } from './rule-references.ts';
+import { type GivenWithRule, requireReferences } from './rule-references.ts';
 import { ruleCreated, ruleSummaryOf } from './rules.events.ts';
 import {
   countEnabledRules,
@@ -34,12 +34,13 @@ import {
 export const ruleConsumer = 'work-rules';
 
 /**
- * Creates a rule (organisation, section 8.2). One that is enabled acts in the caller's name on what happens from now on.
+ * Creates a rule (organisation, section 8.2). One that is enabled acts on what happens from now on, in the caller's name or as
+ * the agent that it names.
  * @throws Refusal those of `requireStanding` and `checkRule`, `invalid_rule`, `rule_key_taken`
  */
 export async function createRule(context: Context, request: RuleRequest): Promise<WrittenRule> {
   const narrowedBy = await requireStanding(context, 'rules.write');
-  const { documents, warnings } = await checkRule(context, request);
+  const { documents, warnings, identityAgent } = await checkRule(context, request, { narrowedBy });
   const { db, tenantId, caller } = context;
   const { key, description, workspaceId = null, goalId = null } = request;
   const isEnabled = request.status === 'enabled';
@@ -56,6 +57,7 @@ export async function createRule(context: Context, request: RuleRequest): Promis
         key,
         description,
         created_by: caller.principalId,
+        identity_agent: identityAgent,
         ...documents,
       },
       { authority, isEnabled, everySeconds: everySecondsOf(documents) },
@@ -71,21 +73,30 @@ export async function createRule(context: Context, request: RuleRequest): Promis
 export interface CheckedRule {
   readonly documents: RuleDocuments;
   readonly warnings: RuleWarning[];
+  /** The key of the agent that it acts as. */
+  readonly identityAgent: string | null;
 }
 
 /**
  * Checks a rule without writing it, in the contract's order.
+ * @param options.narrowedBy the answer of `requireStanding`
+ * @param options.given what counts as there already
  * @throws Refusal those of `parseRuleDocuments`, `invalid_status`, those of `requireReferences`
  */
-export async function checkRule(context: Context, request: RuleRequest): Promise<CheckedRule> {
+export async function checkRule(
+  context: Context,
+  request: RuleRequest,
+  options: { narrowedBy?: readonly ReadonlySet<string>[]; given?: GivenWithRule } = {},
+): Promise<CheckedRule> {
   const { workspaceId = null, goalId = null, identity } = request;
   refuseSecretText(request.description, 'description');
   const documents = parseRuleDocuments(request);
   if (!['enabled', 'disabled'].includes(request.status))
     fail('invalid_status', { allowed: ['enabled', 'disabled'] });
   const place = { workspaceId, goalId, identity };
-  await requireReferences(context, place, documents, { entersWorkspace: true });
-  return { documents, warnings: warningsOf(documents, context.eventCatalog) };
+  const lookUp = { entersWorkspace: true, ...options };
+  const identityAgent = await requireReferences(context, place, documents, lookUp);
+  return { documents, identityAgent, warnings: warningsOf(documents, context.eventCatalog) };
 }
 
 /** The same for somebody who tries a rule out: its key may be that of a rule that is to be changed. */

@@ -13,12 +13,17 @@ export type Asking = { readonly db: Db; readonly tenantId: string; readonly call
 
 const known = new WeakMap<object, Promise<string | null>>();
 
+/** Whose memberships may decide what the caller sees: nobody's for agents and services, which see everything. */
+function personOf({ kind, principalId, seesAs }: Caller): string | undefined {
+  return seesAs ?? (kind === 'human' ? principalId : undefined);
+}
+
 /**
- * The person whose memberships decide what the caller sees; null for who sees everything: agents and services always. Read
- * once for each request, not from the cache of bindings.
+ * The person whose memberships decide what the caller sees; null for who sees everything: agents and services always, unless
+ * they act for somebody (`seesAs`). Read once for each request, not from the cache of bindings.
  */
 export function viewerOf(context: Asking): Promise<string | null> {
-  if (context.caller.kind !== 'human') return everything;
+  if (personOf(context.caller) === undefined) return everything;
   const asked = known.get(context) ?? readViewer(context);
   known.set(context, asked);
   return asked;
@@ -28,9 +33,9 @@ const everything = Promise.resolve(null);
 
 /** The same without what an earlier call has read: for streams, which outlive a request. */
 export async function readViewer({ db, tenantId, caller }: Asking): Promise<string | null> {
-  if (caller.kind !== 'human') return null;
-  const { principalId } = caller;
-  return (await db.row(findNarrowSight(tenantId, principalId)))?.is_narrow === true ? principalId : null;
+  const person = personOf(caller);
+  if (person === undefined) return null;
+  return (await db.row(findNarrowSight(tenantId, person)))?.is_narrow === true ? person : null;
 }
 
 /** Whether the caller sees what is filed in a workspace; null is the tenant itself. */

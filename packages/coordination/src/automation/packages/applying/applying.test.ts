@@ -237,6 +237,41 @@ test('agents that are linked follow: names, rights, roles, capabilities and skil
   assert.equal((await done(baton.admin.get(`/claims/${claim.id}`))).status, 'released');
 });
 
+test('a rule may come with the agents that it names; one that names none any more acts as none', async () => {
+  const named = { key: newKey('p') };
+  const [one, maker] = [rule(), agentKey()];
+  const spec = {
+    ...one.spec,
+    trigger: { kind: 'observation', type: 'never', agent: maker },
+    action: { kind: 'ensure_work', taskType: 'task', fields: { title: 'x', assignee: `agent:${maker}` } },
+    identity: { agent: maker },
+  };
+  const withRole = { ...spec.action, fields: { title: 'x', assignee: 'role:absent' } };
+  const wrong: [string, string, object][] = [
+    ['unknown_role', '/spec/action/fields/assignee', { ...spec, action: withRole }],
+    ['unknown_agent', '/spec/identity/agent', { ...spec, identity: { agent: 'absent' } }],
+    ['invalid_rule', '/spec/identity/agent', { ...spec, identity: { agent: 7 } }],
+  ];
+  for (const [code, path, sent] of wrong) {
+    const { problems } = await planDocuments(baton.admin, named, [{ ...one, spec: sent }, agent(maker)]);
+    assert.deepEqual(
+      problems.map((found: { code: string; path: string }) => [found.code, found.path]),
+      [[code, path]],
+    );
+  }
+  const identityOf = async () => (await done(baton.admin.get(`/rules?key=${one.key}`))).items[0].identity;
+  await applyDocuments(baton.admin, named, [{ ...one, spec }, agent(maker)]);
+  assert.deepEqual(await identityOf(), { agent: maker });
+  const { plan } = await applyDocuments(baton.admin, named, [{ ...one, spec }, agent(maker)]);
+  assert.deepEqual(
+    plan.changes.map(({ action }: { action: string }) => action),
+    ['unchanged', 'unchanged'],
+  );
+  const { identity: _, ...without } = spec;
+  await applyDocuments(baton.admin, named, [{ ...one, spec: without }, agent(maker)]);
+  assert.equal(await identityOf(), null);
+});
+
 test('rules are enabled and disabled, and a retired process comes back with the package in its event', async () => {
   const named = { key: newKey('p') };
   const one = rule();

@@ -104,10 +104,10 @@ async function writeRule(context: Context, change: WrittenChange): Promise<void>
     interpretation = null,
     action,
     goalId = null,
-    identity,
+    identity = null,
   } = request;
-  const changed: RuleChange = { description, trigger, condition, interpretation, action, goalId };
-  await updateRule(context, id, version, identity == null ? changed : { ...changed, identity });
+  const changed: RuleChange = { description, trigger, condition, interpretation, action, goalId, identity };
+  await updateRule(context, id, version, changed);
   if (request.status === world.state?.['status']) return;
   if (request.status === 'enabled') await enableRule(context, id);
   else if (request.status === 'disabled') await disableRule(context, id);

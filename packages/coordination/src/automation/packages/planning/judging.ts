@@ -76,7 +76,8 @@ async function judged(
     if (kind === 'TaskType') await checkTaskType(context, { ...written, key } as unknown as NewTaskType);
     if (kind === 'Agent') await validateAgent(context, { key, spec: written as unknown as AgentSpec });
     if (kind === 'Calendar') checkDocument(written, { field: 'spec' });
-    if (kind === 'WorkRule') await checkRule(context, { ...written, key } as unknown as RuleRequest);
+    if (kind === 'WorkRule')
+      await checkRule(context, { ...written, key } as unknown as RuleRequest, { given });
     return [];
   } catch (error) {
     const told = toldOf(error);

@@ -90,7 +90,9 @@ export function findWorld(
         (select r.id, r.version, 'active', r.workspace_id, null,
           jsonb_build_object('description', r.description, 'trigger', r.trigger, 'condition', r.condition,
             'interpretation', r.interpretation, 'action', r.action, 'workspaceId', r.workspace_id,
-            'goalId', r.goal_id, 'status', r.status), null, null
+            'goalId', r.goal_id, 'status', r.status)
+            || case when r.identity_agent is null then '{}'
+              else jsonb_build_object('identity', jsonb_build_object('agent', r.identity_agent)) end, null, null
         from rules r
         where n.kind = 'WorkRule' and r.tenant_id = ${tenantId} and r.key = n.key and r.status <> 'archived')
         union all

@@ -20,7 +20,11 @@ import type { ProcessSpec } from '../../process-language/definition.ts';
 import { elementsOf } from '../../process-language/elements.ts';
 import { pointer, problem, reported } from '../../process-language/problems.ts';
 import { readingDefinition } from '../../process-language/reading.ts';
-import { parseRuleDocuments, type RuleDocuments } from '../../rule-documents/rule-documents.ts';
+import {
+  parseIdentity,
+  parseRuleDocuments,
+  type RuleDocuments,
+} from '../../rule-documents/rule-documents.ts';
 import { RuleRequest } from '../../rules/rule.ts';
 import type { PackageDocument, PackageProblem } from '../source/package-source.ts';
 import type { SimulatedTaskType } from './task-type-tests.ts';
@@ -123,7 +127,10 @@ const checks: { readonly [Kind in Kept]: (checked: CheckedPackage, document: Pac
     });
   },
   WorkRule({ rules }, { key, spec }) {
-    rules.set(key, parseRuleDocuments(RuleRequest.parse({ ...spec, key })));
+    const request = RuleRequest.parse({ ...spec, key });
+    const documents = parseRuleDocuments(request);
+    parseIdentity(request.identity);
+    rules.set(key, documents);
   },
 };
 

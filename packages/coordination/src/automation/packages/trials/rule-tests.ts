@@ -71,7 +71,9 @@ export class RuleTest {
     const { event } = evaluate;
     const cause = causeOfEvent(this.#eventRowOf(event));
     const nothing = { created: [], problems: [], refused: null };
-    if (!isCausedBy(this.#rule, cause)) return { status: 'not_triggered', ...nothing };
+    const { actorId } = cause.trigger;
+    const authors = new Map(actorId === null || event.agent === undefined ? [] : [[actorId, event.agent]]);
+    if (!isCausedBy(this.#rule, cause, authors)) return { status: 'not_triggered', ...nothing };
     const outcome = yield* this.#time.run(() => this.#lookAt(cause, event));
     if (outcome.status !== null) this.#reached.add(outcome.status === 'waiting' ? 'matched' : outcome.status);
     return outcome;
@@ -83,6 +85,7 @@ export class RuleTest {
     entityType,
     entityId,
     actorId,
+    agent,
     workspaceId,
   }: NonNullable<TestStep['evaluate']>['event']): EventRow {
     this.#events += 1;
@@ -94,7 +97,7 @@ export class RuleTest {
       payload,
       entity_type: entityType ?? ofType,
       entity_id: entityId ?? activityId(id, type, 1, 'entity'),
-      actor_id: actorId ?? null,
+      actor_id: actorId ?? (agent === undefined ? null : activityId('agent', agent, 1)),
       workspace_id: workspaceId ?? null,
       occurred_at: this.#now,
       correlation_id: null,

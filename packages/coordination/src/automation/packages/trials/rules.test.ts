@@ -40,6 +40,25 @@ async function passes(rule: object, ...steps: object[]) {
 }
 
 describe('a test of a rule', () => {
+  test('an event may say which agent of the registry wrote it', async () => {
+    const observed = (agent?: string) => ({
+      evaluate: {
+        event: { type: 'observation.recorded', payload: { kind: 'k', n: 2 }, ...(agent && { agent }) },
+      },
+    });
+    await passes(
+      ruleOf({}, { trigger: { kind: 'observation', type: 'k', agent: 'scout' } }),
+      { ...observed('scout'), expect: { status: 'matched' } },
+      { ...observed('other'), expect: { status: 'not_triggered' } },
+      { ...observed(), expect: { status: 'not_triggered' } },
+    );
+  });
+
+  test('its identity has the form that its writer takes', async () => {
+    const { status, problems } = await run(ruleOf({}, { identity: { agent: 'Not A Key' } }));
+    assert.deepEqual([status, problems[0].code], ['invalid', 'invalid_rule']);
+  });
+
   test('looks at an event: what it would file, once for each key, and when it holds back', async () => {
     const report = await passes(
       ruleOf({ dedupKeyTemplate: 'n-{{ payload.n }}' }),

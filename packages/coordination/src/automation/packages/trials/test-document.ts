@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { FreeObject, InstantInput, type JsonObject } from '@baton/kernel/wire';
 import { IsoDuration } from '../../process-language/forms.ts';
 import { AnyJson } from '../../rule-documents/any-json.ts';
+import { AgentKey } from '../../rule-documents/trigger.ts';
 
 /** Test documents of a package: kind `Test` (organisation, sections 14.2 and 28). */
 
@@ -34,6 +35,7 @@ const Evaluate = z.strictObject({
     entityType: word.optional(),
     entityId: word.optional(),
     actorId: word.optional(),
+    agent: AgentKey.optional().meta({ description: 'The agent of the registry that wrote it.' }),
     workspaceId: word.optional(),
     task: FreeObject.optional(),
     goal: FreeObject.optional(),
