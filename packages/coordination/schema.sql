@@ -106,6 +106,7 @@ create table agents (
   updated_at timestamp(3) with time zone default now() not null,
   package jsonb,
   package_key text generated always as ((package ->> 'key'::text)) stored,
+  work jsonb,
   constraint agents_pkey PRIMARY KEY (id),
   constraint agents_principal_id_key UNIQUE (principal_id),
   constraint agents_tenant_id_key_key UNIQUE (tenant_id, key),
@@ -2260,6 +2261,24 @@ CREATE OR REPLACE FUNCTION public.add_cost(costs jsonb, currency text, amount bi
  LANGUAGE sql
  IMMUTABLE
 RETURN CASE WHEN ((currency IS NULL) OR (amount IS NULL)) THEN costs ELSE (costs || jsonb_build_object(currency, LEAST((COALESCE(((costs ->> currency))::numeric, (0)::numeric) + (amount)::numeric), ('9007199254740991'::bigint)::numeric))) END;
+
+CREATE OR REPLACE FUNCTION public.agents_at_work(tenant uuid, place uuid, place_path uuid[], place_project uuid, type_key text, viewer uuid)
+ RETURNS TABLE(principal_id uuid, names_type boolean)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select a.principal_id, a.work -> 'taskTypes' ? type_key
+  from agents a join iam_bindings b on b.id = a.binding_id
+  where a.tenant_id = tenant and a.status = 'active' and a.state = 'running' and b.status = 'active'
+    and a.work is not null
+    and (coalesce(a.work -> 'taskTypes', '[]') = '[]' or a.work -> 'taskTypes' ? type_key)
+    and (not a.work ? 'workspace' or a.workspace_id = place)
+    and (not a.work ? 'project' or exists (
+      select from projects p
+      where p.id = (a.work ->> 'project')::uuid and p.tenant_id = tenant and p.workspace_id = any (place_path)
+        and (p.id = place_project or (a.work -> 'includeSubprojects')::boolean)))
+    and (viewer is null or a.workspace_id is null or sees_workspace(viewer, a.workspace_id))
+$function$;
 
 CREATE OR REPLACE FUNCTION public.change_offers(tenant uuid, root uuid, project uuid, is_offered boolean)
  RETURNS void

@@ -170,6 +170,7 @@ interface AgentsTable {
   updated_at: Generated<string>;
   package: unknown;
   package_key: GeneratedAlways<string | null>;
+  work: unknown;
 }
 
 interface ApiKeysTable {

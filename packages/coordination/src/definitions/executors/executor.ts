@@ -10,9 +10,10 @@ export const TaskTypeExecutor = z
     kind: z.enum(principalKinds),
     displayName: z.string(),
     roles: Participant.shape.roles,
-    reason: z
-      .enum(['any', 'agent_task_types', 'agent_any'])
-      .meta({ description: '`any`: a member of the workspace takes tasks of any type.' }),
+    reason: z.enum(['any', 'agent_task_types', 'agent_any']).meta({
+      description:
+        '`agent_task_types`, `agent_any`: a running agent of the registry whose spec covers the workspace and names this type, or takes every type. `any`: any other member of the workspace.',
+    }),
   })
   .meta({ id: 'TaskTypeExecutor' });
 export type TaskTypeExecutor = z.infer<typeof TaskTypeExecutor>;

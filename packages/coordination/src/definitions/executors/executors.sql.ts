@@ -2,12 +2,26 @@ import { queryBuilder } from '@baton/kernel/db';
 import { condition, type ListOrder, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import type { RowOf } from '@baton/kernel/row';
+import { sql } from '@baton/kernel/sql';
 import type { Tables } from '../../service/schema.ts';
 
 type PrincipalColumns = Pick<
   RowOf<Tables['principals']>,
   'id' | 'tenant_id' | 'kind' | 'display_name' | 'status' | 'created_at'
 >;
+
+/** Where tasks of a type are, and who looks. */
+export interface WorkPlace {
+  readonly tenantId: string;
+  readonly workspaceId: string;
+  /** The ids of the workspace and of those above it. */
+  readonly path: readonly string[];
+  /** The project that the workspace belongs to. */
+  readonly projectId: string | null;
+  readonly typeKey: string;
+  /** Who sees only their own workspaces; null sees everything. */
+  readonly viewerId: string | null;
+}
 
 const build = queryBuilder<{ principals: PrincipalColumns }>();
 
@@ -17,13 +31,29 @@ const newestFirst: ListOrder<PrincipalColumns> = {
   direction: 'desc',
 };
 
-/** The active members of a workspace. */
-export function findActiveMembers(tenantId: string, workspaceId: string, page: Page) {
+/** The active members of a workspace, and the agents that work there on tasks of the type; each once. */
+export function findExecutors(place: WorkPlace, page: Page) {
+  const { tenantId, workspaceId, path, projectId, typeKey, viewerId } = place;
   const query = build
     .selectFrom('principals')
     .select(['id', 'tenant_id', 'kind', 'display_name', 'status', 'created_at'])
     .where('tenant_id', '=', tenantId)
     .where('status', '=', 'active')
-    .where(condition`id in (select principal_id from workspace_members where workspace_id = ${workspaceId})`);
+    .where(
+      condition`id in (
+        select principal_id from workspace_members where workspace_id = ${workspaceId}
+        union
+        select principal_id
+        from agents_at_work(${tenantId}, ${workspaceId}, ${path}::uuid[], ${projectId}, ${typeKey}, ${viewerId}))`,
+    );
   return pageQuery(query, newestFirst, page);
+}
+
+/** Those of the principals that are agents at work there, and whether their specs name the type. */
+export function findAgentsAtWork(place: WorkPlace, principalIds: readonly string[]) {
+  return sql<{ principal_id: string; names_type: boolean }>`
+    select principal_id, names_type
+    from agents_at_work(${place.tenantId}, ${place.workspaceId}, ${place.path}::uuid[], ${place.projectId}, ${place.typeKey},
+      ${place.viewerId})
+    where principal_id = any (${principalIds}::uuid[])`;
 }

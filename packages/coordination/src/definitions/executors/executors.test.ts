@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import type { Permission } from '../../service/permissions.ts';
+import { agentSpec, linkAgent, publishAgent } from '../../testing/agents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, refused } from '../../testing/leases.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { makeProject, makeSubproject } from '../../testing/projects.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
 let typeId: string;
@@ -90,4 +92,120 @@ test('needs workspaces.read and one of org.read and principals.read', async () =
   assert.equal(await asked('workspaces.read', 'principals.read'), 200);
   assert.equal(await asked('workspaces.read', 'task_types.read'), 403);
   assert.equal(await asked('org.read', 'principals.read'), 403);
+});
+
+const working = (work: object | undefined, more: object = {}) =>
+  agentSpec({ ...(work && { work }), ...more });
+const makeAgent = async (work?: object, more: object = {}) => {
+  const { key } = await publishAgent(baton.admin, working(work, more));
+  return { key, ...(await linkAgent(baton, key)) };
+};
+const reasonsOf = async (workspaceId: string, by = baton.admin) => {
+  const { items } = await done(executors(workspaceId, '&limit=200', by));
+  return new Map<string, string>(items.map((item: any) => [item.principalId, item.reason]));
+};
+
+test('running agents whose specs cover the workspace and the type are among them, and say so', async () => {
+  const above = await makeWorkspace(baton);
+  const here = await makeWorkspace(baton, { parentId: above.id });
+  const type = await done(baton.admin.get(`/task-types/${typeId}`));
+  const other = `t-${newId()}`;
+  await done(baton.admin.post('/task-types', { key: other, displayName: 'T' }), 201);
+  const agents: [string | undefined, Awaited<ReturnType<typeof makeAgent>>][] = [
+    ['agent_any', await makeAgent({})],
+    ['agent_any', await makeAgent({ workspace: here.id })],
+    ['agent_any', await makeAgent({ workspace: here.slug })],
+    ['agent_task_types', await makeAgent({ taskTypes: [other, type.key] })],
+    ['agent_task_types', await makeAgent({ taskTypes: [type.key] }, { identity: { kind: 'service' } })],
+    [undefined, await makeAgent({ workspace: above.id })],
+    [undefined, await makeAgent({ taskTypes: [other] })],
+    [undefined, await makeAgent()],
+    [undefined, await makeAgent({}, { state: 'stopped' })],
+  ];
+  const retired = await makeAgent({});
+  await done(baton.admin.post(`/agents/${retired.key}:retire`, { reason: 'over' }));
+  const revoked = await makeAgent({});
+  const [binding] = (await done(baton.admin.get(`/principals/${revoked.principalId}/iam-bindings`))).items;
+  await done(baton.admin.post(`/iam-bindings/${binding.id}:revoke`));
+  await publishAgent(baton.admin, working({}));
+  const reasons = await reasonsOf(here.id);
+  for (const [index, [reason, { principalId }]] of agents.entries())
+    assert.equal(reasons.get(principalId), reason, `agent ${index}`);
+  assert.equal(reasons.has(retired.principalId), false, 'retired');
+  assert.equal(reasons.has(revoked.principalId), false, 'without a binding');
+});
+
+test('each comes once, in pages: an agent that is a member says what its spec says, or is a member like others', async () => {
+  const workspace = await makeWorkspace(baton);
+  const person = await baton.actor({ kind: 'human' });
+  const covers = await makeAgent({ workspace: workspace.id });
+  const elsewhere = await makeAgent({ workspace: (await makeWorkspace(baton)).id });
+  for (const { principalId } of [person, covers, elsewhere]) await join(workspace.id, principalId);
+  const found: [string, string][] = [];
+  let query = '&limit=1';
+  for (;;) {
+    const { items, nextCursor } = await done(executors(workspace.id, query));
+    found.push(...items.map((item: any) => [item.principalId, item.reason] as [string, string]));
+    if (nextCursor === null) break;
+    query = `&limit=1&cursor=${nextCursor}`;
+  }
+  const ids = found.map(([id]) => id);
+  assert.equal(new Set(ids).size, ids.length);
+  const mine = [person, covers, elsewhere].map(({ principalId }) => principalId);
+  assert.deepEqual(
+    found.filter(([id]) => mine.includes(id)),
+    [
+      [elsewhere.principalId, 'any'],
+      [covers.principalId, 'agent_any'],
+      [person.principalId, 'any'],
+    ],
+  );
+});
+
+test('an agent follows its spec and its state: what it says last counts', async () => {
+  const workspace = await makeWorkspace(baton);
+  const { key, principalId } = await makeAgent({ workspace: workspace.id });
+  const reason = async () => (await reasonsOf(workspace.id)).get(principalId);
+  assert.equal(await reason(), 'agent_any');
+  const type = await done(baton.admin.get(`/task-types/${typeId}`));
+  await done(baton.admin.post('/agents', { key, spec: working({ taskTypes: [type.key] }) }), 201);
+  assert.equal(await reason(), 'agent_task_types');
+  await done(baton.admin.post('/agents', { key, spec: working(undefined) }), 201);
+  assert.equal(await reason(), undefined);
+  await done(baton.admin.post('/agents', { key, spec: working({}) }), 201);
+  assert.equal(await reason(), 'agent_any');
+  await done(baton.admin.patch(`/agents/${key}/state`, { state: 'stopped' }));
+  assert.equal(await reason(), undefined);
+});
+
+test('work in a project is in its workspaces, and with includeSubprojects in those of projects below', async () => {
+  const root = await makeProject(baton);
+  const under = await makeWorkspace(baton, { parentId: root.workspaceId });
+  const sub = await makeSubproject(baton, root);
+  const cases: [object, boolean, boolean, boolean][] = [
+    [{ project: root.id }, true, true, false],
+    [{ project: root.id, includeSubprojects: true }, true, true, true],
+    [{ project: sub.id, includeSubprojects: true }, false, false, true],
+    [{ project: root.id, workspace: under.id }, false, true, false],
+  ];
+  for (const [work, ...expected] of cases) {
+    const { principalId } = await makeAgent(work);
+    const found = [];
+    for (const id of [root.workspaceId, under.id, sub.workspaceId])
+      found.push((await reasonsOf(id)).has(principalId));
+    assert.deepEqual(found, expected, JSON.stringify(work));
+  }
+});
+
+test('an agent that works out of the caller’s sight is not told of, though it covers what they see', async () => {
+  const root = await makeProject(baton);
+  const under = await makeWorkspace(baton, { parentId: root.workspaceId });
+  const { person } = await makeNarrowPerson(baton);
+  await join(under.id, person.principalId);
+  const hidden = await makeAgent({ project: root.id });
+  const everywhere = await makeAgent({});
+  assert.ok((await reasonsOf(under.id)).has(hidden.principalId));
+  const seen = await reasonsOf(under.id, person);
+  assert.deepEqual([seen.has(hidden.principalId), seen.has(everywhere.principalId)], [false, true]);
+  assert.equal((await executors(root.workspaceId, '', person)).status, 404);
 });

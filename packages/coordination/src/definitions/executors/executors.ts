@@ -2,14 +2,15 @@ import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { findPartsIn } from '../../organisation/assignments/participants.ts';
 import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { getTaskType } from '../task-types/task-types.ts';
 import type { TaskTypeExecutor } from './executor.ts';
-import { findActiveMembers } from './executors.sql.ts';
+import { findAgentsAtWork, findExecutors, type WorkPlace } from './executors.sql.ts';
 
 /**
- * A page of those who may be given tasks of a type in a workspace: its active members. Agents of the registry, whose
- * specification names types and workspaces, come with the registry.
+ * A page of those who may be given tasks of a type in a workspace: its active members, and the agents of the registry whose
+ * specs cover workspace and type (core, section 7.2). Each comes once, by its spec where that covers both.
  * @throws Refusal `not_found`, `invalid_cursor`
  */
 export async function listTaskTypeExecutors(
@@ -19,20 +20,35 @@ export async function listTaskTypeExecutors(
   page: Page,
 ): Promise<ItemPage<TaskTypeExecutor>> {
   const { db, tenantId } = context;
-  await getTaskType(context, typeId);
-  const { path } = await getWorkspaceRow(context, workspaceId);
-  const found = await listPage(db, findActiveMembers(tenantId, workspaceId, page), (row) => row);
-  const parts = await findPartsIn(
-    context,
-    { tenantId, workspaceId, path },
-    found.items.map(({ id }) => id),
-  );
+  const { key: typeKey } = await getTaskType(context, typeId);
+  const { path, project_id: projectId } = await getWorkspaceRow(context, workspaceId);
+  const viewerId = await viewerOf(context);
+  const place = { tenantId, workspaceId, path, projectId, typeKey, viewerId };
+  const found = await listPage(db, findExecutors(place, page), (row) => row);
+  const ids = found.items.map(({ id }) => id);
+  const parts = await findPartsIn(context, place, ids);
+  const reasons = await findReasons(context, place, ids);
   const items = found.items.map(({ id, kind, display_name: displayName }) => ({
     principalId: id,
     kind,
     displayName,
     roles: parts.get(id)?.roles ?? [],
-    reason: 'any' as const,
+    reason: reasons.get(id) ?? 'any',
   }));
   return { items, nextCursor: found.nextCursor };
+}
+
+/** Why agents are among the executors; members for no other reason are left out. */
+async function findReasons(
+  { db }: Context,
+  place: WorkPlace,
+  principalIds: readonly string[],
+): Promise<ReadonlyMap<string, TaskTypeExecutor['reason']>> {
+  const atWork = await db.rows(findAgentsAtWork(place, principalIds));
+  return new Map(
+    atWork.map(({ principal_id: id, names_type: namesType }) => [
+      id,
+      namesType ? 'agent_task_types' : 'agent_any',
+    ]),
+  );
 }

@@ -12,7 +12,10 @@ export interface SpecifiedValues {
   readonly state: AgentRow['state'];
   readonly replicas: number;
   readonly workspaceId: string | null;
+  readonly work: AgentSpec['work'] | null;
 }
+
+const jsonOf = (document: object | null | undefined) => (document == null ? null : JSON.stringify(document));
 
 export type NewAgent = SpecifiedValues & {
   readonly id: string;
@@ -24,9 +27,9 @@ export type NewAgent = SpecifiedValues & {
 /** Takes a key that was never given; no row when it was. Whoever takes the same key meanwhile waits for the commit. */
 export function insertAgent(agent: NewAgent) {
   return sql<AgentRow>`
-    insert into agents (id, tenant_id, key, kind, display_name, state, replicas, current_revision, workspace_id, created_by)
+    insert into agents (id, tenant_id, key, kind, display_name, state, replicas, current_revision, workspace_id, work, created_by)
     values (${agent.id}, ${agent.tenantId}, ${agent.key}, ${agent.kind}, ${agent.displayName}, ${agent.state},
-      ${agent.replicas}, 1, ${agent.workspaceId}, ${agent.createdBy})
+      ${agent.replicas}, 1, ${agent.workspaceId}, ${jsonOf(agent.work)}, ${agent.createdBy})
     on conflict (tenant_id, key) do nothing
     returning *`;
 }
@@ -52,7 +55,7 @@ export function updateSpecifiedValues(
   return sql<AgentRow>`
     update agents
     set kind = ${values.kind}, display_name = ${values.displayName}, state = ${values.state}, replicas = ${values.replicas},
-      workspace_id = ${values.workspaceId}, current_revision = ${values.currentRevision}, version = version + 1,
+      workspace_id = ${values.workspaceId}, work = ${jsonOf(values.work)}, current_revision = ${values.currentRevision}, version = version + 1,
       updated_at = now()
     where id = ${id} and tenant_id = ${tenantId}
     returning *`;

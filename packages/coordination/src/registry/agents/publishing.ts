@@ -127,9 +127,9 @@ export async function lockLinkedAgent(context: Context, key: string): Promise<Ag
 }
 
 function valuesOf({ spec, references }: JudgedSpec): SpecifiedValues {
-  const { displayName, identity, state } = spec;
+  const { displayName, identity, state, work = null } = spec;
   const { workspaceId } = references;
-  return { kind: identity.kind, displayName, state, replicas: replicasOf(spec), workspaceId };
+  return { kind: identity.kind, displayName, state, replicas: replicasOf(spec), workspaceId, work };
 }
 
 /** @returns undefined when the key was given meanwhile */
