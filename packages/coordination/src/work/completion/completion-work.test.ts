@@ -101,6 +101,15 @@ test('the type declares work and comments, and whoever completes the task makes 
   }
 });
 
+test('the approval of declared work may be anybody’s who has a role', async () => {
+  const role = await done(baton.admin.post('/roles', { slug: 'releaser', name: 'Releaser' }), 201);
+  const requestApproval = { approverRole: role.id };
+  const task = await taskThat({ actions: [{ ensureWork: { ...work, requestApproval } }] });
+  const [made] = actionsOf((await complete(task))[0]);
+  const [gate] = (await done(baton.admin.get(`/approvals?taskId=${made.taskId}`))).items;
+  assert.deepEqual([gate.gate, gate.requiredRoleId, gate.assignedPrincipalId], [true, role.id, null]);
+});
+
 test('the same key never makes a second task', async () => {
   const onComplete = { actions: [{ ensureWork: { ...work, key: 'release-notes' } }] };
   const [first, second] = [await taskThat(onComplete), await taskThat(onComplete)];

@@ -2,6 +2,7 @@ import { type Json, type JsonObject, Uuid } from '@baton/kernel/wire';
 import { requireKnownPrincipals } from '../../access/principals/principals.ts';
 import type { EnsureWork } from '../../definitions/declared-actions/actions.ts';
 import { type Lookup, valueOfDocument, valueOfText } from '../../definitions/declared-actions/expressions.ts';
+import { getRoleRow } from '../../organisation/roles/roles.ts';
 import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -71,15 +72,15 @@ async function askForApproval(
   const { approver, approverRole, comment } = declared;
   const whom = Uuid.safeParse(await valueOfText(approver ?? approverRole ?? '', lookup));
   if (!whom.success) return failAction('invalid_work', { field: 'requestApproval' });
-  // Roles come with their registry; until then none is known.
-  if (approver === undefined) fail('not_found', { roleId: whom.data });
-  await requireKnownPrincipals(context, [whom.data]);
+  const isOfRole = approver === undefined;
+  if (isOfRole) await getRoleRow(context, whom.data);
+  else await requireKnownPrincipals(context, [whom.data]);
   const { id } = await writeApprovalRequest(context, {
     task,
     artifactId: null,
     workspaceId: task.workspaceId,
-    requiredRoleId: null,
-    assignedPrincipalId: whom.data,
+    requiredRoleId: isOfRole ? whom.data : null,
+    assignedPrincipalId: isOfRole ? null : whom.data,
     excludedPrincipals: [],
     comment: comment === undefined ? '' : (await textOf(comment, lookup)).slice(0, 4000).toWellFormed(),
     gate: true,
