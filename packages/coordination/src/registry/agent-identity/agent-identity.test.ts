@@ -15,6 +15,7 @@ import {
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { makeCallable } from '../../testing/invocations.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
+import { installSettings } from '../../testing/packages.ts';
 
 let baton: TestCoordination;
 before(async () => {
@@ -94,6 +95,29 @@ test('PUT identity makes the principal with binding, roles, capabilities and ski
   assert.equal(packageSettings, null);
   assert.deepEqual([me, me.id], [linked, id]);
   await refused(baton.admin.get('/agents/me'), 404, 'not_found');
+});
+
+test('an agent reads the settings of the package that it came with, and needs no right for that', async () => {
+  const { key } = await publishAgent(baton.admin);
+  const agent = await linkAgent(baton, key);
+  const settings = async () => (await done(agent.get('/agents/me'))).packageSettings;
+  const cameWith = async (packageKey: string) => {
+    const from = { key: packageKey, version: '1.0' };
+    await done(baton.admin.post('/packages:record', { package: from, objects: [{ kind: 'Agent', key }] }));
+  };
+  const without = await installSettings(baton, baton.admin, null);
+  await cameWith(without.key);
+  assert.equal(await settings(), null, 'it declares none');
+  const schema = { properties: { days: { type: 'integer', default: 3 } } };
+  const { key: packageKey } = await installSettings(baton, baton.admin, schema);
+  await cameWith(packageKey);
+  const from = { package: packageKey, schemaRevision: 1 };
+  assert.deepEqual(await settings(), { ...from, version: 0, values: {} });
+  const headers = { 'if-match': 'package-settings-0' };
+  await done(baton.admin.put(`/packages/${packageKey}/settings`, { values: { days: 5 } }, headers));
+  assert.deepEqual(await settings(), { ...from, version: 1, values: { days: 5 } });
+  const details = await refused(agent.get(`/packages/${packageKey}/settings`), 403, 'permission_denied');
+  assert.deepEqual(details, { required: ['packages.settings.read'] });
 });
 
 test('publishing changes binding, roles, capabilities, skills and name of a linked agent at once', async () => {

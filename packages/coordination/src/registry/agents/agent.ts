@@ -5,6 +5,7 @@ import { PackageLink } from '../../organisation/package-link.ts';
 import type { Tables } from '../../service/schema.ts';
 import { AgentKey } from '../agent-keys.ts';
 import { AgentStatus } from '../agent-status/agent-status.ts';
+import { SettingsForAgent } from '../package-settings/package-settings.ts';
 import { AgentSpec, agentStates, replicasMax } from './agent-spec.ts';
 
 export const agentStatuses = ['active', 'retired'] as const;
@@ -66,7 +67,7 @@ export type ListedAgent = z.infer<typeof ListedAgent>;
 
 /** An agent as it sees itself. */
 export const OwnAgent = Agent.extend({
-  packageSettings: z.null().describe('Settings of the package that it belongs to; no package has any.'),
+  packageSettings: SettingsForAgent.nullable().describe('Those of the package that it came with.'),
 }).meta({ id: 'OwnAgent' });
 export type OwnAgent = z.infer<typeof OwnAgent>;
 

@@ -6,6 +6,7 @@ import { parseAgentRef } from '../agent-keys.ts';
 import { findAgentStatuses } from '../agent-status/agent-statuses.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { findSettingsForAgent } from '../package-settings/settings-of-packages.ts';
 import {
   type Agent,
   type AgentRow,
@@ -113,7 +114,8 @@ export async function getOwnAgent(context: Context): Promise<OwnAgent> {
   const { db, tenantId, caller } = context;
   const row = caller.agentId == null ? undefined : await db.row(findAgentById(tenantId, caller.agentId));
   if (row === undefined) return fail('not_found', { principalId: caller.principalId });
-  return { ...(await showAgent(context, row)), packageSettings: null };
+  const packageSettings = row.package && (await findSettingsForAgent(context, row.package.key));
+  return { ...(await showAgent(context, row)), packageSettings };
 }
 
 /**

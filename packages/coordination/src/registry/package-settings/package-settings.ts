@@ -29,6 +29,17 @@ export const PackageSettings = z
   .meta({ id: 'PackageSettings' });
 export type PackageSettings = z.infer<typeof PackageSettings>;
 
+/** The same as an agent of the package reads it (organisation, section 12.1). */
+export const SettingsForAgent = z
+  .strictObject({
+    package: z.string(),
+    version: PackageSettingsItem.shape.version,
+    schemaRevision: z.int().positive(),
+    values: PackageSettings.shape.values,
+  })
+  .meta({ id: 'SettingsForAgent' });
+export type SettingsForAgent = z.infer<typeof SettingsForAgent>;
+
 export const PackageSettingsVersion = z
   .strictObject({
     version: z.int().positive(),

@@ -24,6 +24,7 @@ import type {
   PackageSettings,
   PackageSettingsItem,
   PackageSettingsVersion,
+  SettingsForAgent,
   SettingsRow,
   SettingsVersionRow,
 } from './package-settings.ts';
@@ -54,6 +55,17 @@ function itemOf(
 /** @throws Refusal `package_not_installed`, `settings_not_declared` */
 export async function getPackageSettings(context: Context, key: string): Promise<PackageSettings> {
   return settingsOf(context, requireDeclared(key, await context.db.row(findSettings(context.tenantId, key))));
+}
+
+/** The settings of the package that an agent came with, as it reads them itself; null where that declares none. */
+export async function findSettingsForAgent(
+  { db, tenantId }: Context,
+  packageKey: string,
+): Promise<SettingsForAgent | null> {
+  const row = await db.row(findSettings(tenantId, packageKey));
+  if (row === undefined || row.settings_schema === null) return null;
+  const { key, settings_version: version, settings_schema_revision: schemaRevision } = row;
+  return { package: key, version, schemaRevision, values: row.settings_values };
 }
 
 function requireDeclared(key: string, row: SettingsRow | undefined): DeclaredRow {
