@@ -5,6 +5,7 @@ import { sql } from '@baton/kernel/sql';
 import type { Permission } from '../../service/permissions.ts';
 import { actorOf, agentSpec, linkAgent, newIdentity, publishAgent } from '../../testing/agents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { journalIsStable } from '../../testing/journal-writer.ts';
 import { claimTask, done, eventsOf, makeTask, makeWorker } from '../../testing/leases.ts';
 import { evaluationsOf, makeRule, makeRuleWorker, observe, observed, ruleBody } from '../../testing/rules.ts';
 import { makeNarrowPerson } from '../../testing/workspaces.ts';
@@ -252,12 +253,32 @@ test('a person with narrow sight sees no more by an agent: neither causes, nor t
   assert.equal((await evaluationsOf(baton.admin, rule.id)).length, 3);
 });
 
+test('a rule that fails because nobody can act tells its author of nothing that they do not see', async () => {
+  const type = kind();
+  const { key } = await makeAgent();
+  const { person, mine, other } = await makeNarrowPerson(baton);
+  const unlinked = await makeRule(person, { trigger: observed(type), identity: { agent: key } });
+  const own = await makeRule(person, { trigger: observed(type) });
+  await baton.pool.run(sql`update principals set status = 'disabled' where id = ${person.principalId}`);
+  const shown = await observe(baton.admin, type, {}, { workspaceId: mine.id });
+  await observe(baton.admin, type, {}, { workspaceId: other.id });
+  await worker.run();
+  for (const { id } of [unlinked, own]) {
+    const found = await evaluationsOf(baton.admin, id);
+    assert.deepEqual(
+      found.map(({ triggerEventId, error }) => [triggerEventId, error.code]),
+      [[shown.eventId, 'credential_inactive']],
+    );
+  }
+});
+
 test('a dry-run says what the agent could do, not what the caller can', async () => {
   const type = kind();
   const reading = { trigger: observed(type), condition: { exists: 'payload.data.n' } };
   const [weak, unlinked] = [await makeAgent(['tasks.read']), await makeAgent()];
   await linkAgent(baton, weak.key);
   await observe(baton.admin, type, { n: 1 });
+  await journalIsStable(baton.pool);
   const tried = async (agent: string) =>
     (await done(baton.admin.post('/rules:dry-run', ruleBody({ ...reading, identity: { agent } })))).results;
   const said = (results: any[]) => results.map(({ status, reason }) => [status, reason]);

@@ -1,6 +1,7 @@
 import { newId } from '@baton/kernel/ids';
 import { Refusal } from '@baton/kernel/refusal';
 import type { JsonObject } from '@baton/kernel/wire';
+import type { CredentialSnapshot } from '../../access/authn/acting.ts';
 import { ConditionFault, holdsCondition } from '../../definitions/declared-actions/evaluate-condition.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { type Caller, nobody } from '../../service/caller.ts';
@@ -22,6 +23,7 @@ import { isAuthorFiltered } from '../rule-documents/action.ts';
 import { readsEvents, readsRoot } from '../rule-documents/warnings.ts';
 import type { RuleRow } from '../rules/rule.ts';
 import { askSkill } from './asking.ts';
+import { seeingAs } from './authorities.ts';
 import { type EvaluationResult, type Finding, failed, waitingLimit } from './evaluation.ts';
 import { ruleEvaluated } from './evaluations.events.ts';
 import { insertEvaluation, updateEvaluation } from './evaluations.sql.ts';
@@ -68,7 +70,9 @@ export function actingOf(
   authority: Caller | undefined,
   { trigger }: Cause,
 ): Context {
-  const caller = authority ?? { ...nobody, tenantId: context.tenantId };
+  // Nobody looks with the sight of whoever enabled the rule: that it fails must not tell what they do not see.
+  const caller =
+    authority ?? seeingAs({ ...nobody, tenantId: context.tenantId }, rule.authority as CredentialSnapshot);
   const causationId = trigger.eventId === null ? {} : { causationId: trigger.eventId };
   return { ...context, caller, correlationId: `work-rule:${rule.id}`, ...causationId };
 }
