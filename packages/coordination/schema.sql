@@ -48,6 +48,7 @@ create table agent_revisions (
   spec_bytes integer not null,
   created_by uuid not null,
   created_at timestamp(3) with time zone default now() not null,
+  source jsonb,
   constraint agent_revisions_pkey PRIMARY KEY (id),
   constraint agent_revisions_agent_id_revision_key UNIQUE (agent_id, revision),
   constraint agent_revisions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),

@@ -31,3 +31,11 @@ export const PackageKey = z
     /^[a-z0-9][a-z0-9-]{0,62}$/,
     'must be lower-case letters, digits and -, beginning with a letter or digit',
   );
+
+const PackageVersion = z.string().min(1).max(50);
+
+/** A package by its key and version, as its `package.yaml` names it (organisation, section 14.1). */
+export const PackageName = z
+  .strictObject({ key: PackageKey, version: PackageVersion })
+  .meta({ id: 'PackageName' });
+export type PackageName = z.infer<typeof PackageName>;

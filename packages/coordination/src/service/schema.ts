@@ -124,6 +124,7 @@ interface AgentRevisionsTable {
   spec_bytes: number;
   created_by: string;
   created_at: Generated<string>;
+  source: unknown;
 }
 
 interface AgentSecretsTable {

@@ -1,13 +1,6 @@
 import { z } from 'zod';
-import { PackageKey } from '../../organisation/package-link.ts';
+import { PackageName } from '../../organisation/package-link.ts';
 import type { Permission } from '../../service/permissions.ts';
-
-export const PackageVersion = z.string().min(1).max(50);
-
-/** A package by its key and version, as its `package.yaml` names it (organisation, section 14.1). */
-export const PackageName = z
-  .strictObject({ key: PackageKey, version: PackageVersion })
-  .meta({ id: 'PackageName' });
 
 /** The kinds that an installer records, with the right that changing such an object takes. */
 export const recordedKinds = {

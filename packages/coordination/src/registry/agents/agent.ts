@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { Timestamp, Uuid } from '@baton/kernel/wire';
-import { PackageLink } from '../../organisation/package-link.ts';
+import { PackageLink, PackageName } from '../../organisation/package-link.ts';
 import type { Tables } from '../../service/schema.ts';
 import { AgentKey } from '../agent-keys.ts';
 import { AgentStatus } from '../agent-status/agent-status.ts';
@@ -25,9 +25,15 @@ export const AgentRevision = z
   .meta({ id: 'AgentRevision' });
 export type AgentRevision = z.infer<typeof AgentRevision>;
 
+/** Where a revision came from. */
+export const RevisionSource = z
+  .strictObject({ kind: z.enum(['package', 'manual', 'unknown']), package: PackageName.optional() })
+  .meta({ id: 'AgentRevisionSource' });
+export type RevisionSource = z.infer<typeof RevisionSource>;
+
 /** A revision in the list of an agent's revisions. */
 export const ListedRevision = AgentRevision.extend({
-  source: z.strictObject({ kind: z.enum(['package', 'manual', 'unknown']) }),
+  source: RevisionSource.describe('What it was published from; of early ones that is unknown.'),
   active: z.boolean().describe('Whether it is the current one.'),
   changedFields: z
     .array(z.string())
@@ -71,7 +77,15 @@ export const OwnAgent = Agent.extend({
 }).meta({ id: 'OwnAgent' });
 export type OwnAgent = z.infer<typeof OwnAgent>;
 
-export const AgentRequest = z.strictObject({ key: AgentKey, spec: AgentSpec }).meta({ id: 'AgentRequest' });
+export const AgentRequest = z
+  .strictObject({
+    key: AgentKey,
+    spec: AgentSpec,
+    package: PackageName.optional().describe(
+      'The package that the spec comes from: its revision says so. `/packages:record` links the agent to it.',
+    ),
+  })
+  .meta({ id: 'AgentRequest' });
 export type AgentRequest = z.output<typeof AgentRequest>;
 
 /** What publishing would do. */
@@ -119,16 +133,22 @@ export interface AgentGrants {
   readonly skillIds: readonly string[];
 }
 
-export type RevisionRow = RowOf<Tables['agent_revisions'], { spec: AgentSpec; grants: AgentGrants }> & {
-  agent_key: string;
-};
+export type RevisionRow = RowOf<
+  Tables['agent_revisions'],
+  { spec: AgentSpec; grants: AgentGrants; source: RevisionSource | null }
+> & { agent_key: string };
 
 const revisionOf = wireMapper<RevisionRow>()(AgentRevision, {});
 
 /** @param current the number of the agent's current revision */
 export function listedRevisionOf(row: RevisionRow, current: number): ListedRevision {
-  const { revision, changed_fields: changedFields } = row;
-  return { ...revisionOf(row), source: { kind: 'manual' }, active: revision === current, changedFields };
+  const { revision, changed_fields: changedFields, source } = row;
+  return {
+    ...revisionOf(row),
+    source: source ?? { kind: 'unknown' },
+    active: revision === current,
+    changedFields,
+  };
 }
 
 const recordOf = wireMapper<AgentRow>()(AgentRecord, {});

@@ -2,7 +2,7 @@ import { queryBuilder } from '@baton/kernel/db';
 import { type ListOrder, matching } from '@baton/kernel/list';
 import { sql } from '@baton/kernel/sql';
 import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
-import type { AgentGrants, AgentRow, RevisionRow } from './agent.ts';
+import type { AgentGrants, AgentRow, RevisionRow, RevisionSource } from './agent.ts';
 import type { AgentSpec } from './agent-spec.ts';
 
 /** What of an agent its current spec says. */
@@ -91,15 +91,17 @@ export interface NewRevision {
   readonly grants: AgentGrants;
   readonly changedFields: readonly string[] | null;
   readonly specBytes: number;
+  readonly source: RevisionSource;
   readonly createdBy: string;
 }
 
 export function insertRevision(made: NewRevision) {
   return sql`
     insert into agent_revisions (id, tenant_id, agent_id, revision, spec, spec_hash, grants, changed_fields, spec_bytes,
-      created_by)
+      source, created_by)
     values (${made.id}, ${made.tenantId}, ${made.agentId}, ${made.revision}, ${JSON.stringify(made.spec)},
-      ${made.specHash}, ${JSON.stringify(made.grants)}, ${made.changedFields}, ${made.specBytes}, ${made.createdBy})`;
+      ${made.specHash}, ${JSON.stringify(made.grants)}, ${made.changedFields}, ${made.specBytes},
+      ${JSON.stringify(made.source)}, ${made.createdBy})`;
 }
 
 export function findRevision(tenantId: string, agentId: string, revision: number) {

@@ -7,6 +7,7 @@ import { agentKey, agentPermissions, agentSpec, linkAgent, publishAgent } from '
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { makeCallable } from '../../testing/invocations.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
+import { applyDocuments, newKey } from '../../testing/package-sources.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
@@ -138,6 +139,27 @@ test('an equal spec answers 200 and writes nothing, in whatever order its keys s
   assert.deepEqual([rest.items.map(({ revision }: any) => revision), rest.nextCursor], [[1], null]);
   await refused(baton.admin.get(`/agents/${first.key}/revisions?cursor=x`), 422, 'invalid_cursor');
   await refused(baton.admin.get(`/agents/${agentKey()}/revisions`), 404, 'not_found');
+});
+
+test('a revision says which package it was published from, by whoever says so or by an apply; early ones do not know', async () => {
+  const from = { key: 'desk', version: '2.1' };
+  const first = await publishAgent(baton.admin);
+  const say = (spec: object, more: object = {}) =>
+    baton.admin.post('/agents', { key: first.key, spec, ...more });
+  await done(say(agentSpec({ description: 'One.' }), { package: from }), 201);
+  await done(say(agentSpec({ description: 'One.' }), { package: { ...from, version: '3' } }));
+  await done(baton.admin.post('/agents:validate', { key: first.key, spec: agentSpec(), package: from }));
+  const named = { key: newKey('p'), version: '7' };
+  const applied = agentKey();
+  await applyDocuments(baton.admin, named, [{ kind: 'Agent', key: applied, spec: agentSpec() }]);
+  const sources = async (key: string) =>
+    (await done(baton.admin.get(`/agents/${key}/revisions`))).items.map(({ source }: any) => source);
+  assert.deepEqual(await sources(first.key), [{ kind: 'package', package: from }, { kind: 'manual' }]);
+  assert.deepEqual(await sources(applied), [{ kind: 'package', package: named }]);
+  assert.equal((await done(baton.admin.get(`/agents/${first.key}`))).package, null);
+  await baton.pool.run(sql`update agent_revisions set source = null where agent_id = ${first.id}`);
+  assert.deepEqual(await sources(first.key), [{ kind: 'unknown' }, { kind: 'unknown' }]);
+  await refused(say(agentSpec(), { package: { key: 'Desk', version: '1' } }), 400, 'invalid_request');
 });
 
 test('a page of revisions ends once its specs come to 4 MiB, and leads on', async () => {

@@ -16,6 +16,7 @@ import {
   type AgentValidation,
   agentOf,
   type RevisionRow,
+  type RevisionSource,
 } from './agent.ts';
 import { type AgentSpec, isPlaced, replicasOf } from './agent-spec.ts';
 import { agentRevisionPublished, agentStateChanged } from './agents.events.ts';
@@ -41,6 +42,9 @@ interface JudgedSpec {
   readonly checked: CheckedSpec;
 }
 
+/** The same with the package that it comes from. */
+type SourcedSpec = JudgedSpec & { readonly source: RevisionSource };
+
 /**
  * Publishes what an agent is to be: the next revision, unless the current one says the same. The binding, the roles, the
  * capabilities and the skills of a linked agent follow in the same transaction (organisation, sections 12.2 and 28).
@@ -49,10 +53,11 @@ interface JudgedSpec {
  */
 export async function publishAgent(
   context: Context,
-  { key, spec }: AgentRequest,
+  { key, spec, package: from }: AgentRequest,
 ): Promise<{ agent: Agent; isNew: boolean }> {
   const known = await lockAgentToPublish(context, key, spec);
-  const judged = await judgeSpec(context, spec);
+  const source: RevisionSource = from === undefined ? { kind: 'manual' } : { kind: 'package', package: from };
+  const judged = { ...(await judgeSpec(context, spec)), source };
   if (known !== undefined) return publishNext(context, known, judged);
   const first = await publishFirst(context, key, judged);
   if (first !== undefined) return { agent: first, isNew: true };
@@ -133,7 +138,7 @@ function valuesOf({ spec, references }: JudgedSpec): SpecifiedValues {
 }
 
 /** @returns undefined when the key was given meanwhile */
-async function publishFirst(context: Context, key: string, judged: JudgedSpec): Promise<Agent | undefined> {
+async function publishFirst(context: Context, key: string, judged: SourcedSpec): Promise<Agent | undefined> {
   const { db, tenantId, caller } = context;
   const values = valuesOf(judged);
   const row = await db.row(
@@ -146,7 +151,7 @@ async function publishFirst(context: Context, key: string, judged: JudgedSpec): 
 async function publishNext(
   context: Context,
   before: AgentRow,
-  judged: JudgedSpec,
+  judged: SourcedSpec,
 ): Promise<{ agent: Agent; isNew: boolean }> {
   const { db, tenantId } = context;
   const { id, current_revision: number } = before;
@@ -178,7 +183,7 @@ export function emitStateChange(context: Context, before: AgentRow, after: Agent
 async function addRevision(
   context: Context,
   agent: AgentRow,
-  { spec, permissions, references, checked }: JudgedSpec,
+  { spec, permissions, references, checked, source }: SourcedSpec,
   previous: RevisionRow | undefined,
 ): Promise<RevisionRow> {
   const { db, tenantId, caller } = context;
@@ -194,6 +199,7 @@ async function addRevision(
       grants: references.grants,
       changedFields: previous === undefined ? null : changedFields(previous.spec, spec),
       specBytes: checked.bytes,
+      source,
       createdBy: caller.principalId,
     }),
   );

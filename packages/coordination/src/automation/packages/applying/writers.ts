@@ -60,7 +60,8 @@ export const writers: { readonly [Kind in ObjectKind]: Writer } = {
   Agent: {
     permission: 'agents.manage',
     hold: lockLinkedAgent,
-    write: (context, { key, written }) => publishAgent(context, { key, spec: AgentSpec.parse(written) }),
+    write: (context, { key, written }, author) =>
+      publishAgent(context, { key, spec: AgentSpec.parse(written), package: author }),
     retire: (context, change, author) => retireAgent(context, oldKeyOf(change), reasonOf(author)),
   },
   Process: {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { PackageName } from '../../../organisation/package-link.ts';
 import { AnyJson } from '../../rule-documents/any-json.ts';
-import { PackageName } from '../package.ts';
 import { objectKinds, PackageProblem, PackageSource } from '../source/package-source.ts';
 
 /** Forms of plans (organisation, section 14.2). */
