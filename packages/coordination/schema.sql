@@ -390,6 +390,7 @@ create table calendars (
 CREATE INDEX calendars_newest ON public.calendars USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX calendars_of_package ON public.calendars USING btree (tenant_id, package_key, created_at DESC, id DESC) WHERE (package_key IS NOT NULL);
 CREATE TRIGGER calendars_link BEFORE INSERT ON public.calendars FOR EACH ROW EXECUTE FUNCTION link_to_package('Calendar', 'key');
+CREATE TRIGGER calendars_link_anew BEFORE UPDATE OF status ON public.calendars FOR EACH ROW WHEN (((old.status = 'retired'::text) AND (new.status = 'active'::text))) EXECUTE FUNCTION link_to_package('Calendar', 'key');
 
 create table capabilities (
   id uuid not null,
@@ -3445,7 +3446,7 @@ AS $function$
 begin
   if tg_op = 'DELETE' then
     perform set_package_link(old, null);
-  else
+  elsif new.retired_at is null then
     perform set_package_link(new, package_link(new));
   end if;
   return null;

@@ -51,7 +51,10 @@ export function findUnknownObjects(tenantId: string, objects: readonly PackageOb
     order by named.kind, named.key`;
 }
 
-/** Says of which package objects are; what is said already stays as it is. The lock on packages is held. */
+/**
+ * Says of which package objects are; what is said already stays as it is. What another package said of an object, or that it
+ * left it out, counts no more. The lock on packages is held.
+ */
 export function insertPackageObjects(
   { tenantId, key, version, installHash }: Omit<InstalledPackage, 'title' | 'id'>,
   appliedBy: 'installer',
@@ -64,7 +67,10 @@ export function insertPackageObjects(
     from (select distinct kind, key from unnest(${kinds}::text[], ${keys}::text[]) as named (kind, key)) as named
     on conflict (tenant_id, kind, key) do update
     set package_key = excluded.package_key, version = excluded.version, install_hash = excluded.install_hash,
-      applied_by = excluded.applied_by, installed_at = now()
-    where (package_objects.package_key, package_objects.version, package_objects.install_hash, package_objects.applied_by)
-      is distinct from (excluded.package_key, excluded.version, excluded.install_hash, excluded.applied_by)`;
+      applied_by = excluded.applied_by, installed_at = now(), retired_at = null,
+      said = case when package_objects.package_key = excluded.package_key then package_objects.said end,
+      was = case when package_objects.package_key = excluded.package_key then package_objects.was end
+    where (package_objects.package_key, package_objects.version, package_objects.install_hash, package_objects.applied_by,
+        package_objects.retired_at)
+      is distinct from (excluded.package_key, excluded.version, excluded.install_hash, excluded.applied_by, null)`;
 }

@@ -23,7 +23,7 @@ export interface Change extends Omit<PlannedChange, 'fields'> {
   readonly fields: readonly ChangedField[];
   /** What the document says; undefined for an object that is retired. */
   readonly desired: Desired | undefined;
-  /** The object as it stands, of a renamed one under its old key. */
+  /** The object as it stands, of a renamed one under its old key; it names no package where it is not this one's. */
   readonly world: WorldRow | undefined;
   /** What is to be written: the document, without what stays as a person left it. */
   readonly written: JsonObject | undefined;
@@ -40,7 +40,17 @@ interface ChangedField {
 export const nameOf = (kind: string, key: string): string => `${kind}/${key}`;
 
 /**
- * @param world every object that the package names or has
+ * The row as the package may take it: what another one said, or what somebody made under a key that a package has left out, is
+ * not its own.
+ */
+function seenBy(packageKey: string, row: WorldRow): WorldRow {
+  const isMadeSince = row.retired_by_package_at !== null && row.status === 'active';
+  if (row.package_key === packageKey && !isMadeSince) return row;
+  return { ...row, package_key: null, applied_by: null, said: null, was: null };
+}
+
+/**
+ * @param all every object that the package names or has
  * @yields after each document
  * @returns in the order of kinds and keys
  */
@@ -57,8 +67,9 @@ export function* changing(
     /** Names of objects that stay as they are: their documents have problems, or they are out of sight. */
     readonly kept: ReadonlySet<string>;
   },
-  world: readonly WorldRow[],
+  all: readonly WorldRow[],
 ): Generator<void, Change[]> {
+  const world = all.map((row) => seenBy(packageKey, row));
   const rows = new Map(world.map((row) => [nameOf(row.kind, row.key), row]));
   const moved = new Map(
     renames.flatMap(({ kind, from, to }) => {

@@ -229,7 +229,9 @@ export function isForeignCalendar({
     kind === 'Calendar' &&
     desired !== undefined &&
     world?.status === 'retired' &&
-    (world.retired_by_package_at === null || world.retired_by_package_at !== world.retired_at)
+    (world.package_key === null ||
+      world.retired_by_package_at === null ||
+      world.retired_by_package_at !== world.retired_at)
   );
 }
 
