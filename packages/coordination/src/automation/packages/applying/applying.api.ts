@@ -44,6 +44,7 @@ import { AppliedPackage, PackageApplication, PackagePlan, PackagePlanRequest } f
 import { planPackage, showPlan } from '../planning/planning.ts';
 import { foreseeProcesses, replayProcesses } from '../planning/process-plans.ts';
 import { readPackage } from '../source/reading-package.ts';
+import { inPlanTurn } from '../turns.ts';
 import { applyPackage, type PreparedApplication, prepareApplication } from './applying.ts';
 import { writerCodes } from './writers.ts';
 
@@ -51,6 +52,20 @@ import { writerCodes } from './writers.ts';
 function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   throw error;
+}
+
+async function planOf(
+  context: Context,
+  { package: { files }, workspaceId = null, overwriteConsole, replayLimit }: PackagePlanRequest,
+): Promise<PackagePlan> {
+  const read = await readPackage(files);
+  const plan = await planPackage(context, read, { workspaceId, overwriteConsole });
+  const isSound = plan.problems.every(({ severity }) => severity !== 'error');
+  const { changes } = plan.computed;
+  const limit = isSound ? replayLimit : 0;
+  const replayed = await replayProcesses(context, changes, plan.processes, limit);
+  const processes = isSound ? await foreseeProcesses(context, changes, replayed) : replayed;
+  return showPlan(context, { ...plan, processes });
 }
 
 const manifest = { path: 'package.yaml', content: 'key: support\nversion: "1.2.0"\n' };
@@ -67,7 +82,7 @@ export const packageApplyingApi = [
     path: '/packages:plan',
     summary: 'Say what applying a package would change.',
     description:
-      'Nothing is written. A document that the package leaves out retires its object. A field that a person changed since the package was applied last stays as it is, unless `overwriteConsole` says otherwise. A key in `renames` is given to what had the old one: a rule keeps all it has, an object of another kind begins anew with what people changed of it, and the old one is retired; an agent keeps its key. Instances of a process go on by the version that they began with, unless the `migrations` of the new one say `migrate`: then `deadlines` says where deadlines would lie that move, of the 200 newest instances of each process, for a caller with processes.read. `behaviour` says how many of the newest instances of a process would go another way, for a caller with processes.read and a package without errors. One version changes 100 objects at most.',
+      'Nothing is written. A document that the package leaves out retires its object. A field that a person changed since the package was applied last stays as it is, unless `overwriteConsole` says otherwise. A key in `renames` is given to what had the old one: a rule keeps all it has, an object of another kind begins anew with what people changed of it, and the old one is retired; an agent keeps its key. Instances of a process go on by the version that they began with, unless the `migrations` of the new one say `migrate`: then `deadlines` says where deadlines would lie that move, of the 200 newest instances of each process, for a caller with processes.read. `behaviour` says how many of the newest instances of a process would go another way, for a caller with processes.read and a package without errors. One version changes 100 objects at most. One plan or apply of a tenant runs at a time and two of a process; 16 of a tenant wait for 10 s at most.',
     permission: 'packages.plan',
     idempotency: 'ignored',
     transaction: 'none',
@@ -76,17 +91,9 @@ export const packageApplyingApi = [
     returns: { 200: PackagePlan },
     errors: ['not_found'],
     example: { package: { files: [manifest, desk] } },
-    async handle({ body }, context) {
-      const { workspaceId = null, overwriteConsole, replayLimit } = body;
-      const read = await readPackage(body.package.files);
-      const plan = await planPackage(context, read, { workspaceId, overwriteConsole });
-      const isSound = plan.problems.every(({ severity }) => severity !== 'error');
-      const { changes } = plan.computed;
-      const limit = isSound ? replayLimit : 0;
-      const replayed = await replayProcesses(context, changes, plan.processes, limit);
-      const processes = isSound ? await foreseeProcesses(context, changes, replayed) : replayed;
-      return showPlan(context, { ...plan, processes });
-    },
+    around: ({ body }, { context, command }: Surroundings<PackagePlan, Context>) =>
+      inPlanTurn(context, async () => command(await planOf(context, body))),
+    handle: ({ prepared }) => prepared,
   }),
   endpoint({
     id: 'applyPackage',
@@ -148,17 +155,19 @@ export const packageApplyingApi = [
       package: { files: [manifest, desk] },
       planHash: `sha256:${'0'.repeat(64)}`,
     },
-    async around({ body }, { context, command }: Surroundings<PreparedApplication | Refusal, Context>) {
+    around({ body }, { context, command }: Surroundings<PreparedApplication | Refusal, Context>) {
       const { planHash, workspaceId = null, overwriteConsole } = body;
-      const read = await readPackage(body.package.files);
-      // A refusal waits for the key: the same request may have been carried out meanwhile, and is then answered as that was.
-      const prepared = await prepareApplication(
-        context,
-        read,
-        { workspaceId, overwriteConsole },
-        planHash,
-      ).catch(refusalOf);
-      return command(prepared);
+      return inPlanTurn(context, async () => {
+        const read = await readPackage(body.package.files);
+        // A refusal waits for the key: the same request may have been carried out meanwhile, and is then answered as that was.
+        const prepared = await prepareApplication(
+          context,
+          read,
+          { workspaceId, overwriteConsole },
+          planHash,
+        ).catch(refusalOf);
+        return command(prepared);
+      });
     },
     handle({ prepared }, context) {
       if (prepared instanceof Refusal) throw prepared;

@@ -17,6 +17,7 @@ import {
   planPackage,
   type ReadContent,
   readWorld,
+  worldProblems,
 } from '../planning/planning.ts';
 import { installPackage } from '../recording.ts';
 import { type Manifest, type ObjectKind, objectKinds } from '../source/package-source.ts';
@@ -203,8 +204,11 @@ async function keepRecord(
       renamed.map(({ renamedFrom }) => renamedFrom as string),
     ),
   );
-  const { etag } = await readWorld(context, manifest, desired);
-  return { versions: new Map([...byName].map(([name, row]) => [name, row.version])), etag };
+  const kept = await readWorld(context, manifest, desired);
+  const tooMuch = worldProblems(kept.rows).map(({ name: _name, ...one }) => one);
+  // No later plan could change or retire them.
+  if (tooMuch.length > 0) fail('invalid_package', { problems: tooMuch });
+  return { versions: new Map([...byName].map(([name, row]) => [name, row.version])), etag: kept.etag };
 }
 
 /** Kinds that count their versions one by one. */

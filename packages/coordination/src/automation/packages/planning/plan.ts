@@ -20,6 +20,7 @@ export const PackagePlanRequest = z
     overwriteConsole: z.boolean().default(false).describe('Also take back what people have changed since.'),
   })
   .meta({ id: 'PackagePlanRequest' });
+export type PackagePlanRequest = z.output<typeof PackagePlanRequest>;
 
 const PlannedField = z
   .strictObject({

@@ -174,7 +174,8 @@ function problemsOf(
   return [];
 }
 
-function worldProblems(world: readonly WorldRow[]): Named[] {
+/** Objects past the bound of what is compared at once. */
+export function worldProblems(world: readonly WorldRow[]): Named[] {
   return world
     .filter(({ id, state }) => id !== null && state === null)
     .map(({ kind, key }) => ({
