@@ -1,23 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { inSlices } from '@baton/kernel/slices';
 import type { JsonObject } from '@baton/kernel/wire';
 import type { NewTaskType } from '../../../definitions/task-types/task-type.ts';
 import { checkTaskType } from '../../../definitions/task-types/task-types.ts';
 import type { CalendarSpec } from '../../../organisation/calendars/calendar.ts';
-import { findKnownAgents } from '../../../registry/agent-identity/acting-agents.ts';
 import type { AgentSpec } from '../../../registry/agents/agent-spec.ts';
 import { validateAgent } from '../../../registry/agents/publishing.ts';
 import { checkDocument } from '../../../service/documents.ts';
 import type { Context } from '../../context.ts';
 import { problemsOfMigrations } from '../../process-definitions/migrations.ts';
-import { type GivenNames, problemsOfReferences } from '../../process-definitions/references.ts';
-import { unsupportedOf } from '../../process-engine/supported.ts';
-import { checkingDefinition } from '../../process-language/checks.ts';
+import type { GivenNames } from '../../process-definitions/references.ts';
 import type { ProcessSpec } from '../../process-language/definition.ts';
 import { elementsOf } from '../../process-language/elements.ts';
-import { type ProcessProblem, problem, reported } from '../../process-language/problems.ts';
+import { reported } from '../../process-language/problems.ts';
 import type { RuleRequest } from '../../rules/rule.ts';
 import { checkRule } from '../../rules/rules.ts';
+import { judgeProcess } from '../process-problems.ts';
 import type { PackageProblem } from '../source/package-source.ts';
 import type { Change, Desired } from './changes.ts';
 import { toldOf } from './desired.ts';
@@ -106,34 +103,12 @@ async function processProblems(
       ? []
       : [...elementsOf(before as unknown as ProcessSpec)].map(({ id, kind }) => [id, kind]),
   );
-  const checked = await inSlices(checkingDefinition(spec, elements));
-  const references = await problemsOfReferences(context, spec, checked.calendars, given);
-  const unsupported = unsupportedOf(spec).map(({ path, what }) =>
-    problem('schema_violation', path, `${what} is not supported yet`),
-  );
-  const found = [
-    ...(await agentProblems(context, spec, given)),
-    ...unsupported,
-    ...checked.problems,
-    ...(await problemsOfMigrations(context, key, spec)),
-    ...references.problems,
-  ];
+  const { problems } = await judgeProcess(context, spec, elements, given);
+  const found = [...problems, ...(await problemsOfMigrations(context, key, spec))];
   return reported(found).map(({ code, severity, path, message }) => ({
     code,
     severity,
     path: `/spec${path}`,
     message,
   }));
-}
-
-async function agentProblems(
-  context: Context,
-  { identity }: ProcessSpec,
-  given: GivenNames,
-): Promise<ProcessProblem[]> {
-  if (identity === undefined)
-    return [problem('unknown_agent', '/identity', 'must name the agent that it acts as')];
-  const { agent } = identity;
-  if (given.agents.has(agent) || (await findKnownAgents(context, [agent])).has(agent)) return [];
-  return [problem('unknown_agent', '/identity/agent', `there is no agent ${agent}`)];
 }

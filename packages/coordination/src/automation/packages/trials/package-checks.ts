@@ -7,15 +7,12 @@ import { NewTaskType } from '../../../definitions/task-types/task-type.ts';
 import { CalendarSpec } from '../../../organisation/calendars/calendar.ts';
 import { parseCalendarSpec } from '../../../organisation/calendars/calendar-spec.ts';
 import { WorkingCalendar } from '../../../organisation/calendars/working-calendar.ts';
-import { findKnownAgents } from '../../../registry/agent-identity/acting-agents.ts';
 import { documentBytesMax } from '../../../service/documents.ts';
 import { prepareSchema } from '../../../service/json-schema/schema.ts';
 import { checkStoredSchema } from '../../../service/json-schema/stored-schema.ts';
 import type { Context } from '../../context.ts';
 import { getDefinitionRow } from '../../process-definitions/definitions.ts';
-import { type GivenNames, problemsOfReferences } from '../../process-definitions/references.ts';
-import { unsupportedOf } from '../../process-engine/supported.ts';
-import { checkingDefinition } from '../../process-language/checks.ts';
+import type { GivenNames } from '../../process-definitions/references.ts';
 import type { ProcessSpec } from '../../process-language/definition.ts';
 import { elementsOf } from '../../process-language/elements.ts';
 import { pointer, problem, reported } from '../../process-language/problems.ts';
@@ -26,6 +23,7 @@ import {
   type RuleDocuments,
 } from '../../rule-documents/rule-documents.ts';
 import { RuleRequest } from '../../rules/rule.ts';
+import { judgeProcess } from '../process-problems.ts';
 import type { PackageDocument, PackageProblem } from '../source/package-source.ts';
 import type { SimulatedTaskType } from './task-type-tests.ts';
 
@@ -174,27 +172,12 @@ async function checkProcess(
 ): Promise<void> {
   const { spec, problems: found } = await inSlices(readingDefinition(document.spec));
   if (spec === undefined) return add(checked, document, reported(found));
-  const { problems, calendars } = await inSlices(
-    checkingDefinition(spec, await elementsBefore(context, document.key)),
-  );
-  const references = await problemsOfReferences(context, spec, calendars, given);
-  const unsupported = unsupportedOf(spec).map(({ path, what }) =>
-    problem('schema_violation', path, `${what} is not supported yet`),
-  );
+  const before = await elementsBefore(context, document.key);
+  const { problems, calendars } = await judgeProcess(context, spec, before, given);
   // Of what an installer has not replaced the reader of the files has told.
   const own = found.filter(({ code }) => code !== 'unresolved_install_variable');
-  add(
-    checked,
-    document,
-    reported([
-      ...own,
-      ...(await problemsOfAgent(context, spec, given)),
-      ...unsupported,
-      ...problems,
-      ...references.problems,
-    ]),
-  );
-  checked.processes.set(document.key, { spec, calendars: references.calendars });
+  add(checked, document, reported([...own, ...problems]));
+  checked.processes.set(document.key, { spec, calendars });
 }
 
 /** The elements of the version that is there, where the caller sees it. */
@@ -206,12 +189,4 @@ async function elementsBefore(context: Context, key: string): Promise<Map<string
     if (error instanceof Refusal && error.code === 'not_found') return new Map();
     throw error;
   }
-}
-
-async function problemsOfAgent(context: Context, { identity }: ProcessSpec, given: GivenNames) {
-  if (identity === undefined)
-    return [problem('unknown_agent', '/identity', 'must name the agent that it acts as')];
-  const { agent } = identity;
-  if (given.agents.has(agent) || (await findKnownAgents(context, [agent])).has(agent)) return [];
-  return [problem('unknown_agent', '/identity/agent', `there is no agent ${agent}`)];
 }
