@@ -50,7 +50,13 @@ function linesOf(page: string): string {
     .replaceAll('heads.json', join(folder, 'heads.json'));
 }
 
-for (const page of ['README.md', 'docs/identity.md', 'docs/coordination.md', 'docs/organisation.md'])
+for (const page of [
+  'README.md',
+  'docs/identity.md',
+  'docs/coordination.md',
+  'docs/organisation.md',
+  'docs/processes.md',
+])
   test(`every command of ${page} works as written`, { skip }, async () => {
     const lines = linesOf(page);
     assert.ok(lines.includes('curl') && lines.includes('npx baton'));

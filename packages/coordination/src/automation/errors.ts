@@ -23,7 +23,7 @@ export const errors = {
   invalid_process_data: invalid('The data do not fit the schema of the process.'),
   process_instance_exists: conflict('An instance of the process with this key has not ended.'),
   process_definition_unusable: conflict(
-    'The agent of the process is not linked to an identity, or can not act.',
+    'The agent of the process is not linked to an identity (PUT /agents/{key}/identity), or can not act.',
   ),
   catalog_key_busy: row(503, retryLater)('Somebody else is starting an instance with this key right now.'),
   invalid_process_instance_state: conflict('The state of the instance does not allow it.'),
