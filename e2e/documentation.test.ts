@@ -56,6 +56,7 @@ for (const page of [
   'docs/coordination.md',
   'docs/organisation.md',
   'docs/processes.md',
+  'docs/agents.md',
 ])
   test(`every command of ${page} works as written`, { skip }, async () => {
     const lines = linesOf(page);
