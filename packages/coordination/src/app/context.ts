@@ -56,9 +56,9 @@ export function contextOf(tools: Tools, origin: Origin, db: Db, transactional: b
   };
 }
 
-/** Only work rules themselves say so: what carries it causes no rule. */
+/** Only rules and instances of processes themselves say so: what carries it causes no rule, or is an instance's own event. */
 function isReserved(correlationId: string): boolean {
-  return correlationId.startsWith('work-rule:');
+  return correlationId.startsWith('work-rule:') || correlationId.startsWith('process:');
 }
 
 function keyIn(header: string | string[] | undefined): string | null {

@@ -2,7 +2,6 @@ import { inSlices } from '@baton/kernel/slices';
 import { findKnownAgents } from '../../registry/agent-identity/acting-agents.ts';
 import type { Context } from '../context.ts';
 import { type GivenNames, problemsOfReferences } from '../process-definitions/references.ts';
-import { unsupportedOf } from '../process-engine/supported.ts';
 import { checkingDefinition } from '../process-language/checks.ts';
 import type { ProcessSpec } from '../process-language/definition.ts';
 import { type ProcessProblem, problem } from '../process-language/problems.ts';
@@ -26,11 +25,8 @@ export async function judgeProcess(
 ): Promise<JudgedProcess> {
   const checked = await inSlices(checkingDefinition(spec, before));
   const references = await problemsOfReferences(context, spec, checked.calendars, given);
-  const unsupported = unsupportedOf(spec).map(({ path, what }) =>
-    problem('schema_violation', path, `${what} is not supported yet`),
-  );
   const ofAgent = await problemsOfAgent(context, spec, given);
-  const problems = [...ofAgent, ...unsupported, ...checked.problems, ...references.problems];
+  const problems = [...ofAgent, ...checked.problems, ...references.problems];
   return { problems, calendars: references.calendars };
 }
 

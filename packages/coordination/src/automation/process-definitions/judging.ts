@@ -2,7 +2,6 @@ import { inSlices } from '@baton/kernel/slices';
 import type { Json } from '@baton/kernel/wire';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import type { Context } from '../context.ts';
-import { unsupportedOf } from '../process-engine/supported.ts';
 import { checkingDefinition } from '../process-language/checks.ts';
 import type { ProcessSpec } from '../process-language/definition.ts';
 import { elementsOf } from '../process-language/elements.ts';
@@ -41,19 +40,8 @@ export async function problemsOf(
     spec.identity === undefined
       ? [problem('unknown_agent', '/identity', 'must name the agent that it acts as')]
       : [];
-  // What the engine does not do yet is refused, and not waved through.
-  const unsupported = unsupportedOf(spec).map(({ path, what }) =>
-    problem('schema_violation', path, `${what} is not supported yet`),
-  );
   const migrations = await problemsOfMigrations(context, latest?.key, spec);
-  const problems = [
-    ...found,
-    ...nobody,
-    ...unsupported,
-    ...checked.problems,
-    ...migrations,
-    ...references.problems,
-  ];
+  const problems = [...found, ...nobody, ...checked.problems, ...migrations, ...references.problems];
   return { problems: reported(problems), calendars: references.calendars };
 }
 

@@ -317,6 +317,11 @@ const problems: [string, Record<string, unknown>, string][] = [
   ],
   ['duplicate_element_id', withSteps(look(), look()), '/stages/0/steps/1/id'],
   ['duplicate_element_id', processSpec({ stages: [stageOf('look', [look()])] }), '/stages/0/steps/0/id'],
+  [
+    'duplicate_element_id',
+    processSpec({ stages: [stageOf('do', [step('stage', { do: [look()] })])] }),
+    '/stages/0/steps/0/id',
+  ],
   ['duplicate_element_id', processSpec({ decisions: [table({}), table({})] }), '/decisions/1/id'],
   ['unreachable_step', withSteps(end('a'), look()), '/stages/0/steps/1'],
   ['unreachable_step', withSteps(step('a', { raise: { type: 'x' } }), look()), '/stages/0/steps/1'],

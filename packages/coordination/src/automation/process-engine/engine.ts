@@ -1,24 +1,17 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
-import type { Trigger } from '../process-language/forms.ts';
 import { forgetAsked, leaveVote, takeVote, takeVoters } from './approving.ts';
 import { takeChild } from './calling.ts';
 import { type CaseMemory, caseOf, hashOfCase } from './case/case.ts';
 import { escalate, passDeadline } from './deadlines.ts';
 import type { Definition } from './definition-lists.ts';
-import { beginCancel, goOnAfterPause, park, resumes, suspendNow } from './endings.ts';
+import { beginCancel, goOnAfterPause, park, suspendNow } from './endings.ts';
+import { handle, handlersFor, isOfTrigger, startCorrelation, tellCorrelated } from './handling.ts';
 import { activityId } from './ids/activity-ids.ts';
 import type { Act, CallEnd, Input } from './inputs.ts';
 import { type EngineTools, Machine, ProcessFault } from './machine.ts';
 import { advance, cancelSequence, exit, failElement, finish, isCaught, startList } from './sequences.ts';
 import { beginTimer, settle } from './stages.ts';
-import {
-  type ElementNode,
-  type EventRoot,
-  migrationFailed,
-  type ProcessState,
-  type TaskRoot,
-  type Timer,
-} from './state.ts';
+import { type ElementNode, type EventRoot, type ProcessState, type TaskRoot, type Timer } from './state.ts';
 import {
   enterKind,
   evaluatedBy,
@@ -30,11 +23,7 @@ import {
 } from './step-kinds.ts';
 import { beginDeadline, cancelTimersOf, countDeadline, recount } from './timers.ts';
 
-/** In the place of a correlation's number: the event is one that starts instances. */
-export const startCorrelation = -1;
 const titleCharactersMax = 500;
-/** Events that wait for the handler that is at work. */
-const queuedMax = 100;
 
 /** An instance before its first input. */
 export function newState(
@@ -213,33 +202,6 @@ function take(m: Machine, input: Input): void {
   beginCancel(m, input.reason, input.compensate);
 }
 
-/**
- * Whether an event lets a suspended instance go on: it begins a list whose first step is `resume` (organisation, section 15.4).
- * What can't be judged lets nothing go on.
- */
-export function isResumedBy(
-  definition: Definition,
-  state: ProcessState,
-  input: Input,
-  tools: EngineTools,
-): boolean {
-  if (state.status !== 'suspended' || input.kind !== 'event') return false;
-  // By the version that it should leave nothing lets it go on but an operator.
-  if (state.parked?.code === migrationFailed) return false;
-  const m = new Machine({ definition, tools, enter: enterKind }, state, state.clock);
-  m.event = input.event;
-  const holds = (where: string | undefined) => where === undefined || m.holds(where);
-  try {
-    return (input.correlations ?? []).some((n) => {
-      const correlation = definition.spec.correlate[n];
-      return correlation !== undefined && holds(correlation.on.where) && resumes(m, `correlate/${n}`);
-    });
-  } catch (error) {
-    if (error instanceof ProcessFault) return false;
-    throw error;
-  }
-}
-
 /** What the instance's journal keeps of an input. */
 function summaryOf(input: Input): JsonObject {
   if (input.kind === 'start' || input.kind === 'event') {
@@ -275,15 +237,13 @@ function start(m: Machine, event: EventRoot | null): void {
   }
 }
 
-type EventInput = Extract<Input, { kind: 'event' }>;
-
-function takeEvent(m: Machine, input: EventInput): void {
+function takeEvent(m: Machine, input: Extract<Input, { kind: 'event' }>): void {
   const { event, task, call, child, output, correlations = [] } = input;
   m.event = event;
-  const found = correlations.filter((n) => n !== startCorrelation);
-  for (const n of found) correlate(m, n, event);
+  const found = handlersFor(m, input);
+  for (const n of found) handle(m, n, event);
   // What would start an instance whose key is taken is told, and starts nothing.
-  if (found.length < correlations.length && found.length === 0) tellCorrelated(m, event, []);
+  if (found.length === 0 && correlations.includes(startCorrelation)) tellCorrelated(m, event, []);
   if (event.type === 'calendar.published') recount(m, String(event.payload['key']));
   for (const node of m.elements()) {
     if (m.element(node.id) !== node) continue;
@@ -297,13 +257,6 @@ function takeEvent(m: Machine, input: EventInput): void {
       else takeVote(m, node, event);
     } else if (node.waitsFor === 'event') takeListened(m, node, event);
   }
-}
-
-/** Whether an event is one that a trigger waits for; `where` is judged by who knows what it reads. */
-export function isOfTrigger(trigger: Trigger, { type, payload }: EventRoot): boolean {
-  if (trigger.event !== undefined) return trigger.event === type;
-  if (type !== 'observation.recorded' || payload['kind'] !== trigger.observation) return false;
-  return trigger.source === undefined || payload['source'] === trigger.source;
 }
 
 function takeListened(m: Machine, node: ElementNode, event: EventRoot): void {
@@ -347,27 +300,6 @@ function takeCall(m: Machine, node: ElementNode, { status, output, skill, error 
   if (status === 'succeeded') return finish(m, node, output, { skill });
   const type = error?.code ?? 'skill_failed';
   failElement(m, node, { type, status: null, detail: error?.message ?? null });
-}
-
-function correlate(m: Machine, n: number, event: EventRoot): void {
-  const correlation = m.definition.spec.correlate[n];
-  if (correlation === undefined) return;
-  const { where } = correlation.on;
-  if (where !== undefined && !m.holds(where)) return;
-  const before = m.changedFields.length;
-  if (correlation.set !== undefined) m.write(m.evaluateAll(correlation.set), null);
-  const changedFields = [...new Set(m.changedFields.slice(before))];
-  tellCorrelated(m, event, changedFields);
-  const list = `correlate/${n}`;
-  if (correlation.do === undefined) return;
-  if (m.sequence(list) === undefined) return startList(m, list, null, null);
-  if (m.state.queued.length >= queuedMax)
-    throw new ProcessFault('too_many_events', 'a handler can not keep up');
-  m.state.queued.push({ handler: list, event });
-}
-
-function tellCorrelated(m: Machine, event: EventRoot, changedFields: string[]): void {
-  m.tell('process.correlated', { triggerEventId: event.id, triggerType: event.type, changedFields });
 }
 
 function fire(m: Machine, timerId: string): void {

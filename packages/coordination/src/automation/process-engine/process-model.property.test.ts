@@ -133,9 +133,7 @@ class Pair {
     }
     both('suspend', { kind: 'suspend', at, reason: 'r', cause: 'operator' }, () => model.suspend(nowMs), 1);
     for (const type of ['ping.one', 'ping.two']) {
-      const correlations = engine.definition.spec.correlate.flatMap(({ on }, n) =>
-        on.event === type ? [n] : [],
-      );
+      const correlations = engine.definition.handlers.flatMap(({ on }, n) => (on.event === type ? [n] : []));
       both(type, engine.event(type, 'x', { correlations }, at), () => model.hear(nowMs, type), 2);
     }
     for (const node of this.#elements('task')) this.#taskActs(node, at, choice, both);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '@baton/kernel/wire';
 import { human, Instance, note, stage, start } from '../../testing/engine-instance.ts';
-import { isResumedBy } from './engine.ts';
+import { isResumedBy } from './handling.ts';
 import { waitsOf } from './waits.ts';
 
 // What steps ask of memory and tell it, and how an instance goes on by an event; without a database.

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import { kindOf, type Retry, type Step } from '../process-language/step.ts';
+import { discretionaryList } from './definition-lists.ts';
 import { activityId } from './ids/activity-ids.ts';
 import { durationMs, type Machine } from './machine.ts';
 import type { ElementNode, SequenceNode, StepError, StepRoot } from './state.ts';
@@ -42,7 +43,8 @@ function goOn(m: Machine, sequence: SequenceNode): void {
     m.note('state', step.id, 'skipped');
     return advance(m, sequence);
   }
-  if (step.when !== undefined) {
+  // That of a discretionary step has held, or it would not have begun.
+  if (step.when !== undefined && sequence.id !== discretionaryList(step.id)) {
     const holds = m.holds(step.when);
     m.note('decision', step.id, 'when', { holds });
     if (!holds) return advance(m, sequence);

@@ -1,5 +1,6 @@
 import type { Stage, Timer } from '../process-language/definition.ts';
 import type { Due } from '../process-language/forms.ts';
+import { discretionaryList } from './definition-lists.ts';
 import { completeInstance, goOnEnding, park } from './endings.ts';
 import { type Machine, ProcessFault } from './machine.ts';
 import { cancelSequence, runReady, startList } from './sequences.ts';
@@ -56,7 +57,8 @@ function judgeStages(m: Machine): boolean {
     for (const [n, stage] of m.definition.spec.stages.entries()) {
       const is = m.state.stages[stage.id] as StageState;
       judgeMilestones(m, stage, is);
-      if (is.state === 'active') changed = leaveIfDone(m, stage) || changed;
+      if (is.state === 'active')
+        changed = beginDiscretionary(m, stage, is) || leaveIfDone(m, stage) || changed;
       else changed = enterIfWanted(m, stage, is, n) || changed;
     }
     if (!changed) return m.ready.length > 0;
@@ -74,6 +76,22 @@ function judgeMilestones(m: Machine, { id: stage, milestones }: Stage, { state }
     m.note('state', milestone, now ? 'reached' : 'lost');
     m.tell(now ? 'process.milestone_reached' : 'process.milestone_lost', { milestone, stage });
   }
+}
+
+/** A discretionary step begins once while its stage is active, when its `when` comes to hold. */
+function beginDiscretionary(m: Machine, stage: Stage, is: StageState): boolean {
+  let hasBegun = false;
+  if (stage.discretionary.length === 0 || (stage.exit !== undefined && m.holds(stage.exit))) return false;
+  for (const { id, when } of stage.discretionary) {
+    if (is.begun?.includes(id) === true) continue;
+    m.current = id;
+    if (when === undefined || !m.holds(when)) continue;
+    m.count();
+    is.begun = [...(is.begun ?? []), id];
+    startList(m, discretionaryList(id), null, stage.id);
+    hasBegun = true;
+  }
+  return hasBegun;
 }
 
 function leaveIfDone(m: Machine, stage: Stage): boolean {
@@ -105,6 +123,7 @@ function enterIfWanted(m: Machine, stage: Stage, is: StageState, index: number):
   m.count();
   is.state = 'active';
   is.attempt += 1;
+  delete is.begun;
   m.note('state', stage.id, 'entered', { attempt: is.attempt });
   m.tell('process.stage_entered', { stage: stage.id });
   for (const timer of stage.timers) beginTimer(m, timer, is.attempt);
@@ -130,9 +149,8 @@ function completeWhenDone(m: Machine): void {
 
 function mayChange({ state, definition }: Machine): boolean {
   if (state.isInterrupted) return false;
-  const { correlate } = definition.spec;
   return (
-    correlate.length > 0 ||
+    definition.handlers.length > 0 ||
     Object.values(state.timers).some((timer) => timer.purpose === 'timer' && isOpen(timer))
   );
 }

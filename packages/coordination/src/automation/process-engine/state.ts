@@ -60,6 +60,8 @@ export interface StageState {
   attempt: number;
   /** Whether its entry held when it was judged last: a repeatable stage begins again when it comes to hold anew. */
   entryHeld: boolean;
+  /** Its discretionary steps that have begun, of this attempt. */
+  begun?: string[];
 }
 
 /** The fault of an instance that a later version should go on with, and can't. */

@@ -7,7 +7,8 @@ import { type Caller, nobody } from '../../service/caller.ts';
 import type { Context } from '../context.ts';
 import { slaStateOf } from '../process-engine/deadlines.ts';
 import type { Definition } from '../process-engine/definition-lists.ts';
-import { isResumedBy, takeInput } from '../process-engine/engine.ts';
+import { takeInput } from '../process-engine/engine.ts';
+import { isResumedBy, ownHandlersOf } from '../process-engine/handling.ts';
 import type { Act, Input, ProcessEvent } from '../process-engine/inputs.ts';
 import { type EngineTools, ProcessFault } from '../process-engine/machine.ts';
 import { migrationFailed, type Parked, type ProcessState } from '../process-engine/state.ts';
@@ -78,27 +79,28 @@ export async function takeFromSource(
   const { db, tenantId } = context;
   const { row, definition, tools } = one;
   const isLink =
-    led !== undefined && (acts(input, definition) || !isAnswer(input, waitsOf(definition, row.state)));
+    led !== undefined &&
+    (acts(input, definition, row.state) || !isAnswer(input, waitsOf(definition, row.state)));
   const ownLinks = input.kind === 'event' ? 0 : linksOfStart(row.state, input.at);
   const links = isLink ? led + 1 : (led ?? ownLinks);
   const running = { ...one, links };
-  const resumes = isResumedBy(definition, row.state, input, tools);
+  const isLoop = isLink && links > linksMax;
+  const resumes = !isLoop && isResumedBy(definition, row.state, input, tools);
   if (!resumes && (row.status === 'suspended' || row.kept_inputs > 0))
     return keepInput(context, running, input, sourceRef);
   const isNew = await db.row(insertInput(tenantId, row.id, sourceRef, links));
   if (isNew === undefined) return undefined;
-  if (isLink && links > linksMax && row.status === 'running')
-    return parkBefore(context, running, input, sourceRef, loopFault);
+  if (isLoop && row.status === 'running') return parkBefore(context, running, input, sourceRef, loopFault);
   // What waited meanwhile is taken by the worker, behind it.
   if (resumes) return tellPassed(context, await takeOrPark(context, running, input, sourceRef), input.at);
   return takeOrPark(context, running, input, sourceRef);
 }
 
 /** Whether an event has a handler of the definition act, besides whatever waits for it. */
-function acts(input: Input, { spec }: Definition): boolean {
-  return (
-    input.kind === 'event' && (input.correlations ?? []).some((n) => spec.correlate[n]?.do !== undefined)
-  );
+function acts(input: Input, definition: Definition, state: ProcessState): boolean {
+  if (input.kind !== 'event') return false;
+  if ((input.correlations ?? []).some((n) => definition.handlers[n]?.list !== undefined)) return true;
+  return ownHandlersOf(definition, state, input.event).length > 0;
 }
 
 /** Keeps an input for later. @returns undefined where it came before, or too much waits */

@@ -16,6 +16,7 @@ import {
 import { SightOfAuthors } from '../process-definitions/authors.ts';
 import type { Input } from '../process-engine/inputs.ts';
 import { correlatedAnew } from '../process-engine/migration/correlating.ts';
+import { ownKey } from '../process-engine/waits.ts';
 import {
   keepTriggeredPlace,
   processConsumer,
@@ -26,7 +27,7 @@ import { takeFromSource } from './advancing.ts';
 import { findChildEnd, isEnd } from './child-instances.ts';
 import { toolsFor, useDefinition } from './definitions-in-use.ts';
 import { findWaitedKeys, findWaiting, lockInstance } from './instances.sql.ts';
-import { linksTo } from './loops/links.ts';
+import { linksTo, sourceOfEvent } from './loops/links.ts';
 import { agentOf, Identities } from './people/identity.ts';
 import { startByEvent } from './starting.ts';
 import {
@@ -113,9 +114,11 @@ function keysOf(event: EventRow): string[] {
   return [...ownKeysOf(event), triggerKeyOf(event)];
 }
 
-/** By what an event is about. */
+/** By what an event is about, and which instance it comes from. */
 function ownKeysOf(event: EventRow): string[] {
   const keys = [`entity:${event.entity_id}`];
+  const source = sourceOfEvent(event.correlation_id);
+  if (source !== undefined) keys.push(ownKey(source, triggerKeyOf(event)));
   if (event.type === 'calendar.published') keys.push(`calendar:${event.payload['key']}`);
   if (isEnd(event)) keys.push(`ended:${event.entity_id}`);
   return keys;

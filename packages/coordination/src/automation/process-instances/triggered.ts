@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@baton/kernel/wire';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import type { Context } from '../context.ts';
 import type { SightOfAuthors } from '../process-definitions/authors.ts';
-import { isOfTrigger, startCorrelation } from '../process-engine/engine.ts';
+import { isOfTrigger, startCorrelation } from '../process-engine/handling.ts';
 import { ProcessFault } from '../process-engine/machine.ts';
 import { correlatedAnew } from '../process-engine/migration/correlating.ts';
 import type { EventRoot } from '../process-engine/state.ts';
@@ -87,10 +87,10 @@ async function fittingOf(
   const fitting: Fitting[] = [];
   for (const trigger of triggers) {
     const use = await useDefinition(context, trigger.definition_key, trigger.definition_version);
-    const { start, correlate } = use.definition.spec;
-    const declared = trigger.kind === 'start' ? start : correlate[trigger.number];
-    if (declared === undefined || !isOfTrigger(declared.on, event)) continue;
-    const instanceKey = await keyOf(context, use, declared, event, trigger.kind === 'start');
+    const { spec, handlers } = use.definition;
+    const { on, key } = (trigger.kind === 'start' ? spec.start : handlers[trigger.number]) ?? {};
+    if (on === undefined || key === undefined || !isOfTrigger(on, event)) continue;
+    const instanceKey = await keyOf(context, use, { on, key }, event, trigger.kind === 'start');
     if (instanceKey !== undefined) fitting.push({ trigger, instanceKey });
   }
   return fitting;

@@ -148,11 +148,26 @@ function duplicates(spec: ProcessSpec, elements: readonly Element[]): ProcessPro
     })),
   ]);
   const seen = new Set<string>();
-  return [...elements, ...tables].flatMap(({ id, path }) => {
+  const twice = [...elements, ...tables].flatMap(({ id, path }) => {
     const isNew = !seen.has(id);
     seen.add(id);
     return isNew ? [] : [problem('duplicate_element_id', `${path}/id`, `${id} is there already`)];
   });
+  return [...twice, ...sameLists(elements)];
+}
+
+/** The steps of a step `stage` are called `stage/do`, as those of a stage `do` are. */
+function sameLists(elements: readonly Element[]): ProcessProblem[] {
+  if (!elements.some(({ id }) => id === 'do')) return [];
+  return elements
+    .filter(({ id, kind }) => kind === 'do' && ['stage', 'timer', 'discretionary'].includes(id))
+    .map(({ id, path }) =>
+      problem(
+        'duplicate_element_id',
+        `${path}/id`,
+        `a step ${id} with steps can not stand beside an element do`,
+      ),
+    );
 }
 
 /** What an id meant in the version before, and means now. */

@@ -54,8 +54,8 @@ export type Milestone = z.output<typeof Milestone>;
 
 /**
  * A stage begins when `entry` holds; without one, the first at once and each other when the one before it is completed. It is
- * completed when its steps are done, or when `exit` holds. Discretionary steps begin when their `when` holds and hold up
- * nothing.
+ * completed when its steps are done, or when `exit` holds. A discretionary step begins once while the stage is active, when its
+ * `when` comes to hold. The stage waits for one that has begun, and for no other.
  */
 const Stage = z.strictObject({
   id: ElementId,

@@ -7,7 +7,8 @@ import { innerStepsOf, type Step } from './step.ts';
 
 /**
  * Problems `unreachable_step` behind a step that always ends the instance; `unreachable_stage` whose entry never holds;
- * `dead_end` at a repeatable stage that begins again for ever; warning `unreachable_milestone`.
+ * `dead_end` at a repeatable stage that begins again for ever; `schema_violation` at a discretionary step that nothing begins;
+ * warning `unreachable_milestone`.
  */
 export function* checkingFlow(spec: ProcessSpec): Generator<void, ProcessProblem[]> {
   const found: ProcessProblem[] = [];
@@ -24,6 +25,15 @@ export function* checkingFlow(spec: ProcessSpec): Generator<void, ProcessProblem
       found.push(
         problem('dead_end', path, 'it begins again whenever it is completed, so the instance never ends'),
       );
+    for (const [m, { when, id }] of stage.discretionary.entries())
+      if (when === undefined)
+        found.push(
+          problem(
+            'schema_violation',
+            `${path}/discretionary/${m}`,
+            `step ${id} needs \`when\`: nothing else begins it`,
+          ),
+        );
     for (const [m, { when }] of stage.milestones.entries())
       if (!isReachable || isNever(when))
         found.push(warning('unreachable_milestone', `${path}/milestones/${m}`, 'it is never reached'));

@@ -1,8 +1,9 @@
 import type { EventRow } from '../../ledger/journal/event.ts';
 import type { Context } from '../context.ts';
 import { holdCursor } from '../journal-turns/turns.ts';
+import { handlersOf } from '../process-engine/definition-lists.ts';
+import { waitKeyOf } from '../process-engine/waits.ts';
 import type { ProcessSpec } from '../process-language/definition.ts';
-import type { Trigger } from '../process-language/forms.ts';
 import {
   countOpenInstances,
   deleteStarts,
@@ -23,12 +24,9 @@ export type { TriggerPlace, TriggerRow };
 
 /** The name of the cursor that the processes of a tenant share. */
 export const processConsumer = 'processes';
-/** Triggers read at once; those of one version are 21 at most: one start and 20 that correlate. */
+/** Triggers read at once; those of one version are 41 at most: one start, 20 that correlate and 20 that handle events. */
 const triggersMax = 200;
 const firstPlace: TriggerPlace = { definition_key: '', definition_version: 0 };
-
-const keyOfTrigger = ({ event, observation }: Trigger) =>
-  event === undefined ? `observation:${observation}` : `event:${event}`;
 
 /**
  * Notes what a version that is published waits for: it, and no earlier one, starts instances from now on. Call it in the
@@ -44,8 +42,11 @@ export async function keepTriggers(
   await holdCursor(context, processConsumer);
   await db.run(deleteStarts(tenantId, key));
   const triggers = [
-    { kind: 'start', number: 0, wait_key: keyOfTrigger(spec.start.on) },
-    ...spec.correlate.map(({ on }, number) => ({ kind: 'correlate', number, wait_key: keyOfTrigger(on) })),
+    { kind: 'start', number: 0, wait_key: waitKeyOf(spec.start.on) },
+    // Those without a key are for instances that wait for their own events.
+    ...handlersOf(spec).flatMap(({ on, key: instanceKey }, number) =>
+      instanceKey === undefined ? [] : [{ kind: 'correlate', number, wait_key: waitKeyOf(on) }],
+    ),
   ];
   await db.run(insertTriggers(tenantId, key, version, triggers, from));
 }

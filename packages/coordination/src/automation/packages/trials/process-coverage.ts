@@ -37,6 +37,7 @@ export class ProcessReach {
     for (const { id, rules } of spec.decisions)
       for (const n of rules.keys()) decisionRows.add(`${id}/rules/${n}`);
     for (const n of spec.correlate.keys()) handlers.add(`correlate/${n}`);
+    for (const n of spec.onEvent.keys()) handlers.add(`event/${n}`);
   }
 
   /** Notes what an input has led to. */
@@ -48,11 +49,6 @@ export class ProcessReach {
         this.#enter(String(act.event.payload['element']), true);
       if (act.do === 'note') this.#note(act.note);
     }
-  }
-
-  /** Notes that an event came to a handler. */
-  handled(correlations: readonly number[]): void {
-    for (const n of correlations) this.#reached.handlers.add(`correlate/${n}`);
   }
 
   coverage(): ProcessCoverage {
@@ -73,6 +69,7 @@ export class ProcessReach {
   }
 
   #note({ kind, element, reason, data }: Extract<Act, { do: 'note' }>['note']): void {
+    if (reason === 'handler') this.#reached.handlers.add(String(data['handler']));
     if (element === null || reason === null) return;
     const way = (name: string) => this.#reached.transitions.add(`${element}:${name}`);
     if (kind === 'intent') this.#enter(element);

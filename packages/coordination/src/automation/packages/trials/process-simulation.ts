@@ -1,12 +1,7 @@
 import type { JsonObject } from '@baton/kernel/wire';
 import type { WorkingCalendar } from '../../../organisation/calendars/working-calendar.ts';
-import {
-  isOfTrigger,
-  isResumedBy,
-  newState,
-  startCorrelation,
-  takeInput,
-} from '../../process-engine/engine.ts';
+import { newState, takeInput } from '../../process-engine/engine.ts';
+import { isOfTrigger, isResumedBy, ownHandlersOf, startCorrelation } from '../../process-engine/handling.ts';
 import { activityId } from '../../process-engine/ids/activity-ids.ts';
 import type { Act, Effect, Input } from '../../process-engine/inputs.ts';
 import { type EngineTools, ProcessFault } from '../../process-engine/machine.ts';
@@ -84,10 +79,12 @@ export class ProcessSimulation {
       if (!isLive(instance)) continue;
       const correlations = yield* this.#correlationsOf(instance, event, led);
       if (startKey === instance.key) correlations.push(startCorrelation);
-      const listens = waitsOf(this.#process.use.definition, instance.state).includes(triggerKeyOf(event));
+      const { definition } = this.#process.use;
+      const listens =
+        waitsOf(definition, instance.state).includes(triggerKeyOf(event)) ||
+        ownHandlersOf(definition, instance.state, event).length > 0;
       if (correlations.length === 0 && !listens) continue;
       taken = instance;
-      this.#process.reach.handled(correlations.filter((n) => n !== startCorrelation));
       yield* this.take(instance, { kind: 'event', at: event.time, event, correlations }, led);
     }
     if (startKey === undefined || before.some((one) => isLive(one) && one.key === startKey)) return taken;
@@ -106,8 +103,9 @@ export class ProcessSimulation {
 
   *#correlationsOf(instance: Instance, event: EventRoot, led: Led): Generator<void, number[]> {
     const found: number[] = [];
-    for (const [n, correlation] of this.#process.use.definition.spec.correlate.entries())
-      if ((yield* this.#keyOf(correlation, event, false, led)) === instance.key) found.push(n);
+    for (const [n, { on, key }] of this.#process.use.definition.handlers.entries())
+      if (key !== undefined && (yield* this.#keyOf({ on, key }, event, false, led)) === instance.key)
+        found.push(n);
     return found;
   }
 

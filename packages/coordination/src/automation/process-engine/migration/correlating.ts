@@ -1,6 +1,6 @@
 import type { Json } from '@baton/kernel/wire';
 import type { Definition } from '../definition-lists.ts';
-import { isOfTrigger, startCorrelation } from '../engine.ts';
+import { isOfTrigger, startCorrelation } from '../handling.ts';
 import type { Input } from '../inputs.ts';
 import { type EngineTools, ProcessFault } from '../machine.ts';
 import type { EventRoot } from '../state.ts';
@@ -15,8 +15,8 @@ interface Judging {
 export function correlatedAnew({ definition, tools }: Judging, instanceKey: string, input: Input): Input {
   if (input.kind !== 'event') return input;
   const starts = (input.correlations ?? []).filter((n) => n === startCorrelation);
-  const found = definition.spec.correlate.flatMap((correlation, n) =>
-    isOfTrigger(correlation.on, input.event) && keyOf(tools, correlation.key, input.event) === instanceKey
+  const found = definition.handlers.flatMap(({ on, key }, n) =>
+    key !== undefined && isOfTrigger(on, input.event) && keyOf(tools, key, input.event) === instanceKey
       ? [n]
       : [],
   );

@@ -67,7 +67,7 @@ function closeWhatIsGone(m: Machine, plan: MigrationPlan): Set<string> {
   return bereft;
 }
 
-function moveStages(m: Machine, { from, to, became }: MigrationPlan): void {
+function moveStages(m: Machine, { from, to, became, stepOf }: MigrationPlan): void {
   const before = m.state.stages;
   const names = new Map(Object.keys(before).map((id) => [became(id), id]));
   for (const [id, { state }] of Object.entries(before)) {
@@ -81,7 +81,10 @@ function moveStages(m: Machine, { from, to, became }: MigrationPlan): void {
   for (const { id, entry } of to.spec.stages.toReversed()) {
     const known = from.stages.has(names.get(id) ?? '') ? before[names.get(id) as string] : undefined;
     const isPassed = known === undefined && entry === undefined && hasBegun;
-    stages[id] = known ?? { state: isPassed ? 'terminated' : 'available', attempt: 0, entryHeld: false };
+    stages[id] =
+      known === undefined
+        ? { state: isPassed ? 'terminated' : 'available', attempt: 0, entryHeld: false }
+        : { ...known, ...(known.begun && { begun: known.begun.flatMap((step) => stepOf(step) ?? []) }) };
     if (isPassed) m.note('state', id, 'passed_over');
     hasBegun ||= known !== undefined && known.state !== 'available';
   }

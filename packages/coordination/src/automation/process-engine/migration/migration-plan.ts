@@ -1,5 +1,5 @@
 import { innerStepsOf, kindOf, type Step } from '../../process-language/step.ts';
-import type { Definition } from '../definition-lists.ts';
+import { type Definition, discretionaryList } from '../definition-lists.ts';
 import type { ElementMap } from '../inputs.ts';
 
 /** How the places of one version of a definition are found in a later one (organisation, section 15.2: `migrations`). */
@@ -28,6 +28,8 @@ export function planMigration(from: Definition, to: Definition, map: ElementMap)
   const keep = (key: string, target: string | null) =>
     lists.set(key, target !== null && to.lists.has(target) ? target : null);
   for (const id of from.stages.keys()) keep(`stage/${id}`, `stage/${became(id)}`);
+  for (const { discretionary } of from.stages.values())
+    for (const { id } of discretionary) keep(discretionaryList(id), discretionaryList(became(id) ?? ''));
   for (const id of from.timers.keys()) keep(`timer/${id}`, `timer/${became(id)}`);
   for (const kind of ['correlate', 'onEvent'] as const) {
     const name = kind === 'correlate' ? 'correlate' : 'event';

@@ -8,6 +8,8 @@ interface StageIs {
   state: 'available' | 'active' | 'completed' | 'terminated';
   attempt: number;
   entryHeld: boolean;
+  /** Discretionary steps that have begun. */
+  begun: Set<string>;
 }
 
 /**
@@ -19,6 +21,12 @@ export class Interpreter extends StepInterpreter {
   readonly stages = new Map<string, StageIs>();
   readonly milestones = new Map<string, boolean>();
   isEnding = false;
+  protected readonly handlers: readonly {
+    readonly name: string;
+    readonly on: { readonly event: string };
+    readonly set?: { readonly [field: string]: string };
+    readonly steps?: readonly StepSpec[];
+  }[];
   protected queued: string[] = [];
   protected isInterrupted = false;
   /** A list that undoes and has failed, from the step that is at fault. */
@@ -26,8 +34,16 @@ export class Interpreter extends StepInterpreter {
 
   constructor(spec: Spec, data: JsonObject, nowMs: number) {
     super(spec, data, nowMs);
+    this.handlers = [
+      ...(spec.correlate ?? []).map((one, n) => ({
+        ...one,
+        name: `correlate/${n}`,
+        ...(one.do && { steps: one.do }),
+      })),
+      ...(spec.onEvent ?? []).map((one, n) => ({ ...one, name: `event/${n}`, steps: one.do })),
+    ];
     for (const { id } of spec.stages)
-      this.stages.set(id, { state: 'available', attempt: 0, entryHeld: false });
+      this.stages.set(id, { state: 'available', attempt: 0, entryHeld: false, begun: new Set() });
     if (spec.due !== undefined) this.beginDue('', spec.due);
     for (const timer of spec.timers ?? []) this.beginTimer(timer);
     this.settle();
@@ -75,11 +91,10 @@ export class Interpreter extends StepInterpreter {
   /** An event that steps listen to, and that handlers of the definition may be written for. */
   hear(atMs: number, type: string): void {
     this.take(atMs, () => {
-      for (const [n, { on, set, do: steps }] of (this.spec.correlate ?? []).entries()) {
+      for (const { name, on, set, steps } of this.handlers) {
         if (on.event !== type) continue;
         if (set !== undefined) this.writeAll(set);
         if (steps === undefined) continue;
-        const name = `correlate/${n}`;
         if (this.fibers.some((fiber) => fiber.name === name)) this.queued.push(name);
         else this.begin(name, steps, null);
       }
@@ -172,7 +187,7 @@ export class Interpreter extends StepInterpreter {
       else {
         for (const name of this.queued.splice(0)) {
           const isBusy = this.fibers.some((fiber) => fiber.name === name);
-          const steps = this.spec.correlate?.[Number(name.split('/')[1])]?.do ?? [];
+          const steps = this.handlers.find((handler) => handler.name === name)?.steps ?? [];
           if (isBusy) this.queued.push(name);
           else this.begin(name, steps, null);
         }
@@ -190,6 +205,10 @@ export class Interpreter extends StepInterpreter {
       if (is.state === 'active') {
         for (const { id, when } of stage.milestones ?? [])
           this.milestones.set(id, apply(when, this.data) === true);
+        if (this.beginsDiscretionary(stage)) {
+          isChanged = true;
+          continue;
+        }
         const isEmpty = !this.fibers.some((fiber) => fiber.stage === stage.id);
         if (!isEmpty && (stage.exit === undefined || apply(stage.exit, this.data) !== true)) continue;
         this.stopAll(stage.id);
@@ -207,12 +226,27 @@ export class Interpreter extends StepInterpreter {
         if (!begins) continue;
         is.state = 'active';
         is.attempt += 1;
+        is.begun = new Set();
         for (const timer of stage.timers ?? []) this.beginTimer(timer);
         this.begin(`stage/${stage.id}`, stage.steps, stage.id);
         isChanged = true;
       }
     }
     return isChanged;
+  }
+
+  protected beginsDiscretionary({ id, exit, discretionary = [] }: Spec['stages'][number]): boolean {
+    if (exit !== undefined && apply(exit, this.data) === true) return false;
+    const { begun } = this.stages.get(id) as StageIs;
+    const wanted = discretionary.filter(
+      (step) => !begun.has(step.id) && apply(step.when ?? 'false', this.data) === true,
+    );
+    for (const step of wanted) {
+      begun.add(step.id);
+      const { when: _, ...always } = step;
+      this.begin(`discretionary/${step.id}`, [always], id);
+    }
+    return wanted.length > 0;
   }
 
   protected mayRepeat({ repeatable, entry }: Spec['stages'][number]): boolean {
@@ -225,7 +259,7 @@ export class Interpreter extends StepInterpreter {
     const mayBegin =
       !this.isInterrupted &&
       states.includes('available') &&
-      ((this.spec.correlate ?? []).length > 0 || this.timers.some(({ purpose }) => purpose === 'timer'));
+      (this.handlers.length > 0 || this.timers.some(({ purpose }) => purpose === 'timer'));
     if (!mayBegin) this.finish('completed', null);
   }
 

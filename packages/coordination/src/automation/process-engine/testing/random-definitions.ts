@@ -77,6 +77,7 @@ export interface Spec {
     readonly exit?: string;
     readonly repeatable?: boolean;
     readonly steps: readonly StepSpec[];
+    readonly discretionary?: readonly StepSpec[];
     readonly milestones?: readonly { readonly id: string; readonly when: string }[];
     readonly timers?: readonly TimerSpec[];
   }[];
@@ -86,6 +87,11 @@ export interface Spec {
     readonly key: string;
     readonly set?: Set;
     readonly do?: readonly StepSpec[];
+  }[];
+  readonly onEvent?: readonly {
+    readonly on: { readonly event: string };
+    readonly key: string;
+    readonly do: readonly StepSpec[];
   }[];
   readonly due?: Due;
   readonly decisions?: readonly {
@@ -309,6 +315,17 @@ const stage = all(
   maybe('repeatable', fc.boolean()),
   steps.map((list) => ({ steps: list })),
   maybe(
+    'discretionary',
+    fc.array(
+      all(
+        step,
+        condition.map((when) => ({ when })),
+      ),
+      { minLength: 1, maxLength: 2 },
+    ),
+    5,
+  ),
+  maybe(
     'milestones',
     condition.map((when) => [{ when }]),
     4,
@@ -340,6 +357,17 @@ export const definitions: fc.Arbitrary<Spec> = all(
     ),
     3,
   ),
+  maybe(
+    'onEvent',
+    fc.array(
+      all(
+        event.map((one) => ({ on: { event: one }, key: 'event.id' })),
+        lists(step, 2).map((list) => ({ do: list })),
+      ),
+      { minLength: 1, maxLength: 1 },
+    ),
+    4,
+  ),
   maybe('due', due, 4),
   fc.tuple(rules, rules).map(([first, every]) => ({
     decisions: [
@@ -362,6 +390,7 @@ function named(spec: object): object {
   const lists: Record<string, true> = {
     stages: true,
     steps: true,
+    discretionary: true,
     do: true,
     onTimeout: true,
     onCompensate: true,

@@ -22,10 +22,15 @@ export const loopFault = {
   reason: `${linksMax} processes in a row have led to it, each by an event of the one before`,
 } as const;
 
+/** The instance that an event comes from, by its correlation; undefined for none. */
+export function sourceOfEvent(correlation: string | null): string | undefined {
+  return ofProcess.exec(correlation ?? '')?.[1];
+}
+
 /** How many links have led to an event; undefined for one that comes from outside of processes and rules. */
 export async function linksTo(context: Context, event: EventRow): Promise<number | undefined> {
   const { correlation_id: correlation, causation_id: cause, occurred_at: at } = event;
-  const [, instanceId] = ofProcess.exec(correlation ?? '') ?? [];
+  const instanceId = sourceOfEvent(correlation);
   if (instanceId !== undefined) {
     const source = cause === null ? null : `event:${cause}`;
     const found = findLinks(context.tenantId, { instanceId, source, at, linkSecondsMax });

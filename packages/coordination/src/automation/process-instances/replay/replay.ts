@@ -91,7 +91,7 @@ export async function replayDefinition(
   const rows = await rowsOf(context, key, instanceIds, limit);
   const prepared = preparedOf(key, spec);
   const calendars = await calendarsOf(context, prepared);
-  const candidate = { prepared, calendars, correlate: JSON.stringify(spec.correlate) };
+  const candidate = { prepared, calendars, handlers: handlersTextOf(spec) };
   const instances: ReplayedInstance[] = [];
   for (const row of rows) {
     const found = performance.now() > untilMs ? 'time_over' : await replayOne(context, row, candidate);
@@ -131,12 +131,15 @@ export async function namedRows(
 interface Prepared {
   readonly prepared: ReturnType<typeof preparedOf>;
   readonly calendars: ReadonlyMap<string, WorkingCalendar>;
-  readonly correlate: string;
+  readonly handlers: string;
 }
 
 type Reason = NonNullable<ReplayedInstance['reason']>;
 
 class TooSlow extends Error {}
+
+/** What inputs name by numbers, to be compared. */
+const handlersTextOf = ({ correlate, onEvent }: ProcessSpec) => JSON.stringify([correlate, onEvent]);
 
 /** The versions that an instance has gone by, where these are several. */
 function versionsOf(lines: readonly Line[]): Set<number> {
@@ -150,7 +153,7 @@ function versionsOf(lines: readonly Line[]): Set<number> {
 async function replayOne(
   context: Context,
   row: ReplayedRow,
-  { prepared, calendars, correlate }: Prepared,
+  { prepared, calendars, handlers }: Prepared,
 ): Promise<Replay | Reason> {
   const { db, tenantId, settings } = context;
   const lines = await db.rows(findRecordedLines(tenantId, row.id, linesMax, charactersMax));
@@ -173,7 +176,7 @@ async function replayOne(
     const { definition } = use;
     earlier.set(version, { definition, tools: toolsOf(use, known, settings.CP_CEL_COST_LIMIT, check) });
   }
-  const hasSameCorrelations = JSON.stringify(own.definition.spec.correlate) === correlate;
+  const hasSameCorrelations = handlersTextOf(own.definition.spec) === handlers;
   const steps = replaying(
     { definition: prepared.definition, tools, earlier, hasSameCorrelations },
     { id: row.id, key: row.instance_key, startedAt: row.started_at, lines },

@@ -220,7 +220,9 @@ async function compare(db: Db, one: Played, model: Interpreter, inputs: readonly
   if (model.status === 'suspended') assert.ok(of('suspended').length > 0);
   if (model.status === 'running')
     assert.ok(
-      model.open.size > 0 || model.timers.length > 0 || (one.spec.correlate ?? []).length > 0,
+      model.open.size > 0 ||
+        model.timers.length > 0 ||
+        (one.spec.correlate ?? one.spec.onEvent) !== undefined,
       'it waits for nothing',
     );
 }
