@@ -16,6 +16,7 @@ export function takeVoters(m: Machine, element: string, principals: readonly str
   const node = m.element(element);
   if (node === undefined || node.waitsFor !== 'approvals') return;
   node.refused = false;
+  delete node.isFindingVoters;
   const isSeparated = m.step(element).approve?.separationOfDuties === true;
   const voters = [...new Set(principals)].filter((id) => !isSeparated || !m.state.workers.includes(id));
   const before = node.ballots ?? [];

@@ -454,6 +454,22 @@ test('what was done is undone in reverse order, by compensate or by a cancel', (
   );
 });
 
+test('what two steps undo at the same time is undone once', () => {
+  const done = (id: string) => ({ ...note(id), onCompensate: [human(`undo-${id}`)] });
+  const branch = (id: string) => ({ id, do: [{ id: `comp-${id}`, compensate: 'all' }] });
+  const fork = { id: 'f', fork: { mode: 'all', branches: [branch('x'), branch('y')] } };
+  const one = new Instance(stage([done('a'), done('b'), fork]));
+  assert.deepEqual(one.open, ['comp-x', 'comp-y', 'f', 'undo-a', 'undo-b']);
+  assert.deepEqual(one.completeTask('undo-b').open, ['comp-y', 'f', 'undo-a']);
+  one.completeTask('undo-a');
+  assert.equal(one.state.status, 'completed');
+  assert.equal(one.effects('open_task').length, 2);
+  assert.deepEqual(
+    one.told('process.compensated').map(({ payload }) => payload['steps']),
+    [['b'], ['a']],
+  );
+});
+
 test('a suspension freezes timers, and a resume moves them by what was left', () => {
   const one = new Instance(stage([{ id: 'w', wait: 'PT60S' }]));
   one.take({ kind: 'suspend', at: later(20), reason: 'x', cause: 'operator' });

@@ -127,7 +127,7 @@ export function finish(
   if (typeof as === 'string') m.write({ [as]: shaped }, node.id);
   else if (as !== undefined) m.write(m.evaluateAll(as, m.roots(root)), node.id);
   if (step.onCompensate !== undefined)
-    m.state.undoable.push({ element: node.id, stage: node.stage, step: root });
+    m.state.undoable.push({ element: node.id, attempt: node.attempt, stage: node.stage, step: root });
   exit(m, node, isLate ? 'timed_out' : 'completed');
   const sequence = m.sequence(node.parent);
   if (sequence !== undefined) advance(m, sequence);
@@ -294,19 +294,29 @@ export function failInstance(m: Machine, error: StepError, element: string): voi
   m.tell('process.failed', { error: { ...error }, element });
 }
 
-/** Undoes what was done, the last first: each by the steps of its `onCompensate`. */
+/** Undoes what was done, the last first: each by the steps of its `onCompensate`, and once where several undo it at a time. */
 export function undoNext(m: Machine, node: ElementNode): void {
   m.current = node.id;
-  const next = node.undoing?.pop();
-  if (next === undefined) {
-    const steps = node.undone ?? [];
-    if (steps.length > 0) m.tell('process.compensated', { scope: 'step', steps });
-    return finish(m, node, steps);
+  for (let next = node.undoing?.pop(); next !== undefined; next = node.undoing?.pop()) {
+    const { element, attempt, step } = next;
+    const left = m.state.undoable.filter((one) => one.element !== element || one.attempt !== attempt);
+    // Another has begun to undo it meanwhile.
+    if (left.length === m.state.undoable.length) continue;
+    const list = `${element}/onCompensate`;
+    const busy = m.sequence(list);
+    if (busy !== undefined) {
+      // An earlier attempt of the same step is being undone: who does that goes on with this one.
+      if (busy.parent !== null) m.element(busy.parent)?.undoing?.push(next);
+      continue;
+    }
+    node.undone = [...(node.undone ?? []), element];
+    m.state.undoable = left;
+    m.state.lastStep = step;
+    return startList(m, list, node.id, node.stage);
   }
-  node.undone = [...(node.undone ?? []), next.element];
-  m.state.undoable = m.state.undoable.filter(({ element }) => element !== next.element);
-  m.state.lastStep = next.step;
-  startList(m, `${next.element}/onCompensate`, node.id, node.stage);
+  const steps = node.undone ?? [];
+  if (steps.length > 0) m.tell('process.compensated', { scope: 'step', steps });
+  finish(m, node, steps);
 }
 
 export function payloadOfEntered(node: ElementNode): JsonObject {

@@ -81,6 +81,8 @@ export interface StepError {
 
 export interface Undoable {
   readonly element: string;
+  /** Which of its attempts. */
+  readonly attempt: number;
   readonly stage: string | null;
   readonly step: StepRoot;
 }
@@ -149,6 +151,8 @@ export interface ElementNode {
   /** Of a `try`: how often it was tried again, and the error that its catch handles. */
   retries?: number;
   error?: StepError;
+  /** Of an `approve`: nobody is asked until those who vote are found. */
+  isFindingVoters?: boolean;
   /** Of a `compensate`: what is still to be undone, the next one last. */
   undoing?: Undoable[];
   undone?: string[];

@@ -119,12 +119,11 @@ export function tellEntered(m: Machine, node: ElementNode): void {
 export function openStep(m: Machine, node: ElementNode): void {
   const step = m.step(node.id);
   if (step.human !== undefined) openTask(m, node, step);
-  if (step.approve !== undefined)
-    m.effect({
-      kind: 'find_voters',
-      element: node.id,
-      approvers: evaluated(m, node, step.approve.approvers),
-    });
+  if (step.approve !== undefined) {
+    const approvers = evaluated(m, node, step.approve.approvers);
+    m.effect({ kind: 'find_voters', element: node.id, approvers });
+    node.isFindingVoters = true;
+  }
   if (step.call !== undefined) openCall(m, node, step.call);
   if (step.recall !== undefined) openRecall(m, node, step.recall);
   if (step.remember !== undefined) openObservation(m, node, step.remember);

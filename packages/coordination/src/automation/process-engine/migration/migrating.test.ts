@@ -169,6 +169,26 @@ test('a step that was refused is opened by the new version', () => {
   assert.equal(opened?.kind === 'open_task' && opened.title, 'New');
 });
 
+test('nobody is asked by a migration while those who vote are looked for again', () => {
+  const vote = (role: string) => ({ id: 'vote', approve: { approvers: [{ role }], mode: 'sequential' } });
+  const voters = (...principals: string[]) =>
+    ({ kind: 'voters', at: start, element: 'vote', principals }) as const;
+  const one = first([vote('judge')]).take(voters('p1', 'p2'));
+  const [asked] = one.effects('ask_approval');
+  assert.ok(asked?.kind === 'ask_approval');
+  const { approvalId } = asked;
+  one.take({ kind: 'intent_failed', at: start, element: 'vote', approvalId, code: 'no', details: {} });
+  one.take({ kind: 'resume', at: start, reason: null });
+  one.acts = [];
+  one.migrate(second([vote('other')]));
+  assert.deepEqual(one.effects('ask_approval'), []);
+  one.take(voters('p3'));
+  assert.deepEqual(
+    one.effects('ask_approval').map((effect) => 'principalId' in effect && effect.principalId),
+    ['p3'],
+  );
+});
+
 test('an instance that has not begun begins by the new version', () => {
   const one = new Instance(stage([human('look')]));
   const { id, key, startedAt } = one.state;

@@ -40,7 +40,7 @@ export function takeMigration(m: Machine, plan: MigrationPlan, { fromVersion }: 
   for (const id of bereft) endWithoutList(m, plan.stepOf(id));
   if (m.state.status === 'suspended') return freeze(m);
   for (const node of m.elements())
-    if (m.element(node.id) === node && node.waitsFor === 'approvals' && node.ballots !== undefined)
+    if (m.element(node.id) === node && node.waitsFor === 'approvals' && node.ballots && !node.isFindingVoters)
       goOnVoting(m, node);
   judgeDeadlines(m);
   const busy = new Set(m.elements().map(({ parent }) => parent));
@@ -129,10 +129,11 @@ function movedElement(plan: MigrationPlan, node: ElementNode): ElementNode {
 
 /** What can't be undone by the later version is not undone. */
 function movedUndoable(plan: MigrationPlan, undoable: readonly Undoable[]): Undoable[] {
-  return undoable.flatMap(({ element, stage, step }) => {
+  return undoable.flatMap((one) => {
+    const { element, stage } = one;
     const id = plan.stepOf(element);
     if (id === null || plan.to.steps.get(id)?.onCompensate === undefined) return [];
-    return [{ element: id, stage: stage && plan.became(stage), step }];
+    return [{ ...one, element: id, stage: stage && plan.became(stage) }];
   });
 }
 

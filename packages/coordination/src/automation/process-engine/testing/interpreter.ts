@@ -266,8 +266,14 @@ export class Interpreter extends StepInterpreter {
   protected undoNext(): void {
     if (this.fibers.length > 0) return;
     const next = this.undoable.pop();
-    if (next !== undefined) return this.begin('undo', next.steps, next.stage);
-    this.status = 'cancelled';
+    // What this element has left to be undone stays among `undoable`.
+    this.undoers.clear();
+    if (next === undefined) {
+      this.status = 'cancelled';
+      return;
+    }
+    this.undoers.set(next.element, []);
+    this.begin('undo', next.steps, next.stage);
   }
 
   protected over(error: unknown, name: string, stage: string | null): void {

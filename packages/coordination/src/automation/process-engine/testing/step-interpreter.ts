@@ -35,6 +35,8 @@ export class StepInterpreter {
   protected ready: { fiber: Fiber; list: number }[] = [];
   protected lists = 0;
   protected undoable: Undo[] = [];
+  /** By element whose steps undo it now: what is to be undone after it. */
+  protected readonly undoers = new Map<string, Undo[]>();
   protected isDataNew = false;
 
   constructor(spec: Spec, data: JsonObject, nowMs: number) {
@@ -283,11 +285,22 @@ export class StepInterpreter {
   protected *compensate(open: Open, which: 'all' | readonly string[]): Run<Given> {
     const chosen = this.undoable.filter(({ element }) => which === 'all' || which.includes(element));
     const undone: string[] = [];
-    for (const next of chosen.reverse()) {
+    for (let next = chosen.pop(); next !== undefined; next = chosen.pop()) {
+      const { element, steps } = next;
       if (!this.undoable.includes(next)) continue;
+      const other = this.undoers.get(element);
+      if (other !== undefined) {
+        other.push(next);
+        continue;
+      }
       this.undoable = this.undoable.filter((one) => one !== next);
-      undone.push(next.element);
-      yield* this.list(next.steps, open.place);
+      undone.push(element);
+      this.undoers.set(element, chosen);
+      try {
+        yield* this.list(steps, open.place);
+      } finally {
+        this.undoers.delete(element);
+      }
     }
     return undone;
   }
