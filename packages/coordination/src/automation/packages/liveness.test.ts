@@ -13,7 +13,7 @@ import { applyDocuments, newKey, sourceOf } from '../../testing/package-sources.
 
 const parallel = 24;
 const lastsMs = 1500;
-const { blockedMsMax, growthBytesMax, p99MsFloor } = livenessBounds;
+const { blockedMsMax, growthBytesMax, p99MsFloor, p99TimesMax } = livenessBounds;
 
 let baton: TestCoordination;
 let service: ProbedProcess;
@@ -76,6 +76,7 @@ test('nobody else notices many small requests that compare all that a large pack
   const ordinary = [sentBy(baton.otherAdmin, '/tasks', { title: 'An ordinary task' })];
   const { url } = service;
   const { rssBytes } = await service.measure();
+  const quiet = await runLoad({ url, hostile: [], parallel: 0, ordinary, lastsMs, samplesMin: 50 });
   const loaded = await runLoad({ url, hostile, parallel, ordinary, lastsMs, samplesMin: 50 });
   const { blockedMs, rssMaxBytes } = await service.measure();
   const { statuses, ms } = loaded.bystander;
@@ -89,7 +90,8 @@ test('nobody else notices many small requests that compare all that a large pack
   assert.equal(loaded.hostile.statuses.get(500), undefined, shown);
   assert.ok(blockedMs <= blockedMsMax, shown);
   assert.ok(rssMaxBytes - rssBytes <= growthBytesMax, shown);
-  assert.ok(percentile(ms, 0.99) <= 2 * p99MsFloor, shown);
+  const p99MsMax = Math.max(p99TimesMax * percentile(quiet.bystander.ms, 0.99), 2 * p99MsFloor);
+  assert.ok(percentile(ms, 0.99) <= p99MsMax, shown);
   // Those who wait their turn get it.
   await done(baton.otherAdmin.post('/packages:plan', { package: left }));
 });
