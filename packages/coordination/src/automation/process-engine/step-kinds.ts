@@ -20,8 +20,7 @@ export const recallTimeout = 'PT1M';
 
 type Enter = (m: Machine, node: ElementNode, step: Step) => void;
 
-/** Kinds that the engine does; a definition with another one is refused when it is published. */
-const kinds: Partial<Record<StepKind, Enter>> = {
+const kinds: Record<StepKind, Enter> = {
   human: enterHuman,
   approve: enterApprove,
   call: enterCall,
@@ -102,12 +101,8 @@ const kinds: Partial<Record<StepKind, Enter>> = {
   },
 };
 
-export const engineKinds = Object.keys(kinds) as StepKind[];
-
 export function enterKind(m: Machine, node: ElementNode, step: Step): void {
-  const enter = kinds[node.stepKind as StepKind];
-  if (enter === undefined) throw new ProcessFault('step_not_supported', `${node.stepKind} is not supported`);
-  enter(m, node, step);
+  kinds[node.stepKind as StepKind](m, node, step);
 }
 
 export function tellEntered(m: Machine, node: ElementNode): void {
