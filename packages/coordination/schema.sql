@@ -900,6 +900,17 @@ create table journal_floors (
 CREATE INDEX journal_floors_due ON public.journal_floors USING btree (archive_due_at, tenant_id);
 CREATE INDEX journal_floors_unsettled ON public.journal_floors USING btree (tenant_id) WHERE ((ROW(moved_position, moved_sequence) < ROW(archive_position, archive_sequence)) OR (ROW(deleted_position, deleted_sequence) < ROW(floor_position, floor_sequence)));
 
+create table knowledge_documents (
+  tenant_id uuid not null,
+  natural_key text not null,
+  root_workspace_id uuid not null,
+  workspace_id uuid not null,
+  constraint knowledge_documents_pkey PRIMARY KEY (tenant_id, natural_key, root_workspace_id),
+  constraint knowledge_documents_root_workspace_id_fkey FOREIGN KEY (root_workspace_id) REFERENCES workspaces(id),
+  constraint knowledge_documents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint knowledge_documents_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+
 create table knowledge_intents (
   id uuid not null,
   tenant_id uuid not null,

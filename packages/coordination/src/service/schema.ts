@@ -43,6 +43,7 @@ export interface Tables {
   journal_epoch: JournalEpochTable;
   journal_epochs: JournalEpochsTable;
   journal_floors: JournalFloorsTable;
+  knowledge_documents: KnowledgeDocumentsTable;
   knowledge_intents: KnowledgeIntentsTable;
   left_sets: LeftSetsTable;
   observations: ObservationsTable;
@@ -695,6 +696,13 @@ interface JournalFloorsTable {
   deleted_position: Generated<number>;
   deleted_sequence: Generated<number>;
   archive_due_at: Generated<string>;
+}
+
+interface KnowledgeDocumentsTable {
+  tenant_id: string;
+  natural_key: string;
+  root_workspace_id: string;
+  workspace_id: string;
 }
 
 interface KnowledgeIntentsTable {

@@ -1,5 +1,6 @@
 import { findPinnedSkills } from '../../organisation/skills/skills.ts';
 import { findKnownAgents } from '../../registry/agent-identity/acting-agents.ts';
+import { findKnownDocuments } from '../../results/knowledge/documents.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import type { ProcessSpec } from '../process-language/definition.ts';
@@ -46,7 +47,8 @@ export interface References {
  * @param inExpressions keys of calendars that expressions name, and where; null for that of the process
  * @param given what counts as there already
  * @returns problems `unknown_task_type`, `unknown_agent`, `unknown_skill`, `skill_input_missing`, `unknown_calendar`,
- * `calendar_retired`, `schema_violation` for a called process that is out of sight, `sla_calendar_missing`, `sla_calendar_without_hours`, `governed_by_unchecked`
+ * `calendar_retired`, `schema_violation` for a called process that is out of sight, `sla_calendar_missing`,
+ * `sla_calendar_without_hours`, `governed_by_unknown_document`, `governed_by_unchecked`
  */
 export async function problemsOfReferences(
   context: Context,
@@ -65,7 +67,7 @@ export async function problemsOfReferences(
       ...(await skillProblems(context, elements)),
       ...(await calledProblems(context, elements, given)),
       ...calendars.problems,
-      ...governing(spec, elements),
+      ...(await documentWarnings(context, spec, elements)),
     ],
     calendars: calendars.calendars,
   };
@@ -245,13 +247,30 @@ function problemsOfCalendar(
   return [problem('sla_calendar_without_hours', path, `the calendar ${name} has no working hours`)];
 }
 
-/** Whether the documents are there is for memory to say, which is not asked while a command is under way. */
-function governing({ governedBy }: ProcessSpec, elements: readonly PlacedStep[]): ProcessProblem[] {
+/**
+ * Memory can not be asked for a document by its key: those that were stored here are known. Memory may have others, so this is
+ * a warning.
+ */
+async function documentWarnings(
+  context: Context,
+  { governedBy }: ProcessSpec,
+  elements: readonly PlacedStep[],
+): Promise<ProcessProblem[]> {
   const places = [
-    ...(governedBy.length > 0 ? ['/governedBy'] : []),
-    ...elements.flatMap(({ step, path }) => (step.governedBy?.length ? [`${path}/governedBy`] : [])),
-  ];
-  return places.map((path) =>
-    warning('governed_by_unchecked', path, 'nobody looked whether these documents are there'),
+    { names: governedBy, path: '/governedBy' },
+    ...elements.map(({ step, path }) => ({ names: step.governedBy ?? [], path: `${path}/governedBy` })),
+  ].filter(({ names }) => names.length > 0);
+  const named = places.flatMap(({ names, path }) => names.map((name, n) => ({ name, path: `${path}/${n}` })));
+  const known = await findKnownDocuments(context, namesOf(named));
+  if (known === undefined)
+    return places.map(({ path }) =>
+      warning(
+        'governed_by_unchecked',
+        path,
+        'without a memory service nobody knows whether these documents are there',
+      ),
+    );
+  return absent(named, known).map(({ name, path }) =>
+    warning('governed_by_unknown_document', path, `no document ${name} was stored here`),
   );
 }

@@ -3,8 +3,10 @@ import { type Answer, reply, type Surroundings } from '@baton/kernel/service';
 import { freeObjectOf, Uuid } from '@baton/kernel/wire';
 import { emit } from '../../ledger/journal/journal.ts';
 import { documentBytesMax, eventText } from '../../service/documents.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { requireMemory } from '../memory/told-or-fail.ts';
+import { findSeenDocuments, putDocument } from './documents.sql.ts';
 import { documentStored } from './knowledge.events.ts';
 import { fieldsOfPlace, findOpenPlace, type KnowledgePlace } from './place.ts';
 import { inSteps, requireFit, textOfRequest } from './request-text.ts';
@@ -84,7 +86,8 @@ export const documentKind: KnowledgeKind<Stored, DocumentFacts, z.infer<typeof S
     return stored.success ? { documentId: stored.data.id ?? null } : undefined;
   },
   async record(context, facts) {
-    const { workspaceId } = facts;
+    const { workspaceId, naturalKey } = facts;
+    await context.db.run(putDocument(context.tenantId, naturalKey, facts));
     const told = { ...facts, title: eventText(facts.title) };
     emit(context, documentStored, { entityId: workspaceId, workspaceId }, told);
   },
@@ -127,4 +130,20 @@ export async function storeDocument(
 
 function withoutNulls(item: object): object {
   return Object.fromEntries(Object.entries(item).filter(([, value]) => value != null));
+}
+
+/**
+ * @param naturalKeys of documents that somebody names
+ * @returns those of them that were stored through this service, for a workspace that the caller sees; undefined without a
+ * memory service, when nobody can say
+ */
+export async function findKnownDocuments(
+  context: Context,
+  naturalKeys: readonly string[],
+): Promise<ReadonlySet<string> | undefined> {
+  if (context.memory === undefined) return undefined;
+  if (naturalKeys.length === 0) return new Set();
+  const viewer = await viewerOf(context);
+  const rows = await context.db.rows(findSeenDocuments(context.tenantId, viewer, naturalKeys));
+  return new Set(rows.map(({ natural_key }) => natural_key));
 }
