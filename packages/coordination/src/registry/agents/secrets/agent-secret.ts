@@ -9,8 +9,8 @@ export const AgentSecret = z
   .meta({ id: 'AgentSecret' });
 export type AgentSecret = z.infer<typeof AgentSecret>;
 
-/** Its form is judged by the endpoint: `invalid_secret_name`. */
-export const SecretParam = z.string().min(1).max(200);
+/** Its form and length are judged by the endpoint: `invalid_secret_name`. The router takes no longer one. */
+export const SecretParam = z.string().min(1).max(1000);
 
 export const AgentSecretRequest = z
   .strictObject({ value: z.string().min(1).max(65_536) })

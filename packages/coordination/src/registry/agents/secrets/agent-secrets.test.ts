@@ -95,7 +95,7 @@ test('names, permissions and the agent are judged in the order of the contract',
   const { admin } = sealed;
   const { key } = await publishAgent(admin);
   const value = newSecretValue();
-  for (const name of ['Tracker', '-a', 'a_b', 'a'.repeat(64)])
+  for (const name of ['Tracker', '-a', 'a_b', 'a'.repeat(64), 'a'.repeat(1000)])
     await refused(admin.put(path(agentKey(), name), { value }), 422, 'invalid_secret_name');
   await refused(admin.put(path(agentKey(), 'a'), { value }), 404, 'not_found');
   await refused(sealed.otherAdmin.put(path(key, 'a'), { value }), 404, 'not_found');
