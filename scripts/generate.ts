@@ -11,6 +11,7 @@ import { writeEvents } from './generate-events.ts';
 import { writeOpenApi } from './generate-openapi.ts';
 import { writePermissions } from './generate-permissions.ts';
 import { writeSchemas } from './generate-schema.ts';
+import { writeSdk } from './generate-sdk.ts';
 import type { GeneratedFile } from './generated-file.ts';
 import { services } from './services.ts';
 
@@ -26,6 +27,7 @@ async function generate(): Promise<GeneratedFile[]> {
     await writeEvents(root, services),
     writePermissions(services),
     writeConfiguration(services),
+    ...writeSdk(services),
   ];
 }
 

@@ -87,10 +87,10 @@ function importsOf(root: string, from: string): Import[] {
     .map(([, specifier = '']) => ({ from, specifier, to: resolve(from, specifier) }));
 }
 
-/** `@baton/kernel/http` is `packages/kernel/src/http.ts`: that is what the packages' `exports` say. */
+/** `@baton/kernel/http` is `packages/kernel/src/http.ts`, and `@baton/sdk` its index: as the packages' `exports` say. */
 function resolve(from: string, specifier: string): string | undefined {
   if (specifier.startsWith('.')) return normalize(join(dirname(from), specifier));
-  const [, name, path] = /^@baton\/([^/]+)\/(.+)$/.exec(specifier) ?? [];
+  const [, name, path = 'index'] = /^@baton\/([^/]+)(?:\/(.+))?$/.exec(specifier) ?? [];
   return name === undefined ? undefined : `packages/${name}/src/${path}.ts`;
 }
 

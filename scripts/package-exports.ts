@@ -16,7 +16,8 @@ export function checkExports(root: string, imports: readonly Import[]): string[]
     for (const [subpath, target] of Object.entries(entries)) {
       const file = join(dirname(path), target);
       exported.add(file);
-      if (target !== `./src/${subpath.slice(2)}.ts` || subpath.includes('*'))
+      const module = subpath === '.' ? 'index' : subpath.slice(2);
+      if (target !== `./src/${module}.ts` || subpath.includes('*'))
         problems.push(`${path} exports ${subpath}: write it as "./<module>": "./src/<module>.ts"`);
       else if (!others.some(({ to }) => to === file))
         problems.push(`${path} exports ${subpath}, which no other package, script or bench imports`);

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BatonError, createClient, etagOf } from './index.ts';
+import { type Received, type StubAnswer, startStub } from './testing/stub-service.ts';
+
+const refusal = (code: string) => ({
+  error: { code, message: `it is ${code}`, details: { a: 1 }, requestId: 'r-1' },
+});
+
+/** Calls a service that answers as told. */
+async function withClient(
+  answer: (request: Received) => StubAnswer,
+  work: (baton: ReturnType<typeof createClient>, calls: () => Received[]) => Promise<void>,
+  options: Partial<Parameters<typeof createClient>[0]> = {},
+): Promise<void> {
+  const stub = await startStub(answer);
+  const baton = createClient({ url: stub.url, credential: { token: 'pat' }, ...options });
+  try {
+    await work(baton, () => stub.received.filter(({ url }) => !url.includes('exchange')));
+  } finally {
+    await stub.close();
+  }
+}
+
+test('a change is tried again under the key of its first attempt', async () => {
+  let calls = 0;
+  const answers: StubAnswer[] = [
+    'hang up',
+    { status: 503, body: refusal('unavailable') },
+    { status: 409, body: refusal('idempotency_in_flight') },
+  ];
+  await withClient(
+    () => answers[calls++] ?? { status: 201, body: { id: 't' } },
+    async (baton, received) => {
+      assert.deepEqual(await baton.tasks.create({ title: 'x' }), { id: 't' });
+      assert.equal(received().length, 4);
+      const keys = new Set(received().map(({ headers }) => String(headers['idempotency-key'])));
+      assert.equal(keys.size, 1);
+      assert.match([...keys][0] ?? '', /^[0-9a-f-]{32,36}$/);
+    },
+  );
+});
+
+test('a key of the caller is sent as it is', async () => {
+  await withClient(
+    () => ({ status: 201, body: {} }),
+    async (baton, received) => {
+      await baton.tasks.create({ title: 'x' }, { idempotencyKey: 'mine' });
+      assert.equal(received()[0]?.headers['idempotency-key'], 'mine');
+    },
+  );
+});
+
+test('a refusal is one error with code, status, request and details, and is not tried again', async () => {
+  await withClient(
+    () => ({ status: 409, body: refusal('task_already_claimed') }),
+    async (baton, received) => {
+      const error = await baton.tasks.claim('TASK-1', { sessionId: 's' }).catch((caught: unknown) => caught);
+      assert.ok(error instanceof BatonError);
+      const { code, status, requestId, details, retryable, message } = error;
+      assert.deepEqual(
+        { code, status, requestId, details, retryable, message },
+        {
+          code: 'task_already_claimed',
+          status: 409,
+          requestId: 'r-1',
+          details: { a: 1 },
+          retryable: false,
+          message: 'it is task_already_claimed',
+        },
+      );
+      assert.equal(received().length, 1);
+      assert.equal(received()[0]?.url, '/api/v1/tasks/TASK-1:claim');
+    },
+  );
+});
+
+test('Retry-After is obeyed', async () => {
+  let calls = 0;
+  await withClient(
+    () =>
+      calls++ === 0
+        ? { status: 429, body: refusal('rate_limited'), headers: { 'retry-after': '1' } }
+        : { status: 200, body: {} },
+    async (baton) => {
+      const began = performance.now();
+      await baton.tasks.get('TASK-1');
+      assert.ok(performance.now() - began >= 990);
+    },
+  );
+});
+
+test('a call ends with its deadline, however long the service is silent', async () => {
+  await withClient(
+    () => 'silence',
+    async (baton) => {
+      const began = performance.now();
+      await assert.rejects(baton.tasks.get('TASK-1', { deadlineMs: 300 }), {
+        code: 'deadline_exceeded',
+        status: 0,
+      });
+      assert.ok(performance.now() - began < 5_000);
+    },
+  );
+});
+
+test('an aborted call ends with the reason of the signal', async () => {
+  await withClient(
+    () => 'silence',
+    async (baton) => {
+      const controller = new AbortController();
+      const call = baton.tasks.get('TASK-1', { signal: controller.signal });
+      setTimeout(() => controller.abort(new Error('enough')), 20);
+      await assert.rejects(call, /enough/);
+    },
+  );
+});
+
+test('calls at once share one exchange, and later calls its token', async () => {
+  await withClient(
+    () => ({ status: 200, body: {} }),
+    async (baton, received) => {
+      await Promise.all(Array.from({ length: 20 }, () => baton.tasks.get('TASK-1')));
+      await baton.tasks.get('TASK-1');
+      assert.equal(baton.accessToken?.exchanges, 1);
+      assert.deepEqual(
+        [...new Set(received().map(({ headers }) => headers.authorization))],
+        ['Bearer token-1'],
+      );
+    },
+  );
+});
+
+test('after a 401 one new token is asked for, and a second 401 is the answer', async () => {
+  await withClient(
+    ({ headers }) =>
+      headers.authorization === 'Bearer token-2'
+        ? { status: 200, body: {} }
+        : { status: 401, body: refusal('invalid_credentials') },
+    async (baton) => {
+      await Promise.all(Array.from({ length: 8 }, () => baton.tasks.get('TASK-1')));
+      assert.equal(
+        baton.accessToken?.exchanges,
+        2,
+        'those that were refused together share the second exchange',
+      );
+    },
+  );
+  await withClient(
+    () => ({ status: 401, body: refusal('invalid_credentials') }),
+    async (baton, received) => {
+      await assert.rejects(baton.tasks.get('TASK-1'), { code: 'invalid_credentials', status: 401 });
+      assert.equal(received().length, 2);
+    },
+  );
+});
+
+test('a list gives a page when awaited, and all items when iterated', async () => {
+  const page = (url: string) =>
+    url.includes('cursor=b') ? { items: [3], nextCursor: null } : { items: [1, 2], nextCursor: 'b' };
+  await withClient(
+    ({ url }) => ({ status: 200, body: page(url) }),
+    async (baton, received) => {
+      assert.deepEqual((await baton.tasks.list({ status: 'ready', limit: 2 })).items, [1, 2]);
+      assert.equal(received()[0]?.url, '/api/v1/tasks?status=ready&limit=2');
+      const items: unknown[] = [];
+      for await (const task of baton.tasks.list({ status: 'ready' })) items.push(task);
+      assert.deepEqual(items, [1, 2, 3]);
+    },
+  );
+});
+
+test('the ETag of an answer is sent as If-Match', async () => {
+  await withClient(
+    () => ({ status: 200, body: { id: 'w' }, headers: { etag: '"workspace-3"' } }),
+    async (baton, received) => {
+      const workspace = await baton.workspaces.get('w');
+      await baton.workspaces.update('w', { name: 'New' }, { ifMatch: etagOf(workspace) });
+      assert.equal(received()[1]?.headers['if-match'], '"workspace-3"');
+    },
+  );
+});
+
+test('what something else answers is an error that says so', async () => {
+  await withClient(
+    () => ({ status: 404, body: 'nothing here' }),
+    async (baton) => {
+      await assert.rejects(baton.tasks.get('TASK-1'), { code: 'unreadable_answer', status: 404 });
+    },
+  );
+});
+
+test('a service that is not there is a network error', async () => {
+  const baton = createClient({
+    url: 'http://127.0.0.1:9',
+    credential: { accessToken: async () => ({ accessToken: 'x', expiresIn: 300 }) },
+    attempts: 2,
+  });
+  await assert.rejects(baton.tasks.get('TASK-1'), { code: 'network_error', status: 0, retryable: true });
+});
+
+test('a call without the credential that it needs says which one', async () => {
+  const baton = createClient({ url: 'http://127.0.0.1:9' });
+  await assert.rejects(baton.tasks.get('TASK-1'), /needs the credential/);
+  await assert.rejects(baton.identity.tenants.list(), /needs the admin secret/);
+});
+
+test('wrong fields do not compile', () => {
+  const baton = createClient({ url: 'http://127.0.0.1:9' });
+  const calls = () => [
+    // @ts-expect-error: a task has a title
+    baton.tasks.create({ name: 'x' }),
+    // @ts-expect-error: a claim needs a session
+    baton.tasks.claim('TASK-1', {}),
+    // @ts-expect-error: no such filter
+    baton.tasks.list({ colour: 'red' }),
+    // @ts-expect-error: a change of a workspace needs the ETag that was read
+    baton.workspaces.update('w', { name: 'New' }),
+    // @ts-expect-error: no such code
+    (error: BatonError) => error.code === 'no_such_code',
+  ];
+  assert.equal(typeof calls, 'function');
+});

@@ -1,0 +1,138 @@
+import type { CallOptions, Paged } from './call.ts';
+import { type Operation, readTable } from './call-table.ts';
+import { AccessToken, type Credential, type IssuedToken } from './credentials.ts';
+import type { CoordinationApi } from './generated/coordination-api.ts';
+import { coordinationOperations } from './generated/coordination-operations.ts';
+import type { IdentityApi } from './generated/identity-api.ts';
+import { identityOperations } from './generated/identity-operations.ts';
+import { pagesOf } from './pages.ts';
+import { type Call, type Caller, type Service, send } from './requests.ts';
+import { fetchTransport, type Transport } from './transport.ts';
+
+export interface ClientOptions {
+  /** Where Baton answers, as `http://localhost:8080`: coordination there, identity at `/iam`. */
+  readonly url?: string;
+  /** Where each service answers, where they run apart. */
+  readonly coordinationUrl?: string;
+  readonly identityUrl?: string;
+  /** Without one, only calls that need no access token can be made. */
+  readonly credential?: Credential;
+  /** Of identity's administration. */
+  readonly adminSecret?: string;
+  /** Of a directory that writes by SCIM. */
+  readonly provisioningToken?: string;
+  /** The audience of the access tokens; `control-plane` without it. */
+  readonly audience?: string;
+  /** Milliseconds for all attempts of a call together; 60,000 without it. */
+  readonly deadlineMs?: number;
+  /** Milliseconds for one attempt; 30,000 without it. */
+  readonly attemptMs?: number;
+  /** How often a call is tried at most; 5 without it. */
+  readonly attempts?: number;
+  /** How requests are sent; fetch without it. */
+  readonly transport?: Transport;
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Every operation of coordination by what it is about, and those of identity below `identity`. */
+export interface Api extends CoordinationApi {
+  readonly identity: IdentityApi;
+  /** The access token of coordination: its count of exchanges, and the token for what is no call, as a socket. */
+  readonly accessToken: AccessToken | undefined;
+  /** Where coordination answers. */
+  readonly coordinationUrl: string;
+}
+
+const coordinationTable = readTable(coordinationOperations);
+const identityTable = readTable(identityOperations);
+
+/**
+ * A client of both services.
+ * @throws TypeError for addresses that are none
+ */
+export function createApi(options: ClientOptions): Api {
+  const { coordinationUrl, identityUrl } = addressesOf(options);
+  const caller: Caller = {
+    transport: options.transport ?? fetchTransport,
+    deadlineMs: options.deadlineMs ?? 60_000,
+    attempts: options.attempts ?? 5,
+    attemptMs: options.attemptMs ?? 30_000,
+    headers: options.headers ?? {},
+  };
+  const { adminSecret, provisioningToken, credential, audience = 'control-plane' } = options;
+  const identity: Service = { url: identityUrl, accessToken: undefined, adminSecret, provisioningToken };
+  const identityApi = groupsOf(identityTable, caller, identity) as unknown as IdentityApi;
+  const exchange = credential && (() => exchanged(identityApi, credential, audience));
+  const accessToken = exchange && new AccessToken(exchange);
+  const coordination = {
+    url: coordinationUrl,
+    accessToken,
+    adminSecret: undefined,
+    provisioningToken: undefined,
+  };
+  return Object.assign(groupsOf(coordinationTable, caller, coordination), {
+    identity: identityApi,
+    accessToken,
+    coordinationUrl,
+  }) as unknown as Api;
+}
+
+function addressesOf({
+  url,
+  coordinationUrl = url,
+  identityUrl = url && `${trimmed(url)}/iam`,
+}: ClientOptions) {
+  if (coordinationUrl === undefined || identityUrl === undefined)
+    throw new TypeError('a client needs the address of Baton: url, or coordinationUrl and identityUrl');
+  return { coordinationUrl: trimmed(coordinationUrl), identityUrl: trimmed(identityUrl) };
+}
+
+function trimmed(url: string): string {
+  if (!/^https?:/.test(url) || !URL.canParse(url)) throw new TypeError(`${url} is not an http address`);
+  return url.replace(/\/+$/, '');
+}
+
+async function exchanged(
+  identity: IdentityApi,
+  credential: Credential,
+  audience: string,
+): Promise<IssuedToken> {
+  if ('accessToken' in credential) return credential.accessToken();
+  if ('token' in credential)
+    return identity.platformAccessTokens.exchange({ token: credential.token, audience });
+  const { clientId, clientSecret } = credential;
+  return identity.tokens.exchange({ clientId, clientSecret, audience });
+}
+
+type Groups = Record<string, Record<string, (...args: never[]) => unknown>>;
+
+function groupsOf(table: ReturnType<typeof readTable>, caller: Caller, service: Service): Groups {
+  const groups: Groups = {};
+  for (const [group, operations] of table) {
+    const methods: Groups[string] = {};
+    for (const [name, operation] of operations) methods[name] = methodOf(caller, service, operation);
+    groups[group] = methods;
+  }
+  return groups;
+}
+
+/** Arguments of a method are the path's parameters, then the body or else the query, then the options. */
+function methodOf(caller: Caller, service: Service, operation: Operation) {
+  const inPath = operation.path.length - 1;
+  return (...args: readonly unknown[]): Promise<unknown> => {
+    const takesInput = operation.hasBody || operation.hasQuery;
+    const input = takesInput ? args[inPath] : undefined;
+    const options = args[inPath + (takesInput ? 1 : 0)] as (CallOptions & { query?: object }) | undefined;
+    const call: Call = {
+      operation,
+      parameters: args.slice(0, inPath) as string[],
+      body: operation.hasBody ? input : undefined,
+      query: (operation.hasBody ? options?.query : input) as Call['query'],
+      options,
+    };
+    if (operation.isPaged)
+      return pagesOf(call, (page) => send(caller, service, page)) as Paged<unknown, unknown>;
+    return send(caller, service, call);
+  };
+}

@@ -1,0 +1,101 @@
+import type { ErrorCode } from './generated/error-codes.ts';
+
+/** What the client itself refuses or gives up with. */
+export type ClientErrorCode =
+  /** No answer came: the service can't be reached, or the connection broke. */
+  | 'network_error'
+  /** The time for all attempts is over. */
+  | 'deadline_exceeded'
+  /** An answer that is not what the service writes: something between answered instead. */
+  | 'unreadable_answer'
+  /** The lease is over or belongs to somebody else: nothing is written under it any more. */
+  | 'lease_lost';
+
+export interface ErrorFields {
+  readonly code: ErrorCode | ClientErrorCode;
+  readonly message: string;
+  readonly status?: number;
+  readonly requestId?: string | undefined;
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly retryable?: boolean;
+  readonly retryAfterMs?: number | undefined;
+  readonly cause?: unknown;
+}
+
+/** Every refusal of the services, and every failure to reach them. React to `code`; the message is for people. */
+export class BatonError extends Error {
+  override readonly name: string = 'BatonError';
+  readonly code: ErrorCode | ClientErrorCode;
+  /** The HTTP status; 0 where there was no answer. */
+  readonly status: number;
+  /** Names the request in the service's log. */
+  readonly requestId: string | undefined;
+  readonly details: Readonly<Record<string, unknown>>;
+  /** Whether the same call may succeed later. The client has tried it again by itself where that is safe. */
+  readonly retryable: boolean;
+  /** How long the service asks to wait, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(fields: ErrorFields) {
+    super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause });
+    this.code = fields.code;
+    this.status = fields.status ?? 0;
+    this.requestId = fields.requestId;
+    this.details = fields.details ?? {};
+    this.retryable = fields.retryable ?? false;
+    this.retryAfterMs = fields.retryAfterMs;
+  }
+}
+
+/** The lease is lost: whoever holds the task now continues it, and this holder must stop. It is never tried again. */
+export class LeaseLostError extends BatonError {
+  override readonly name = 'LeaseLostError';
+
+  constructor(message: string, cause?: unknown) {
+    super({ code: 'lease_lost', message, cause });
+  }
+}
+
+const passingStatuses = new Set([429, 500, 502, 503, 504]);
+
+/** The error that an answer of the services says. */
+export function errorOf(status: number, text: string, header: (name: string) => string | null): BatonError {
+  const said = errorIn(text);
+  const retryAfter = Number(header('retry-after') ?? Number.NaN);
+  const requestId = said?.requestId ?? header('x-request-id') ?? undefined;
+  return new BatonError({
+    code: said?.code ?? 'unreadable_answer',
+    message: said?.message ?? `the answer has status ${status} and no error that Baton writes`,
+    status,
+    requestId,
+    details: said?.details ?? {},
+    retryable: passingStatuses.has(status) || said?.code === 'idempotency_in_flight',
+    retryAfterMs: Number.isFinite(retryAfter) ? retryAfter * 1000 : undefined,
+  });
+}
+
+interface SaidError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly requestId?: string;
+}
+
+function errorIn(text: string): SaidError | undefined {
+  const body = jsonIn(text);
+  const error = isRecord(body) ? body.error : undefined;
+  return isRecord(error) && typeof error.code === 'string' ? (error as unknown as SaidError) : undefined;
+}
+
+/** The JSON value of a text; undefined where it is none. */
+export function jsonIn(text: string): unknown {
+  try {
+    return text === '' ? undefined : (JSON.parse(text) as unknown);
+  } catch {
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}

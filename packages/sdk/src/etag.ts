@@ -1,0 +1,17 @@
+const tags = new WeakMap<object, string>();
+
+/** Remembers the ETag that came with an answer. */
+export function keepEtag(answer: unknown, etag: string | null): void {
+  if (etag !== null && typeof answer === 'object' && answer !== null) tags.set(answer, etag);
+}
+
+/**
+ * The ETag that came with an answer of this client, for `ifMatch`.
+ * @example await client.workspaces.update(id, { name: 'New' }, { ifMatch: etagOf(workspace) })
+ * @throws Error for an object that is no single answer, as an item of a list
+ */
+export function etagOf(answer: object): string {
+  const etag = tags.get(answer);
+  if (etag === undefined) throw new Error('this object came with no ETag: read it by itself, not in a list');
+  return etag;
+}

@@ -1,0 +1,90 @@
+import type { Api } from '../client.ts';
+import { BatonError } from '../errors.ts';
+import type { JournalEvent } from '../generated/coordination-types.ts';
+import type { Store } from '../store.ts';
+import { backoffMs, sleep } from '../waiting.ts';
+import { RecentIds } from './recent-ids.ts';
+import { eventsBySocket, SocketRefusal } from './socket.ts';
+
+export interface FollowOptions {
+  /** From where on; without it the store's cursor, and without that the end of the journal. `'0'` is its beginning. */
+  readonly cursor?: string;
+  /** Keeps the cursor of the last event that was handled: the next start goes on after it. */
+  readonly store?: Store;
+  /** Prefixes of types, as `task.` or `run.succeeded`; 20 at most. */
+  readonly types?: readonly string[];
+  /** Only events of this workspace and those below it. */
+  readonly workspaceId?: string;
+  readonly signal?: AbortSignal;
+  /** Milliseconds between two looks where no socket can be had; 2,000 without it. */
+  readonly pollMs?: number;
+  /** Leaves out an event whose id was among this many before it; 0, which leaves out none, without it. */
+  readonly dedupe?: number;
+  /** Whether a socket is tried; `true` without it. */
+  readonly socket?: boolean;
+}
+
+/** After this many sockets in a row that gave nothing, pages are read instead. */
+const socketsMax = 2;
+
+/**
+ * The journal from a cursor on: by a socket, or page by page where there is none. After a break it goes on with the
+ * last cursor, so each event comes at least once. An event counts as handled, for the store, when the next is asked for.
+ * @throws BatonError what the service refuses, as an unknown workspace or a cursor of another history
+ */
+export async function* follow(
+  api: Api,
+  options: FollowOptions = {},
+): AsyncGenerator<JournalEvent, void, undefined> {
+  const { store, signal } = options;
+  const seen = new RecentIds(options.dedupe ?? 0);
+  const from = { cursor: options.cursor ?? ((await store?.read()) || (await endOfJournal(api, signal))) };
+  const isSocketThere = options.socket !== false && typeof WebSocket === 'function';
+  for (let failures = 0; !signal?.aborted; ) {
+    const isSocket = isSocketThere && failures < socketsMax;
+    try {
+      const events = isSocket ? eventsBySocket(api, from.cursor, options) : eventsByPages(api, from, options);
+      for await (const event of events) {
+        failures = 0;
+        if (seen.add(event.id)) yield event;
+        from.cursor = event.cursor;
+        await store?.write(from.cursor);
+      }
+    } catch (error) {
+      if (signal?.aborted) return;
+      if (!isPassing(error)) throw error;
+    }
+    failures += 1;
+    await sleep(backoffMs(failures), signal).catch(() => undefined);
+  }
+}
+
+/** A socket's refusal may have gone over a proxy that knows no sockets: the page says what is really wrong. */
+function isPassing(error: unknown): boolean {
+  return error instanceof SocketRefusal || (error instanceof BatonError && error.retryable);
+}
+
+async function endOfJournal(api: Api, signal: AbortSignal | undefined): Promise<string> {
+  const { nextCursor } = await api.events.list({ tail: 1 }, signal && { signal });
+  return nextCursor;
+}
+
+/** Page after page, for ever; a page without events is asked for again a little later. Moves the cursor past what the filter skips. */
+async function* eventsByPages(
+  api: Api,
+  from: { cursor: string },
+  { types, workspaceId, signal, pollMs = 2_000 }: FollowOptions,
+): AsyncGenerator<JournalEvent, void, undefined> {
+  for (;;) {
+    const query = {
+      cursor: from.cursor,
+      limit: 200,
+      ...(types && { types: types.join(',') }),
+      ...(workspaceId !== undefined && { workspaceId }),
+    };
+    const { items, nextCursor, hasMore } = await api.events.list(query, signal && { signal });
+    yield* items;
+    from.cursor = nextCursor;
+    if (!hasMore) await sleep(pollMs, signal);
+  }
+}

@@ -1,0 +1,72 @@
+import type { Api } from '../client.ts';
+import { jsonIn } from '../errors.ts';
+import type { JournalEvent } from '../generated/coordination-types.ts';
+
+export interface SocketOptions {
+  readonly types?: readonly string[];
+  readonly workspaceId?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** The socket was closed by the service, or could not be opened. */
+export class SocketRefusal extends Error {}
+
+/** A reader that lags behind by this many events is cut off, and goes on from the last that it handled. */
+const waitingMax = 5_000;
+const refusedToken = 4401;
+
+/**
+ * Events from a cursor on, as the service sends them, until the socket ends.
+ * @throws SocketRefusal; the signal's reason
+ */
+export async function* eventsBySocket(
+  api: Api,
+  cursor: string,
+  { types, workspaceId, signal }: SocketOptions,
+): AsyncGenerator<JournalEvent, void, undefined> {
+  const token = await api.accessToken?.get();
+  const query = new URLSearchParams({ after: cursor });
+  if (types !== undefined) query.set('types', types.join(','));
+  if (workspaceId !== undefined) query.set('workspaceId', workspaceId);
+  const url = `${api.coordinationUrl.replace(/^http/, 'ws')}/api/v1/events/ws?${query}`;
+  const socket = new WebSocket(url, token === undefined ? ['baton'] : ['baton', `bearer.${token}`]);
+  const waiting: JournalEvent[] = [];
+  let end: Error | 'closed' | undefined;
+  let wake: () => void = () => undefined;
+  const endWith = (reason: Error | 'closed') => {
+    end ??= reason;
+    wake();
+  };
+  const onAbort = () => endWith(signal?.reason as Error);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  socket.addEventListener('message', ({ data }) => {
+    const event = jsonIn(String(data)) as JournalEvent | undefined;
+    if (event !== undefined) waiting.push(event);
+    if (waiting.length > waitingMax) endWith('closed');
+    wake();
+  });
+  socket.addEventListener('close', ({ code, reason }) => {
+    if (code === refusedToken && token !== undefined) void api.accessToken?.forget(token);
+    endWith(
+      code === 1000 || code === 1001
+        ? 'closed'
+        : new SocketRefusal(`the socket was closed: ${code} ${reason}`),
+    );
+  });
+  socket.addEventListener('error', () => endWith(new SocketRefusal('the socket could not be opened')));
+  try {
+    for (;;) {
+      const event = waiting.shift();
+      if (event !== undefined) yield event;
+      else if (end === 'closed') return;
+      else if (end !== undefined) throw end;
+      else
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    }
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+    socket.close();
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * Judges by this machine's clocks whether a lease may be over. The service grants it after the request was sent, so it
+ * lasts at least until that moment plus its length. Two clocks are read, and the later one counts: the monotonic clock
+ * stands still while a laptop sleeps, and the wall clock may be set back.
+ */
+export class LeaseClock {
+  readonly #lengthMs: number;
+  #monotonicMs = 0;
+  #wallMs = 0;
+
+  /** @param lengthMs the length of the lease */
+  constructor(lengthMs: number) {
+    this.#lengthMs = lengthMs;
+    this.restart(LeaseClock.now());
+  }
+
+  /** To be taken before the request that asks for the lease or prolongs it. */
+  static now(): Moment {
+    return { monotonicMs: performance.now(), wallMs: Date.now() };
+  }
+
+  /** The service granted the lease to a request that was sent at this moment. */
+  restart(sentAt: Moment): void {
+    this.#monotonicMs = sentAt.monotonicMs;
+    this.#wallMs = sentAt.wallMs;
+  }
+
+  /** Milliseconds for which the lease certainly lasts; 0 or less when it may be over. */
+  leftMs(): number {
+    const now = LeaseClock.now();
+    return this.#lengthMs - Math.max(now.monotonicMs - this.#monotonicMs, now.wallMs - this.#wallMs);
+  }
+}
+
+/** One moment on both clocks. */
+export interface Moment {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}

@@ -1,0 +1,244 @@
+import type { CallOptions } from '../call.ts';
+import type { Api } from '../client.ts';
+import { BatonError, LeaseLostError } from '../errors.ts';
+import type {
+  Approval,
+  ApprovalRequest,
+  Artifact,
+  Checkpoint,
+  Claim,
+  NewArtifact,
+  NewTaskComment,
+  Run,
+  RunContext,
+  RunRequest,
+  Task,
+  TaskChange,
+  TaskComment,
+} from '../generated/coordination-types.ts';
+import { Heartbeat } from './heartbeat.ts';
+import type { Moment } from './lease-clock.ts';
+
+/** How a lease ended. */
+export type LeaseEnd = 'succeeded' | 'failed' | 'suspended' | 'released' | 'lost';
+
+/** The refusals that mean that the task belongs to somebody else by now, or to nobody. */
+const lostCodes = new Set([
+  'stale_claim',
+  'claim_expired',
+  'claim_not_active',
+  'claim_holder_mismatch',
+  'session_not_active',
+  'session_expired',
+  'run_not_active',
+  'run_holder_mismatch',
+]);
+
+export interface LeaseParts {
+  readonly api: Api;
+  readonly task: Task;
+  readonly claim: Claim;
+  readonly run: Run;
+  readonly leaseSeconds: number;
+  readonly grantedAt: Moment;
+  /** Whether a process before this one took the claim and started the run. */
+  readonly isResumed: boolean;
+  /** Whether the session lives: its end ends the lease. */
+  isSessionLive(): boolean;
+  /** Called once, when the lease has ended. */
+  ended(lease: Lease, end: LeaseEnd): void;
+}
+
+/**
+ * A task that this harness holds, with its claim and run. Every write goes through it: it is refused here when the
+ * lease may be over, and by the service, which gets claim and fencing token, when somebody else holds the task.
+ */
+export class Lease {
+  readonly task: Task;
+  readonly claim: Claim;
+  readonly run: Run;
+  /** Whether a process before this one took the task; its checkpoints stand in `context()`. */
+  readonly isResumed: boolean;
+  /** Aborted in the moment in which the lease is lost: give it to everything that works for this task. */
+  readonly signal: AbortSignal;
+  /** How it ended; undefined while it lives. */
+  end: LeaseEnd | undefined;
+  readonly #parts: LeaseParts;
+  readonly #heartbeat: Heartbeat;
+  readonly #lost = new AbortController();
+
+  constructor(parts: LeaseParts) {
+    const { api, task, claim, run, leaseSeconds, grantedAt, isResumed } = parts;
+    this.#parts = parts;
+    this.task = task;
+    this.claim = claim;
+    this.run = run;
+    this.isResumed = isResumed;
+    this.signal = this.#lost.signal;
+    this.#heartbeat = new Heartbeat({
+      leaseSeconds,
+      grantedAt,
+      beat: (deadlineMs) =>
+        api.claims.heartbeat(claim.id, { ttlSeconds: leaseSeconds }, { deadlineMs, attempts: 1 }),
+      lost: (reason, cause) => this.lose(reason, cause),
+    });
+  }
+
+  /** Whether this harness may certainly write at this moment. */
+  isLive(): boolean {
+    if (this.end !== undefined) return false;
+    if (!this.#parts.isSessionLive()) this.lose('its session is over');
+    return this.#heartbeat.isLive() && this.end === undefined;
+  }
+
+  /** Everything about the run that somebody who continues it should know, with all checkpoints of runs before it. */
+  context(options?: CallOptions): Promise<RunContext> {
+    return this.#parts.api.runs.getContext(this.run.id, options);
+  }
+
+  /** Writes a checkpoint, from which whoever comes next continues. Kind has 1 to 100 characters. */
+  checkpoint(kind: string, data: Record<string, unknown> = {}, options?: CallOptions): Promise<Checkpoint> {
+    return this.#write((api) =>
+      api.runs.createCheckpoint(this.run.id, { kind, data }, this.#within(options)),
+    );
+  }
+
+  /** Changes fields of the task. `version_conflict` says that somebody changed it meanwhile. */
+  update(change: TaskChange, options: CallOptions & { readonly ifMatch: string }): Promise<Task> {
+    const { id: claimId, fencingToken } = this.claim;
+    return this.#write((api) =>
+      api.tasks.update(
+        this.task.id,
+        { ...change, claimId, fencingToken },
+        { ...this.#within(options), ifMatch: options.ifMatch },
+      ),
+    );
+  }
+
+  /** Adds a comment to the task. */
+  comment(comment: NewTaskComment, options?: CallOptions): Promise<TaskComment> {
+    return this.#write((api) => api.tasks.createComment(this.task.id, comment, this.#within(options)));
+  }
+
+  /** Publishes a result of the run. */
+  putArtifact(artifact: Omit<NewArtifact, 'task' | 'runId'>, options?: CallOptions): Promise<Artifact> {
+    return this.#write((api) =>
+      api.artifacts.create({ ...artifact, task: this.task.id, runId: this.run.id }, this.#within(options)),
+    );
+  }
+
+  /** Ends the run as done, and the task with it. Its checks or approvals may keep the task open. */
+  async succeed(output?: Record<string, unknown>, options?: CallOptions): Promise<Task> {
+    const { task } = await this.#write((api) =>
+      api.runs.succeed(this.run.id, output === undefined ? {} : { output }, this.#within(options)),
+    );
+    this.#finish('succeeded');
+    return task;
+  }
+
+  /** Ends the run as failed and gives the task back: somebody else may try. Reason has 1 to 2,000 characters. */
+  async fail(reason: string, output?: Record<string, unknown>, options?: CallOptions): Promise<void> {
+    await this.#write((api) =>
+      api.runs.fail(this.run.id, { failureReason: reason, ...(output && { output }) }, this.#within(options)),
+    );
+    await this.#release('run_failed', options);
+    this.#finish('failed');
+  }
+
+  /** Asks a person, then suspends the run: the task comes back to work when it was decided. */
+  async askApproval(request: Omit<ApprovalRequest, 'task'>, options?: CallOptions): Promise<Approval> {
+    const approval = await this.#write((api) =>
+      api.approvals.request({ gate: true, ...request, task: this.task.id }, this.#within(options)),
+    );
+    await this.suspend('waiting_approval', { ...options, waitingForApprovalId: approval.id });
+    return approval;
+  }
+
+  /** Ends the run for now and gives the task back. A later run continues from the checkpoints. */
+  async suspend(
+    reason: string,
+    options: CallOptions & { readonly waitingForApprovalId?: string } = {},
+  ): Promise<void> {
+    const { waitingForApprovalId } = options;
+    await this.#write((api) =>
+      api.runs.suspend(
+        this.run.id,
+        { reason, ...(waitingForApprovalId !== undefined && { waitingForApprovalId }) },
+        this.#within(options),
+      ),
+    );
+    this.#finish('suspended');
+  }
+
+  /** Gives the task back without a result; its run fails with the same reason. */
+  async release(reason = 'released', options?: CallOptions): Promise<void> {
+    if (this.end !== undefined) return;
+    await this.#parts.api.runs
+      .fail(this.run.id, { failureReason: reason }, this.#within(options))
+      .catch(ignoreEnded);
+    await this.#release(reason, options);
+    this.#finish('released');
+  }
+
+  /**
+   * Runs a write of your own under the lease: it is not begun where the lease may be over.
+   * @throws LeaseLostError
+   */
+  write<Value>(
+    work: (held: { claimId: string; fencingToken: number; signal: AbortSignal }) => Promise<Value>,
+  ): Promise<Value> {
+    const { id: claimId, fencingToken } = this.claim;
+    return this.#write(() => work({ claimId, fencingToken, signal: this.signal }));
+  }
+
+  /** The lease is over: stops its heartbeat and aborts its signal. */
+  lose(reason: string, cause?: unknown): void {
+    if (this.end !== undefined) return;
+    this.#finish('lost');
+    this.#lost.abort(new LeaseLostError(`the lease on ${this.task.publicId} is lost: ${reason}`, cause));
+  }
+
+  async #write<Value>(work: (api: Api) => Promise<Value>): Promise<Value> {
+    if (!this.isLive()) throw this.#over();
+    try {
+      return await work(this.#parts.api);
+    } catch (error) {
+      if (error instanceof BatonError && lostCodes.has(error.code)) this.lose(error.message, error);
+      if (this.signal.aborted) throw this.#over();
+      throw error;
+    }
+  }
+
+  #over(): Error {
+    if (this.signal.aborted) return this.signal.reason as LeaseLostError;
+    return new LeaseLostError(`the lease on ${this.task.publicId} has ended: ${this.end}`);
+  }
+
+  #release(reason: string, options?: CallOptions): Promise<unknown> {
+    return this.#parts.api.claims
+      .release(this.claim.id, { reason: reason.slice(0, 200) }, this.#within(options))
+      .catch(ignoreEnded);
+  }
+
+  /** A write ends with the lease at the latest. */
+  #within(options: CallOptions = {}): CallOptions {
+    const signal =
+      options.signal === undefined ? this.signal : AbortSignal.any([options.signal, this.signal]);
+    return { ...options, signal };
+  }
+
+  #finish(end: LeaseEnd): void {
+    if (this.end !== undefined) return;
+    this.end = end;
+    this.#heartbeat.stop();
+    this.#parts.ended(this, end);
+  }
+}
+
+/** What has ended meanwhile needs no end. */
+function ignoreEnded(error: unknown): void {
+  if (!(error instanceof BatonError) || ![403, 404, 409].includes(error.status)) throw error;
+}
+
+/** What a run is started with, beside the claim. */
+export type RunSettings = Omit<RunRequest, 'claimId' | 'fencingToken'>;

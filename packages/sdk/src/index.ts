@@ -1,0 +1,14 @@
+export { type BatonClient, createClient } from './baton.ts';
+export type { CallOptions, Matched, Paged, RawAnswer, RawBody } from './call.ts';
+export type { ClientOptions } from './client.ts';
+export type { Credential, IssuedToken } from './credentials.ts';
+export { BatonError, type ClientErrorCode, LeaseLostError } from './errors.ts';
+export { etagOf } from './etag.ts';
+export type { FollowOptions } from './events/follow.ts';
+export type * from './generated/coordination-types.ts';
+export type { ErrorCode } from './generated/error-codes.ts';
+export type * as identity from './generated/identity-types.ts';
+export type { Harness, HarnessOptions, WorkOptions } from './harness/harness.ts';
+export type { Lease, LeaseEnd } from './harness/lease.ts';
+export type { Store } from './store.ts';
+export type { Transport, WireRequest } from './transport.ts';

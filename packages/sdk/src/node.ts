@@ -1,0 +1,1 @@
+export { fileStore } from './node/file-store.ts';

@@ -1,0 +1,23 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Store } from '../store.ts';
+
+/** Keeps a text in a file that only its owner may read. A write that a crash interrupts leaves the text before it. */
+export function fileStore(path: string): Store {
+  return {
+    async read() {
+      try {
+        return await readFile(path, 'utf8');
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+        throw error;
+      }
+    },
+    async write(text) {
+      await mkdir(dirname(path), { recursive: true });
+      const next = `${path}.${process.pid}.tmp`;
+      await writeFile(next, text, { mode: 0o600 });
+      await rename(next, path);
+    },
+  };
+}

@@ -1,0 +1,180 @@
+import type { CallOptions, Matched, RawAnswer, RawBody } from './call.ts';
+import type { Operation } from './call-table.ts';
+import type { AccessToken } from './credentials.ts';
+import { BatonError, errorOf, jsonIn } from './errors.ts';
+import { keepEtag } from './etag.ts';
+import type { Transport, WireRequest } from './transport.ts';
+import { backoffMs, sleep } from './waiting.ts';
+
+/** What the calls of one client share. */
+export interface Caller {
+  readonly transport: Transport;
+  readonly deadlineMs: number;
+  readonly attempts: number;
+  readonly attemptMs: number;
+  /** Sent with every request. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The service that an operation belongs to, and what is sent to prove who asks. */
+export interface Service {
+  readonly url: string;
+  readonly accessToken: AccessToken | undefined;
+  readonly adminSecret: string | undefined;
+  readonly provisioningToken: string | undefined;
+}
+
+export interface Call {
+  readonly operation: Operation;
+  /** Values of the path's parameters, in order. */
+  readonly parameters: readonly string[];
+  readonly body?: unknown;
+  readonly query?: Readonly<Record<string, unknown>> | undefined;
+  readonly options?: (CallOptions & Partial<Matched>) | undefined;
+}
+
+/**
+ * Sends one operation and returns its answer. Reads, and changes under an idempotency key, are tried again after what
+ * passes; the key is made before the first attempt and stays the same, so that a lost answer is answered again.
+ * @throws BatonError; the signal's reason where it is aborted
+ */
+export async function send(caller: Caller, service: Service, call: Call): Promise<unknown> {
+  const { operation, options = {} } = call;
+  const endsAtMs = performance.now() + (options.deadlineMs ?? caller.deadlineMs);
+  const request = requestOf(caller, service, call);
+  const isRepeatable =
+    (operation.isKeyed || operation.method === 'GET') && !(request.body instanceof ReadableStream);
+  const attemptsMax = isRepeatable ? (options.attempts ?? caller.attempts) : 1;
+  let isRenewed = false;
+  for (let attempt = 1; ; ) {
+    const token = operation.credential === 'access token' ? await service.accessToken?.get() : undefined;
+    try {
+      return await attemptOnce(caller, operation, withToken(request, token), endsAtMs, options.signal);
+    } catch (error) {
+      if (!(error instanceof BatonError)) throw error;
+      // A token is refused when its time is over or its key was rotated: one new one is tried.
+      if (error.status === 401 && token !== undefined && !isRenewed) {
+        isRenewed = true;
+        await service.accessToken?.forget(token);
+        continue;
+      }
+      const waitMs = backoffMs(attempt, error.retryAfterMs);
+      if (!error.retryable || attempt >= attemptsMax || performance.now() + waitMs >= endsAtMs) throw error;
+      await sleep(waitMs, options.signal);
+      attempt += 1;
+    }
+  }
+}
+
+type Prepared = Omit<WireRequest, 'signal'>;
+
+function requestOf(
+  caller: Caller,
+  service: Service,
+  { operation, parameters, body, query, options = {} }: Call,
+): Prepared {
+  const path = operation.path.map((part, place) => part + encodeParameter(parameters[place])).join('');
+  const isJson =
+    operation.bodyMedia === 'application/json' || operation.bodyMedia === 'application/scim+json';
+  const hasBody = operation.hasBody && body !== undefined;
+  return {
+    method: operation.method,
+    url: service.url + path + queryText(query),
+    body: !hasBody ? undefined : isJson ? JSON.stringify(body) : encodeBody(operation, body),
+    headers: {
+      accept: operation.isRaw ? '*/*' : 'application/json, application/scim+json',
+      ...(hasBody && { 'content-type': mediaOf(operation, body) }),
+      ...(operation.isKeyed && { 'idempotency-key': options.idempotencyKey ?? crypto.randomUUID() }),
+      ...(options.ifMatch !== undefined && { 'if-match': options.ifMatch }),
+      ...credentialHeaders(operation, service),
+      ...caller.headers,
+    },
+  };
+}
+
+function encodeParameter(value: string | undefined): string {
+  return value === undefined ? '' : encodeURIComponent(value);
+}
+
+/** Lists are sent as one parameter each; what is undefined or null is left out. */
+function queryText(query: Readonly<Record<string, unknown>> | undefined): string {
+  const pairs = Object.entries(query ?? {}).flatMap(([name, value]) =>
+    [value]
+      .flat()
+      .filter((one) => one !== undefined && one !== null)
+      .map((one): [string, string] => [name, String(one)]),
+  );
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
+}
+
+function encodeBody({ bodyMedia }: Operation, body: unknown): RawBody {
+  if (bodyMedia === 'raw') return body as RawBody;
+  return new URLSearchParams(body as Record<string, string>).toString();
+}
+
+function mediaOf({ bodyMedia }: Operation, body: unknown): string {
+  if (bodyMedia !== 'raw') return bodyMedia;
+  return body instanceof Blob && body.type !== '' ? body.type : 'application/octet-stream';
+}
+
+function credentialHeaders({ credential }: Operation, service: Service): Record<string, string> {
+  if (credential === 'admin secret')
+    return { 'x-iam-bootstrap-token': needed(service.adminSecret, credential) };
+  if (credential === 'provisioning token')
+    return { authorization: `Bearer ${needed(service.provisioningToken, credential)}` };
+  if (credential === 'access token') needed(service.accessToken, 'credential');
+  return {};
+}
+
+function needed<Value>(value: Value | undefined, what: string): Value {
+  if (value === undefined) throw new TypeError(`this call needs the ${what}: give it to the client`);
+  return value;
+}
+
+function withToken(request: Prepared, token: string | undefined): Prepared {
+  return token === undefined
+    ? request
+    : { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } };
+}
+
+async function attemptOnce(
+  caller: Caller,
+  operation: Operation,
+  request: Prepared,
+  endsAtMs: number,
+  signal: AbortSignal | undefined,
+): Promise<unknown> {
+  const leftMs = Math.max(endsAtMs - performance.now(), 1);
+  const inTime = AbortSignal.timeout(Math.ceil(Math.min(leftMs, caller.attemptMs)));
+  const both = signal === undefined ? inTime : AbortSignal.any([signal, inTime]);
+  let answer: RawAnswer;
+  let text: string;
+  try {
+    answer = await caller.transport({ ...request, signal: both });
+    if (operation.isRaw && answer.status < 300) return answer;
+    text = await answer.text();
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason;
+    throw unanswered(request, inTime.aborted, performance.now() >= endsAtMs, error);
+  }
+  const header = (name: string) => answer.headers.get(name);
+  if (answer.status >= 300) throw errorOf(answer.status, text, header);
+  if (header('content-type')?.startsWith('text/')) return text;
+  const value = jsonIn(text);
+  if (value === undefined && text !== '')
+    throw new BatonError({
+      code: 'unreadable_answer',
+      message: 'the answer is not JSON',
+      status: answer.status,
+    });
+  keepEtag(value, header('etag'));
+  return value;
+}
+
+function unanswered({ url }: Prepared, isSlow: boolean, isOver: boolean, cause: unknown): BatonError {
+  const { origin } = new URL(url);
+  if (isOver)
+    return new BatonError({ code: 'deadline_exceeded', message: `${origin} did not answer in time`, cause });
+  const why = isSlow ? 'did not answer in time' : "can't be reached";
+  return new BatonError({ code: 'network_error', message: `${origin} ${why}`, retryable: true, cause });
+}

@@ -1,0 +1,56 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** One request that the stub got. */
+export interface Received {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: unknown;
+}
+
+/** What the stub answers; `hang up` closes the connection without an answer. */
+export type StubAnswer =
+  | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
+  | 'hang up'
+  | 'silence';
+
+export interface StubService {
+  readonly url: string;
+  readonly received: Received[];
+  close(): Promise<void>;
+}
+
+/** Stands in for both services: `answer` decides each answer; an exchange of a token always succeeds. */
+export async function startStub(answer: (request: Received) => StubAnswer): Promise<StubService> {
+  const received: Received[] = [];
+  let tokens = 0;
+  const server = createServer(async (request, response) => {
+    let text = '';
+    for await (const chunk of request.setEncoding('utf8')) text += chunk;
+    const { method = '', url = '', headers } = request;
+    const got: Received = { method, url, headers, body: text === '' ? undefined : JSON.parse(text) };
+    received.push(got);
+    if (url.endsWith(':exchange') || url.endsWith('/tokens/exchange')) {
+      tokens += 1;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ accessToken: `token-${tokens}`, expiresIn: 300 }));
+      return;
+    }
+    const given = answer(got);
+    if (given === 'hang up') return void request.socket.destroy();
+    if (given === 'silence') return;
+    response.writeHead(given.status, { 'content-type': 'application/json', ...given.headers });
+    response.end(given.body === undefined ? '' : JSON.stringify(given.body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

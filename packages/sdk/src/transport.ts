@@ -1,0 +1,26 @@
+import type { RawAnswer, RawBody } from './call.ts';
+
+/** One request as it goes over the wire. */
+export interface WireRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: RawBody | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Sends one request and resolves with the answer, whatever its status; rejects where there is none. */
+export type Transport = (request: WireRequest) => Promise<RawAnswer>;
+
+/** The transport of browsers, Node, Deno and Bun: fetch. */
+export const fetchTransport: Transport = ({ method, url, headers, body, signal }) => {
+  const isStream = body instanceof ReadableStream;
+  return fetch(url, {
+    method,
+    headers,
+    signal,
+    redirect: 'error',
+    ...(body !== undefined && { body }),
+    ...(isStream && { duplex: 'half' }),
+  } as RequestInit) as Promise<RawAnswer>;
+};

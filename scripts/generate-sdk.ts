@@ -1,0 +1,95 @@
+import type { GeneratedFile } from './generated-file.ts';
+import { type ApiDocument, type Method, methodsOf } from './sdk/operations.ts';
+import { commentOf, typeOf } from './sdk/schema-types.ts';
+import type { Service } from './services.ts';
+
+const folder = 'packages/sdk/src/generated';
+const head = '// GENERATED from the OpenAPI documents by: npm run generate\n';
+/** What no program calls through the SDK. */
+const uncalledGroups = new Set(['health', 'metrics', 'healthz', 'readyz']);
+/** A provider sends the browser there. */
+const uncalledNames = new Set(['connections.finish']);
+
+/** The SDK's types and its table of operations, from what the services declare. */
+export function writeSdk(services: readonly Service[]): GeneratedFile[] {
+  return [...services.flatMap(filesOf), errorCodes(services)];
+}
+
+function filesOf({ name, describeApi }: Service): GeneratedFile[] {
+  const document = describeApi() as ApiDocument;
+  const schemas = Object.entries(document.components.schemas);
+  const methods = methodsOf(document).filter(
+    ({ group, name }) => !uncalledGroups.has(group) && !uncalledNames.has(`${group}.${name}`),
+  );
+  return [
+    { path: `${folder}/${name}-types.ts`, text: typesFile(schemas) },
+    {
+      path: `${folder}/${name}-api.ts`,
+      text: apiFile(
+        name,
+        methods,
+        schemas.map(([type]) => type),
+      ),
+    },
+    { path: `${folder}/${name}-operations.ts`, text: tableFile(name, methods) },
+  ];
+}
+
+function typesFile(schemas: readonly [string, Parameters<typeof typeOf>[0]][]): string {
+  const types = schemas.map(
+    ([name, schema]) => `${commentOf(schema.description)}export type ${name} = ${typeOf(schema)};`,
+  );
+  return `${head}\n${types.join('\n\n')}\n`;
+}
+
+function apiFile(name: Service['name'], methods: readonly Method[], types: readonly string[]): string {
+  const groups = [...Map.groupBy(methods, ({ group }) => group)];
+  const interfaces = groups.map(
+    ([group, inside]) =>
+      `export interface ${typeNameOf(group)} {\n${inside.map(({ declaration }) => declaration).join('\n')}\n}`,
+  );
+  const text = interfaces.join('\n\n');
+  const used = types.filter((type) => new RegExp(`\\b${type}\\b`).test(text));
+  const runtime = ['CallOptions', 'Matched', 'Paged', 'RawAnswer', 'RawBody'].filter((type) =>
+    text.includes(type),
+  );
+  const whole = `export interface ${name === 'identity' ? 'Identity' : 'Coordination'}Api {
+${groups.map(([group]) => `readonly ${group}: ${typeNameOf(group)};`).join('\n')}
+}`;
+  return `${head}
+import type { ${runtime.join(', ')} } from '../call.ts';
+import type {
+${used.join(',\n')}
+} from './${name}-types.ts';
+
+${text}
+
+/** Every operation of ${name}, by what it is about. */
+${whole}
+`;
+}
+
+function typeNameOf(group: string): string {
+  return `${group.charAt(0).toUpperCase()}${group.slice(1)}Api`;
+}
+
+function tableFile(name: Service['name'], methods: readonly Method[]): string {
+  return `${head}
+/** One operation a line: its name, method, path, and flags (see call-table.ts). */
+export const ${name}Operations = \`
+${methods.map(({ row }) => row).join('\n')}
+\`;
+`;
+}
+
+function errorCodes(services: readonly Service[]): GeneratedFile {
+  const codes = [...new Set(services.flatMap(({ errors }) => Object.keys(errors)))].sort();
+  return {
+    path: `${folder}/error-codes.ts`,
+    text: `${head}
+/** Every code that the services refuse with; docs/errors.md says when, and how to react. */
+export type ErrorCode =
+${codes.map((code) => `  | '${code}'`).join('\n')};
+`,
+  };
+}
