@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startCoordination, type TestCoordination } from '@baton/coordination/testing/coordination';
+import type { JournalEvent } from '../generated/coordination-types.ts';
+import { type BatonClient, createClient } from '../index.ts';
+import type { FollowOptions } from './follow.ts';
+
+let service: TestCoordination;
+let baton: BatonClient;
+
+before(async () => {
+  service = await startCoordination();
+  const accessToken = async () => ({ accessToken: service.admin.token, expiresIn: 300 });
+  baton = createClient({
+    coordinationUrl: service.url,
+    identityUrl: service.url,
+    credential: { accessToken },
+  });
+});
+after(() => service.close());
+
+/** Makes tasks while the journal is followed, and gives the first events that came. */
+async function followed(
+  count: number,
+  options: FollowOptions,
+  make: () => Promise<unknown>,
+): Promise<JournalEvent[]> {
+  const stop = new AbortController();
+  const events: JournalEvent[] = [];
+  const following = (async () => {
+    for await (const event of baton.events.follow({
+      ...options,
+      signal: AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]),
+    })) {
+      events.push(event);
+      if (events.length === count) break;
+    }
+  })();
+  await make();
+  await following;
+  stop.abort();
+  return events;
+}
+
+const titlesOf = async (events: readonly JournalEvent[]) =>
+  Promise.all(events.map(async ({ entityId }) => (await baton.tasks.get(entityId)).title));
+
+for (const socket of [true, false])
+  test(`events are followed in order ${socket ? 'by a socket' : 'page by page'}`, async () => {
+    const cursor = (await baton.events.list({ tail: 1 })).nextCursor;
+    const titles = Array.from({ length: 5 }, (_, n) => `followed ${n}`);
+    const events = await followed(5, { cursor, socket, types: ['task.created'], pollMs: 50 }, async () => {
+      for (const title of titles) await baton.tasks.create({ title });
+    });
+    assert.deepEqual(await titlesOf(events), titles);
+  });
+
+test('a store lets the next start go on after the last event that was handled', async () => {
+  let kept: string | undefined;
+  const store = { read: async () => kept, write: async (text: string) => void (kept = text) };
+  const cursor = (await baton.events.list({ tail: 1 })).nextCursor;
+  for (const title of ['one', 'two', 'three']) await baton.tasks.create({ title });
+  const first = await followed(2, { cursor, store, types: ['task.created'] }, async () => undefined);
+  assert.deepEqual(await titlesOf(first), ['one', 'two']);
+  // The loop was left in the middle of the second: it was not handled, and comes again.
+  const second = await followed(2, { store, types: ['task.created'] }, async () => undefined);
+  assert.deepEqual(await titlesOf(second), ['two', 'three']);
+});
+
+test('what the service refuses is the answer, not a retry', async () => {
+  const following = followed(1, { cursor: 'ec1_nonsense' }, async () => undefined);
+  await assert.rejects(following, { code: 'invalid_cursor', status: 422 });
+});

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Actor,
+  startCoordination,
+  type TestCoordination,
+} from '@baton/coordination/testing/coordination';
+import { type BatonClient, createClient, LeaseLostError } from '../index.ts';
+import { fileStore } from '../node.ts';
+import type { Harness } from './harness.ts';
+
+let service: TestCoordination;
+let agent: Actor;
+let baton: BatonClient;
+let admin: BatonClient;
+let folder: string;
+
+before(async () => {
+  // Leases of a second, so that tests see them end.
+  service = await startCoordination({ CP_CLAIM_TTL_MIN_SECONDS: '1', CP_SESSION_TTL_MIN_SECONDS: '1' });
+  agent = await service.actor({ kind: 'agent' });
+  baton = clientOf(agent);
+  admin = clientOf(service.admin);
+  folder = mkdtempSync(join(tmpdir(), 'baton-sdk-test-'));
+});
+after(async () => {
+  rmSync(folder, { recursive: true });
+  await service.close();
+});
+
+function clientOf({ token }: Actor): BatonClient {
+  const accessToken = async () => ({ accessToken: token, expiresIn: 300 });
+  return createClient({
+    coordinationUrl: service.url,
+    identityUrl: service.url,
+    credential: { accessToken },
+  });
+}
+
+/** A queue of tasks for one test: only its own agent's work is looked at. */
+async function queueOf(titles: readonly string[]): Promise<string> {
+  const { id } = await admin.principals.create({ kind: 'agent', displayName: 'queue' });
+  for (const title of titles) await admin.tasks.create({ title, assigneeId: id });
+  return id;
+}
+
+const open = (options: Partial<Parameters<BatonClient['harness']['open']>[0]> = {}): Promise<Harness> =>
+  baton.harness.open({ name: 'tests', leaseSeconds: 30, ...options });
+
+test('a harness does one task after another and ends its session', async () => {
+  const assigneeId = await queueOf(['first', 'second', 'third']);
+  const done: string[] = [];
+  const harness = await open();
+  for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
+    await lease.checkpoint('started', { at: lease.task.title });
+    const task = await lease.succeed({ said: 'done' });
+    assert.equal(task.systemStatusCategory, 'terminal_success');
+    done.push(lease.task.title);
+  }
+  await harness.close();
+  assert.deepEqual(done, ['first', 'second', 'third']);
+  assert.equal((await admin.sessions.get(harness.session.id)).status, 'closed');
+});
+
+test('what a loop leaves without an end is given back', async () => {
+  const assigneeId = await queueOf(['left']);
+  await using harness = await open();
+  for await (const lease of harness.work({ filter: { assigneeId } })) {
+    assert.equal(lease.isLive(), true);
+    break;
+  }
+  const { items: claims } = await admin.claims.list({ sessionId: harness.session.id });
+  assert.deepEqual(
+    claims.map(({ status, releaseReason }) => [status, releaseReason]),
+    [['released', 'not_finished']],
+  );
+  const { items: runs } = await admin.runs.list({ claimId: claims[0]?.id ?? '' });
+  assert.deepEqual(
+    runs.map(({ status, failureReason }) => [status, failureReason]),
+    [['failed', 'not_finished']],
+  );
+});
+
+test('a lease outlives its length, because it is kept', async () => {
+  const assigneeId = await queueOf(['long']);
+  await using harness = await open({ leaseSeconds: 1 });
+  for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
+    await sleep(2_500);
+    await lease.succeed();
+    assert.equal(lease.end, 'succeeded');
+  }
+});
+
+test('a lease that somebody took away aborts its signal, and refuses to write', async () => {
+  const assigneeId = await queueOf(['taken']);
+  await using harness = await open({ leaseSeconds: 1 });
+  for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
+    await admin.claims.release(lease.claim.id, { reason: 'an operator took it' });
+    await assert.rejects(lease.checkpoint('late'), LeaseLostError);
+    assert.ok(lease.signal.reason instanceof LeaseLostError);
+    assert.equal(lease.end, 'lost');
+    await assert.rejects(lease.succeed(), { code: 'lease_lost' });
+    break;
+  }
+});
+
+test('the heartbeat finds out that the lease was taken away', async () => {
+  const assigneeId = await queueOf(['taken quietly']);
+  await using harness = await open({ leaseSeconds: 1 });
+  for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
+    await admin.claims.release(lease.claim.id, { reason: 'an operator took it' });
+    const began = performance.now();
+    while (!lease.signal.aborted && performance.now() - began < 5_000) await sleep(20);
+    assert.ok(lease.signal.aborted);
+    break;
+  }
+});
+
+test('after a stall past the lease nothing is sent', async () => {
+  const assigneeId = await queueOf(['stalled']);
+  const sent: string[] = [];
+  const counting = createClient({
+    coordinationUrl: service.url,
+    identityUrl: service.url,
+    credential: { accessToken: async () => ({ accessToken: agent.token, expiresIn: 300 }) },
+    transport: (request) => {
+      sent.push(`${request.method} ${new URL(request.url).pathname}`);
+      return fetch(request.url, request as RequestInit) as never;
+    },
+  });
+  await using harness = await counting.harness.open({ name: 'tests', leaseSeconds: 1 });
+  for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
+    const end = performance.now() + 1_500;
+    while (performance.now() < end);
+    sent.length = 0;
+    await assert.rejects(lease.succeed(), LeaseLostError);
+    assert.deepEqual(sent, []);
+    break;
+  }
+  const [task] = (await admin.tasks.list({ assigneeId })).items;
+  assert.notEqual(task?.systemStatusCategory, 'terminal_success');
+});
+
+test('a killed program continues its work under the same claim after its restart', async () => {
+  const assigneeId = await queueOf(['survives']);
+  const store = fileStore(join(folder, 'session'));
+  const killed = await open({ store });
+  const iterator = killed.work({ filter: { assigneeId }, once: true });
+  const { value: before } = await iterator.next();
+  assert.ok(before);
+  await before.checkpoint('half', { done: 1 });
+  // Nothing more comes from the first: its leases are not given back.
+  await using harness = await open({ store });
+  for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
+    assert.equal(lease.isResumed, true);
+    assert.equal(lease.claim.id, before.claim.id);
+    assert.equal(lease.run.id, before.run.id);
+    const { checkpoints } = await lease.context();
+    assert.deepEqual(
+      checkpoints.map(({ kind, data }) => [kind, data]),
+      [['half', { done: 1 }]],
+    );
+    await lease.succeed();
+  }
+  before.lose('the test is over');
+});
+
+test('a run that nobody holds any more is ended when a harness opens', async () => {
+  const assigneeId = await queueOf(['orphan']);
+  const first = await open();
+  const { value: lease } = await first.work({ filter: { assigneeId } }).next();
+  assert.ok(lease);
+  await admin.claims.release(lease.claim.id, { reason: 'gone' });
+  await using second = await open();
+  assert.ok(second);
+  const run = await admin.runs.get(lease.run.id);
+  assert.deepEqual([run.status, run.failureReason], ['failed', 'restart_recovery']);
+  lease.lose('the test is over');
+  await first.close();
+});
+
+test('a run that asked for an approval goes on in a later run when it was given', async () => {
+  const assigneeId = await queueOf(['risky']);
+  await using harness = await open();
+  let approvalId = '';
+  for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
+    const { checkpoints, approvals } = await lease.context();
+    if (checkpoints.length === 0) {
+      await lease.checkpoint('prepared', { branch: 'fix' });
+      approvalId = (
+        await lease.askApproval({ comment: 'May I deploy?', assignedPrincipalId: service.admin.principalId })
+      ).id;
+      assert.equal(lease.end, 'suspended');
+      // Until it is decided, the task is no work.
+      assert.equal((await baton.work.listAvailable({ assigneeId })).items.length, 0);
+      await admin.approvals.approve(approvalId, {});
+      continue;
+    }
+    assert.deepEqual(approvals, []);
+    assert.deepEqual(
+      checkpoints.map(({ data }) => data),
+      [{ branch: 'fix' }],
+    );
+    assert.equal((await baton.approvals.get(approvalId)).status, 'approved');
+    await lease.succeed();
+  }
+  const [task] = (await admin.tasks.list({ assigneeId })).items;
+  assert.equal(task?.systemStatusCategory, 'terminal_success');
+});
+
+test('several loops share the work', async () => {
+  const titles = Array.from({ length: 12 }, (_, n) => `shared ${n}`);
+  const assigneeId = await queueOf(titles);
+  await using harness = await open();
+  const done: string[] = [];
+  await harness.workParallel(4, { filter: { assigneeId }, once: true }, async (lease) => {
+    await lease.succeed();
+    done.push(lease.task.title);
+  });
+  assert.deepEqual(done.toSorted(), titles.toSorted());
+});
+
+test('a harness without task_types.read takes nothing', async () => {
+  const blind = clientOf(
+    await service.actor({ kind: 'agent', permissions: ['sessions.open', 'tasks.read', 'tasks.claim'] }),
+  );
+  await assert.rejects(blind.harness.open({ name: 'blind' }), /task_types.read/);
+});
