@@ -16,11 +16,14 @@ const own = {
   to: 'packages/kernel/src/etag.ts',
 };
 
-async function problemsOf(exports: Record<string, string>): Promise<string[]> {
+async function problemsOf(exports: Record<string, string>, isPublished = false): Promise<string[]> {
   const root = await mkdtemp(join(tmpdir(), 'baton-exports-'));
   try {
     await mkdir(join(root, 'packages/kernel'), { recursive: true });
-    await writeFile(join(root, 'packages/kernel/package.json'), JSON.stringify({ exports }));
+    await writeFile(
+      join(root, 'packages/kernel/package.json'),
+      JSON.stringify({ private: !isPublished, exports }),
+    );
     return checkExports(root, [used, own]);
   } finally {
     await rm(root, { recursive: true });
@@ -29,6 +32,10 @@ async function problemsOf(exports: Record<string, string>): Promise<string[]> {
 
 test('an export that another package imports is no problem', async () => {
   assert.deepEqual(await problemsOf({ './http': './src/http.ts' }), []);
+});
+
+test('an export of a published package is there for its users', async () => {
+  assert.deepEqual(await problemsOf({ './http': './src/http.ts', './etag': './src/etag.ts' }, true), []);
 });
 
 test('an export that only its own package imports is named', async () => {

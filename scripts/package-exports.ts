@@ -2,9 +2,14 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Import } from './layers.ts';
 
+interface Manifest {
+  readonly exports?: Readonly<Record<string, string>>;
+  readonly private?: boolean;
+}
+
 /**
  * Compares what each package exports with what others import of it: both must be the same, since an entry that nobody
- * needs would hide an unused file.
+ * needs would hide an unused file. What a published package exports is there for its users.
  * @param root the repository; @param imports those of all its files
  */
 export function checkExports(root: string, imports: readonly Import[]): string[] {
@@ -12,14 +17,14 @@ export function checkExports(root: string, imports: readonly Import[]): string[]
   const exported = new Set<string>();
   const problems: string[] = [];
   for (const path of globSync('packages/*/package.json', { cwd: root }).sort()) {
-    const entries: Record<string, string> = JSON.parse(readFileSync(join(root, path), 'utf8')).exports ?? {};
-    for (const [subpath, target] of Object.entries(entries)) {
+    const manifest: Manifest = JSON.parse(readFileSync(join(root, path), 'utf8'));
+    for (const [subpath, target] of Object.entries(manifest.exports ?? {})) {
       const file = join(dirname(path), target);
       exported.add(file);
       const module = subpath === '.' ? 'index' : subpath.slice(2);
       if (target !== `./src/${module}.ts` || subpath.includes('*'))
         problems.push(`${path} exports ${subpath}: write it as "./<module>": "./src/<module>.ts"`);
-      else if (!others.some(({ to }) => to === file))
+      else if (manifest.private === true && !others.some(({ to }) => to === file))
         problems.push(`${path} exports ${subpath}, which no other package, script or bench imports`);
     }
   }

@@ -1,4 +1,4 @@
-import type { CallOptions, Paged } from './call.ts';
+import type { CallOptions } from './call.ts';
 import { type Operation, readTable } from './call-table.ts';
 import { AccessToken, type Credential, type IssuedToken } from './credentials.ts';
 import type { CoordinationApi } from './generated/coordination-api.ts';
@@ -131,8 +131,7 @@ function methodOf(caller: Caller, service: Service, operation: Operation) {
       query: (operation.hasBody ? options?.query : input) as Call['query'],
       options,
     };
-    if (operation.isPaged)
-      return pagesOf(call, (page) => send(caller, service, page)) as Paged<unknown, unknown>;
+    if (operation.isPaged) return pagesOf(call, (page) => send(caller, service, page));
     return send(caller, service, call);
   };
 }

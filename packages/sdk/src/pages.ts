@@ -7,29 +7,19 @@ interface Page {
 }
 
 /**
- * One page when awaited, all items from there on when iterated; nothing is asked before either. Where the call has a
- * body, the cursor of the next page goes into it, else into the query.
+ * One page when awaited, all items from there on when iterated. Where the call has a body, the cursor of the next page goes
+ * into it, else into the query.
  */
 export function pagesOf(call: Call, ask: (call: Call) => Promise<unknown>): Paged<Page, unknown> {
-  let first: Promise<Page> | undefined;
-  const read = () => {
-    first ??= ask(call) as Promise<Page>;
-    return first;
-  };
-  return {
-    then: (onDone, onFailed) => read().then(onDone, onFailed),
-    catch: (onFailed) => read().catch(onFailed),
-    finally: (onEnd) => read().finally(onEnd),
-    [Symbol.toStringTag]: 'Paged',
-    async *[Symbol.asyncIterator]() {
-      let page = await read();
-      for (;;) {
-        yield* page.items;
-        if (page.nextCursor === null || isLast(page)) return;
-        page = (await ask(after(call, page.nextCursor))) as Page;
-      }
-    },
-  };
+  const first = ask(call) as Promise<Page>;
+  async function* items() {
+    for (let page = await first; ; ) {
+      yield* page.items;
+      if (page.nextCursor === null || isLast(page)) return;
+      page = (await ask(after(call, page.nextCursor))) as Page;
+    }
+  }
+  return Object.assign(first, { [Symbol.asyncIterator]: items });
 }
 
 /** The journal gives a cursor with its last page, too, from which to go on later. */

@@ -22,5 +22,5 @@ export const fetchTransport: Transport = ({ method, url, headers, body, signal }
     redirect: 'error',
     ...(body !== undefined && { body }),
     ...(isStream && { duplex: 'half' }),
-  } as RequestInit) as Promise<RawAnswer>;
+  });
 };

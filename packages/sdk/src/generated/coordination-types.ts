@@ -1,4904 +1,4754 @@
 // GENERATED from the OpenAPI documents by: npm run generate
 
 export type ActionCheck = {
-  action:
-    | 'approve'
-    | 'reject'
-    | 'suspend'
-    | 'resume'
-    | 'cancel'
-    | 'request-cancel'
-    | 'enable'
-    | 'disable'
-    | 'update-state';
-  resourceType: 'approval' | 'process_instance' | 'run' | 'rule' | 'agent' | 'principal';
-  resourceId: string;
+action: "approve" | "reject" | "suspend" | "resume" | "cancel" | "request-cancel" | "enable" | "disable" | "update-state";
+resourceType: "approval" | "process_instance" | "run" | "rule" | "agent" | "principal";
+resourceId: string;
 };
 
 export type ActionCheckResult = {
-  action:
-    | 'approve'
-    | 'reject'
-    | 'suspend'
-    | 'resume'
-    | 'cancel'
-    | 'request-cancel'
-    | 'enable'
-    | 'disable'
-    | 'update-state';
-  resourceType: 'approval' | 'process_instance' | 'run' | 'rule' | 'agent' | 'principal';
-  resourceId: string;
-  allowed: boolean;
-  reason: {
-    code: string;
-    message: string;
-    details: Record<string, unknown>;
-  } | null;
-  explanation: ActionExplanation;
+action: "approve" | "reject" | "suspend" | "resume" | "cancel" | "request-cancel" | "enable" | "disable" | "update-state";
+resourceType: "approval" | "process_instance" | "run" | "rule" | "agent" | "principal";
+resourceId: string;
+allowed: boolean;
+reason: {
+code: string;
+message: string;
+details: Record<string, unknown>;
+} | null;
+explanation: ActionExplanation;
 };
 
 export type ActionCheckResults = {
-  results: ActionCheckResult[];
+results: ActionCheckResult[];
 };
 
 export type ActionChecks = {
-  checks: ActionCheck[];
+checks: ActionCheck[];
 };
 
 export type ActionExplanation = {
-  /** The one that allows it; else the one that is wanting, or that would do. */
-  permission: string;
-  /** Who grants it; null when nobody does. */
-  source: 'binding' | 'api_key' | 'decision_point' | null;
-  /** The binding or the key that the caller came in by. */
-  credentialId: Uuid | null;
-  /** Whether it is covered by `admin` only. */
-  byAdmin: boolean;
-  /** The role that an approval asks for; it makes eligible, and grants nothing. */
-  roleId: Uuid | null;
-  /** `token_scope`: the token leaves it out. `decision_point`: it was denied there. `visibility`: own workspaces only. */
-  narrowedBy: Array<'token_scope' | 'decision_point' | 'visibility'>;
-  /** What the decision point said, where it was asked. */
-  decision: {
-    resource: string;
-    reasonCode: string;
-    decisionId: string | null;
-  } | null;
+/** The one that allows it; else the one that is wanting, or that would do. */
+permission: string;
+/** Who grants it; null when nobody does. */
+source: "binding" | "api_key" | "decision_point" | null;
+/** The binding or the key that the caller came in by. */
+credentialId: Uuid | null;
+/** Whether it is covered by `admin` only. */
+byAdmin: boolean;
+/** The role that an approval asks for; it makes eligible, and grants nothing. */
+roleId: Uuid | null;
+/** `token_scope`: the token leaves it out. `decision_point`: it was denied there. `visibility`: own workspaces only. */
+narrowedBy: Array<"token_scope" | "decision_point" | "visibility">;
+/** What the decision point said, where it was asked. */
+decision: {
+resource: string;
+reasonCode: string;
+decisionId: string | null;
+} | null;
 };
 
 export type ActionUsage = {
-  inputTokens: number | null;
-  outputTokens: number | null;
-  costMicros: number | null;
-  currency: string | null;
+inputTokens: number | null;
+outputTokens: number | null;
+costMicros: number | null;
+currency: string | null;
 };
 
 export type AdapterRebuild = {
-  /** Where the delivery begins again; without it, at the beginning of what still exists. */
-  cursor?: string | null;
-  reason?: string;
+/** Where the delivery begins again; without it, at the beginning of what still exists. */
+cursor?: string | null;
+reason?: string;
 };
 
 export type AdapterRedrive = {
-  reason?: string;
+reason?: string;
 };
 
 export type AdapterState = {
-  consumer: string;
-  tenantId: Uuid;
-  /** Everything up to here is confirmed; null before the first cycle. */
-  cursor: string | null;
-  /** Stable events behind the cursor, at most 1000. */
-  lagEvents: number | null;
-  /** Whether there are more. */
-  lagCapped: boolean;
-  parked: boolean;
-  parkedAt: Timestamp | null;
-  parkedReason: string | null;
-  /** The first event that is not confirmed. */
-  parkedEventId: Uuid | null;
-  /** Failed attempts in a row at this place. */
-  failureCount: number;
-  nextAttemptAt: Timestamp | null;
-  updatedAt: Timestamp | null;
-  /** Events that the memory service confirmed. */
-  deliveredTotal: number;
-  /** Of these, those that it knew already. */
-  duplicatesTotal: number;
-  failuresTotal: number;
-  redrivesTotal: number;
-  lastDeliveryAt: Timestamp | null;
-  journal: {
-    journalFloorCursor: string;
-    archiveFloorCursor: string;
-  };
+consumer: string;
+tenantId: Uuid;
+/** Everything up to here is confirmed; null before the first cycle. */
+cursor: string | null;
+/** Stable events behind the cursor, at most 1000. */
+lagEvents: number | null;
+/** Whether there are more. */
+lagCapped: boolean;
+parked: boolean;
+parkedAt: Timestamp | null;
+parkedReason: string | null;
+/** The first event that is not confirmed. */
+parkedEventId: Uuid | null;
+/** Failed attempts in a row at this place. */
+failureCount: number;
+nextAttemptAt: Timestamp | null;
+updatedAt: Timestamp | null;
+/** Events that the memory service confirmed. */
+deliveredTotal: number;
+/** Of these, those that it knew already. */
+duplicatesTotal: number;
+failuresTotal: number;
+redrivesTotal: number;
+lastDeliveryAt: Timestamp | null;
+journal: {
+journalFloorCursor: string;
+archiveFloorCursor: string;
+};
 };
 
 export type Agent = {
-  id: Uuid;
-  tenantId: Uuid;
-  key: string;
-  displayName: string;
-  status: 'active' | 'retired';
-  state: 'running' | 'stopped';
-  replicas: number;
-  currentRevision: number;
-  /** The principal that it acts as, once an identity is linked. */
-  principalId: Uuid | null;
-  workspaceId: Uuid | null;
-  retiredAt: Timestamp | null;
-  retiredBy: Uuid | null;
-  version: number;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  package: PackageLink | null;
-  revision: AgentRevision;
+id: Uuid;
+tenantId: Uuid;
+key: string;
+displayName: string;
+status: "active" | "retired";
+state: "running" | "stopped";
+replicas: number;
+currentRevision: number;
+/** The principal that it acts as, once an identity is linked. */
+principalId: Uuid | null;
+workspaceId: Uuid | null;
+retiredAt: Timestamp | null;
+retiredBy: Uuid | null;
+version: number;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+package: PackageLink | null;
+revision: AgentRevision;
 };
 
 export type AgentExecutorSpec = {
-  kind: string;
-  params: Record<string, unknown>;
-  /** At most 65536 characters. */
-  instructions: string;
-  image?: string;
+kind: string;
+params: Record<string, unknown>;
+/** At most 65536 characters. */
+instructions: string;
+image?: string;
 };
 
 export type AgentExecutorSpecInput = {
-  kind: string;
-  params?: Record<string, unknown>;
-  /** At most 65536 characters. */
-  instructions?: string;
-  image?: string;
+kind: string;
+params?: Record<string, unknown>;
+/** At most 65536 characters. */
+instructions?: string;
+image?: string;
 };
 
 export type AgentIdentity = {
-  issuer: string;
-  iamTenantId: Uuid;
-  iamPrincipalId: Uuid;
+issuer: string;
+iamTenantId: Uuid;
+iamPrincipalId: Uuid;
 };
 
 export type AgentIdentityReplacement = {
-  issuer: string;
-  iamTenantId: Uuid;
-  iamPrincipalId: Uuid;
-  reason: string;
+issuer: string;
+iamTenantId: Uuid;
+iamPrincipalId: Uuid;
+reason: string;
 };
 
 export type AgentIdentitySpec = {
-  kind: 'agent' | 'service';
-  /** Slugs of roles of the tenant. */
-  roles: string[];
-  permissions: string[];
-  /** Names of capabilities. */
-  capabilities: string[];
-  /** What its service account in the identity service may ask for. */
-  iam?: {
-    audiences: string[];
-    scopeCeiling: string[];
-  };
+kind: "agent" | "service";
+/** Slugs of roles of the tenant. */
+roles: string[];
+permissions: string[];
+/** Names of capabilities. */
+capabilities: string[];
+/** What its service account in the identity service may ask for. */
+iam?: {
+audiences: string[];
+scopeCeiling: string[];
+};
 };
 
 export type AgentIdentitySpecInput = {
-  kind: 'agent' | 'service';
-  /** Slugs of roles of the tenant. */
-  roles?: string[];
-  permissions: string[];
-  /** Names of capabilities. */
-  capabilities?: string[];
-  /** What its service account in the identity service may ask for. */
-  iam?: {
-    audiences: string[];
-    scopeCeiling: string[];
-  };
+kind: "agent" | "service";
+/** Slugs of roles of the tenant. */
+roles?: string[];
+permissions: string[];
+/** Names of capabilities. */
+capabilities?: string[];
+/** What its service account in the identity service may ask for. */
+iam?: {
+audiences: string[];
+scopeCeiling: string[];
+};
 };
 
-export type AgentPlacementSpec =
-  | 'none'
-  | {
-      /** Labels that a node must have. */
-      requires: string[];
-      /** Names of secrets of the agent. */
-      secrets: string[];
-      resources: {
-        cpus?: number;
-        memoryMb?: number;
-      };
-      replicas: number;
-      drainSeconds: number;
-    };
+export type AgentPlacementSpec = "none" | {
+/** Labels that a node must have. */
+requires: string[];
+/** Names of secrets of the agent. */
+secrets: string[];
+resources: {
+cpus?: number;
+memoryMb?: number;
+};
+replicas: number;
+drainSeconds: number;
+};
 
-export type AgentPlacementSpecInput =
-  | 'none'
-  | {
-      /** Labels that a node must have. */
-      requires?: string[];
-      /** Names of secrets of the agent. */
-      secrets?: string[];
-      resources?: {
-        cpus?: number;
-        memoryMb?: number;
-      };
-      replicas?: number;
-      drainSeconds?: number;
-    };
+export type AgentPlacementSpecInput = "none" | {
+/** Labels that a node must have. */
+requires?: string[];
+/** Names of secrets of the agent. */
+secrets?: string[];
+resources?: {
+cpus?: number;
+memoryMb?: number;
+};
+replicas?: number;
+drainSeconds?: number;
+};
 
 export type AgentReason = {
-  code: string;
-  message: string | null;
+code: string;
+message: string | null;
 };
 
 export type AgentRequest = {
-  key: string;
-  spec: AgentSpecInput;
+key: string;
+spec: AgentSpecInput;
+/** The package that the spec comes from: its revision says so. `/packages:record` links the agent to it. */
+package?: PackageName;
 };
 
 export type AgentRetirement = {
-  reason: string;
+reason: string;
 };
 
 export type AgentRevision = {
-  id: Uuid;
-  agentId: Uuid;
-  agentKey: string;
-  revision: number;
-  spec: AgentSpec;
-  /** Of the spec in canonical form, without `state` and `placement.replicas`. */
-  specHash: string;
-  createdBy: Uuid;
-  createdAt: Timestamp;
+id: Uuid;
+agentId: Uuid;
+agentKey: string;
+revision: number;
+spec: AgentSpec;
+/** Of the spec in canonical form, without `state` and `placement.replicas`. */
+specHash: string;
+createdBy: Uuid;
+createdAt: Timestamp;
+};
+
+export type AgentRevisionSource = {
+kind: "package" | "manual" | "unknown";
+package?: PackageName;
 };
 
 export type AgentSecret = {
-  name: string;
-  updatedAt: Timestamp;
-  updatedBy: Uuid;
+name: string;
+updatedAt: Timestamp;
+updatedBy: Uuid;
 };
 
 export type AgentSecretPage = {
-  items: AgentSecret[];
-  nextCursor: string | null;
+items: AgentSecret[];
+nextCursor: string | null;
 };
 
 export type AgentSecretRequest = {
-  value: string;
+value: string;
 };
 
 export type AgentSkillsSpec = {
-  protocols: Array<'mcp' | 'http' | 'local'>;
-  /** Entrypoints, module:function. */
-  local: string[];
-  httpOrigins: string[];
-  mcpOrigins: string[];
-  audiences: string[];
-  concurrency: number;
-  /** The skills that it may ask for, as name@version. */
-  invoke: string[];
+protocols: Array<"mcp" | "http" | "local">;
+/** Entrypoints, module:function. */
+local: string[];
+httpOrigins: string[];
+mcpOrigins: string[];
+audiences: string[];
+concurrency: number;
+/** The skills that it may ask for, as name@version. */
+invoke: string[];
 };
 
 export type AgentSkillsSpecInput = {
-  protocols?: Array<'mcp' | 'http' | 'local'>;
-  /** Entrypoints, module:function. */
-  local?: string[];
-  httpOrigins?: string[];
-  mcpOrigins?: string[];
-  audiences?: string[];
-  concurrency?: number;
-  /** The skills that it may ask for, as name@version. */
-  invoke?: string[];
+protocols?: Array<"mcp" | "http" | "local">;
+/** Entrypoints, module:function. */
+local?: string[];
+httpOrigins?: string[];
+mcpOrigins?: string[];
+audiences?: string[];
+concurrency?: number;
+/** The skills that it may ask for, as name@version. */
+invoke?: string[];
 };
 
 export type AgentSpec = {
-  /** At most 200 characters. */
-  displayName: string;
-  /** At most 2000 characters. */
-  description?: string;
-  identity: AgentIdentitySpec;
-  work?: AgentWorkSpec;
-  executor?: AgentExecutorSpec;
-  workingCopy?: Record<string, unknown>;
-  skills?: AgentSkillsSpec;
-  connections: string[];
-  placement?: AgentPlacementSpec;
-  state: 'running' | 'stopped';
+/** At most 200 characters. */
+displayName: string;
+/** At most 2000 characters. */
+description?: string;
+identity: AgentIdentitySpec;
+work?: AgentWorkSpec;
+executor?: AgentExecutorSpec;
+workingCopy?: Record<string, unknown>;
+skills?: AgentSkillsSpec;
+connections: string[];
+placement?: AgentPlacementSpec;
+state: "running" | "stopped";
 };
 
 export type AgentSpecInput = {
-  /** At most 200 characters. */
-  displayName: string;
-  /** At most 2000 characters. */
-  description?: string;
-  identity: AgentIdentitySpecInput;
-  work?: AgentWorkSpecInput;
-  executor?: AgentExecutorSpecInput;
-  workingCopy?: Record<string, unknown>;
-  skills?: AgentSkillsSpecInput;
-  connections?: string[];
-  placement?: AgentPlacementSpecInput;
-  state?: 'running' | 'stopped';
+/** At most 200 characters. */
+displayName: string;
+/** At most 2000 characters. */
+description?: string;
+identity: AgentIdentitySpecInput;
+work?: AgentWorkSpecInput;
+executor?: AgentExecutorSpecInput;
+workingCopy?: Record<string, unknown>;
+skills?: AgentSkillsSpecInput;
+connections?: string[];
+placement?: AgentPlacementSpecInput;
+state?: "running" | "stopped";
 };
 
 export type AgentStateChange = {
-  state?: 'running' | 'stopped';
-  replicas?: number;
+state?: "running" | "stopped";
+replicas?: number;
 };
 
 export type AgentStatus = {
-  /** `unknown` before the first report. */
-  phase:
-    | 'unknown'
-    | 'pending'
-    | 'running'
-    | 'waiting_for_node'
-    | 'crash_looping'
-    | 'node_unavailable'
-    | 'stopped';
-  reason: AgentReason | null;
-  observedRevision: number | null;
-  node: string | null;
-  instances: {
-    desired: number;
-    ready: number;
-  } | null;
-  observedAt: Timestamp | null;
-  reportedAt: Timestamp | null;
-  reportedBy: Uuid | null;
-  /** The last sign of life: a report, or a heartbeat of a session of its principal. */
-  lastSeenAt: Timestamp | null;
+/** `unknown` before the first report. */
+phase: "unknown" | "pending" | "running" | "waiting_for_node" | "crash_looping" | "node_unavailable" | "stopped";
+reason: AgentReason | null;
+observedRevision: number | null;
+node: string | null;
+instances: {
+desired: number;
+ready: number;
+} | null;
+observedAt: Timestamp | null;
+reportedAt: Timestamp | null;
+reportedBy: Uuid | null;
+/** The last sign of life: a report, or a heartbeat of a session of its principal. */
+lastSeenAt: Timestamp | null;
 };
 
 export type AgentStatusReport = {
-  phase: 'pending' | 'running' | 'waiting_for_node' | 'crash_looping' | 'node_unavailable' | 'stopped';
-  /** Why it is so; what looks like a secret in the message is not kept. */
-  reason?: {
-    code: string;
-    message?: string;
-  } | null;
-  observedRevision?: number | null;
-  node?: string | null;
-  instances: {
-    desired: number;
-    ready: number;
-  };
-  /** An instant ahead of the clock of the service counts as now. */
-  observedAt: Instant;
+phase: "pending" | "running" | "waiting_for_node" | "crash_looping" | "node_unavailable" | "stopped";
+/** Why it is so; what looks like a secret in the message is not kept. */
+reason?: {
+code: string;
+message?: string;
+} | null;
+observedRevision?: number | null;
+node?: string | null;
+instances: {
+desired: number;
+ready: number;
+};
+/** An instant ahead of the clock of the service counts as now. */
+observedAt: Instant;
 };
 
 export type AgentValidation = {
-  key: string;
-  specHash: string;
-  currentRevision: number | null;
-  wouldCreateRevision: boolean;
-  wouldChangeState: boolean;
+key: string;
+specHash: string;
+currentRevision: number | null;
+wouldCreateRevision: boolean;
+wouldChangeState: boolean;
 };
 
 export type AgentWorkSpec = {
-  /** An id, or a slug that stands once in the tenant. */
-  workspace?: Uuid | string;
-  project?: Uuid;
-  includeSubprojects: boolean;
-  onlyAssigned: boolean;
-  /** None is every type. */
-  taskTypes: string[];
+/** An id, or a slug that stands once in the tenant. */
+workspace?: Uuid | string;
+project?: Uuid;
+includeSubprojects: boolean;
+onlyAssigned: boolean;
+/** None is every type. */
+taskTypes: string[];
 };
 
 export type AgentWorkSpecInput = {
-  /** An id, or a slug that stands once in the tenant. */
-  workspace?: Uuid | string;
-  project?: Uuid;
-  includeSubprojects?: boolean;
-  onlyAssigned?: boolean;
-  /** None is every type. */
-  taskTypes?: string[];
+/** An id, or a slug that stands once in the tenant. */
+workspace?: Uuid | string;
+project?: Uuid;
+includeSubprojects?: boolean;
+onlyAssigned?: boolean;
+/** None is every type. */
+taskTypes?: string[];
 };
 
 export type ApiKey = {
-  id: Uuid;
-  principalId: Uuid;
-  keyPrefix: string;
-  permissions: string[];
-  expiresAt: Timestamp | null;
-  lastUsedAt: Timestamp | null;
-  revokedAt: Timestamp | null;
-  createdAt: Timestamp;
+id: Uuid;
+principalId: Uuid;
+keyPrefix: string;
+permissions: string[];
+expiresAt: Timestamp | null;
+lastUsedAt: Timestamp | null;
+revokedAt: Timestamp | null;
+createdAt: Timestamp;
 };
 
 export type ApiKeyRequest = {
-  permissions: string[];
-  expiresAt?: Instant | null;
+permissions: string[];
+expiresAt?: Instant | null;
 };
 
 export type AppliedPackage = {
-  planHash: string;
-  catalogEtag: string;
-  applied: Array<{
-    kind: 'TaskType' | 'Agent' | 'Calendar' | 'Process' | 'WorkRule' | 'View';
-    key: string;
-    action: 'create' | 'update' | 'rename' | 'restore' | 'retire' | 'unchanged';
-    version: number | null;
-  }>;
+planHash: string;
+catalogEtag: string;
+applied: Array<{
+kind: "TaskType" | "Agent" | "Calendar" | "Process" | "WorkRule" | "View";
+key: string;
+action: "create" | "update" | "rename" | "restore" | "retire" | "unchanged";
+version: number | null;
+}>;
 };
 
 export type Approval = {
-  id: Uuid;
-  tenantId: Uuid;
-  workspaceId: Uuid | null;
-  taskId: Uuid | null;
-  artifactId: Uuid | null;
-  requestedByPrincipalId: Uuid;
-  status: 'pending' | 'approved' | 'rejected' | 'cancelled';
-  gate: boolean;
-  requiredRoleId: Uuid | null;
-  assignedPrincipalId: Uuid | null;
-  excludedPrincipals: Uuid[];
-  decisionByPrincipalId: Uuid | null;
-  decisionAt: Timestamp | null;
-  /** The decider's, once there is one; until then the requester's. */
-  comment: string;
-  /** How far the acts are that the task's type declares for this decision. */
-  outcomeStatus: 'pending' | 'deferred' | 'executed' | 'failed' | null;
-  version: number;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
+id: Uuid;
+tenantId: Uuid;
+workspaceId: Uuid | null;
+taskId: Uuid | null;
+artifactId: Uuid | null;
+requestedByPrincipalId: Uuid;
+status: "pending" | "approved" | "rejected" | "cancelled";
+gate: boolean;
+requiredRoleId: Uuid | null;
+assignedPrincipalId: Uuid | null;
+excludedPrincipals: Uuid[];
+decisionByPrincipalId: Uuid | null;
+decisionAt: Timestamp | null;
+/** The decider's, once there is one; until then the requester's. */
+comment: string;
+/** How far the acts are that the task's type declares for this decision. */
+outcomeStatus: "pending" | "deferred" | "executed" | "failed" | null;
+version: number;
+createdAt: Timestamp;
+updatedAt: Timestamp;
 };
 
 export type ApprovalDecision = {
-  comment?: string | null;
+comment?: string | null;
 };
 
 export type ApprovalOutcome = {
-  approvalId: Uuid;
-  /** Null where nothing is declared. */
-  outcome: 'approved' | 'rejected' | null;
-  outcomeStatus: 'pending' | 'deferred' | 'executed' | 'failed' | null;
-  attempts: number;
-  lastError: {
-    code: string;
-    details: Record<string, unknown>;
-  } | null;
-  nextAttemptAt: Timestamp | null;
-  actions: Array<{
-    index: number;
-    action: string;
-    status: 'executed' | 'failed' | 'skipped' | 'not_executed';
-    attempts: number;
-    result: Record<string, unknown> | null;
-    error: {
-      code: string;
-      details: Record<string, unknown>;
-    } | null;
-    reactsTo: number | null;
-    when: string | null;
-  }>;
+approvalId: Uuid;
+/** Null where nothing is declared. */
+outcome: "approved" | "rejected" | null;
+outcomeStatus: "pending" | "deferred" | "executed" | "failed" | null;
+attempts: number;
+lastError: {
+code: string;
+details: Record<string, unknown>;
+} | null;
+nextAttemptAt: Timestamp | null;
+actions: Array<{
+index: number;
+action: string;
+status: "executed" | "failed" | "skipped" | "not_executed";
+attempts: number;
+result: Record<string, unknown> | null;
+error: {
+code: string;
+details: Record<string, unknown>;
+} | null;
+reactsTo: number | null;
+when: string | null;
+}>;
 };
 
 export type ApprovalPage = {
-  items: Approval[];
-  nextCursor: string | null;
+items: Approval[];
+nextCursor: string | null;
 };
 
 export type ApprovalRequest = {
-  task?: string | null;
-  artifactId?: Uuid | null;
-  workspaceId?: Uuid | null;
-  requiredRoleId?: Uuid | null;
-  assignedPrincipalId?: Uuid | null;
-  comment?: string;
-  gate?: boolean;
-  excludedPrincipals?: Uuid[] | null;
+task?: string | null;
+artifactId?: Uuid | null;
+workspaceId?: Uuid | null;
+requiredRoleId?: Uuid | null;
+assignedPrincipalId?: Uuid | null;
+comment?: string;
+gate?: boolean;
+excludedPrincipals?: Uuid[] | null;
 };
 
 export type Artifact = {
-  id: Uuid;
-  tenantId: Uuid;
-  createdByPrincipalId: Uuid;
-  workspaceId: Uuid | null;
-  taskId: Uuid | null;
-  runId: Uuid | null;
-  type: string;
-  name: string;
-  uri: string | null;
-  content: Record<string, unknown> | null;
-  supersedesArtifactId: Uuid | null;
-  metadata: Record<string, unknown>;
-  contentState: 'none' | 'stored' | 'purged';
-  sizeBytes: number | null;
-  mediaType: string | null;
-  /** Of the stored bytes, 64 hexadecimal digits. */
-  sha256: string | null;
-  /** The version of the registered type that the record was checked against. */
-  typeVersion: number | null;
-  createdAt: Timestamp;
+id: Uuid;
+tenantId: Uuid;
+createdByPrincipalId: Uuid;
+workspaceId: Uuid | null;
+taskId: Uuid | null;
+runId: Uuid | null;
+type: string;
+name: string;
+uri: string | null;
+content: Record<string, unknown> | null;
+supersedesArtifactId: Uuid | null;
+metadata: Record<string, unknown>;
+contentState: "none" | "stored" | "purged";
+sizeBytes: number | null;
+mediaType: string | null;
+/** Of the stored bytes, 64 hexadecimal digits. */
+sha256: string | null;
+/** The version of the registered type that the record was checked against. */
+typeVersion: number | null;
+createdAt: Timestamp;
 };
 
 export type ArtifactPage = {
-  items: Artifact[];
-  nextCursor: string | null;
+items: Artifact[];
+nextCursor: string | null;
 };
 
 export type ArtifactType = {
-  id: Uuid;
-  tenantId: Uuid;
-  key: string;
-  version: number;
-  displayName: string;
-  description: string;
-  metadataSchema: Record<string, unknown>;
-  mediaTypes: string[];
-  /** Of the content; null leaves it to the limit of the service. */
-  maxBytes: number | null;
-  createdBy: Uuid;
-  createdAt: Timestamp;
-  package: PackageLink | null;
+id: Uuid;
+tenantId: Uuid;
+key: string;
+version: number;
+displayName: string;
+description: string;
+metadataSchema: Record<string, unknown>;
+mediaTypes: string[];
+/** Of the content; null leaves it to the limit of the service. */
+maxBytes: number | null;
+createdBy: Uuid;
+createdAt: Timestamp;
+package: PackageLink | null;
 };
 
 export type ArtifactTypePage = {
-  items: ArtifactType[];
-  nextCursor: string | null;
+items: ArtifactType[];
+nextCursor: string | null;
 };
 
 export type ArtifactUpload = {
-  /** For `contentRef` of artifacts of the same uploader. */
-  contentRef: string;
-  sizeBytes: number;
-  mediaType: string;
-  sha256: string;
-  expiresAt: Timestamp;
+/** For `contentRef` of artifacts of the same uploader. */
+contentRef: string;
+sizeBytes: number;
+mediaType: string;
+sha256: string;
+expiresAt: Timestamp;
 };
 
-export type Assertion =
-  | {
-      assert: 'entity';
-      entity: {
-        key: string;
-        type: string;
-        title?: string | null;
-        properties?: Record<string, unknown>;
-      };
-    }
-  | {
-      assert: 'fact';
-      fact: {
-        subject: string;
-        predicate: string;
-        object: string | number | boolean;
-        confidence?: number | null;
-      };
-    };
+export type Assertion = {
+assert: "entity";
+entity: {
+key: string;
+type: string;
+title?: string | null;
+properties?: Record<string, unknown>;
+};
+} | {
+assert: "fact";
+fact: {
+subject: string;
+predicate: string;
+object: string | number | boolean;
+confidence?: number | null;
+};
+};
 
 export type AuthzDifference = {
-  at: Timestamp;
-  /** The operation that asked. */
-  endpoint: string;
-  principalId: Uuid;
-  action: string;
-  /** What it was asked on: `task:<id>`. */
-  resource: string;
-  /** What this service answered; it stands. */
-  local: boolean;
-  /** What the decision point would have answered. */
-  point: boolean;
-  reasonCode: string;
-  decisionId: string | null;
+at: Timestamp;
+/** The operation that asked. */
+endpoint: string;
+principalId: Uuid;
+action: string;
+/** What it was asked on: `task:<id>`. */
+resource: string;
+/** What this service answered; it stands. */
+local: boolean;
+/** What the decision point would have answered. */
+point: boolean;
+reasonCode: string;
+decisionId: string | null;
 };
 
 export type AuthzDifferences = {
-  mode: 'local' | 'shadow' | 'policy';
-  /** The newest first. */
-  items: AuthzDifference[];
-  nextCursor: null;
-  /** How many there were since this process began, or since other tenants took their place. */
-  total: number;
+mode: "local" | "shadow" | "policy";
+/** The newest first. */
+items: AuthzDifference[];
+nextCursor: null;
+/** How many there were since this process began, or since other tenants took their place. */
+total: number;
 };
 
 export type BootstrapRequest = {
-  tenantSlug: string;
-  tenantName: string;
-  adminDisplayName: string;
-  tenantId?: Uuid;
-  iamBinding?: {
-    issuer: string;
-    iamTenantId: Uuid;
-    iamPrincipalId: Uuid;
-  } | null;
+tenantSlug: string;
+tenantName: string;
+adminDisplayName: string;
+tenantId?: Uuid;
+iamBinding?: {
+issuer: string;
+iamTenantId: Uuid;
+iamPrincipalId: Uuid;
+} | null;
 };
 
 export type BootstrappedTenant = {
-  tenant: Tenant;
-  adminPrincipal: Principal;
-  apiKey: IssuedApiKey;
-  iamBinding: IamBinding | null;
+tenant: Tenant;
+adminPrincipal: Principal;
+apiKey: IssuedApiKey;
+iamBinding: IamBinding | null;
 };
 
 export type Calendar = {
-  id: Uuid;
-  tenantId: Uuid;
-  key: string;
-  version: number;
-  latestVersion: number;
-  /** Of the spec in canonical form. */
-  calendarHash: string;
-  spec: CalendarSpec;
-  provisionalYears: number[];
-  /** Of the key, whatever the version. */
-  status: 'active' | 'retired';
-  retired: {
-    at: Timestamp;
-    by: Uuid;
-    reason: string;
-  } | null;
-  createdBy: Uuid;
-  createdAt: Timestamp;
-  package: PackageLink | null;
+id: Uuid;
+tenantId: Uuid;
+key: string;
+version: number;
+latestVersion: number;
+/** Of the spec in canonical form. */
+calendarHash: string;
+spec: CalendarSpec;
+provisionalYears: number[];
+/** Of the key, whatever the version. */
+status: "active" | "retired";
+retired: {
+at: Timestamp;
+by: Uuid;
+reason: string;
+} | null;
+createdBy: Uuid;
+createdAt: Timestamp;
+package: PackageLink | null;
 };
 
-export type CalendarComputation =
-  | {
-      from: Instant;
-      addWorkingMinutes: number;
-    }
-  | {
-      from: Instant;
-      to: Instant;
-    };
+export type CalendarComputation = {
+from: Instant;
+addWorkingMinutes: number;
+} | {
+from: Instant;
+to: Instant;
+};
 
-export type CalendarComputed =
-  | {
-      to: Timestamp;
-    }
-  | {
-      /** Whole ones; below zero where `to` comes before `from`. */
-      workingMinutes: number;
-    };
+export type CalendarComputed = {
+to: Timestamp;
+} | {
+/** Whole ones; below zero where `to` comes before `from`. */
+workingMinutes: number;
+};
 
 export type CalendarPage = {
-  items: Calendar[];
-  nextCursor: string | null;
+items: Calendar[];
+nextCursor: string | null;
 };
 
 export type CalendarRequest = {
-  key: string;
-  /** At most 65536 bytes of JSON. */
-  spec: CalendarSpecInput;
+key: string;
+/** At most 65536 bytes of JSON. */
+spec: CalendarSpecInput;
 };
 
 export type CalendarRetirement = {
-  reason: string;
+reason: string;
 };
 
 export type CalendarSpec = {
-  displayName: string;
-  /** A name of the IANA time zone database. */
-  timezone: string;
-  /** Days of the week, Monday is 1. */
-  weekend: number[];
-  /** Without them the calendar counts days, and no hours. */
-  workingHours: WorkingHours | null;
-  years: CalendarYear[];
+displayName: string;
+/** A name of the IANA time zone database. */
+timezone: string;
+/** Days of the week, Monday is 1. */
+weekend: number[];
+/** Without them the calendar counts days, and no hours. */
+workingHours: WorkingHours | null;
+years: CalendarYear[];
 };
 
 export type CalendarSpecInput = {
-  displayName: string;
-  /** A name of the IANA time zone database. */
-  timezone: string;
-  /** Days of the week, Monday is 1. */
-  weekend?: number[];
-  /** Without them the calendar counts days, and no hours. */
-  workingHours?: WorkingHoursInput | null;
-  years: CalendarYearInput[];
+displayName: string;
+/** A name of the IANA time zone database. */
+timezone: string;
+/** Days of the week, Monday is 1. */
+weekend?: number[];
+/** Without them the calendar counts days, and no hours. */
+workingHours?: WorkingHoursInput | null;
+years: CalendarYearInput[];
 };
 
 export type CalendarYear = {
-  year: number;
-  /** Whether it may still change. */
-  provisional: boolean;
-  /** Where its days are published. */
-  source: string | null;
-  holidays: string[];
-  /** Days at which people work although the week says otherwise. */
-  workdays: string[];
-  shortDays: string[];
+year: number;
+/** Whether it may still change. */
+provisional: boolean;
+/** Where its days are published. */
+source: string | null;
+holidays: string[];
+/** Days at which people work although the week says otherwise. */
+workdays: string[];
+shortDays: string[];
 };
 
 export type CalendarYearInput = {
-  year: number;
-  /** Whether it may still change. */
-  provisional?: boolean;
-  /** Where its days are published. */
-  source?: string | null;
-  holidays?: string[];
-  /** Days at which people work although the week says otherwise. */
-  workdays?: string[];
-  shortDays?: string[];
+year: number;
+/** Whether it may still change. */
+provisional?: boolean;
+/** Where its days are published. */
+source?: string | null;
+holidays?: string[];
+/** Days at which people work although the week says otherwise. */
+workdays?: string[];
+shortDays?: string[];
 };
 
 export type Capability = {
-  id: Uuid;
-  tenantId: Uuid;
-  name: string;
-  description: string;
-  version: number;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  package: PackageLink | null;
+id: Uuid;
+tenantId: Uuid;
+name: string;
+description: string;
+version: number;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+package: PackageLink | null;
 };
 
 export type CapabilityAssignment = {
-  id: Uuid;
-  principalId: Uuid;
-  createdAt: Timestamp;
-  capability: Capability;
-  metadata: Record<string, unknown>;
+id: Uuid;
+principalId: Uuid;
+createdAt: Timestamp;
+capability: Capability;
+metadata: Record<string, unknown>;
 };
 
 export type CapabilityAssignmentPage = {
-  items: CapabilityAssignment[];
-  nextCursor: string | null;
+items: CapabilityAssignment[];
+nextCursor: string | null;
 };
 
 export type CapabilityAssignmentRequest = {
-  capabilityId: Uuid;
-  metadata?: Record<string, unknown>;
+capabilityId: Uuid;
+metadata?: Record<string, unknown>;
 };
 
 export type CapabilityChange = {
-  name?: string | null;
-  description?: string | null;
+name?: string | null;
+description?: string | null;
 };
 
 export type CapabilityPage = {
-  items: Capability[];
-  nextCursor: string | null;
+items: Capability[];
+nextCursor: string | null;
 };
 
 export type CapabilityRequest = {
-  name: string;
-  description?: string;
+name: string;
+description?: string;
 };
 
 export type Checkpoint = {
-  id: Uuid;
-  tenantId: Uuid;
-  runId: Uuid;
-  taskId: Uuid;
-  createdByPrincipalId: Uuid;
-  seq: number;
-  kind: string;
-  data: Record<string, unknown>;
-  createdAt: Timestamp;
+id: Uuid;
+tenantId: Uuid;
+runId: Uuid;
+taskId: Uuid;
+createdByPrincipalId: Uuid;
+seq: number;
+kind: string;
+data: Record<string, unknown>;
+createdAt: Timestamp;
 };
 
 export type CheckpointPage = {
-  items: Checkpoint[];
-  nextCursor: string | null;
+items: Checkpoint[];
+nextCursor: string | null;
 };
 
 export type CheckpointRequest = {
-  /** 1 to 100 characters. */
-  kind: string;
-  data?: Record<string, unknown>;
+/** 1 to 100 characters. */
+kind: string;
+data?: Record<string, unknown>;
 };
 
 export type ChildGrant = {
-  permissions: string[];
-  capabilities: string[];
-  skills: string[];
+permissions: string[];
+capabilities: string[];
+skills: string[];
 };
 
 /** What is left out is inherited; `[]` is nothing. */
 export type ChildGrantRequest = {
-  permissions?: string[] | null;
-  capabilities?: string[] | null;
-  skills?: string[] | null;
+permissions?: string[] | null;
+capabilities?: string[] | null;
+skills?: string[] | null;
 };
 
 export type ChildHandle = {
-  id: Uuid;
-  tenantId: Uuid;
-  parentRunId: Uuid;
-  parentTaskId: Uuid;
-  childTaskId: Uuid;
-  childTaskPublicId: string;
-  childRunId: Uuid | null;
-  correlationId: string;
-  grant: ChildGrant;
-  cancellationPolicy: 'cascade_cooperative' | 'detach';
-  depth: number;
-  handleVersion: number;
-  status: 'pending' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'suspended' | 'revoked' | 'expired';
-  expiresAt: Timestamp;
-  revokedAt: Timestamp | null;
-  revokeReason: string | null;
-  createdAt: Timestamp;
-  result: ChildResult | null;
+id: Uuid;
+tenantId: Uuid;
+parentRunId: Uuid;
+parentTaskId: Uuid;
+childTaskId: Uuid;
+childTaskPublicId: string;
+childRunId: Uuid | null;
+correlationId: string;
+grant: ChildGrant;
+cancellationPolicy: "cascade_cooperative" | "detach";
+depth: number;
+handleVersion: number;
+status: "pending" | "running" | "succeeded" | "failed" | "cancelled" | "suspended" | "revoked" | "expired";
+expiresAt: Timestamp;
+revokedAt: Timestamp | null;
+revokeReason: string | null;
+createdAt: Timestamp;
+result: ChildResult | null;
 };
 
 export type ChildHandlePage = {
-  items: ChildHandle[];
-  nextCursor: string | null;
-  hasMore: boolean;
+items: ChildHandle[];
+nextCursor: string | null;
+hasMore: boolean;
 };
 
 export type ChildHandleResult = {
-  childHandle: ChildHandle;
+childHandle: ChildHandle;
 };
 
 export type ChildHandleRevocation = {
-  reason?: string;
-  cancelChild?: boolean;
+reason?: string;
+cancelChild?: boolean;
 };
 
 export type ChildResult = {
-  outcome: 'succeeded' | 'failed' | 'cancelled';
-  summary: string;
-  data: Record<string, unknown>;
-  artifactRefs: Uuid[];
-  resultHash: string;
-  recordedAt: Timestamp;
+outcome: "succeeded" | "failed" | "cancelled";
+summary: string;
+data: Record<string, unknown>;
+artifactRefs: Uuid[];
+resultHash: string;
+recordedAt: Timestamp;
 };
 
 export type Claim = {
-  id: Uuid;
-  claimId: Uuid;
-  tenantId: Uuid;
-  taskId: Uuid;
-  sessionId: Uuid;
-  holderId: Uuid;
-  status: 'active' | 'released' | 'stale';
-  fencingToken: number;
-  intent: string;
-  acquiredAt: Timestamp;
-  heartbeatAt: Timestamp;
-  expiresAt: Timestamp;
-  releasedAt: Timestamp | null;
-  releaseReason: string | null;
+id: Uuid;
+claimId: Uuid;
+tenantId: Uuid;
+taskId: Uuid;
+sessionId: Uuid;
+holderId: Uuid;
+status: "active" | "released" | "stale";
+fencingToken: number;
+intent: string;
+acquiredAt: Timestamp;
+heartbeatAt: Timestamp;
+expiresAt: Timestamp;
+releasedAt: Timestamp | null;
+releaseReason: string | null;
 };
 
 export type ClaimCheck = {
-  live: boolean;
-  reason: 'live' | 'released' | 'expired' | 'superseded' | 'session_inactive';
-  taskId: Uuid;
-  holderId: Uuid;
-  expiresAt: Timestamp;
+live: boolean;
+reason: "live" | "released" | "expired" | "superseded" | "session_inactive";
+taskId: Uuid;
+holderId: Uuid;
+expiresAt: Timestamp;
 };
 
 export type ClaimCheckRequest = {
-  fencingToken: number;
+fencingToken: number;
 };
 
 export type ClaimHeartbeat = {
-  ttlSeconds?: number | null;
+ttlSeconds?: number | null;
 };
 
 export type ClaimNextRequest = {
-  sessionId: Uuid;
-  ttlSeconds?: number | null;
-  intent?: string;
-  count?: number;
-  workspaceId?: Uuid | null;
-  includeDescendants?: boolean | null;
-  projectId?: Uuid | null;
-  includeSubprojects?: boolean | null;
-  assigneeId?: Uuid | null;
-  /** Overrides assigneeId. */
-  assignedToMe?: boolean | null;
+sessionId: Uuid;
+ttlSeconds?: number | null;
+intent?: string;
+count?: number;
+workspaceId?: Uuid | null;
+includeDescendants?: boolean | null;
+projectId?: Uuid | null;
+includeSubprojects?: boolean | null;
+assigneeId?: Uuid | null;
+/** Overrides assigneeId. */
+assignedToMe?: boolean | null;
 };
 
 export type ClaimPage = {
-  items: Claim[];
-  nextCursor: string | null;
+items: Claim[];
+nextCursor: string | null;
 };
 
 export type ClaimReason = {
-  code: string;
-  since: Timestamp | null;
-  remedies: Remedy[];
+code: string;
+since: Timestamp | null;
+remedies: Remedy[];
 };
 
 export type ClaimRelease = {
-  reason?: string;
+reason?: string;
 };
 
 export type ClaimRequest = {
-  sessionId: Uuid;
-  ttlSeconds?: number | null;
-  intent?: string;
+sessionId: Uuid;
+ttlSeconds?: number | null;
+intent?: string;
 };
 
 export type ClaimedSkillInvocation = {
-  invocation: SkillInvocation;
-  skill: {
-    id: Uuid;
-    name: string;
-    version: string;
-    protocol: 'mcp' | 'http' | 'local' | 'opencode' | 'custom';
-    sideEffects: 'none' | 'external_read' | 'external_write' | null;
-    riskLevel: 'low' | 'medium' | 'high' | null;
-    contract: Record<string, unknown>;
-  };
+invocation: SkillInvocation;
+skill: {
+id: Uuid;
+name: string;
+version: string;
+protocol: "mcp" | "http" | "local" | "opencode" | "custom";
+sideEffects: "none" | "external_read" | "external_write" | null;
+riskLevel: "low" | "medium" | "high" | null;
+contract: Record<string, unknown>;
+};
 };
 
 export type ConfigOrigin = {
-  source: 'template' | 'ancestor' | 'revision' | 'profile';
-  /** null for an ancestor that the caller does not see. */
-  projectId: Uuid | null;
-  /** What of that project. */
-  layer: 'template' | 'revision' | 'profile';
-  /** Where the layer is a template. */
-  templateKey: string | null;
-  templateVersion: number | null;
-  /** Where the layer is a revision. */
-  revision: number | null;
+source: "template" | "ancestor" | "revision" | "profile";
+/** null for an ancestor that the caller does not see. */
+projectId: Uuid | null;
+/** What of that project. */
+layer: "template" | "revision" | "profile";
+/** Where the layer is a template. */
+templateKey: string | null;
+templateVersion: number | null;
+/** Where the layer is a revision. */
+revision: number | null;
 };
 
 export type ConfigRevision = {
-  id: Uuid;
-  tenantId: Uuid;
-  projectId: Uuid;
-  revision: number;
-  config: Record<string, unknown>;
-  /** What it was checked against when it was made. */
-  validation: {
-    templateId: Uuid;
-    templateKey: string;
-    templateVersion: number;
-    checkedAt: Timestamp;
-    governanceCeiling: Record<string, unknown>;
-  };
-  comment: string;
-  createdBy: Uuid;
-  createdAt: Timestamp;
-  /** When it was last activated. */
-  activatedAt: Timestamp | null;
+id: Uuid;
+tenantId: Uuid;
+projectId: Uuid;
+revision: number;
+config: Record<string, unknown>;
+/** What it was checked against when it was made. */
+validation: {
+templateId: Uuid;
+templateKey: string;
+templateVersion: number;
+checkedAt: Timestamp;
+governanceCeiling: Record<string, unknown>;
+};
+comment: string;
+createdBy: Uuid;
+createdAt: Timestamp;
+/** When it was last activated. */
+activatedAt: Timestamp | null;
 };
 
 export type ConfigRevisionPage = {
-  items: ConfigRevision[];
-  nextCursor: string | null;
+items: ConfigRevision[];
+nextCursor: string | null;
 };
 
 export type ConfigRevisionRequest = {
-  config?: Record<string, unknown>;
-  comment?: string;
+config?: Record<string, unknown>;
+comment?: string;
 };
 
 export type Connection = {
-  id: Uuid;
-  key: string;
-  type: string;
-  typeVersion: number;
-  displayName: string;
-  account: string | null;
-  auth: 'oauth2' | 'token' | null;
-  status: 'pending' | 'active' | 'expired' | 'revoked';
-  statusReason: string | null;
-  statusMessage: string | null;
-  settings: Record<string, unknown>;
-  /** Where the store of secrets has the credential: below `<mount>/data/` of an outside one. */
-  secretRef: string | null;
-  expiresAt: Timestamp | null;
-  connectedBy: Uuid | null;
-  connectedAt: Timestamp | null;
-  lastCheckedAt: Timestamp | null;
-  createdBy: Uuid;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  version: number;
+id: Uuid;
+key: string;
+type: string;
+typeVersion: number;
+displayName: string;
+account: string | null;
+auth: "oauth2" | "token" | null;
+status: "pending" | "active" | "expired" | "revoked";
+statusReason: string | null;
+statusMessage: string | null;
+settings: Record<string, unknown>;
+/** Where the store of secrets has the credential: below `<mount>/data/` of an outside one. */
+secretRef: string | null;
+expiresAt: Timestamp | null;
+connectedBy: Uuid | null;
+connectedAt: Timestamp | null;
+lastCheckedAt: Timestamp | null;
+createdBy: Uuid;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+version: number;
 };
 
 export type ConnectionAuthorization = {
-  /** Where the person goes on; null in a repeated answer. */
-  authorizeUrl: string | null;
-  expiresAt: Timestamp;
+/** Where the person goes on; null in a repeated answer. */
+authorizeUrl: string | null;
+expiresAt: Timestamp;
 };
 
 export type ConnectionAuthorizationRequest = Record<string, never>;
 
 export type ConnectionChange = {
-  displayName?: string;
-  /** By the type's settingsSchema; no secrets. */
-  settings?: Record<string, unknown>;
-  typeVersion?: number;
+displayName?: string;
+/** By the type's settingsSchema; no secrets. */
+settings?: Record<string, unknown>;
+typeVersion?: number;
 };
 
 export type ConnectionPage = {
-  items: Connection[];
-  nextCursor: string | null;
+items: Connection[];
+nextCursor: string | null;
 };
 
 export type ConnectionReport = {
-  status: 'active' | 'expired';
-  /** Needed for `expired`; a code, such as `token_rejected`. */
-  reason?: string;
-  /** What looks like a secret in it is not kept. */
-  message?: string;
-  /** An instant ahead of the clock of the service counts as now. */
-  checkedAt: Instant;
+status: "active" | "expired";
+/** Needed for `expired`; a code, such as `token_rejected`. */
+reason?: string;
+/** What looks like a secret in it is not kept. */
+message?: string;
+/** An instant ahead of the clock of the service counts as now. */
+checkedAt: Instant;
 };
 
 export type ConnectionRequest = {
-  /** The key of its type; its newest active version is taken. */
-  type: string;
-  /** The type's defaultKey when absent, else its key. */
-  key?: string;
-  displayName?: string;
-  /** By the type's settingsSchema; no secrets. */
-  settings?: Record<string, unknown>;
+/** The key of its type; its newest active version is taken. */
+type: string;
+/** The type's defaultKey when absent, else its key. */
+key?: string;
+displayName?: string;
+/** By the type's settingsSchema; no secrets. */
+settings?: Record<string, unknown>;
 };
 
 export type ConnectionRevocation = {
-  reason?: string;
+reason?: string;
 };
 
 export type ConnectionToken = {
-  account: string;
-  /** Goes to the store of secrets; no call returns it. */
-  token: string;
-  expiresAt?: Instant;
+account: string;
+/** Goes to the store of secrets; no call returns it. */
+token: string;
+expiresAt?: Instant;
 };
 
 export type ConnectionType = {
-  id: Uuid;
-  key: string;
-  version: number;
-  status: 'active' | 'deprecated' | 'disabled';
-  spec: ConnectionTypeSpec;
-  /** Of the spec in canonical form. */
-  specHash: string;
-  createdBy: Uuid;
-  createdAt: Timestamp;
-  rowVersion: number;
-  package: PackageLink | null;
+id: Uuid;
+key: string;
+version: number;
+status: "active" | "deprecated" | "disabled";
+spec: ConnectionTypeSpec;
+/** Of the spec in canonical form. */
+specHash: string;
+createdBy: Uuid;
+createdAt: Timestamp;
+rowVersion: number;
+package: PackageLink | null;
 };
 
 export type ConnectionTypeAccount = {
-  title: string;
-  description: string | null;
-  /** What the whole account must match; re2 syntax. */
-  pattern: string | null;
+title: string;
+description: string | null;
+/** What the whole account must match; re2 syntax. */
+pattern: string | null;
 };
 
 export type ConnectionTypeChange = {
-  status?: 'active' | 'deprecated' | 'disabled' | null;
+status?: "active" | "deprecated" | "disabled" | null;
 };
 
 export type ConnectionTypeOauth = {
-  /** Where a person is sent, https. */
-  authorizeUrl: string;
-  /** Where the code is exchanged, https; `{account}` stands for the account. */
-  tokenUrlTemplate: string;
-  /** The parameter by which the provider names the account when it calls back. */
-  accountParam: string | null;
-  /** How the client shows its secret. */
-  authStyle: 'in_params' | 'in_header';
-  scopes: string[];
+/** Where a person is sent, https. */
+authorizeUrl: string;
+/** Where the code is exchanged, https; `{account}` stands for the account. */
+tokenUrlTemplate: string;
+/** The parameter by which the provider names the account when it calls back. */
+accountParam: string | null;
+/** How the client shows its secret. */
+authStyle: "in_params" | "in_header";
+scopes: string[];
 };
 
 export type ConnectionTypePage = {
-  items: ConnectionType[];
-  nextCursor: string | null;
+items: ConnectionType[];
+nextCursor: string | null;
 };
 
 export type ConnectionTypeRequest = {
-  key: string;
-  version: number;
-  /** See the spec of the answer; faults in it are 422. */
-  spec: Record<string, unknown>;
+key: string;
+version: number;
+/** See the spec of the answer; faults in it are 422. */
+spec: Record<string, unknown>;
 };
 
 export type ConnectionTypeSpec = {
-  displayName: string;
-  description: string | null;
-  auth: Array<'oauth2' | 'token'>;
-  oauth2: ConnectionTypeOauth | null;
-  accountField: ConnectionTypeAccount | null;
-  /** A JSON Schema (2020-12) of type object; at most 64 KiB. Without one, settings are empty. */
-  settingsSchema: Record<string, unknown> | null;
-  /** The key of a connection that names none. */
-  defaultKey: string | null;
+displayName: string;
+description: string | null;
+auth: Array<"oauth2" | "token">;
+oauth2: ConnectionTypeOauth | null;
+accountField: ConnectionTypeAccount | null;
+/** A JSON Schema (2020-12) of type object; at most 64 KiB. Without one, settings are empty. */
+settingsSchema: Record<string, unknown> | null;
+/** The key of a connection that names none. */
+defaultKey: string | null;
 };
 
 export type ContextAnswer = {
-  operational: OperationalContext;
-  /** What the memory service answered, as it is. */
-  memory: Record<string, unknown> | null;
-  memoryStatus: 'ok' | 'disabled' | 'forbidden' | 'timeout' | 'unavailable';
-  memoryTraceId: string | null;
-  freshness: ContextFreshness;
-  warnings: string[];
-  instructions?: LayeredInstructions;
-  taskContext?: TaskContext;
+operational: OperationalContext;
+/** What the memory service answered, as it is. */
+memory: Record<string, unknown> | null;
+memoryStatus: "ok" | "disabled" | "forbidden" | "timeout" | "unavailable";
+memoryTraceId: string | null;
+freshness: ContextFreshness;
+warnings: string[];
+instructions?: LayeredInstructions;
+taskContext?: TaskContext;
 };
 
 export type ContextApproval = {
-  id: Uuid;
-  gate: boolean;
-  requiredRoleId: Uuid | null;
-  assignedPrincipalId: Uuid | null;
-  requestedByPrincipalId: Uuid;
-  comment: string;
-  createdAt: Timestamp;
+id: Uuid;
+gate: boolean;
+requiredRoleId: Uuid | null;
+assignedPrincipalId: Uuid | null;
+requestedByPrincipalId: Uuid;
+comment: string;
+createdAt: Timestamp;
 };
 
 export type ContextArtifact = {
-  id: Uuid;
-  type: string;
-  name: string;
-  runId: Uuid | null;
-  uri: string | null;
-  contentState: string;
-  mediaType: string | null;
-  sizeBytes: number | null;
-  supersedesArtifactId: Uuid | null;
-  createdAt: Timestamp;
+id: Uuid;
+type: string;
+name: string;
+runId: Uuid | null;
+uri: string | null;
+contentState: string;
+mediaType: string | null;
+sizeBytes: number | null;
+supersedesArtifactId: Uuid | null;
+createdAt: Timestamp;
 };
 
 export type ContextCheckpoint = {
-  id: Uuid;
-  tenantId: Uuid;
-  runId: Uuid;
-  taskId: Uuid;
-  createdByPrincipalId: Uuid;
-  seq: number;
-  kind: string;
-  data: Record<string, unknown>;
-  createdAt: Timestamp;
-  runAttempt: number;
+id: Uuid;
+tenantId: Uuid;
+runId: Uuid;
+taskId: Uuid;
+createdByPrincipalId: Uuid;
+seq: number;
+kind: string;
+data: Record<string, unknown>;
+createdAt: Timestamp;
+runAttempt: number;
 };
 
 export type ContextClaim = {
-  id: Uuid;
-  status: 'active' | 'released' | 'stale';
-  fencingToken: number;
-  expiresAt: Timestamp;
-  sessionId: Uuid;
+id: Uuid;
+status: "active" | "released" | "stale";
+fencingToken: number;
+expiresAt: Timestamp;
+sessionId: Uuid;
 };
 
 export type ContextFocus = {
-  task: FocusTask;
-  /** The newest 20; null for who may not read artifacts. */
-  artifacts: ContextArtifact[] | null;
-  inputs: ContextInput[];
+task: FocusTask;
+/** The newest 20; null for who may not read artifacts. */
+artifacts: ContextArtifact[] | null;
+inputs: ContextInput[];
 };
 
 export type ContextFreshness = {
-  currentCursor: string;
-  /** What memory was told of up to here. */
-  memoryCursor: string | null;
-  /** Events that it was not told of, at most 1000. */
-  memoryLagEvents: number | null;
-  /** Whether there are more. */
-  memoryLagCapped: boolean;
-  memoryIngest: {
-    status: 'ok' | 'parked';
-    lastError: string | null;
-    lastDeliveryAt: Timestamp | null;
-    parkedEventId: Uuid | null;
-    nextAttemptAt: Timestamp | null;
-  };
+currentCursor: string;
+/** What memory was told of up to here. */
+memoryCursor: string | null;
+/** Events that it was not told of, at most 1000. */
+memoryLagEvents: number | null;
+/** Whether there are more. */
+memoryLagCapped: boolean;
+memoryIngest: {
+status: "ok" | "parked";
+lastError: string | null;
+lastDeliveryAt: Timestamp | null;
+parkedEventId: Uuid | null;
+nextAttemptAt: Timestamp | null;
+};
 };
 
 export type ContextInput = {
-  key: string;
-  type: string;
-  from: string;
-  required: boolean;
-  artifactId: Uuid | null;
+key: string;
+type: string;
+from: string;
+required: boolean;
+artifactId: Uuid | null;
 };
 
 export type ContextPack = {
-  id: Uuid;
-  tenantId: Uuid;
-  taskId: Uuid;
-  claimId: Uuid;
-  createdBy: Uuid;
-  asOf: Timestamp;
-  asOfMode: 'claim' | 'now';
-  budgetTokens: number;
-  anchors: string[];
-  kinds: string[];
-  relations: string[];
-  depth: number;
-  strategy: string | null;
-  namespaces: string[];
-  entities: number;
-  facts: number;
-  snapshots: number;
-  traceId: string | null;
-  pack: KnownPack;
-  createdAt: Timestamp;
+id: Uuid;
+tenantId: Uuid;
+taskId: Uuid;
+claimId: Uuid;
+createdBy: Uuid;
+asOf: Timestamp;
+asOfMode: "claim" | "now";
+budgetTokens: number;
+anchors: string[];
+kinds: string[];
+relations: string[];
+depth: number;
+strategy: string | null;
+namespaces: string[];
+entities: number;
+facts: number;
+snapshots: number;
+traceId: string | null;
+pack: KnownPack;
+createdAt: Timestamp;
 };
 
 export type ContextProject = {
-  id: Uuid;
-  tenantId: Uuid;
-  workspaceId: Uuid;
-  templateId: Uuid;
-  templateKey: string;
-  templateVersion: number;
-  statusKey: string;
-  systemStatusCategory: 'planned' | 'active' | 'paused' | 'terminal_success' | 'terminal_cancelled';
-  ownerPrincipalId: Uuid | null;
-  startDate: Timestamp | null;
-  targetDate: Timestamp | null;
-  customFields: Record<string, unknown>;
-  settings: Record<string, unknown>;
-  activeConfigRevisionId: Uuid | null;
-  activeConfigRevision: number | null;
-  /** The project of the nearest workspace above that has one, where the caller sees it. */
-  parentProjectId: Uuid | null;
-  status: 'active' | 'archived';
-  version: number;
-  createdBy: Uuid;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  archivedAt: Timestamp | null;
-  effectiveConfig: {
-    settings: Record<string, unknown>;
-    views: unknown[];
-    governance: Record<string, unknown>;
-    memory: Record<string, unknown>;
-    inheritance: {
-      inheritableSettings: string[];
-      lockedSettings: string[];
-    };
-  };
-  configProvenance: {
-    settings: Record<string, ConfigOrigin>;
-    memory: Record<string, ConfigOrigin>;
-    governance: Record<string, ConfigOrigin>;
-    views: ConfigOrigin | null;
-    layers: Array<{
-      projectId: Uuid | null;
-      templateId: Uuid;
-      templateKey: string;
-      templateVersion: number;
-      revision: number | null;
-      /** 0 for the topmost project. */
-      depth: number;
-    }>;
-    lockedSettings: string[];
-  };
-  /** Its workspaces, its own first, with those of the projects below it where these are included; at most 200. */
-  workspaceScope: Uuid[];
-  includeSubprojects: boolean;
+id: Uuid;
+tenantId: Uuid;
+workspaceId: Uuid;
+templateId: Uuid;
+templateKey: string;
+templateVersion: number;
+statusKey: string;
+systemStatusCategory: "planned" | "active" | "paused" | "terminal_success" | "terminal_cancelled";
+ownerPrincipalId: Uuid | null;
+startDate: Timestamp | null;
+targetDate: Timestamp | null;
+customFields: Record<string, unknown>;
+settings: Record<string, unknown>;
+activeConfigRevisionId: Uuid | null;
+activeConfigRevision: number | null;
+/** The project of the nearest workspace above that has one, where the caller sees it. */
+parentProjectId: Uuid | null;
+status: "active" | "archived";
+version: number;
+createdBy: Uuid;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+archivedAt: Timestamp | null;
+effectiveConfig: {
+settings: Record<string, unknown>;
+views: unknown[];
+governance: Record<string, unknown>;
+memory: Record<string, unknown>;
+inheritance: {
+inheritableSettings: string[];
+lockedSettings: string[];
+};
+};
+configProvenance: {
+settings: Record<string, ConfigOrigin>;
+memory: Record<string, ConfigOrigin>;
+governance: Record<string, ConfigOrigin>;
+views: ConfigOrigin | null;
+layers: Array<{
+projectId: Uuid | null;
+templateId: Uuid;
+templateKey: string;
+templateVersion: number;
+revision: number | null;
+/** 0 for the topmost project. */
+depth: number;
+}>;
+lockedSettings: string[];
+};
+/** Its workspaces, its own first, with those of the projects below it where these are included; at most 200. */
+workspaceScope: Uuid[];
+includeSubprojects: boolean;
 };
 
 export type ContextRequest = {
-  query: string;
-  task?: string | null;
-  runId?: Uuid | null;
-  workspaceId?: Uuid | null;
-  projectId?: Uuid | null;
-  includeSubprojects?: boolean;
-  maxTokens?: number | null;
-  includeMemory?: boolean;
-  /** At most 10 of the form `type:key`. */
-  anchors?: string[];
-  strategy?: 'semantic' | 'exact' | 'graph' | 'hybrid' | 'context' | 'briefing' | null;
-  asOf?: string | null;
+query: string;
+task?: string | null;
+runId?: Uuid | null;
+workspaceId?: Uuid | null;
+projectId?: Uuid | null;
+includeSubprojects?: boolean;
+maxTokens?: number | null;
+includeMemory?: boolean;
+/** At most 10 of the form `type:key`. */
+anchors?: string[];
+strategy?: "semantic" | "exact" | "graph" | "hybrid" | "context" | "briefing" | null;
+asOf?: string | null;
 };
 
 export type ContextRun = {
-  id: Uuid;
-  taskId: Uuid;
-  claimId: Uuid;
-  status: 'running' | 'succeeded' | 'failed' | 'cancelled' | 'suspended';
-  attempt: number;
-  fencingToken: number;
-  input: Record<string, unknown> | null;
-  maxDurationSeconds: number | null;
-  maxActions: number | null;
-  cancelRequestedAt: Timestamp | null;
-  startedAt: Timestamp;
-  instructionsHash: string | null;
-  instructionsRefs: string[] | null;
+id: Uuid;
+taskId: Uuid;
+claimId: Uuid;
+status: "running" | "succeeded" | "failed" | "cancelled" | "suspended";
+attempt: number;
+fencingToken: number;
+input: Record<string, unknown> | null;
+maxDurationSeconds: number | null;
+maxActions: number | null;
+cancelRequestedAt: Timestamp | null;
+startedAt: Timestamp;
+instructionsHash: string | null;
+instructionsRefs: string[] | null;
 };
 
 export type ContextTask = {
-  id: Uuid;
-  publicId: string;
-  title: string;
-  description: string;
-  status: string;
-  priority: 'critical' | 'high' | 'medium' | 'low';
-  workspaceId: Uuid | null;
-  version: number;
-  claimEpoch: number;
+id: Uuid;
+publicId: string;
+title: string;
+description: string;
+status: string;
+priority: "critical" | "high" | "medium" | "low";
+workspaceId: Uuid | null;
+version: number;
+claimEpoch: number;
 };
 
 export type ControlMessage = {
-  id: Uuid;
-  tenantId: Uuid;
-  runId: Uuid;
-  taskId: Uuid;
-  seq: number;
-  operation: 'queue' | 'steer' | 'redirect' | 'request_cancel' | 'force_cancel';
-  status: 'accepted' | 'applied' | 'rejected' | 'superseded';
-  causalPosition: string;
-  directive: string | null;
-  reason: string;
-  safeBoundary: string | null;
-  idempotencyKey: string;
-  requestedByPrincipalId: Uuid;
-  acknowledgedByPrincipalId: Uuid | null;
-  requestId: string;
-  correlationId: string;
-  causationId: string | null;
-  version: number;
-  acceptedAt: Timestamp;
-  resolvedAt: Timestamp | null;
+id: Uuid;
+tenantId: Uuid;
+runId: Uuid;
+taskId: Uuid;
+seq: number;
+operation: "queue" | "steer" | "redirect" | "request_cancel" | "force_cancel";
+status: "accepted" | "applied" | "rejected" | "superseded";
+causalPosition: string;
+directive: string | null;
+reason: string;
+safeBoundary: string | null;
+idempotencyKey: string;
+requestedByPrincipalId: Uuid;
+acknowledgedByPrincipalId: Uuid | null;
+requestId: string;
+correlationId: string;
+causationId: string | null;
+version: number;
+acceptedAt: Timestamp;
+resolvedAt: Timestamp | null;
 };
 
 export type ControlMessageAcknowledgement = {
-  /** One of applied, rejected, superseded. */
-  status: string;
-  claimId: Uuid;
-  fencingToken: number;
-  expectedRunVersion: number;
-  expectedMessageVersion: number;
-  /** The point of the work at which the message was applied. */
-  safeBoundary?: string | null;
-  reason?: string;
+/** One of applied, rejected, superseded. */
+status: string;
+claimId: Uuid;
+fencingToken: number;
+expectedRunVersion: number;
+expectedMessageVersion: number;
+/** The point of the work at which the message was applied. */
+safeBoundary?: string | null;
+reason?: string;
 };
 
 export type ControlMessagePage = {
-  items: ControlMessage[];
-  nextCursor: string;
-  hasMore: boolean;
+items: ControlMessage[];
+nextCursor: string;
+hasMore: boolean;
 };
 
 export type ControlMessageResult = {
-  controlMessage: ControlMessage;
-  runVersion: number;
+controlMessage: ControlMessage;
+runVersion: number;
 };
 
 export type Delegation = {
-  id: Uuid;
-  tenantId: Uuid;
-  humanPrincipalId: Uuid;
-  agentPrincipalId: Uuid;
-  permissions: string[];
-  startsAt: Timestamp;
-  expiresAt: Timestamp | null;
-  revokedAt: Timestamp | null;
-  createdAt: Timestamp;
+id: Uuid;
+tenantId: Uuid;
+humanPrincipalId: Uuid;
+agentPrincipalId: Uuid;
+permissions: string[];
+startsAt: Timestamp;
+expiresAt: Timestamp | null;
+revokedAt: Timestamp | null;
+createdAt: Timestamp;
 };
 
 export type DelegationPage = {
-  items: Delegation[];
-  nextCursor: string | null;
+items: Delegation[];
+nextCursor: string | null;
 };
 
 export type DelegationRequest = {
-  humanPrincipalId: Uuid;
-  agentPrincipalId: Uuid;
-  permissions?: string[];
-  startsAt?: Instant | null;
-  expiresAt?: Instant | null;
+humanPrincipalId: Uuid;
+agentPrincipalId: Uuid;
+permissions?: string[];
+startsAt?: Instant | null;
+expiresAt?: Instant | null;
 };
 
 export type EffectiveConfig = {
-  projectId: Uuid;
-  /** That of the project. */
-  version: number;
-  config: {
-    settings: Record<string, unknown>;
-    views: unknown[];
-    governance: Record<string, unknown>;
-    memory: Record<string, unknown>;
-    inheritance: {
-      inheritableSettings: string[];
-      lockedSettings: string[];
-    };
-  };
-  provenance: {
-    settings: Record<string, ConfigOrigin>;
-    memory: Record<string, ConfigOrigin>;
-    governance: Record<string, ConfigOrigin>;
-    views: ConfigOrigin | null;
-    layers: Array<{
-      projectId: Uuid | null;
-      templateId: Uuid;
-      templateKey: string;
-      templateVersion: number;
-      revision: number | null;
-      /** 0 for the topmost project. */
-      depth: number;
-    }>;
-    lockedSettings: string[];
-  };
+projectId: Uuid;
+/** That of the project. */
+version: number;
+config: {
+settings: Record<string, unknown>;
+views: unknown[];
+governance: Record<string, unknown>;
+memory: Record<string, unknown>;
+inheritance: {
+inheritableSettings: string[];
+lockedSettings: string[];
+};
+};
+provenance: {
+settings: Record<string, ConfigOrigin>;
+memory: Record<string, ConfigOrigin>;
+governance: Record<string, ConfigOrigin>;
+views: ConfigOrigin | null;
+layers: Array<{
+projectId: Uuid | null;
+templateId: Uuid;
+templateKey: string;
+templateVersion: number;
+revision: number | null;
+/** 0 for the topmost project. */
+depth: number;
+}>;
+lockedSettings: string[];
+};
 };
 
 export type EnabledPrincipal = {
-  id: Uuid;
-  tenantId: Uuid;
-  kind: 'human' | 'agent' | 'service';
-  displayName: string;
-  status: 'active' | 'paused' | 'disabled';
-  metadata: Record<string, unknown>;
-  profile: {
-    jobTitle: string | null;
-    email: string | null;
-    phone: string | null;
-    note: string | null;
-  };
-  version: number;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  liveApiKeys: number;
+id: Uuid;
+tenantId: Uuid;
+kind: "human" | "agent" | "service";
+displayName: string;
+status: "active" | "paused" | "disabled";
+metadata: Record<string, unknown>;
+profile: {
+jobTitle: string | null;
+email: string | null;
+phone: string | null;
+note: string | null;
+};
+version: number;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+liveApiKeys: number;
 };
 
 export type EntitiesPage = {
-  items: Array<Record<string, unknown>>;
-  nextCursor: string | null;
+items: Array<Record<string, unknown>>;
+nextCursor: string | null;
 };
 
 export type EntitiesQuery = {
-  workspaceId: Uuid;
-  kinds: string[];
-  where?: MemoryCondition[];
-  asOf?: string | null;
-  limit?: number;
-  cursor?: string | null;
-  include?: {
-    relations: '*' | string[];
-    direction?: 'out' | 'in' | 'both';
-    limit?: number;
-  } | null;
+workspaceId: Uuid;
+kinds: string[];
+where?: MemoryCondition[];
+asOf?: string | null;
+limit?: number;
+cursor?: string | null;
+include?: {
+relations: "*" | string[];
+direction?: "out" | "in" | "both";
+limit?: number;
+} | null;
 };
 
 export type Error = {
-  error: {
-    /** Stable; react to it. */
-    code: string;
-    /** For people; do not parse it. */
-    message: string;
-    details: Record<string, unknown>;
-    requestId: string;
-  };
+error: {
+/** Stable; react to it. */
+code: string;
+/** For people; do not parse it. */
+message: string;
+details: Record<string, unknown>;
+requestId: string;
+};
 };
 
 export type EventType = {
-  type: string;
-  /** Written as `schemaVersion`; a new one only adds fields. */
-  version: number;
-  entityType: string;
-  /** JSON Schema (2020-12). Fields may be added, so it allows others. */
-  payloadSchema: Record<string, unknown>;
+type: string;
+/** Written as `schemaVersion`; a new one only adds fields. */
+version: number;
+entityType: string;
+/** JSON Schema (2020-12). Fields may be added, so it allows others. */
+payloadSchema: Record<string, unknown>;
 };
 
 export type EventTypePage = {
-  items: EventType[];
-  nextCursor: string | null;
+items: EventType[];
+nextCursor: string | null;
 };
 
 export type ExternalReference = {
-  id: Uuid;
-  tenantId: Uuid;
-  entityType: 'project' | 'task';
-  entityId: Uuid;
-  externalSystem: string;
-  externalType: string;
-  externalId: string;
-  metadata: Record<string, unknown>;
-  version: number;
-  createdBy: Uuid;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
+id: Uuid;
+tenantId: Uuid;
+entityType: "project" | "task";
+entityId: Uuid;
+externalSystem: string;
+externalType: string;
+externalId: string;
+metadata: Record<string, unknown>;
+version: number;
+createdBy: Uuid;
+createdAt: Timestamp;
+updatedAt: Timestamp;
 };
 
 export type ExternalReferencePage = {
-  items: ExternalReference[];
-  nextCursor: string | null;
+items: ExternalReference[];
+nextCursor: string | null;
 };
 
 export type ExternalReferenceRequest = {
-  entityType: string;
-  /** A UUID; of a task also its public id. */
-  entityId: string;
-  externalSystem: string;
-  externalType: string;
-  externalId: string;
-  metadata?: Record<string, unknown>;
+entityType: string;
+/** A UUID; of a task also its public id. */
+entityId: string;
+externalSystem: string;
+externalType: string;
+externalId: string;
+metadata?: Record<string, unknown>;
 };
 
 export type FocusTask = {
-  id: Uuid;
-  publicId: string;
-  title: string;
-  description: string;
-  status: string;
-  priority: 'critical' | 'high' | 'medium' | 'low';
-  workspaceId: Uuid | null;
-  version: number;
-  activeClaimId: Uuid | null;
+id: Uuid;
+publicId: string;
+title: string;
+description: string;
+status: string;
+priority: "critical" | "high" | "medium" | "low";
+workspaceId: Uuid | null;
+version: number;
+activeClaimId: Uuid | null;
 };
 
 export type Goal = {
-  id: Uuid;
-  tenantId: Uuid;
-  workspaceId: Uuid | null;
-  title: string;
-  desiredState: string;
-  criteria: Array<{
-    key: string;
-    kind: 'deterministic' | 'external_state' | 'human' | 'llm_judge';
-    description: string;
-    spec?: Record<string, unknown> | null;
-  }>;
-  ownerId: Uuid | null;
-  status: 'active' | 'achieved' | 'abandoned';
-  createdFrom: {
-    kind: 'human' | 'harness' | 'rule' | 'parent' | 'process' | 'external';
-    ref?: string | null;
-    ruleId?: string | null;
-    evidence: Array<
-      | {
-          kind: 'observation';
-          observationId: Uuid;
-          check?: string | null;
-          note?: string | null;
-        }
-      | {
-          kind: 'artifact';
-          artifactId: Uuid;
-          check?: string | null;
-          note?: string | null;
-        }
-      | {
-          kind: 'context_pack';
-          contextPackId: Uuid;
-          check?: string | null;
-          note?: string | null;
-        }
-      | {
-          kind: 'external';
-          externalRef: {
-            system: string;
-            id: string;
-            url?: string | null;
-          };
-          check?: string | null;
-          note?: string | null;
-        }
-    >;
-  };
-  parentGoalId: Uuid | null;
-  version: number;
-  createdBy: Uuid;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  closedAt: Timestamp | null;
+id: Uuid;
+tenantId: Uuid;
+workspaceId: Uuid | null;
+title: string;
+desiredState: string;
+criteria: Array<{
+key: string;
+kind: "deterministic" | "external_state" | "human" | "llm_judge";
+description: string;
+spec?: Record<string, unknown> | null;
+}>;
+ownerId: Uuid | null;
+status: "active" | "achieved" | "abandoned";
+createdFrom: {
+kind: "human" | "harness" | "rule" | "parent" | "process" | "external";
+ref?: string | null;
+ruleId?: string | null;
+evidence: Array<{
+kind: "observation";
+observationId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "artifact";
+artifactId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "context_pack";
+contextPackId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "external";
+externalRef: {
+system: string;
+id: string;
+url?: string | null;
+};
+check?: string | null;
+note?: string | null;
+}>;
+};
+parentGoalId: Uuid | null;
+version: number;
+createdBy: Uuid;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+closedAt: Timestamp | null;
 };
 
 export type GoalChange = {
-  title?: string | null;
-  desiredState?: string | null;
-  criteria?: Array<{
-    key: string;
-    kind: 'deterministic' | 'external_state' | 'human' | 'llm_judge';
-    description: string;
-    spec?: Record<string, unknown> | null;
-  }> | null;
-  ownerId?: Uuid | null;
-  status?: string | null;
-  parentGoalId?: Uuid | null;
+title?: string | null;
+desiredState?: string | null;
+criteria?: Array<{
+key: string;
+kind: "deterministic" | "external_state" | "human" | "llm_judge";
+description: string;
+spec?: Record<string, unknown> | null;
+}> | null;
+ownerId?: Uuid | null;
+status?: string | null;
+parentGoalId?: Uuid | null;
 };
 
 export type GoalPage = {
-  items: Goal[];
-  nextCursor: string | null;
+items: Goal[];
+nextCursor: string | null;
 };
 
 export type GoalRequest = {
-  title: string;
-  desiredState?: string;
-  criteria?: Array<{
-    key: string;
-    kind: 'deterministic' | 'external_state' | 'human' | 'llm_judge';
-    description: string;
-    spec?: Record<string, unknown> | null;
-  }>;
-  ownerId?: Uuid | null;
-  workspaceId?: Uuid | null;
-  parentGoalId?: Uuid | null;
-  createdFrom?: {
-    kind: 'human' | 'harness' | 'rule' | 'parent' | 'process' | 'external';
-    ref?: string | null;
-    ruleId?: string | null;
-    evidence?: Array<
-      | {
-          kind: 'observation';
-          observationId: Uuid;
-          check?: string | null;
-          note?: string | null;
-        }
-      | {
-          kind: 'artifact';
-          artifactId: Uuid;
-          check?: string | null;
-          note?: string | null;
-        }
-      | {
-          kind: 'context_pack';
-          contextPackId: Uuid;
-          check?: string | null;
-          note?: string | null;
-        }
-      | {
-          kind: 'external';
-          externalRef: {
-            system: string;
-            id: string;
-            url?: string | null;
-          };
-          check?: string | null;
-          note?: string | null;
-        }
-    >;
-  } | null;
+title: string;
+desiredState?: string;
+criteria?: Array<{
+key: string;
+kind: "deterministic" | "external_state" | "human" | "llm_judge";
+description: string;
+spec?: Record<string, unknown> | null;
+}>;
+ownerId?: Uuid | null;
+workspaceId?: Uuid | null;
+parentGoalId?: Uuid | null;
+createdFrom?: {
+kind: "human" | "harness" | "rule" | "parent" | "process" | "external";
+ref?: string | null;
+ruleId?: string | null;
+evidence?: Array<{
+kind: "observation";
+observationId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "artifact";
+artifactId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "context_pack";
+contextPackId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "external";
+externalRef: {
+system: string;
+id: string;
+url?: string | null;
+};
+check?: string | null;
+note?: string | null;
+}>;
+} | null;
 };
 
 export type HandedOffRun = {
-  run: Run;
-  task: Task;
-  checkpoint: Checkpoint;
-  eventCursor: string;
-  resume: {
-    taskId: Uuid;
-    previousRunId: Uuid;
-    nextAction: 'claim_and_start_new_run';
-  };
+run: Run;
+task: Task;
+checkpoint: Checkpoint;
+eventCursor: string;
+resume: {
+taskId: Uuid;
+previousRunId: Uuid;
+nextAction: "claim_and_start_new_run";
+};
 };
 
 export type HarnessContext = {
-  protocol: {
-    name: string;
-    supportedVersions: string[];
-  };
-  tenant: {
-    id: Uuid;
-    slug: string;
-    name: string;
-  };
-  principal: {
-    id: Uuid;
-    kind: 'human' | 'agent' | 'service';
-    displayName: string;
-    status: 'active' | 'paused' | 'disabled';
-  };
-  session: SessionSummary | null;
-  activeSessions: SessionSummary[];
-  activeClaims: HeldClaim[];
-  activeRuns: OwnRun[];
-  suspendedRuns: OwnRun[];
-  roles: Array<{
-    id: Uuid;
-    slug: string;
-    name: string;
-    workspaceId: Uuid | null;
-  }>;
-  capabilities: Array<{
-    id: Uuid;
-    name: string;
-    description: string;
-  }>;
-  skills: Array<{
-    id: Uuid;
-    name: string;
-    version: string;
-    protocol: string;
-    status: string;
-    executable: boolean;
-  }>;
-  pendingApprovals: PendingApproval[];
-  eventCursor: string;
-  permissions: string[];
+protocol: {
+name: string;
+supportedVersions: string[];
+};
+tenant: {
+id: Uuid;
+slug: string;
+name: string;
+};
+principal: {
+id: Uuid;
+kind: "human" | "agent" | "service";
+displayName: string;
+status: "active" | "paused" | "disabled";
+};
+session: SessionSummary | null;
+activeSessions: SessionSummary[];
+activeClaims: HeldClaim[];
+activeRuns: OwnRun[];
+suspendedRuns: OwnRun[];
+roles: Array<{
+id: Uuid;
+slug: string;
+name: string;
+workspaceId: Uuid | null;
+}>;
+capabilities: Array<{
+id: Uuid;
+name: string;
+description: string;
+}>;
+skills: Array<{
+id: Uuid;
+name: string;
+version: string;
+protocol: string;
+status: string;
+executable: boolean;
+}>;
+pendingApprovals: PendingApproval[];
+eventCursor: string;
+permissions: string[];
 };
 
 export type HarnessManifest = {
-  runId: Uuid;
-  version: number;
-  schemaVersion: number;
-  reason: 'run_started' | 'recompile' | 'provider_fallback';
-  /** `sha256:<hex>` of `base` as canonical JSON. */
-  baseHash: string;
-  base: Record<string, unknown>;
-  captured: {
-    eventCursor: string;
-    entityVersions: {
-      task: number;
-      run: number;
-    };
-    /** What was recorded for the claim of the run. */
-    contextPackId: Uuid | null;
-  };
-  /** Who filled in each section of `base`; a section that nobody did is null. */
-  provenance: Record<string, 'server' | 'harness_declared'>;
-  ephemeral: ManifestRemark[];
-  createdAt: Timestamp;
-  createdBy: Uuid;
+runId: Uuid;
+version: number;
+schemaVersion: number;
+reason: "run_started" | "recompile" | "provider_fallback";
+/** `sha256:<hex>` of `base` as canonical JSON. */
+baseHash: string;
+base: Record<string, unknown>;
+captured: {
+eventCursor: string;
+entityVersions: {
+task: number;
+run: number;
+};
+/** What was recorded for the claim of the run. */
+contextPackId: Uuid | null;
+};
+/** Who filled in each section of `base`; a section that nobody did is null. */
+provenance: Record<string, "server" | "harness_declared">;
+ephemeral: ManifestRemark[];
+createdAt: Timestamp;
+createdBy: Uuid;
 };
 
 export type HarnessManifestPage = {
-  items: HarnessManifest[];
-  nextCursor: string | null;
+items: HarnessManifest[];
+nextCursor: string | null;
 };
 
 export type HeldClaim = {
-  id: Uuid;
-  taskId: Uuid;
-  sessionId: Uuid;
-  fencingToken: number;
-  expiresAt: Timestamp;
-  taskPublicId: string;
-  taskTitle: string;
-  taskStatus: string;
+id: Uuid;
+taskId: Uuid;
+sessionId: Uuid;
+fencingToken: number;
+expiresAt: Timestamp;
+taskPublicId: string;
+taskTitle: string;
+taskStatus: string;
 };
 
 /** The server process whose transaction, open for 1 s or longer, holds back the readers of the journal. */
 export type HorizonHolder = {
-  /** Null: a prepared transaction, see pg_prepared_xacts. */
-  pid: number | null;
-  ageSeconds: number;
-  database: string | null;
+/** Null: a prepared transaction, see pg_prepared_xacts. */
+pid: number | null;
+ageSeconds: number;
+database: string | null;
 };
 
 export type IamBinding = {
-  id: Uuid;
-  tenantId: Uuid;
-  principalId: Uuid;
-  issuer: string;
-  iamTenantId: Uuid;
-  iamPrincipalId: Uuid;
-  permissions: string[];
-  visibility: 'tenant' | 'members';
-  status: 'active' | 'disabled' | 'revoked';
-  revokedAt: Timestamp | null;
-  lastUsedAt: Timestamp | null;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
+id: Uuid;
+tenantId: Uuid;
+principalId: Uuid;
+issuer: string;
+iamTenantId: Uuid;
+iamPrincipalId: Uuid;
+permissions: string[];
+visibility: "tenant" | "members";
+status: "active" | "disabled" | "revoked";
+revokedAt: Timestamp | null;
+lastUsedAt: Timestamp | null;
+createdAt: Timestamp;
+updatedAt: Timestamp;
 };
 
 export type IamBindingPage = {
-  items: IamBinding[];
-  nextCursor: string | null;
+items: IamBinding[];
+nextCursor: string | null;
 };
 
 export type IamBindingRequest = {
-  issuer: string;
-  iamTenantId: Uuid;
-  iamPrincipalId: Uuid;
-  permissions: string[];
-  visibility?: 'tenant' | 'members';
+issuer: string;
+iamTenantId: Uuid;
+iamPrincipalId: Uuid;
+permissions: string[];
+visibility?: "tenant" | "members";
 };
 
 /** RFC 3339 with any offset; without one, UTC. */
 export type Instant = string;
 
 export type Instructions = {
-  layers: Array<{
-    source: 'taskType';
-    ref: string;
-    version: number;
-    text: string;
-  }>;
-  hash: string | null;
+layers: Array<{
+source: "taskType";
+ref: string;
+version: number;
+text: string;
+}>;
+hash: string | null;
 };
 
 export type IssuedApiKey = {
-  id: Uuid;
-  principalId: Uuid;
-  keyPrefix: string;
-  permissions: string[];
-  expiresAt: Timestamp | null;
-  lastUsedAt: Timestamp | null;
-  revokedAt: Timestamp | null;
-  createdAt: Timestamp;
-  key: string | null;
+id: Uuid;
+principalId: Uuid;
+keyPrefix: string;
+permissions: string[];
+expiresAt: Timestamp | null;
+lastUsedAt: Timestamp | null;
+revokedAt: Timestamp | null;
+createdAt: Timestamp;
+key: string | null;
 };
 
 export type JournalArchiving = {
-  /** 0 protects what a consumer has not got yet. */
-  archived: number;
-  /** Up to here lies the archive. */
-  journalFloorCursor: string;
-  /** Where the journal begins: what lies up to here is deleted. */
-  archiveFloorCursor: string;
-  minAgeSeconds: number;
+/** 0 protects what a consumer has not got yet. */
+archived: number;
+/** Up to here lies the archive. */
+journalFloorCursor: string;
+/** Where the journal begins: what lies up to here is deleted. */
+archiveFloorCursor: string;
+minAgeSeconds: number;
 };
 
 /** The journal went on in a new epoch after a fail-over or a restore within a day, or readers have come whose history is lost. */
 export type JournalEpoch = {
-  beganAt: Timestamp | null;
-  /** restart, another_cluster, restored or requested. */
-  reason: string | null;
-  /** Cursors of another history, since this process started. */
-  cursorsRefused: number;
+beganAt: Timestamp | null;
+/** restart, another_cluster, restored or requested. */
+reason: string | null;
+/** Cursors of another history, since this process started. */
+cursorsRefused: number;
 };
 
 export type JournalEvent = {
-  /** Order inside of a transaction; not a cursor. */
-  sequence: number;
-  /** Delivery is at least once: tell repeats by this id. */
-  id: Uuid;
-  tenantId: Uuid;
-  type: string;
-  schemaVersion: number;
-  entityType: string;
-  entityId: Uuid;
-  workspaceId: Uuid | null;
-  actorId: Uuid | null;
-  iamActorId: Uuid | null;
-  sessionId: Uuid | null;
-  correlationId: string | null;
-  causationId: string | null;
-  requestId: string | null;
-  traceRunId: string | null;
-  payload: Record<string, unknown>;
-  occurredAt: Timestamp;
-  /** The place of this event; opaque. */
-  cursor: string;
+/** Order inside of a transaction; not a cursor. */
+sequence: number;
+/** Delivery is at least once: tell repeats by this id. */
+id: Uuid;
+tenantId: Uuid;
+type: string;
+schemaVersion: number;
+entityType: string;
+entityId: Uuid;
+workspaceId: Uuid | null;
+actorId: Uuid | null;
+iamActorId: Uuid | null;
+sessionId: Uuid | null;
+correlationId: string | null;
+causationId: string | null;
+requestId: string | null;
+traceRunId: string | null;
+payload: Record<string, unknown>;
+occurredAt: Timestamp;
+/** The place of this event; opaque. */
+cursor: string;
 };
 
 export type JournalEventPage = {
-  items: JournalEvent[];
-  /** Where the next page begins; never null. */
-  nextCursor: string;
-  hasMore: boolean;
-  /** For `before`, where older events were asked for; null at the beginning. */
-  prevCursor?: string | null;
+items: JournalEvent[];
+/** Where the next page begins; never null. */
+nextCursor: string;
+hasMore: boolean;
+/** For `before`, where older events were asked for; null at the beginning. */
+prevCursor?: string | null;
 };
 
 export type JournalPruning = {
-  pruned: number;
-  /** Where the journal begins: what lies up to here is deleted. */
-  archiveFloorCursor: string;
+pruned: number;
+/** Where the journal begins: what lies up to here is deleted. */
+archiveFloorCursor: string;
 };
 
 export type JournalRetention = {
-  /** How old an event is at least; CP_JOURNAL_RETENTION_MIN_AGE_SECONDS by default. */
-  beforeSeconds?: number;
-  /** How many events at most, the oldest first. */
-  maxEvents?: number;
+/** How old an event is at least; CP_JOURNAL_RETENTION_MIN_AGE_SECONDS by default. */
+beforeSeconds?: number;
+/** How many events at most, the oldest first. */
+maxEvents?: number;
 };
 
 export type KnowledgeDocument = {
-  workspaceId: Uuid;
-  naturalKey: string;
-  title: string;
-  type?: string;
-  chunks: Array<{
-    text: string;
-    heading?: string | null;
-    order?: number | null;
-  }>;
-  links?: Array<{
-    kind: string;
-    key: string;
-    rel: string;
-  }>;
-  meta?: Record<string, unknown> | null;
+workspaceId: Uuid;
+naturalKey: string;
+title: string;
+type?: string;
+chunks: Array<{
+text: string;
+heading?: string | null;
+order?: number | null;
+}>;
+links?: Array<{
+kind: string;
+key: string;
+rel: string;
+}>;
+meta?: Record<string, unknown> | null;
 };
 
 export type KnowledgePack = Record<string, unknown>;
 
 export type KnowledgePacksRequest = {
-  packs: string[];
-  strict?: boolean;
+packs: string[];
+strict?: boolean;
 };
 
 export type KnowledgeSnapshot = {
-  workspaceId: Uuid;
-  pack?: string | null;
-  source: string;
-  scope?: string | null;
-  snapshotId: string;
-  /** RFC 3339 with an offset. */
-  observedAt: string;
-  entities: Array<Record<string, unknown>>;
-  relations: Array<Record<string, unknown>>;
-  expectedState?: string | null;
+workspaceId: Uuid;
+pack?: string | null;
+source: string;
+scope?: string | null;
+snapshotId: string;
+/** RFC 3339 with an offset. */
+observedAt: string;
+entities: Array<Record<string, unknown>>;
+relations: Array<Record<string, unknown>>;
+expectedState?: string | null;
 };
 
 export type KnownPack = {
-  entities: Array<Record<string, unknown>>;
-  facts: Array<Record<string, unknown>>;
-  snapshots: Array<Record<string, unknown>>;
+entities: Array<Record<string, unknown>>;
+facts: Array<Record<string, unknown>>;
+snapshots: Array<Record<string, unknown>>;
 };
 
 export type LaunchedChild = {
-  childHandle: ChildHandle;
-  childTask: Task;
-  handleToken: string | null;
+childHandle: ChildHandle;
+childTask: Task;
+handleToken: string | null;
 };
 
 export type LayeredInstructions = {
-  layers: Array<{
-    source: 'platform' | 'project' | 'taskType';
-    ref: string;
-    version: number;
-    text: string;
-  }>;
-  /** `sha256:<hex>` of the texts; null without any. */
-  hash: string | null;
+layers: Array<{
+source: "platform" | "project" | "taskType";
+ref: string;
+version: number;
+text: string;
+}>;
+/** `sha256:<hex>` of the texts; null without any. */
+hash: string | null;
 };
 
 export type ListedAgent = {
-  id: Uuid;
-  tenantId: Uuid;
-  key: string;
-  displayName: string;
-  status: 'active' | 'retired';
-  state: 'running' | 'stopped';
-  replicas: number;
-  currentRevision: number;
-  /** The principal that it acts as, once an identity is linked. */
-  principalId: Uuid | null;
-  workspaceId: Uuid | null;
-  retiredAt: Timestamp | null;
-  retiredBy: Uuid | null;
-  version: number;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  package: PackageLink | null;
-  observedStatus?: AgentStatus;
+id: Uuid;
+tenantId: Uuid;
+key: string;
+displayName: string;
+status: "active" | "retired";
+state: "running" | "stopped";
+replicas: number;
+currentRevision: number;
+/** The principal that it acts as, once an identity is linked. */
+principalId: Uuid | null;
+workspaceId: Uuid | null;
+retiredAt: Timestamp | null;
+retiredBy: Uuid | null;
+version: number;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+package: PackageLink | null;
+observedStatus?: AgentStatus;
 };
 
 export type ListedAgentPage = {
-  items: ListedAgent[];
-  nextCursor: string | null;
+items: ListedAgent[];
+nextCursor: string | null;
 };
 
 export type ListedAgentRevision = {
-  id: Uuid;
-  agentId: Uuid;
-  agentKey: string;
-  revision: number;
-  spec: AgentSpec;
-  /** Of the spec in canonical form, without `state` and `placement.replicas`. */
-  specHash: string;
-  createdBy: Uuid;
-  createdAt: Timestamp;
-  source: {
-    kind: 'package' | 'manual' | 'unknown';
-  };
-  /** Whether it is the current one. */
-  active: boolean;
-  /** What differs from the revision before, such as `identity.permissions`; null for the first. */
-  changedFields: string[] | null;
+id: Uuid;
+agentId: Uuid;
+agentKey: string;
+revision: number;
+spec: AgentSpec;
+/** Of the spec in canonical form, without `state` and `placement.replicas`. */
+specHash: string;
+createdBy: Uuid;
+createdAt: Timestamp;
+/** What it was published from; of early ones that is unknown. */
+source: AgentRevisionSource;
+/** Whether it is the current one. */
+active: boolean;
+/** What differs from the revision before, such as `identity.permissions`; null for the first. */
+changedFields: string[] | null;
 };
 
 export type ListedAgentRevisionPage = {
-  items: ListedAgentRevision[];
-  nextCursor: string | null;
+items: ListedAgentRevision[];
+nextCursor: string | null;
 };
 
 export type ListedView = {
-  id: Uuid;
-  tenantId: Uuid;
-  key: string;
-  title: string;
-  version: number;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  package: PackageLink | null;
+id: Uuid;
+tenantId: Uuid;
+key: string;
+title: string;
+version: number;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+package: PackageLink | null;
 };
 
 export type ListedViewPage = {
-  items: ListedView[];
-  nextCursor: string | null;
+items: ListedView[];
+nextCursor: string | null;
 };
 
 export type Liveness = {
-  status: 'alive';
+status: "alive";
 };
 
 export type ManifestCompilation = {
-  claimId: Uuid;
-  fencingToken: number;
-  reason?: 'recompile' | 'provider_fallback';
-  workerProfile?: Record<string, unknown>;
-  executionBackend?: Record<string, unknown>;
-  model?: {
-    provider: string;
-    name: string;
-    attempt: number;
-  } | null;
-  redaction?: Record<string, unknown>;
+claimId: Uuid;
+fencingToken: number;
+reason?: "recompile" | "provider_fallback";
+workerProfile?: Record<string, unknown>;
+executionBackend?: Record<string, unknown>;
+model?: {
+provider: string;
+name: string;
+attempt: number;
+} | null;
+redaction?: Record<string, unknown>;
 };
 
 export type ManifestRemark = {
-  kind: 'steering' | 'warning' | 'budget_warning' | 'note';
-  summary: string;
-  data: Record<string, unknown>;
-  createdAt: Timestamp;
-  createdBy: Uuid;
+kind: "steering" | "warning" | "budget_warning" | "note";
+summary: string;
+data: Record<string, unknown>;
+createdAt: Timestamp;
+createdBy: Uuid;
 };
 
 export type ManifestRemarkRequest = {
-  kind: 'steering' | 'warning' | 'budget_warning' | 'note';
-  summary: string;
-  data?: Record<string, unknown>;
+kind: "steering" | "warning" | "budget_warning" | "note";
+summary: string;
+data?: Record<string, unknown>;
 };
 
 export type MemoryCondition = {
-  attr: string;
-  op: 'eq' | 'in' | 'prefix' | 'lte' | 'gte' | 'exists';
-  value?: string | number | boolean | null | Array<string | number | boolean | null>;
+attr: string;
+op: "eq" | "in" | "prefix" | "lte" | "gte" | "exists";
+value?: string | number | boolean | null | Array<string | number | boolean | null>;
 };
 
 /** The memory service has failed again and again for so many tenants, and is not asked for them now. Contexts come without it; nothing else depends on it. */
 export type MemoryRest = {
-  circuitsOpen: number;
+circuitsOpen: number;
 };
 
 export type MoveAnswer = WorkspaceDetail | MoveViolations;
 
 export type MoveViolations = {
-  violations: Array<{
-    code: string;
-    details: Record<string, unknown>;
-  }>;
+violations: Array<{
+code: string;
+details: Record<string, unknown>;
+}>;
 };
 
 export type NewArtifact = {
-  /** 1 to 200 characters. */
-  type: string;
-  /** 1 to 500 characters. */
-  name: string;
-  task?: string | null;
-  runId?: Uuid | null;
-  workspaceId?: Uuid | null;
-  uri?: string | null;
-  content?: Record<string, unknown> | null;
-  /** Of bytes that were uploaded. */
-  contentRef?: string | null;
-  metadata?: Record<string, unknown>;
-  supersedesArtifactId?: Uuid | null;
+/** 1 to 200 characters. */
+type: string;
+/** 1 to 500 characters. */
+name: string;
+task?: string | null;
+runId?: Uuid | null;
+workspaceId?: Uuid | null;
+uri?: string | null;
+content?: Record<string, unknown> | null;
+/** Of bytes that were uploaded. */
+contentRef?: string | null;
+metadata?: Record<string, unknown>;
+supersedesArtifactId?: Uuid | null;
 };
 
 export type NewArtifactType = {
-  key: string;
-  displayName: string;
-  description?: string;
-  metadataSchema?: Record<string, unknown>;
-  /** From 1 to 50, each like text/plain, image/* or * /*. */
-  mediaTypes: string[];
-  /** Bytes of the content, at least 1. */
-  maxBytes?: number | null;
+key: string;
+displayName: string;
+description?: string;
+metadataSchema?: Record<string, unknown>;
+/** From 1 to 50, each like text/plain, image/* or * /*. */
+mediaTypes: string[];
+/** Bytes of the content, at least 1. */
+maxBytes?: number | null;
 };
 
 export type NewChild = {
-  /** The launch under this name is made once in a run. */
-  correlationId: string;
-  title: string;
-  description?: string;
-  priority?: string;
-  workspaceId?: Uuid | null;
-  ownerId?: Uuid | null;
-  assigneeId?: Uuid | string | null;
-  grant?: ChildGrantRequest | null;
-  cancellationPolicy?: string;
-  expiresInSeconds?: number;
+/** The launch under this name is made once in a run. */
+correlationId: string;
+title: string;
+description?: string;
+priority?: string;
+workspaceId?: Uuid | null;
+ownerId?: Uuid | null;
+assigneeId?: Uuid | string | null;
+grant?: ChildGrantRequest | null;
+cancellationPolicy?: string;
+expiresInSeconds?: number;
 };
 
 export type NewControlMessage = {
-  /** One of queue, steer, redirect, request_cancel, force_cancel. */
-  operation: string;
-  /** What the sender had seen of the run: a cursor, a checkpoint, a step. */
-  causalPosition: string;
-  directive?: string | null;
-  reason?: string;
-  expectedRunVersion: number;
+/** One of queue, steer, redirect, request_cancel, force_cancel. */
+operation: string;
+/** What the sender had seen of the run: a cursor, a checkpoint, a step. */
+causalPosition: string;
+directive?: string | null;
+reason?: string;
+expectedRunVersion: number;
 };
 
 export type NewObservation = {
-  /** Lower case letters, digits, dots, underscores and hyphens, at most 128. */
-  kind: string;
-  /** 1 to 65536 characters. */
-  content: string;
-  /** At most 100 keys. */
-  data?: Record<string, unknown>;
-  /** At most 200, of 65536 bytes. */
-  assertions?: Assertion[];
-  task?: string | null;
-  runId?: Uuid | null;
-  workspaceId?: Uuid | null;
-  /** A session of the caller. */
-  sessionId?: Uuid | null;
-  /** Required with dedupKey and externalRef. */
-  source?: string | null;
-  /** A repetition by the same author with the same source and key writes nothing. */
-  dedupKey?: string | null;
-  /** RFC 3339 with an offset. */
-  observedAt?: string | null;
-  /** The event id of an earlier observation. */
-  supersedes?: Uuid | null;
-  externalRef?: {
-    system: string;
-    id: string;
-    url?: string | null;
-  } | null;
+/** Lower case letters, digits, dots, underscores and hyphens, at most 128. */
+kind: string;
+/** 1 to 65536 characters. */
+content: string;
+/** At most 100 keys. */
+data?: Record<string, unknown>;
+/** At most 200, of 65536 bytes. */
+assertions?: Assertion[];
+task?: string | null;
+runId?: Uuid | null;
+workspaceId?: Uuid | null;
+/** A session of the caller. */
+sessionId?: Uuid | null;
+/** Required with dedupKey and externalRef. */
+source?: string | null;
+/** A repetition by the same author with the same source and key writes nothing. */
+dedupKey?: string | null;
+/** RFC 3339 with an offset. */
+observedAt?: string | null;
+/** The event id of an earlier observation. */
+supersedes?: Uuid | null;
+externalRef?: {
+system: string;
+id: string;
+url?: string | null;
+} | null;
 };
 
 export type NewProjectTemplate = {
-  key: string;
-  displayName: string;
-  description?: string;
-  fieldSchema?: Record<string, unknown>;
-  lifecycleSchema?: Record<string, unknown>;
-  defaultConfig?: Record<string, unknown>;
-  /** At most 50. */
-  defaultViews?: unknown[];
-  /** Values that count where defaultConfig names no other. */
-  governanceSchema?: Record<string, unknown>;
-  memoryDefaults?: Record<string, unknown>;
+key: string;
+displayName: string;
+description?: string;
+fieldSchema?: Record<string, unknown>;
+lifecycleSchema?: Record<string, unknown>;
+defaultConfig?: Record<string, unknown>;
+/** At most 50. */
+defaultViews?: unknown[];
+/** Values that count where defaultConfig names no other. */
+governanceSchema?: Record<string, unknown>;
+memoryDefaults?: Record<string, unknown>;
 };
 
 export type NewTask = {
-  title: string;
-  description?: string;
-  priority?: string;
-  status?: string | null;
-  typeId?: Uuid | null;
-  typeKey?: string | null;
-  typeVersion?: number | null;
-  ownerId?: Uuid | null;
-  assigneeId?: Uuid | string | null;
-  workspaceId?: Uuid | null;
-  customFields?: Record<string, unknown>;
-  startDate?: Instant | null;
-  dueDate?: Instant | null;
-  parentTask?: string | null;
-  requirements?: {
-    roles?: string[];
-    capabilities?: string[];
-    skills?: string[];
-  } | null;
-  goalId?: Uuid | null;
-  origin?: {
-    kind: 'human' | 'harness' | 'rule' | 'parent' | 'process' | 'external';
-    ref?: string | null;
-    ruleId?: string | null;
-    evidence?: Array<
-      | {
-          kind: 'observation';
-          observationId: Uuid;
-          check?: string | null;
-          note?: string | null;
-        }
-      | {
-          kind: 'artifact';
-          artifactId: Uuid;
-          check?: string | null;
-          note?: string | null;
-        }
-      | {
-          kind: 'context_pack';
-          contextPackId: Uuid;
-          check?: string | null;
-          note?: string | null;
-        }
-      | {
-          kind: 'external';
-          externalRef: {
-            system: string;
-            id: string;
-            url?: string | null;
-          };
-          check?: string | null;
-          note?: string | null;
-        }
-    >;
-  } | null;
-  acceptance?: Array<{
-    key: string;
-    kind: 'deterministic' | 'external_state' | 'human' | 'llm_judge';
-    description: string;
-    spec?: Record<string, unknown> | null;
-    when?: string[] | null;
-  }>;
-  evidence?: Array<
-    | {
-        kind: 'observation';
-        observationId: Uuid;
-        check?: string | null;
-        note?: string | null;
-      }
-    | {
-        kind: 'artifact';
-        artifactId: Uuid;
-        check?: string | null;
-        note?: string | null;
-      }
-    | {
-        kind: 'context_pack';
-        contextPackId: Uuid;
-        check?: string | null;
-        note?: string | null;
-      }
-    | {
-        kind: 'external';
-        externalRef: {
-          system: string;
-          id: string;
-          url?: string | null;
-        };
-        check?: string | null;
-        note?: string | null;
-      }
-  >;
+title: string;
+description?: string;
+priority?: string;
+status?: string | null;
+typeId?: Uuid | null;
+typeKey?: string | null;
+typeVersion?: number | null;
+ownerId?: Uuid | null;
+assigneeId?: Uuid | string | null;
+workspaceId?: Uuid | null;
+customFields?: Record<string, unknown>;
+startDate?: Instant | null;
+dueDate?: Instant | null;
+parentTask?: string | null;
+requirements?: {
+roles?: string[];
+capabilities?: string[];
+skills?: string[];
+} | null;
+goalId?: Uuid | null;
+origin?: {
+kind: "human" | "harness" | "rule" | "parent" | "process" | "external";
+ref?: string | null;
+ruleId?: string | null;
+evidence?: Array<{
+kind: "observation";
+observationId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "artifact";
+artifactId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "context_pack";
+contextPackId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "external";
+externalRef: {
+system: string;
+id: string;
+url?: string | null;
+};
+check?: string | null;
+note?: string | null;
+}>;
+} | null;
+acceptance?: Array<{
+key: string;
+kind: "deterministic" | "external_state" | "human" | "llm_judge";
+description: string;
+spec?: Record<string, unknown> | null;
+when?: string[] | null;
+}>;
+evidence?: Array<{
+kind: "observation";
+observationId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "artifact";
+artifactId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "context_pack";
+contextPackId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "external";
+externalRef: {
+system: string;
+id: string;
+url?: string | null;
+};
+check?: string | null;
+note?: string | null;
+}>;
 };
 
 export type NewTaskComment = {
-  /** 1 to 10000 characters, the blanks around them not counted and not kept. */
-  body: string;
-  runId?: Uuid | null;
-  artifactId?: Uuid | null;
+/** 1 to 10000 characters, the blanks around them not counted and not kept. */
+body: string;
+runId?: Uuid | null;
+artifactId?: Uuid | null;
 };
 
 export type NewTaskType = {
-  key: string;
-  displayName: string;
-  description?: string;
-  fieldSchema?: Record<string, unknown>;
-  lifecycleSchema?: {
-    statuses: Array<{
-      key: string;
-      category: 'backlog' | 'active' | 'blocked' | 'terminal_success' | 'terminal_cancelled';
-      displayName?: string;
-    }>;
-    initialStatus: string;
-    transitions?: Array<{
-      from: string;
-      to: string[];
-    }>;
-    claimStatus?: string | null;
-    releaseStatus?: string | null;
-    completionStatus?: string | null;
-  };
-  execution?: {
-    skill?: string | null;
-    version?: string | null;
-    inputs?: string | Record<string, string> | null;
-    /** A run that is silent for longer is reported once by run.stalled. */
-    progressTimeoutSeconds?: number | null;
-  };
-  approvalSchema?: Record<string, unknown>;
-  contextSchema?: {
-    anchors?: string[];
-    kinds?: string[];
-    relations?: string[];
-    depth?: number;
-    maxTokens?: number;
-    strategy?: string;
-    asOf?: 'claim' | 'now';
-  };
-  completionSchema?: Record<string, unknown>;
-  artifactSchema?: {
-    inputs?: Array<{
-      key: string;
-      type: string;
-      from: 'depends_on' | 'spawned_by' | 'parent';
-      required?: boolean;
-    }>;
-    outputs?: Array<{
-      key: string;
-      type: string;
-      required?: boolean;
-      mediaTypes?: string[];
-      content?: 'required' | 'optional';
-    }>;
-  };
-  /** Markdown for whoever executes a task; at most 16384 bytes. */
-  instructions?: string;
-  acceptance?: Array<{
-    key: string;
-    kind: 'deterministic' | 'external_state' | 'human' | 'llm_judge';
-    description: string;
-    spec?: Record<string, unknown> | null;
-    when?: string[] | null;
-  }>;
+key: string;
+displayName: string;
+description?: string;
+fieldSchema?: Record<string, unknown>;
+lifecycleSchema?: {
+statuses: Array<{
+key: string;
+category: "backlog" | "active" | "blocked" | "terminal_success" | "terminal_cancelled";
+displayName?: string;
+}>;
+initialStatus: string;
+transitions?: Array<{
+from: string;
+to: string[];
+}>;
+claimStatus?: string | null;
+releaseStatus?: string | null;
+completionStatus?: string | null;
+};
+execution?: {
+skill?: string | null;
+version?: string | null;
+inputs?: string | Record<string, string> | null;
+/** A run that is silent for longer is reported once by run.stalled. */
+progressTimeoutSeconds?: number | null;
+};
+approvalSchema?: Record<string, unknown>;
+contextSchema?: {
+anchors?: string[];
+kinds?: string[];
+relations?: string[];
+depth?: number;
+maxTokens?: number;
+strategy?: string;
+asOf?: "claim" | "now";
+};
+completionSchema?: Record<string, unknown>;
+artifactSchema?: {
+inputs?: Array<{
+key: string;
+type: string;
+from: "depends_on" | "spawned_by" | "parent";
+required?: boolean;
+}>;
+outputs?: Array<{
+key: string;
+type: string;
+required?: boolean;
+mediaTypes?: string[];
+content?: "required" | "optional";
+}>;
+};
+/** Markdown for whoever executes a task; at most 16384 bytes. */
+instructions?: string;
+acceptance?: Array<{
+key: string;
+kind: "deterministic" | "external_state" | "human" | "llm_judge";
+description: string;
+spec?: Record<string, unknown> | null;
+when?: string[] | null;
+}>;
 };
 
 export type NextWork = {
-  items: Array<{
-    task: Task;
-    claim: Claim;
-  }>;
+items: Array<{
+task: Task;
+claim: Claim;
+}>;
 };
 
 export type NotReady = {
-  status: 'unavailable';
-  reason: 'database_unreachable' | 'migrations_pending';
-  dbRevision?: number;
-  headRevision?: number;
+status: "unavailable";
+reason: "database_unreachable" | "migrations_pending";
+dbRevision?: number;
+headRevision?: number;
 };
 
 export type OauthApp = {
-  type: string;
-  configured: boolean;
-  clientId: string | null;
-  updatedAt: Timestamp | null;
+type: string;
+configured: boolean;
+clientId: string | null;
+updatedAt: Timestamp | null;
 };
 
 export type OauthAppRequest = {
-  clientId: string;
-  /** Goes to the store of secrets; no call returns it. */
-  clientSecret: string;
+clientId: string;
+/** Goes to the store of secrets; no call returns it. */
+clientSecret: string;
 };
 
 export type OperationalContext = {
-  protocol: {
-    name: string;
-    supportedVersions: string[];
-  };
-  tenant: {
-    id: Uuid;
-    slug: string;
-    name: string;
-  };
-  principal: {
-    id: Uuid;
-    kind: 'human' | 'agent' | 'service';
-    displayName: string;
-    status: 'active' | 'paused' | 'disabled';
-  };
-  session: SessionSummary | null;
-  activeSessions: SessionSummary[];
-  activeClaims: HeldClaim[];
-  activeRuns: OwnRun[];
-  suspendedRuns: OwnRun[];
-  roles: Array<{
-    id: Uuid;
-    slug: string;
-    name: string;
-    workspaceId: Uuid | null;
-  }>;
-  capabilities: Array<{
-    id: Uuid;
-    name: string;
-    description: string;
-  }>;
-  skills: Array<{
-    id: Uuid;
-    name: string;
-    version: string;
-    protocol: string;
-    status: string;
-    executable: boolean;
-  }>;
-  pendingApprovals: PendingApproval[];
-  eventCursor: string;
-  permissions: string[];
-  focus: ContextFocus | null;
-  project: ContextProject | null;
+protocol: {
+name: string;
+supportedVersions: string[];
+};
+tenant: {
+id: Uuid;
+slug: string;
+name: string;
+};
+principal: {
+id: Uuid;
+kind: "human" | "agent" | "service";
+displayName: string;
+status: "active" | "paused" | "disabled";
+};
+session: SessionSummary | null;
+activeSessions: SessionSummary[];
+activeClaims: HeldClaim[];
+activeRuns: OwnRun[];
+suspendedRuns: OwnRun[];
+roles: Array<{
+id: Uuid;
+slug: string;
+name: string;
+workspaceId: Uuid | null;
+}>;
+capabilities: Array<{
+id: Uuid;
+name: string;
+description: string;
+}>;
+skills: Array<{
+id: Uuid;
+name: string;
+version: string;
+protocol: string;
+status: string;
+executable: boolean;
+}>;
+pendingApprovals: PendingApproval[];
+eventCursor: string;
+permissions: string[];
+focus: ContextFocus | null;
+project: ContextProject | null;
 };
 
 export type OutboxDrop = {
-  /** Why, for the journal. */
-  reason: string;
+/** Why, for the journal. */
+reason: string;
 };
 
 export type OutboxRedrive = {
-  /** Why, for the journal. */
-  reason?: string;
+/** Why, for the journal. */
+reason?: string;
 };
 
 export type OwnAgent = {
-  id: Uuid;
-  tenantId: Uuid;
-  key: string;
-  displayName: string;
-  status: 'active' | 'retired';
-  state: 'running' | 'stopped';
-  replicas: number;
-  currentRevision: number;
-  /** The principal that it acts as, once an identity is linked. */
-  principalId: Uuid | null;
-  workspaceId: Uuid | null;
-  retiredAt: Timestamp | null;
-  retiredBy: Uuid | null;
-  version: number;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  package: PackageLink | null;
-  revision: AgentRevision;
-  /** Settings of the package that it belongs to; no package has any. */
-  packageSettings: null;
+id: Uuid;
+tenantId: Uuid;
+key: string;
+displayName: string;
+status: "active" | "retired";
+state: "running" | "stopped";
+replicas: number;
+currentRevision: number;
+/** The principal that it acts as, once an identity is linked. */
+principalId: Uuid | null;
+workspaceId: Uuid | null;
+retiredAt: Timestamp | null;
+retiredBy: Uuid | null;
+version: number;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+package: PackageLink | null;
+revision: AgentRevision;
+/** Those of the package that it came with. */
+packageSettings: SettingsForAgent | null;
 };
 
 export type OwnConnections = {
-  items: Connection[];
+items: Connection[];
 };
 
 export type OwnRun = {
-  id: Uuid;
-  taskId: Uuid;
-  claimId: Uuid;
-  sessionId: Uuid;
-  attempt: number;
-  fencingToken: number;
-  startedAt: Timestamp;
-  finishedAt: Timestamp | null;
-  cancelRequestedAt: Timestamp | null;
-  status: 'running' | 'suspended';
+id: Uuid;
+taskId: Uuid;
+claimId: Uuid;
+sessionId: Uuid;
+attempt: number;
+fencingToken: number;
+startedAt: Timestamp;
+finishedAt: Timestamp | null;
+cancelRequestedAt: Timestamp | null;
+status: "running" | "suspended";
 };
 
 export type PackageApplication = {
-  package: PackageSource;
-  /** Of the plan that is to be carried out. */
-  planHash: string;
-  workspaceId?: Uuid | null;
-  overwriteConsole?: boolean;
+package: PackageSource;
+/** Of the plan that is to be carried out. */
+planHash: string;
+workspaceId?: Uuid | null;
+overwriteConsole?: boolean;
 };
 
 export type PackageCoverage = {
-  covered: number;
-  total: number;
-  /** What was not reached, the first 100. */
-  missing: string[];
+covered: number;
+total: number;
+/** What was not reached, the first 100. */
+missing: string[];
 };
 
 export type PackageFile = {
-  /** Relative, without `..`; each file has another one. */
-  path: string;
-  /** YAML 1.2 of at most 65536 characters, or JSON; one document, of at most 262144 bytes as JSON. */
-  content: string;
+/** Relative, without `..`; each file has another one. */
+path: string;
+/** YAML 1.2 of at most 65536 characters, or JSON; one document, of at most 262144 bytes as JSON. */
+content: string;
 };
 
 export type PackageLink = {
-  key: string;
-  version: string | null;
-  installHash: string | null;
-  installedAt: Timestamp;
+key: string;
+version: string | null;
+installHash: string | null;
+installedAt: Timestamp;
 };
 
 export type PackageName = {
-  key: string;
-  version: string;
+key: string;
+version: string;
 };
 
 export type PackageObject = {
-  kind:
-    | 'ArtifactType'
-    | 'TaskType'
-    | 'ProjectTemplate'
-    | 'WorkspaceType'
-    | 'Role'
-    | 'Capability'
-    | 'ConnectionType'
-    | 'Skill'
-    | 'WorkRule'
-    | 'Agent';
-  /** Of a role of the tenant its slug, of a capability its name, of a skill its name or name@version. */
-  key: string;
+kind: "ArtifactType" | "TaskType" | "ProjectTemplate" | "WorkspaceType" | "Role" | "Capability" | "ConnectionType" | "Skill" | "WorkRule" | "Agent";
+/** Of a role of the tenant its slug, of a capability its name, of a skill its name or name@version. */
+key: string;
 };
 
 export type PackagePlan = {
-  planHash: string;
-  catalogEtag: string;
-  /** Null where package.yaml can not be read. */
-  package: PackageName | null;
-  changes: PlannedChange[];
-  /** What the package has besides: it is not changed. */
-  outside: Array<{
-    kind: string;
-    key: string;
-    appliedBy: 'installer' | 'notification-service';
-  }>;
-  processes: PlannedProcess[];
-  regulationCoverage: Array<{
-    document: string;
-    processes: string[];
-  }>;
-  settings: PlannedSettings | null;
-  problems: PackageProblem[];
-  createdAt: Timestamp;
+planHash: string;
+catalogEtag: string;
+/** Null where package.yaml can not be read. */
+package: PackageName | null;
+changes: PlannedChange[];
+/** What the package has besides: it is not changed. */
+outside: Array<{
+kind: string;
+key: string;
+appliedBy: "installer" | "notification-service";
+}>;
+processes: PlannedProcess[];
+regulationCoverage: Array<{
+document: string;
+processes: string[];
+}>;
+settings: PlannedSettings | null;
+problems: PackageProblem[];
+createdAt: Timestamp;
 };
 
 export type PackagePlanRequest = {
-  package: PackageSource;
-  /** Where processes and rules are filed that name no workspace. */
-  workspaceId?: Uuid | null;
-  replayLimit?: number;
-  /** Also take back what people have changed since. */
-  overwriteConsole?: boolean;
+package: PackageSource;
+/** Where processes and rules are filed that name no workspace. */
+workspaceId?: Uuid | null;
+replayLimit?: number;
+/** Also take back what people have changed since. */
+overwriteConsole?: boolean;
 };
 
 export type PackageProblem = {
-  code: string;
-  severity: 'error' | 'warning';
-  /** A JSON pointer into the document. */
-  path: string;
-  file?: string;
-  /** Of the YAML text. */
-  line?: number;
-  message: string;
-  hint?: string;
+code: string;
+severity: "error" | "warning";
+/** A JSON pointer into the document. */
+path: string;
+file?: string;
+/** Of the YAML text. */
+line?: number;
+message: string;
+hint?: string;
 };
 
 export type PackageProcessCoverage = {
-  key: string;
-  elements: PackageCoverage;
-  transitions: PackageCoverage;
-  decisionRows: PackageCoverage;
-  handlers: PackageCoverage;
+key: string;
+elements: PackageCoverage;
+transitions: PackageCoverage;
+decisionRows: PackageCoverage;
+handlers: PackageCoverage;
 };
 
 export type PackageRecord = {
-  package: PackageName;
-  installHash?: string | null;
-  objects: PackageObject[];
+package: PackageName;
+installHash?: string | null;
+objects: PackageObject[];
 };
 
 export type PackageRuleCoverage = {
-  key: string;
-  outcomes: PackageCoverage;
+key: string;
+outcomes: PackageCoverage;
 };
 
 export type PackageSettings = {
-  package: string;
-  title: string;
-  packageVersion: string;
-  /** 0 until somebody sets them. */
-  version: number;
-  updatedBy: Uuid | null;
-  updatedAt: Timestamp | null;
-  schema: Record<string, unknown>;
-  uischema: Record<string, unknown> | null;
-  /** What was set. */
-  values: Record<string, unknown>;
-  /** The same over the defaults of the schema. */
-  effective: Record<string, unknown>;
-  schemaHash: string;
-  /** Whether the caller may set them. */
-  canManage: boolean;
+package: string;
+title: string;
+packageVersion: string;
+/** 0 until somebody sets them. */
+version: number;
+updatedBy: Uuid | null;
+updatedAt: Timestamp | null;
+schema: Record<string, unknown>;
+uischema: Record<string, unknown> | null;
+/** What was set. */
+values: Record<string, unknown>;
+/** The same over the defaults of the schema. */
+effective: Record<string, unknown>;
+schemaHash: string;
+/** Whether the caller may set them. */
+canManage: boolean;
 };
 
 export type PackageSettingsChange = {
-  /** All of them: what is left out has its default. */
-  values: Record<string, unknown>;
+/** All of them: what is left out has its default. */
+values: Record<string, unknown>;
 };
 
 export type PackageSettingsItem = {
-  package: string;
-  title: string;
-  packageVersion: string;
-  /** 0 until somebody sets them. */
-  version: number;
-  updatedBy: Uuid | null;
-  updatedAt: Timestamp | null;
+package: string;
+title: string;
+packageVersion: string;
+/** 0 until somebody sets them. */
+version: number;
+updatedBy: Uuid | null;
+updatedAt: Timestamp | null;
 };
 
 export type PackageSettingsItemPage = {
-  items: PackageSettingsItem[];
-  nextCursor: string | null;
+items: PackageSettingsItem[];
+nextCursor: string | null;
 };
 
 export type PackageSettingsVersion = {
-  version: number;
-  values: Record<string, unknown>;
-  schemaRevision: number;
-  schemaHash: string;
-  changedPaths: string[];
-  createdBy: Uuid;
-  createdAt: Timestamp;
+version: number;
+values: Record<string, unknown>;
+schemaRevision: number;
+schemaHash: string;
+changedPaths: string[];
+createdBy: Uuid;
+createdAt: Timestamp;
 };
 
 export type PackageSettingsVersionPage = {
-  items: PackageSettingsVersion[];
-  nextCursor: string | null;
+items: PackageSettingsVersion[];
+nextCursor: string | null;
 };
 
 export type PackageSource = {
-  files: PackageFile[];
+files: PackageFile[];
 };
 
 export type PackageTaskTypeCoverage = {
-  key: string;
-  statuses: PackageCoverage;
-  transitions: PackageCoverage;
+key: string;
+statuses: PackageCoverage;
+transitions: PackageCoverage;
 };
 
 export type PackageTest = {
-  file: string;
-  name: string;
-  subject: 'process' | 'rule' | 'taskType';
-  object: string;
-  /** Of a test of a process: its key. */
-  process?: string;
-  /** `error`: it could not be carried out, because it asks for what is not simulated or takes too long. */
-  status: 'passed' | 'failed' | 'error';
-  durationMs: number;
-  failures: Array<{
-    /** From 1; 0 for the test as a whole. */
-    step: number;
-    message: string;
-    expected: unknown;
-    actual: unknown;
-  }>;
+file: string;
+name: string;
+subject: "process" | "rule" | "taskType";
+object: string;
+/** Of a test of a process: its key. */
+process?: string;
+/** `error`: it could not be carried out, because it asks for what is not simulated or takes too long. */
+status: "passed" | "failed" | "error";
+durationMs: number;
+failures: Array<{
+/** From 1; 0 for the test as a whole. */
+step: number;
+message: string;
+expected: unknown;
+actual: unknown;
+}>;
 };
 
 export type PackageTestReport = {
-  status: 'passed' | 'failed' | 'invalid';
-  checkOnly: boolean;
-  problems: PackageProblem[];
-  tests: PackageTest[];
-  coverage: PackageProcessCoverage[];
-  ruleCoverage: PackageRuleCoverage[];
-  taskTypeCoverage: PackageTaskTypeCoverage[];
-  durationMs: number;
+status: "passed" | "failed" | "invalid";
+checkOnly: boolean;
+problems: PackageProblem[];
+tests: PackageTest[];
+coverage: PackageProcessCoverage[];
+ruleCoverage: PackageRuleCoverage[];
+taskTypeCoverage: PackageTaskTypeCoverage[];
+durationMs: number;
 };
 
 export type PackageTestRequest = {
-  package: PackageSource;
-  /** Files of documents of kind Test that are not part of the package. */
-  tests?: PackageFile[];
-  workspaceId?: Uuid | null;
+package: PackageSource;
+/** Files of documents of kind Test that are not part of the package. */
+tests?: PackageFile[];
+workspaceId?: Uuid | null;
 };
 
 export type Participant = {
-  principalId: Uuid;
-  kind: 'human' | 'agent' | 'service';
-  displayName: string;
-  status: 'active' | 'paused' | 'disabled';
-  member: boolean;
-  roles: Array<{
-    roleId: Uuid;
-    slug: string;
-    name: string;
-    roleWorkspaceId: Uuid | null;
-    assignmentWorkspaceId: Uuid | null;
-  }>;
+principalId: Uuid;
+kind: "human" | "agent" | "service";
+displayName: string;
+status: "active" | "paused" | "disabled";
+member: boolean;
+roles: Array<{
+roleId: Uuid;
+slug: string;
+name: string;
+roleWorkspaceId: Uuid | null;
+assignmentWorkspaceId: Uuid | null;
+}>;
 };
 
 export type ParticipantPage = {
-  items: Participant[];
-  nextCursor: string | null;
+items: Participant[];
+nextCursor: string | null;
 };
 
 export type PendingApproval = {
-  id: Uuid;
-  taskId: Uuid | null;
-  artifactId: Uuid | null;
-  requestedBy: Uuid;
-  gate: boolean;
-  comment: string;
-  createdAt: Timestamp;
+id: Uuid;
+taskId: Uuid | null;
+artifactId: Uuid | null;
+requestedBy: Uuid;
+gate: boolean;
+comment: string;
+createdAt: Timestamp;
 };
 
 export type PlannedChange = {
-  kind: 'TaskType' | 'Agent' | 'Calendar' | 'Process' | 'WorkRule' | 'View';
-  key: string;
-  action: 'create' | 'update' | 'rename' | 'restore' | 'retire' | 'unchanged';
-  renamedFrom: string | null;
-  fields: PlannedField[];
-  /** Of a task type: the versions that are not for new tasks any more. */
-  deprecates: number[];
+kind: "TaskType" | "Agent" | "Calendar" | "Process" | "WorkRule" | "View";
+key: string;
+action: "create" | "update" | "rename" | "restore" | "retire" | "unchanged";
+renamedFrom: string | null;
+fields: PlannedField[];
+/** Of a task type: the versions that are not for new tasks any more. */
+deprecates: number[];
 };
 
 /** A field of the document. A value of more than 2048 bytes, or past 1 MiB of all, is shown as its `sha256` and its `bytes`. */
 export type PlannedField = {
-  path: string;
-  before: unknown;
-  after: unknown;
-  /** Who changed it last. */
-  owner: 'package' | 'console';
-  applies: boolean;
+path: string;
+before: unknown;
+after: unknown;
+/** Who changed it last. */
+owner: "package" | "console";
+applies: boolean;
 };
 
 export type PlannedProcess = {
-  key: string;
-  fromVersion: number | null;
-  /** Null for one that is retired. */
-  toVersion: number | null;
-  /** How many instances were replayed by the new version, and which of them went another way. */
-  behaviour: {
-    replayed: number;
-    diverged: number;
-    instanceIds: Uuid[];
-  };
-  instances: Array<{
-    version: number;
-    open: number;
-    fate: 'pin' | 'migrate' | 'unaffected';
-    migrationRequired: boolean;
-  }>;
-  deadlines: Array<{
-    instanceId: Uuid;
-    dueAt: Timestamp;
-  }>;
-  deadlinesTotal: number;
+key: string;
+fromVersion: number | null;
+/** Null for one that is retired. */
+toVersion: number | null;
+/** How many instances were replayed by the new version, and which of them went another way. */
+behaviour: {
+replayed: number;
+diverged: number;
+instanceIds: Uuid[];
+};
+instances: Array<{
+version: number;
+open: number;
+fate: "pin" | "migrate" | "unaffected";
+migrationRequired: boolean;
+}>;
+deadlines: Array<{
+instanceId: Uuid;
+dueAt: Timestamp;
+}>;
+deadlinesTotal: number;
 };
 
 export type PlannedSettings = {
-  action: 'create' | 'update' | 'retire' | 'unchanged';
-  title: string | null;
-  schemaHash: string | null;
-  previousSchemaHash: string | null;
+action: "create" | "update" | "retire" | "unchanged";
+title: string | null;
+schemaHash: string | null;
+previousSchemaHash: string | null;
 };
 
 export type Principal = {
-  id: Uuid;
-  tenantId: Uuid;
-  kind: 'human' | 'agent' | 'service';
-  displayName: string;
-  status: 'active' | 'paused' | 'disabled';
-  metadata: Record<string, unknown>;
-  profile: {
-    jobTitle: string | null;
-    email: string | null;
-    phone: string | null;
-    note: string | null;
-  };
-  version: number;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
+id: Uuid;
+tenantId: Uuid;
+kind: "human" | "agent" | "service";
+displayName: string;
+status: "active" | "paused" | "disabled";
+metadata: Record<string, unknown>;
+profile: {
+jobTitle: string | null;
+email: string | null;
+phone: string | null;
+note: string | null;
+};
+version: number;
+createdAt: Timestamp;
+updatedAt: Timestamp;
 };
 
 export type PrincipalChange = {
-  displayName?: string | null;
-  profile?: {
-    jobTitle?: string | null;
-    email?: string | null;
-    phone?: string | null;
-    note?: string | null;
-  } | null;
-  metadata?: Record<string, unknown> | null;
+displayName?: string | null;
+profile?: {
+jobTitle?: string | null;
+email?: string | null;
+phone?: string | null;
+note?: string | null;
+} | null;
+metadata?: Record<string, unknown> | null;
 };
 
 export type PrincipalPage = {
-  items: Principal[];
-  nextCursor: string | null;
+items: Principal[];
+nextCursor: string | null;
 };
 
 export type PrincipalRequest = {
-  kind: string;
-  displayName: string;
-  status?: string;
-  metadata?: Record<string, unknown>;
+kind: string;
+displayName: string;
+status?: string;
+metadata?: Record<string, unknown>;
 };
 
 export type PrincipalStatusReason = {
-  reason?: string;
+reason?: string;
 };
 
 export type ProcessCancellation = {
-  reason: string;
-  compensate?: boolean;
+reason: string;
+compensate?: boolean;
 };
 
 /** While the instance is suspended, what is left stands in `remainingSeconds`. */
 export type ProcessDeadline = {
-  dueAt: Timestamp | null;
-  warnAt: Timestamp | null;
-  provisional: boolean;
-  remainingSeconds: number | null;
-  remainingUnit: 'wall' | 'working_seconds' | 'workdays';
+dueAt: Timestamp | null;
+warnAt: Timestamp | null;
+provisional: boolean;
+remainingSeconds: number | null;
+remainingUnit: "wall" | "working_seconds" | "workdays";
 };
 
 export type ProcessDefinition = {
-  id: Uuid;
-  tenantId: Uuid;
-  workspaceId: Uuid | null;
-  key: string;
-  version: number;
-  latestVersion: number;
-  displayName: string;
-  /** Of the definition in canonical form, with its defaults. */
-  definitionHash: string;
-  /** The agent in whose name it acts. */
-  identityAgent: string;
-  owner: Array<{
-    principal?: Uuid;
-    role?: string;
-    agent?: string;
-    expr?: string;
-  }> | null;
-  expressionProfile: string;
-  engineRevision: number;
-  /** The definition, with the defaults of what it leaves out. */
-  spec: Record<string, unknown>;
-  warnings: ProcessProblem[];
-  /** Of the key, whatever the version. */
-  status: 'active' | 'retired';
-  retired: {
-    at: Timestamp;
-    by: Uuid;
-    reason: string;
-  } | null;
-  createdBy: Uuid;
-  createdAt: Timestamp;
-  package: PackageLink | null;
+id: Uuid;
+tenantId: Uuid;
+workspaceId: Uuid | null;
+key: string;
+version: number;
+latestVersion: number;
+displayName: string;
+/** Of the definition in canonical form, with its defaults. */
+definitionHash: string;
+/** The agent in whose name it acts. */
+identityAgent: string;
+owner: Array<{
+principal?: Uuid;
+role?: string;
+agent?: string;
+expr?: string;
+}> | null;
+expressionProfile: string;
+engineRevision: number;
+/** The definition, with the defaults of what it leaves out. */
+spec: Record<string, unknown>;
+warnings: ProcessProblem[];
+/** Of the key, whatever the version. */
+status: "active" | "retired";
+retired: {
+at: Timestamp;
+by: Uuid;
+reason: string;
+} | null;
+createdBy: Uuid;
+createdAt: Timestamp;
+package: PackageLink | null;
 };
 
 export type ProcessDefinitionPage = {
-  items: ProcessDefinition[];
-  nextCursor: string | null;
+items: ProcessDefinition[];
+nextCursor: string | null;
 };
 
 export type ProcessDefinitionRequest = {
-  key: string;
-  /** The definition: an object of at most 262144 bytes of JSON, or a text of YAML of at most 65536 characters. */
-  spec: unknown;
+key: string;
+/** The definition: an object of at most 262144 bytes of JSON, or a text of YAML of at most 65536 characters. */
+spec: unknown;
 };
 
 export type ProcessInstance = {
-  id: Uuid;
-  tenantId: Uuid;
-  workspaceId: Uuid | null;
-  definitionKey: string;
-  definitionVersion: number;
-  instanceKey: string;
-  status: 'running' | 'suspended' | 'completed' | 'failed' | 'cancelled';
-  outcome: string | null;
-  data: Record<string, unknown>;
-  stages: Array<{
-    id: string;
-    state: 'available' | 'active' | 'completed' | 'terminated';
-  }>;
-  openElements: Array<{
-    id: string;
-    kind: string;
-    since: Timestamp;
-    taskId: Uuid | null;
-    approvalIds: Uuid[];
-    attempt: number;
-    due: ProcessDeadline | null;
-    slaState: 'ok' | 'warning' | 'breached' | 'paused' | 'unknown' | 'none';
-    overdueSeconds: number | null;
-  }>;
-  timers: Array<{
-    id: Uuid;
-    element: string;
-    dueAt: Timestamp | null;
-    state: 'pending' | 'frozen' | 'fired' | 'cancelled';
-    provisional: boolean;
-    remainingSeconds: number | null;
-  }>;
-  sla: ProcessDeadline | null;
-  slaState: 'ok' | 'warning' | 'breached' | 'paused' | 'unknown' | 'none';
-  /** The fault that it can not go on for, until it is resumed or the step is skipped. */
-  suspension: {
-    element: string | null;
-    code: string;
-    reason: string;
-  } | null;
-  /** Inputs that wait until the instance goes on, and those that this suspension passed over because too many waited. */
-  kept: {
-    inputs: number;
-    passedOver: number;
-  };
-  /** What a step that is over has left open, because its closing was refused with `code`. It is tried again, at most an hour later each time, until it is closed. */
-  leftOpen: Array<{
-    element: string;
-    kind: 'task' | 'approval' | 'call' | 'instance';
-    id: Uuid;
-    code: string;
-    attempts: number;
-    nextAttemptAt: Timestamp;
-  }>;
-  startedAt: Timestamp;
-  updatedAt: Timestamp;
-  completedAt: Timestamp | null;
+id: Uuid;
+tenantId: Uuid;
+workspaceId: Uuid | null;
+definitionKey: string;
+definitionVersion: number;
+instanceKey: string;
+status: "running" | "suspended" | "completed" | "failed" | "cancelled";
+outcome: string | null;
+data: Record<string, unknown>;
+stages: Array<{
+id: string;
+state: "available" | "active" | "completed" | "terminated";
+}>;
+openElements: Array<{
+id: string;
+kind: string;
+since: Timestamp;
+taskId: Uuid | null;
+approvalIds: Uuid[];
+attempt: number;
+due: ProcessDeadline | null;
+slaState: "ok" | "warning" | "breached" | "paused" | "unknown" | "none";
+overdueSeconds: number | null;
+}>;
+/** Of those that are due at the same instant the warning fires first, then the breach, then escalations by their level, then all others. */
+timers: Array<{
+id: Uuid;
+element: string;
+dueAt: Timestamp | null;
+state: "pending" | "frozen" | "fired" | "cancelled";
+provisional: boolean;
+remainingSeconds: number | null;
+}>;
+sla: ProcessDeadline | null;
+slaState: "ok" | "warning" | "breached" | "paused" | "unknown" | "none";
+/** The fault that it can not go on for, until it is resumed or the step is skipped. */
+suspension: {
+element: string | null;
+code: string;
+reason: string;
+} | null;
+/** Inputs that wait until the instance goes on, and those that this suspension passed over because too many waited. */
+kept: {
+inputs: number;
+passedOver: number;
+};
+/** What a step that is over has left open, because its closing was refused with `code`. It is tried again, at most an hour later each time, until it is closed. */
+leftOpen: Array<{
+element: string;
+kind: "task" | "approval" | "call" | "instance";
+id: Uuid;
+code: string;
+attempts: number;
+nextAttemptAt: Timestamp;
+}>;
+startedAt: Timestamp;
+updatedAt: Timestamp;
+completedAt: Timestamp | null;
 };
 
 export type ProcessInstancePage = {
-  items: ProcessInstance[];
-  nextCursor: string | null;
+items: ProcessInstance[];
+nextCursor: string | null;
 };
 
 export type ProcessInstanceRequest = {
-  /** The key of a definition; its newest version is started. */
-  process: string;
-  key: string;
-  data?: Record<string, unknown>;
-  workspaceId?: Uuid | null;
+/** The key of a definition; its newest version is started. */
+process: string;
+key: string;
+data?: Record<string, unknown>;
+workspaceId?: Uuid | null;
 };
 
 export type ProcessJournalEntry = {
-  seq: number;
-  at: Timestamp;
-  kind: 'decision' | 'intent' | 'input' | 'settings' | 'data' | 'timer' | 'state';
-  element: string | null;
-  reason: string | null;
-  actorId: Uuid | null;
-  eventId: Uuid | null;
-  data: Record<string, unknown>;
+seq: number;
+at: Timestamp;
+kind: "decision" | "intent" | "input" | "settings" | "data" | "timer" | "state";
+element: string | null;
+reason: string | null;
+actorId: Uuid | null;
+eventId: Uuid | null;
+data: Record<string, unknown>;
 };
 
 export type ProcessJournalEntryPage = {
-  items: ProcessJournalEntry[];
-  nextCursor: string | null;
+items: ProcessJournalEntry[];
+nextCursor: string | null;
 };
 
 export type ProcessProblem = {
-  code:
-    | 'schema_violation'
-    | 'invalid_yaml'
-    | 'invalid_document'
-    | 'unresolved_install_variable'
-    | 'unresolved_data_ref'
-    | 'expression_syntax_error'
-    | 'expression_type_error'
-    | 'expression_too_complex'
-    | 'unknown_data_field'
-    | 'data_type_mismatch'
-    | 'unknown_skill'
-    | 'unknown_task_type'
-    | 'unknown_agent'
-    | 'unknown_calendar'
-    | 'unknown_decision_table'
-    | 'skill_input_missing'
-    | 'duplicate_element_id'
-    | 'element_kind_changed'
-    | 'unreachable_step'
-    | 'unreachable_stage'
-    | 'dead_end'
-    | 'invalid_table_cell'
-    | 'table_overlap'
-    | 'sla_calendar_missing'
-    | 'sla_calendar_without_hours'
-    | 'calendar_retired'
-    | 'table_gap'
-    | 'table_rule_unreachable'
-    | 'process_owner_missing'
-    | 'element_removed'
-    | 'unwritten_data_field'
-    | 'unreachable_milestone'
-    | 'governed_by_unknown_document'
-    | 'governed_by_unchecked';
-  severity: 'error' | 'warning';
-  /** A JSON pointer into the definition. */
-  path: string;
-  /** Of the YAML text. */
-  line?: number;
-  message: string;
+code: "schema_violation" | "invalid_yaml" | "invalid_document" | "unresolved_install_variable" | "unresolved_data_ref" | "expression_syntax_error" | "expression_type_error" | "expression_too_complex" | "unknown_data_field" | "data_type_mismatch" | "unknown_skill" | "unknown_task_type" | "unknown_agent" | "unknown_calendar" | "unknown_decision_table" | "skill_input_missing" | "duplicate_element_id" | "element_kind_changed" | "unreachable_step" | "unreachable_stage" | "dead_end" | "invalid_table_cell" | "table_overlap" | "sla_calendar_missing" | "sla_calendar_without_hours" | "calendar_retired" | "table_gap" | "table_rule_unreachable" | "process_owner_missing" | "element_removed" | "unwritten_data_field" | "unreachable_milestone" | "governed_by_unknown_document" | "governed_by_unchecked";
+severity: "error" | "warning";
+/** A JSON pointer into the definition. */
+path: string;
+/** Of the YAML text. */
+line?: number;
+message: string;
 };
 
 export type ProcessReplay = {
-  key: string;
-  /** As `definitionHash` would be; null where the candidate has no right form. */
-  candidateHash: string | null;
-  replayed: number;
-  diverged: number;
-  /** Of the candidate. With an error among them nothing is replayed. */
-  problems: ProcessProblem[];
-  instances: ReplayedInstance[];
+key: string;
+/** As `definitionHash` would be; null where the candidate has no right form. */
+candidateHash: string | null;
+replayed: number;
+diverged: number;
+/** Of the candidate. With an error among them nothing is replayed. */
+problems: ProcessProblem[];
+instances: ReplayedInstance[];
 };
 
 export type ProcessReplayRequest = {
-  /** The candidate: an object of at most 262144 bytes of JSON, or a text of YAML of at most 65536 characters. */
-  spec: unknown;
-  /** Which instances; `limit` does not count then. */
-  instanceIds?: Uuid[];
-  /** How many of the newest. */
-  limit?: number;
+/** The candidate: an object of at most 262144 bytes of JSON, or a text of YAML of at most 65536 characters. */
+spec: unknown;
+/** Which instances; `limit` does not count then. */
+instanceIds?: Uuid[];
+/** How many of the newest. */
+limit?: number;
 };
 
 export type ProcessResumption = {
-  reason?: string | null;
+reason?: string | null;
 };
 
 export type ProcessRetirement = {
-  reason: string;
+reason: string;
 };
 
 export type ProcessSkip = {
-  element: string;
-  reason: string;
+element: string;
+reason: string;
 };
 
 export type ProcessSuspension = {
-  reason: string;
+reason: string;
 };
 
 export type Project = {
-  id: Uuid;
-  tenantId: Uuid;
-  workspaceId: Uuid;
-  templateId: Uuid;
-  templateKey: string;
-  templateVersion: number;
-  statusKey: string;
-  systemStatusCategory: 'planned' | 'active' | 'paused' | 'terminal_success' | 'terminal_cancelled';
-  ownerPrincipalId: Uuid | null;
-  startDate: Timestamp | null;
-  targetDate: Timestamp | null;
-  customFields: Record<string, unknown>;
-  settings: Record<string, unknown>;
-  activeConfigRevisionId: Uuid | null;
-  activeConfigRevision: number | null;
-  /** The project of the nearest workspace above that has one, where the caller sees it. */
-  parentProjectId: Uuid | null;
-  status: 'active' | 'archived';
-  version: number;
-  createdBy: Uuid;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  archivedAt: Timestamp | null;
+id: Uuid;
+tenantId: Uuid;
+workspaceId: Uuid;
+templateId: Uuid;
+templateKey: string;
+templateVersion: number;
+statusKey: string;
+systemStatusCategory: "planned" | "active" | "paused" | "terminal_success" | "terminal_cancelled";
+ownerPrincipalId: Uuid | null;
+startDate: Timestamp | null;
+targetDate: Timestamp | null;
+customFields: Record<string, unknown>;
+settings: Record<string, unknown>;
+activeConfigRevisionId: Uuid | null;
+activeConfigRevision: number | null;
+/** The project of the nearest workspace above that has one, where the caller sees it. */
+parentProjectId: Uuid | null;
+status: "active" | "archived";
+version: number;
+createdBy: Uuid;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+archivedAt: Timestamp | null;
 };
 
 export type ProjectChange = {
-  ownerPrincipalId?: Uuid | null;
-  clearOwner?: boolean | null;
-  startDate?: Instant | null;
-  targetDate?: Instant | null;
-  customFields?: Record<string, unknown>;
-  settings?: Record<string, unknown>;
-  templateId?: Uuid | null;
-  templateKey?: string | null;
-  templateVersion?: number | null;
+ownerPrincipalId?: Uuid | null;
+clearOwner?: boolean | null;
+startDate?: Instant | null;
+targetDate?: Instant | null;
+customFields?: Record<string, unknown>;
+settings?: Record<string, unknown>;
+templateId?: Uuid | null;
+templateKey?: string | null;
+templateVersion?: number | null;
 };
 
 export type ProjectLifecycle = {
-  initialStatus: string;
-  statuses: Array<{
-    key: string;
-    category: 'planned' | 'active' | 'paused' | 'terminal_success' | 'terminal_cancelled';
-    displayName: string;
-  }>;
-  transitions: Array<{
-    from: string;
-    to: string[];
-  }>;
+initialStatus: string;
+statuses: Array<{
+key: string;
+category: "planned" | "active" | "paused" | "terminal_success" | "terminal_cancelled";
+displayName: string;
+}>;
+transitions: Array<{
+from: string;
+to: string[];
+}>;
 };
 
 export type ProjectPage = {
-  items: Project[];
-  nextCursor: string | null;
+items: Project[];
+nextCursor: string | null;
 };
 
 export type ProjectReferenceRequest = {
-  externalSystem: string;
-  externalType: string;
-  externalId: string;
-  metadata?: Record<string, unknown>;
+externalSystem: string;
+externalType: string;
+externalId: string;
+metadata?: Record<string, unknown>;
 };
 
 export type ProjectRequest = {
-  workspaceId?: Uuid | null;
-  /** Makes the workspace, too. */
-  workspaceSlug?: string | null;
-  workspaceName?: string | null;
-  parentWorkspaceId?: Uuid | null;
-  workspaceTypeKey?: string | null;
-  templateId?: Uuid | null;
-  templateKey?: string | null;
-  templateVersion?: number | null;
-  statusKey?: string | null;
-  ownerPrincipalId?: Uuid | null;
-  startDate?: Instant | null;
-  targetDate?: Instant | null;
-  customFields?: Record<string, unknown>;
-  settings?: Record<string, unknown>;
+workspaceId?: Uuid | null;
+/** Makes the workspace, too. */
+workspaceSlug?: string | null;
+workspaceName?: string | null;
+parentWorkspaceId?: Uuid | null;
+workspaceTypeKey?: string | null;
+templateId?: Uuid | null;
+templateKey?: string | null;
+templateVersion?: number | null;
+statusKey?: string | null;
+ownerPrincipalId?: Uuid | null;
+startDate?: Instant | null;
+targetDate?: Instant | null;
+customFields?: Record<string, unknown>;
+settings?: Record<string, unknown>;
 };
 
 export type ProjectTemplate = {
-  id: Uuid;
-  tenantId: Uuid;
-  key: string;
-  version: number;
-  displayName: string;
-  description: string;
-  fieldSchema: Record<string, unknown>;
-  lifecycleSchema: ProjectLifecycle;
-  defaultConfig: Record<string, unknown>;
-  defaultViews: unknown[];
-  governanceSchema: Record<string, unknown>;
-  memoryDefaults: Record<string, unknown>;
-  status: 'active' | 'deprecated';
-  createdBy: Uuid;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  package: PackageLink | null;
+id: Uuid;
+tenantId: Uuid;
+key: string;
+version: number;
+displayName: string;
+description: string;
+fieldSchema: Record<string, unknown>;
+lifecycleSchema: ProjectLifecycle;
+defaultConfig: Record<string, unknown>;
+defaultViews: unknown[];
+governanceSchema: Record<string, unknown>;
+memoryDefaults: Record<string, unknown>;
+status: "active" | "deprecated";
+createdBy: Uuid;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+package: PackageLink | null;
 };
 
 export type ProjectTemplatePage = {
-  items: ProjectTemplate[];
-  nextCursor: string | null;
+items: ProjectTemplate[];
+nextCursor: string | null;
 };
 
 export type ProjectTransition = {
-  statusKey: string;
-  comment?: string;
+statusKey: string;
+comment?: string;
 };
 
 export type PurgeRequest = {
-  reason: string;
+reason: string;
 };
 
 export type Ready = {
-  status: 'ready';
-  /** The newest migration that the database holds. */
-  revision: number;
-  detail?: {
-    horizonHolder?: HorizonHolder;
-    journalEpoch?: JournalEpoch;
-    memory?: MemoryRest;
-  };
+status: "ready";
+/** The newest migration that the database holds. */
+revision: number;
+detail?: {
+horizonHolder?: HorizonHolder;
+journalEpoch?: JournalEpoch;
+memory?: MemoryRest;
+};
 };
 
 /** By `anchor` or by `query`, of a task or of a workspace. */
 export type RecallRequest = {
-  anchor?: string | null;
-  query?: string | null;
-  kind?: string | null;
-  kinds?: string[];
-  relations?: string[];
-  direction?: 'out' | 'in' | 'both';
-  depth?: number;
-  limit?: number;
-  asOf?: string | null;
-  task?: string | null;
-  workspaceId?: Uuid | null;
-  budgetTokens?: number;
-  where?: MemoryCondition[];
+anchor?: string | null;
+query?: string | null;
+kind?: string | null;
+kinds?: string[];
+relations?: string[];
+direction?: "out" | "in" | "both";
+depth?: number;
+limit?: number;
+asOf?: string | null;
+task?: string | null;
+workspaceId?: Uuid | null;
+budgetTokens?: number;
+where?: MemoryCondition[];
 };
 
 export type RecalledPack = {
-  /** What it was looked up from. */
-  anchors: string[];
-  /** Whether by a text. */
-  semantic: boolean;
-  asOf: Timestamp;
-  namespaces: string[];
-  warnings: string[];
-  pack: KnownPack;
+/** What it was looked up from. */
+anchors: string[];
+/** Whether by a text. */
+semantic: boolean;
+asOf: Timestamp;
+namespaces: string[];
+warnings: string[];
+pack: KnownPack;
 };
 
 export type ReconciledSnapshot = {
-  /** Whether memory had this snapshot already. */
-  duplicate: boolean;
-  dryRun: boolean;
-  stateToken: string | null;
-  changes: {
-    opened: Array<{
-      kind: string;
-      key: string;
-    }>;
-    changed: Array<{
-      kind: string;
-      key: string;
-    }>;
-    closed: Array<{
-      kind: string;
-      key: string;
-    }>;
-  };
-  counters: Record<string, number>;
+/** Whether memory had this snapshot already. */
+duplicate: boolean;
+dryRun: boolean;
+stateToken: string | null;
+changes: {
+opened: Array<{
+kind: string;
+key: string;
+}>;
+changed: Array<{
+kind: string;
+key: string;
+}>;
+closed: Array<{
+kind: string;
+key: string;
+}>;
+};
+counters: Record<string, number>;
 };
 
 export type RecordedObservation = {
-  id: Uuid;
-  eventId: Uuid;
-  kind: string;
-  recordedAt: Timestamp;
-  /** Whether it was recorded before, and nothing was written now. */
-  deduplicated: boolean;
+id: Uuid;
+eventId: Uuid;
+kind: string;
+recordedAt: Timestamp;
+/** Whether it was recorded before, and nothing was written now. */
+deduplicated: boolean;
 };
 
 export type RecordedPackage = {
-  package: PackageName;
-  installHash: string | null;
-  /** Those that were named, each once. */
-  objects: PackageObject[];
+package: PackageName;
+installHash: string | null;
+/** Those that were named, each once. */
+objects: PackageObject[];
 };
 
 export type RegisteredPack = {
-  name: string;
-  version: string;
-  status: string;
-  scope: 'tenant' | 'global';
+name: string;
+version: string;
+status: string;
+scope: "tenant" | "global";
 };
 
 export type Remedy = {
-  act: string;
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below the base path; {id} stands for a principal of your choice. */
-  path: string;
-  permission: string;
-  allowed: boolean;
+act: string;
+method: "GET" | "POST" | "PATCH" | "DELETE";
+/** Below the base path; {id} stands for a principal of your choice. */
+path: string;
+permission: string;
+allowed: boolean;
 };
 
 export type ReplayedInstance = {
-  id: Uuid;
-  instanceKey: string;
-  version: number;
-  status: 'running' | 'suspended' | 'completed' | 'failed' | 'cancelled';
-  result: 'same' | 'diverged' | 'incomplete';
-  /** Why it was not replayed to its end: its journal does not hold what it took, or has more than 2,000 lines or 2 MiB; an input took longer than 60 ms, or the call longer than 5 s. */
-  reason: 'not_recorded' | 'too_long' | 'too_slow' | 'time_over' | null;
-  replayedStatus: 'running' | 'suspended' | 'completed' | 'failed' | 'cancelled' | null;
-  divergences: Array<{
-    /** A line of its journal; of what only the replay does, that of the input. */
-    journalSeq: number;
-    kind: 'decision' | 'intent' | 'input' | 'settings' | 'data' | 'timer' | 'state';
-    element: string | null;
-    recorded: Record<string, unknown> | null;
-    replayed: Record<string, unknown> | null;
-  }>;
-  divergencesTotal: number;
+id: Uuid;
+instanceKey: string;
+version: number;
+status: "running" | "suspended" | "completed" | "failed" | "cancelled";
+result: "same" | "diverged" | "incomplete";
+/** Why it was not replayed to its end: its journal does not hold what it took, or has more than 2,000 lines or 2 MiB; an input took longer than 60 ms, or the call longer than 5 s. */
+reason: "not_recorded" | "too_long" | "too_slow" | "time_over" | null;
+replayedStatus: "running" | "suspended" | "completed" | "failed" | "cancelled" | null;
+divergences: Array<{
+/** A line of its journal; of what only the replay does, that of the input. */
+journalSeq: number;
+kind: "decision" | "intent" | "input" | "settings" | "data" | "timer" | "state";
+element: string | null;
+recorded: Record<string, unknown> | null;
+replayed: Record<string, unknown> | null;
+}>;
+divergencesTotal: number;
 };
 
 export type ReplayedPack = {
-  contextPack: ContextPack;
-  /** Whether the same entities and facts came. */
-  reproduced: boolean;
-  drift: {
-    /** At most 200 of them. */
-    missingEntities: string[];
-    /** At most 200 of them. */
-    extraEntities: string[];
-    /** At most 200 of them. */
-    missingFacts: string[];
-    /** At most 200 of them. */
-    extraFacts: string[];
-  };
-  pack: KnownPack;
+contextPack: ContextPack;
+/** Whether the same entities and facts came. */
+reproduced: boolean;
+drift: {
+/** At most 200 of them. */
+missingEntities: string[];
+/** At most 200 of them. */
+extraEntities: string[];
+/** At most 200 of them. */
+missingFacts: string[];
+/** At most 200 of them. */
+extraFacts: string[];
+};
+pack: KnownPack;
 };
 
 export type RetiredProcess = {
-  key: string;
-  status: 'active' | 'retired';
-  retired: {
-    at: Timestamp;
-    by: Uuid;
-    reason: string;
-  } | null;
-  openInstances: number;
-  byVersion: Array<{
-    version: number;
-    openInstances: number;
-  }>;
+key: string;
+status: "active" | "retired";
+retired: {
+at: Timestamp;
+by: Uuid;
+reason: string;
+} | null;
+openInstances: number;
+byVersion: Array<{
+version: number;
+openInstances: number;
+}>;
 };
 
 export type Role = {
-  id: Uuid;
-  tenantId: Uuid;
-  /** null: a role of the whole tenant. */
-  workspaceId: Uuid | null;
-  slug: string;
-  name: string;
-  description: string;
-  version: number;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  package: PackageLink | null;
+id: Uuid;
+tenantId: Uuid;
+/** null: a role of the whole tenant. */
+workspaceId: Uuid | null;
+slug: string;
+name: string;
+description: string;
+version: number;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+package: PackageLink | null;
 };
 
 export type RoleAssignment = {
-  id: Uuid;
-  principalId: Uuid;
-  createdAt: Timestamp;
-  role: Role;
-  /** null: held in the whole tenant. */
-  workspaceId: Uuid | null;
+id: Uuid;
+principalId: Uuid;
+createdAt: Timestamp;
+role: Role;
+/** null: held in the whole tenant. */
+workspaceId: Uuid | null;
 };
 
 export type RoleAssignmentPage = {
-  items: RoleAssignment[];
-  nextCursor: string | null;
+items: RoleAssignment[];
+nextCursor: string | null;
 };
 
 export type RoleAssignmentRequest = {
-  roleId: Uuid;
-  workspaceId?: Uuid | null;
+roleId: Uuid;
+workspaceId?: Uuid | null;
 };
 
 export type RoleChange = {
-  name?: string | null;
-  description?: string | null;
-  slug?: string | null;
+name?: string | null;
+description?: string | null;
+slug?: string | null;
 };
 
 export type RoleHolder = {
-  id: Uuid;
-  kind: 'human' | 'agent' | 'service';
-  displayName: string;
-  status: 'active' | 'paused' | 'disabled';
+id: Uuid;
+kind: "human" | "agent" | "service";
+displayName: string;
+status: "active" | "paused" | "disabled";
 };
 
 export type RoleHolderPage = {
-  items: RoleHolder[];
-  nextCursor: string | null;
+items: RoleHolder[];
+nextCursor: string | null;
 };
 
 export type RolePage = {
-  items: Role[];
-  nextCursor: string | null;
+items: Role[];
+nextCursor: string | null;
 };
 
 export type RoleRequest = {
-  slug: string;
-  name: string;
-  description?: string;
-  workspaceId?: Uuid | null;
+slug: string;
+name: string;
+description?: string;
+workspaceId?: Uuid | null;
 };
 
 export type RoleRevocation = {
-  workspaceId?: Uuid | null;
+workspaceId?: Uuid | null;
 };
 
 export type Rule = {
-  id: Uuid;
-  tenantId: Uuid;
-  workspaceId: Uuid | null;
-  goalId: Uuid | null;
-  key: string;
-  description: string;
-  version: number;
-  status: 'enabled' | 'disabled' | 'archived';
-  trigger: RuleTrigger;
-  condition: unknown;
-  interpretation: RuleInterpretation | null;
-  action: RuleAction;
-  identity: RuleIdentity | null;
-  /** In whose name it acts. */
-  authorityPrincipalId: Uuid | null;
-  enabledAt: Timestamp | null;
-  nextRunAt: Timestamp | null;
-  createdBy: Uuid;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  package: PackageLink | null;
+id: Uuid;
+tenantId: Uuid;
+workspaceId: Uuid | null;
+goalId: Uuid | null;
+key: string;
+description: string;
+version: number;
+status: "enabled" | "disabled" | "archived";
+trigger: RuleTrigger;
+condition: unknown;
+interpretation: RuleInterpretation | null;
+action: RuleAction;
+identity: RuleIdentity | null;
+/** Who enabled it or wrote it last. It acts in their name, or as the agent of `identity` with their sight. */
+authorityPrincipalId: Uuid | null;
+enabledAt: Timestamp | null;
+nextRunAt: Timestamp | null;
+createdBy: Uuid;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+package: PackageLink | null;
 };
 
 export type RuleAction = {
-  kind: 'ensure_work' | 'update_work' | 'cancel_work' | 'complete_work' | 'request_decision';
-  taskType?: string;
-  taskTypes?: string[];
-  dedupKeyTemplate?: string;
-  fields?: {
-    title?: string;
-    description?: string;
-    priority?: string;
-    /** A UUID, `agent:<key>`, or `role:<slug>`: whoever holds it. */
-    assignee?: string;
-    /** The principal that decides. */
-    approver?: string;
-    /** The role, by id or slug, whose holders decide. */
-    approverRole?: string;
-    workspaceId?: string;
-    customFields?: Record<string, unknown>;
-    relations?: {
-      spawnedBy?: string;
-      dependsOn?: string | string[];
-    };
-  };
-  acceptance?: Array<{
-    key: string;
-    kind: 'deterministic' | 'external_state' | 'human' | 'llm_judge';
-    description: string;
-    spec?: Record<string, unknown> | null;
-    when?: string[] | null;
-  }>;
-  /** The check that the cause is evidence of; `rule-evidence` when absent. */
-  check?: string;
-  target?: 'dedup' | 'task';
-  /** The path of a list: one act for each item. */
-  forEach?: string;
-  /** Which items; a condition. */
-  where?: unknown;
+kind: "ensure_work" | "update_work" | "cancel_work" | "complete_work" | "request_decision";
+taskType?: string;
+taskTypes?: string[];
+dedupKeyTemplate?: string;
+fields?: {
+title?: string;
+description?: string;
+priority?: string;
+/** A UUID, `agent:<key>`, or `role:<slug>`: whoever holds it. */
+assignee?: string;
+/** The principal that decides. */
+approver?: string;
+/** The role, by id or slug, whose holders decide. */
+approverRole?: string;
+workspaceId?: string;
+customFields?: Record<string, unknown>;
+relations?: {
+spawnedBy?: string;
+dependsOn?: string | string[];
+};
+};
+acceptance?: Array<{
+key: string;
+kind: "deterministic" | "external_state" | "human" | "llm_judge";
+description: string;
+spec?: Record<string, unknown> | null;
+when?: string[] | null;
+}>;
+/** The check that the cause is evidence of; `rule-evidence` when absent. */
+check?: string;
+target?: "dedup" | "task";
+/** The path of a list: one act for each item. */
+forEach?: string;
+/** Which items; a condition. */
+where?: unknown;
 };
 
 export type RuleChange = {
-  description?: string | null;
-  trigger?: RuleTrigger;
-  /** true, false or an object of one operator; null is true. */
-  condition?: unknown;
-  interpretation?: RuleInterpretationInput;
-  action?: RuleAction;
-  goalId?: Uuid | null;
-  identity?: RuleIdentity | null;
+description?: string | null;
+trigger?: RuleTrigger;
+/** true, false or an object of one operator; null is true. */
+condition?: unknown;
+interpretation?: RuleInterpretationInput;
+action?: RuleAction;
+goalId?: Uuid | null;
+identity?: RuleIdentity;
 };
 
 export type RuleDryRun = {
-  key: string;
-  trigger: RuleTrigger;
-  action: RuleAction;
-  /** true, false or an object of one operator; null is true. */
-  condition?: unknown;
-  interpretation?: RuleInterpretationInput;
-  description?: string;
-  workspaceId?: Uuid | null;
-  goalId?: Uuid | null;
-  status?: string;
-  identity?: RuleIdentity | null;
-  since?: Instant | null;
-  limit?: number;
+key: string;
+trigger: RuleTrigger;
+action: RuleAction;
+/** true, false or an object of one operator; null is true. */
+condition?: unknown;
+interpretation?: RuleInterpretationInput;
+description?: string;
+workspaceId?: Uuid | null;
+goalId?: Uuid | null;
+status?: string;
+identity?: RuleIdentity;
+since?: Instant | null;
+limit?: number;
 };
 
 export type RuleDryRunResults = {
-  results: Array<{
-    triggerRef: string;
-    status: 'waiting' | 'matched' | 'not_matched' | 'failed' | 'skipped';
-    reason?: string;
-    would?: {
-      action: string;
-      items: number;
-      work: Array<{
-        dedupKey: string | null;
-        taskId: string | null;
-        taskType: string | null;
-        title: string | null;
-        priority: string | null;
-        refused: string | null;
-      }>;
-    };
-  }>;
+results: Array<{
+triggerRef: string;
+status: "waiting" | "matched" | "not_matched" | "failed" | "skipped";
+reason?: string;
+would?: {
+action: string;
+items: number;
+work: Array<{
+dedupKey: string | null;
+taskId: string | null;
+taskType: string | null;
+title: string | null;
+priority: string | null;
+refused: string | null;
+}>;
+};
+}>;
 };
 
 export type RuleEvaluation = {
-  id: Uuid;
-  ruleId: Uuid;
-  ruleVersion: number;
-  triggerRef: string;
-  triggerEventId: Uuid | null;
-  status: 'waiting' | 'matched' | 'not_matched' | 'failed' | 'skipped';
-  result: {
-    conditionMatched?: boolean;
-    /** turn: what is left to do of a long list of items is done in the next turns. */
-    waitingFor?: 'skill' | 'claim' | 'turn';
-    work?: RuleWorkItem[];
-    reason?: string;
-  };
-  evidence: Array<
-    | {
-        kind: 'observation';
-        observationId: Uuid;
-        check?: string | null;
-        note?: string | null;
-      }
-    | {
-        kind: 'artifact';
-        artifactId: Uuid;
-        check?: string | null;
-        note?: string | null;
-      }
-    | {
-        kind: 'context_pack';
-        contextPackId: Uuid;
-        check?: string | null;
-        note?: string | null;
-      }
-    | {
-        kind: 'external';
-        externalRef: {
-          system: string;
-          id: string;
-          url?: string | null;
-        };
-        check?: string | null;
-        note?: string | null;
-      }
-  >;
-  skillInvocationId: Uuid | null;
-  createdTaskIds: Uuid[];
-  error: {
-    code: string;
-    message: string;
-    details: Record<string, unknown>;
-  } | null;
-  nextCheckAt: Timestamp | null;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
+id: Uuid;
+ruleId: Uuid;
+ruleVersion: number;
+triggerRef: string;
+triggerEventId: Uuid | null;
+status: "waiting" | "matched" | "not_matched" | "failed" | "skipped";
+result: {
+conditionMatched?: boolean;
+/** turn: what is left to do of a long list of items is done in the next turns. */
+waitingFor?: "skill" | "claim" | "turn";
+work?: RuleWorkItem[];
+reason?: string;
+};
+evidence: Array<{
+kind: "observation";
+observationId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "artifact";
+artifactId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "context_pack";
+contextPackId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "external";
+externalRef: {
+system: string;
+id: string;
+url?: string | null;
+};
+check?: string | null;
+note?: string | null;
+}>;
+skillInvocationId: Uuid | null;
+createdTaskIds: Uuid[];
+error: {
+code: string;
+message: string;
+details: Record<string, unknown>;
+} | null;
+nextCheckAt: Timestamp | null;
+createdAt: Timestamp;
+updatedAt: Timestamp;
 };
 
 export type RuleEvaluationPage = {
-  items: RuleEvaluation[];
-  nextCursor: string | null;
+items: RuleEvaluation[];
+nextCursor: string | null;
 };
 
 export type RuleIdentity = {
-  agent: string;
+agent: string;
 };
 
 export type RuleInterpretation = {
-  /** As `name@version`. */
-  skill: string;
-  inputs: Record<string, unknown>;
+/** As `name@version`. */
+skill: string;
+inputs: Record<string, unknown>;
 };
 
 export type RuleInterpretationInput = {
-  /** As `name@version`. */
-  skill: string;
-  inputs?: Record<string, unknown>;
+/** As `name@version`. */
+skill: string;
+inputs?: Record<string, unknown>;
 };
 
 export type RulePage = {
-  items: Rule[];
-  nextCursor: string | null;
+items: Rule[];
+nextCursor: string | null;
 };
 
 export type RuleRequest = {
-  key: string;
-  trigger: RuleTrigger;
-  action: RuleAction;
-  /** true, false or an object of one operator; null is true. */
-  condition?: unknown;
-  interpretation?: RuleInterpretationInput;
-  description?: string;
-  workspaceId?: Uuid | null;
-  goalId?: Uuid | null;
-  status?: string;
-  identity?: RuleIdentity | null;
+key: string;
+trigger: RuleTrigger;
+action: RuleAction;
+/** true, false or an object of one operator; null is true. */
+condition?: unknown;
+interpretation?: RuleInterpretationInput;
+description?: string;
+workspaceId?: Uuid | null;
+goalId?: Uuid | null;
+status?: string;
+identity?: RuleIdentity;
 };
 
-export type RuleTrigger =
-  | {
-      kind: 'observation';
-      /** The kind of the observation. */
-      type: string;
-      source?: string;
-      /** Only what this agent observed. */
-      agent?: string;
-      /** Only what this principal observed. */
-      actorId?: Uuid;
-    }
-  | {
-      kind: 'event';
-      /** The whole type of an event, such as `task.completed`. */
-      type: string;
-    }
-  | {
-      kind: 'schedule';
-      type: 'interval';
-      everySeconds: number;
-    };
+export type RuleTrigger = {
+kind: "observation";
+/** The kind of the observation. */
+type: string;
+source?: string;
+/** Only what this agent observed. */
+agent?: string;
+/** Only what this principal observed. */
+actorId?: Uuid;
+} | {
+kind: "event";
+/** The whole type of an event, such as `task.completed`. */
+type: string;
+} | {
+kind: "schedule";
+type: "interval";
+everySeconds: number;
+};
 
 export type RuleValidation = {
-  warnings: RuleWarning[];
+warnings: RuleWarning[];
 };
 
 export type RuleWarning = {
-  field: string;
-  code: 'unknown_event_type' | 'unknown_path' | 'type_mismatch';
-  message: string;
+field: string;
+code: "unknown_event_type" | "unknown_path" | "type_mismatch";
+message: string;
 };
 
 export type RuleWorkItem = {
-  dedupKey: string | null;
-  taskId: Uuid | null;
-  created: boolean;
-  /** Nothing was to be done; `reason` says why. */
-  skipped: boolean;
-  /** It was refused; `refused` is the code. */
-  failed: boolean;
-  reason: string | null;
-  refused: string | null;
+dedupKey: string | null;
+taskId: Uuid | null;
+created: boolean;
+/** Nothing was to be done; `reason` says why. */
+skipped: boolean;
+/** It was refused; `refused` is the code. */
+failed: boolean;
+reason: string | null;
+refused: string | null;
 };
 
 export type Run = {
-  id: Uuid;
-  tenantId: Uuid;
-  taskId: Uuid;
-  claimId: Uuid;
-  principalId: Uuid;
-  sessionId: Uuid;
-  fencingToken: number;
-  attempt: number;
-  status: 'running' | 'succeeded' | 'failed' | 'cancelled' | 'suspended';
-  startedAt: Timestamp;
-  finishedAt: Timestamp | null;
-  input: Record<string, unknown> | null;
-  output: Record<string, unknown> | null;
-  failureReason: string | null;
-  cancelRequestedAt: Timestamp | null;
-  cancelRequestedBy: Uuid | null;
-  maxDurationSeconds: number | null;
-  maxActions: number | null;
-  maxTokens: number | null;
-  maxCostMicros: number | null;
-  currency: string | null;
-  usage: Usage;
-  lastProgressAt: Timestamp;
-  orphaned: boolean;
-  metadata: Record<string, unknown>;
-  instructionsHash: string | null;
-  instructionsRefs: string[] | null;
-  agentRevisionId: Uuid | null;
-  version: number;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
+id: Uuid;
+tenantId: Uuid;
+taskId: Uuid;
+claimId: Uuid;
+principalId: Uuid;
+sessionId: Uuid;
+fencingToken: number;
+attempt: number;
+status: "running" | "succeeded" | "failed" | "cancelled" | "suspended";
+startedAt: Timestamp;
+finishedAt: Timestamp | null;
+input: Record<string, unknown> | null;
+output: Record<string, unknown> | null;
+failureReason: string | null;
+cancelRequestedAt: Timestamp | null;
+cancelRequestedBy: Uuid | null;
+maxDurationSeconds: number | null;
+maxActions: number | null;
+maxTokens: number | null;
+maxCostMicros: number | null;
+currency: string | null;
+usage: Usage;
+lastProgressAt: Timestamp;
+orphaned: boolean;
+metadata: Record<string, unknown>;
+instructionsHash: string | null;
+instructionsRefs: string[] | null;
+agentRevisionId: Uuid | null;
+version: number;
+createdAt: Timestamp;
+updatedAt: Timestamp;
 };
 
 export type RunAction = {
-  id: Uuid;
-  tenantId: Uuid;
-  runId: Uuid;
-  taskId: Uuid;
-  principalId: Uuid;
-  sessionId: Uuid | null;
-  skillId: Uuid | null;
-  seq: number;
-  action: string;
-  status: 'started' | 'completed' | 'failed';
-  externalReference: string | null;
-  metadata: Record<string, unknown>;
-  usage: ActionUsage;
-  startedAt: Timestamp;
-  finishedAt: Timestamp | null;
-  createdAt: Timestamp;
+id: Uuid;
+tenantId: Uuid;
+runId: Uuid;
+taskId: Uuid;
+principalId: Uuid;
+sessionId: Uuid | null;
+skillId: Uuid | null;
+seq: number;
+action: string;
+status: "started" | "completed" | "failed";
+externalReference: string | null;
+metadata: Record<string, unknown>;
+usage: ActionUsage;
+startedAt: Timestamp;
+finishedAt: Timestamp | null;
+createdAt: Timestamp;
 };
 
 export type RunActionPage = {
-  items: RunAction[];
-  nextCursor: string | null;
+items: RunAction[];
+nextCursor: string | null;
 };
 
 export type RunActionRequest = {
-  /** 1 to 200 characters. */
-  action: string;
-  /** started, completed or failed. */
-  status?: string;
-  skill?: string | null;
-  externalReference?: string | null;
-  metadata?: Record<string, unknown>;
-  usage?: UsageInput | null;
+/** 1 to 200 characters. */
+action: string;
+/** started, completed or failed. */
+status?: string;
+skill?: string | null;
+externalReference?: string | null;
+metadata?: Record<string, unknown>;
+usage?: UsageInput | null;
 };
 
 export type RunActionResult = {
-  /** completed or failed. */
-  status: string;
-  externalReference?: string | null;
-  metadata?: Record<string, unknown>;
-  usage?: UsageInput | null;
+/** completed or failed. */
+status: string;
+externalReference?: string | null;
+metadata?: Record<string, unknown>;
+usage?: UsageInput | null;
 };
 
 export type RunCancelRequest = {
-  reason?: string;
+reason?: string;
 };
 
 export type RunCancellation = {
-  reason?: string;
+reason?: string;
 };
 
 export type RunContext = {
-  run: ContextRun;
-  instructions: Instructions;
-  task: ContextTask;
-  workspace: {
-    id: Uuid;
-    slug: string;
-    name: string;
-  } | null;
-  claim: ContextClaim | null;
-  requirements: TaskRequirements;
-  relations: TaskRelation[];
-  inputs: ContextInput[];
-  artifacts: ContextArtifact[];
-  approvals: ContextApproval[];
-  checkpoints: ContextCheckpoint[];
-  childHandles: {
-    items: ChildHandle[];
-    hasMore: boolean;
-  };
-  pendingControlMessages: ControlMessage[];
-  availableSkills: Array<{
-    id: Uuid;
-    name: string;
-    version: string;
-    protocol: string;
-  }>;
-  eventCursor: string;
+run: ContextRun;
+instructions: Instructions;
+task: ContextTask;
+workspace: {
+id: Uuid;
+slug: string;
+name: string;
+} | null;
+claim: ContextClaim | null;
+requirements: TaskRequirements;
+relations: TaskRelation[];
+inputs: ContextInput[];
+artifacts: ContextArtifact[];
+approvals: ContextApproval[];
+checkpoints: ContextCheckpoint[];
+childHandles: {
+items: ChildHandle[];
+hasMore: boolean;
+};
+pendingControlMessages: ControlMessage[];
+availableSkills: Array<{
+id: Uuid;
+name: string;
+version: string;
+protocol: string;
+}>;
+eventCursor: string;
 };
 
 export type RunFailure = {
-  failureReason?: string;
-  output?: Record<string, unknown> | null;
+failureReason?: string;
+output?: Record<string, unknown> | null;
 };
 
 export type RunHandoff = {
-  reason?: string;
-  /** `{kind = "handoff", data: {summary, nextSteps, evidenceRefs}}`: a summary of 1 to 10,000 characters, and two lists of at most 100 texts of 1 to 2,000 characters. */
-  checkpoint: Record<string, unknown>;
+reason?: string;
+/** `{kind = "handoff", data: {summary, nextSteps, evidenceRefs}}`: a summary of 1 to 10,000 characters, and two lists of at most 100 texts of 1 to 2,000 characters. */
+checkpoint: Record<string, unknown>;
 };
 
 export type RunPage = {
-  items: Run[];
-  nextCursor: string | null;
+items: Run[];
+nextCursor: string | null;
 };
 
 export type RunRequest = {
-  claimId: Uuid;
-  fencingToken: number;
-  input?: Record<string, unknown> | null;
-  metadata?: Record<string, unknown>;
-  maxDurationSeconds?: number | null;
-  maxActions?: number | null;
-  maxTokens?: number | null;
-  maxCostMicros?: number | null;
-  currency?: string | null;
-  agentRevisionId?: Uuid | null;
+claimId: Uuid;
+fencingToken: number;
+input?: Record<string, unknown> | null;
+metadata?: Record<string, unknown>;
+maxDurationSeconds?: number | null;
+maxActions?: number | null;
+maxTokens?: number | null;
+maxCostMicros?: number | null;
+currency?: string | null;
+agentRevisionId?: Uuid | null;
 };
 
 export type RunSuccess = {
-  output?: Record<string, unknown> | null;
-  completeTask?: boolean;
+output?: Record<string, unknown> | null;
+completeTask?: boolean;
 };
 
 export type RunSuspension = {
-  reason?: string;
-  waitingForApprovalId?: Uuid | null;
+reason?: string;
+waitingForApprovalId?: Uuid | null;
 };
 
 export type SchemaRedaction = {
-  /** A JSON pointer into the schema. */
-  path: string;
-  reason: 'secret_material';
+/** A JSON pointer into the schema. */
+path: string;
+reason: "secret_material";
 };
 
 export type Session = {
-  id: Uuid;
-  tenantId: Uuid;
-  principalId: Uuid;
-  onBehalfOf: Uuid | null;
-  onBehalfOfId: Uuid | null;
-  delegationId: Uuid | null;
-  status: 'active' | 'stale' | 'closed';
-  clientName: string;
-  clientVersion: string;
-  controlLevel: 'human_operated' | 'connected';
-  harnessType: string | null;
-  harnessVersion: string | null;
-  protocolVersion: string | null;
-  hostname: string | null;
-  harnessCapabilities: string[] | null;
-  environment: Record<string, unknown> | null;
-  metadata: Record<string, unknown>;
-  startedAt: Timestamp;
-  heartbeatAt: Timestamp;
-  expiresAt: Timestamp;
-  endedAt: Timestamp | null;
+id: Uuid;
+tenantId: Uuid;
+principalId: Uuid;
+onBehalfOf: Uuid | null;
+onBehalfOfId: Uuid | null;
+delegationId: Uuid | null;
+status: "active" | "stale" | "closed";
+clientName: string;
+clientVersion: string;
+controlLevel: "human_operated" | "connected";
+harnessType: string | null;
+harnessVersion: string | null;
+protocolVersion: string | null;
+hostname: string | null;
+harnessCapabilities: string[] | null;
+environment: Record<string, unknown> | null;
+metadata: Record<string, unknown>;
+startedAt: Timestamp;
+heartbeatAt: Timestamp;
+expiresAt: Timestamp;
+endedAt: Timestamp | null;
 };
 
 export type SessionClose = Record<string, never>;
 
 export type SessionHeartbeat = {
-  ttlSeconds?: number | null;
+ttlSeconds?: number | null;
 };
 
 export type SessionPage = {
-  items: Session[];
-  nextCursor: string | null;
+items: Session[];
+nextCursor: string | null;
 };
 
 export type SessionRequest = {
-  clientName: string;
-  clientVersion?: string;
-  metadata?: Record<string, unknown>;
-  onBehalfOf?: Uuid | null;
-  ttlSeconds?: number | null;
-  harness?: {
-    type: string;
-    version?: string;
-    protocolVersion?: string;
-    capabilities?: string[];
-    hostname?: string | null;
-    environment?: Record<string, unknown>;
-  } | null;
+clientName: string;
+clientVersion?: string;
+metadata?: Record<string, unknown>;
+onBehalfOf?: Uuid | null;
+ttlSeconds?: number | null;
+harness?: {
+type: string;
+version?: string;
+protocolVersion?: string;
+capabilities?: string[];
+hostname?: string | null;
+environment?: Record<string, unknown>;
+} | null;
 };
 
 export type SessionSummary = {
-  id: Uuid;
-  status: 'active' | 'stale' | 'closed';
-  clientName: string;
-  clientVersion: string;
-  harnessType: string | null;
-  harnessVersion: string | null;
-  controlLevel: 'human_operated' | 'connected';
-  protocolVersion: string | null;
-  harnessCapabilities: string[] | null;
-  startedAt: Timestamp;
-  expiresAt: Timestamp;
+id: Uuid;
+status: "active" | "stale" | "closed";
+clientName: string;
+clientVersion: string;
+harnessType: string | null;
+harnessVersion: string | null;
+controlLevel: "human_operated" | "connected";
+protocolVersion: string | null;
+harnessCapabilities: string[] | null;
+startedAt: Timestamp;
+expiresAt: Timestamp;
+};
+
+export type SettingsForAgent = {
+package: string;
+/** 0 until somebody sets them. */
+version: number;
+schemaRevision: number;
+/** What was set. */
+values: Record<string, unknown>;
 };
 
 export type Skill = {
-  id: Uuid;
-  tenantId: Uuid;
-  name: string;
-  version: string;
-  description: string;
-  protocol: 'mcp' | 'http' | 'local' | 'opencode' | 'custom';
-  /** Empty for readers without org.read. */
-  config: Record<string, unknown>;
-  inputSchema: Record<string, unknown> | null;
-  outputSchema: Record<string, unknown> | null;
-  sideEffects: 'none' | 'external_read' | 'external_write' | null;
-  riskLevel: 'low' | 'medium' | 'high' | null;
-  contract: Record<string, unknown> | null;
-  status: 'active' | 'deprecated' | 'disabled';
-  rowVersion: number;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  package: PackageLink | null;
+id: Uuid;
+tenantId: Uuid;
+name: string;
+version: string;
+description: string;
+protocol: "mcp" | "http" | "local" | "opencode" | "custom";
+/** Empty for readers without org.read. */
+config: Record<string, unknown>;
+inputSchema: Record<string, unknown> | null;
+outputSchema: Record<string, unknown> | null;
+sideEffects: "none" | "external_read" | "external_write" | null;
+riskLevel: "low" | "medium" | "high" | null;
+contract: Record<string, unknown> | null;
+status: "active" | "deprecated" | "disabled";
+rowVersion: number;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+package: PackageLink | null;
 };
 
 export type SkillAssignment = {
-  id: Uuid;
-  principalId: Uuid;
-  createdAt: Timestamp;
-  skill: Skill;
-  metadata: Record<string, unknown>;
+id: Uuid;
+principalId: Uuid;
+createdAt: Timestamp;
+skill: Skill;
+metadata: Record<string, unknown>;
 };
 
 export type SkillAssignmentPage = {
-  items: SkillAssignment[];
-  nextCursor: string | null;
+items: SkillAssignment[];
+nextCursor: string | null;
 };
 
 export type SkillAssignmentRequest = {
-  skillId: Uuid;
-  metadata?: Record<string, unknown>;
+skillId: Uuid;
+metadata?: Record<string, unknown>;
 };
 
 export type SkillChange = {
-  description?: string | null;
-  status?: string | null;
-  endpoint?: string | null;
-  config?: Record<string, unknown>;
-  inputSchema?: Record<string, unknown> | null;
-  outputSchema?: Record<string, unknown> | null;
+description?: string | null;
+status?: string | null;
+endpoint?: string | null;
+config?: Record<string, unknown>;
+inputSchema?: Record<string, unknown> | null;
+outputSchema?: Record<string, unknown> | null;
 };
 
 export type SkillInvocation = {
-  id: Uuid;
-  tenantId: Uuid;
-  skillId: Uuid;
-  inputs: Record<string, unknown>;
-  authorityPrincipalId: Uuid;
-  /** What allows a call of a skill with effects outside. */
-  authorizationBasis:
-    | {
-        kind: 'approval';
-        approvalId: Uuid;
-      }
-    | {
-        kind: 'execution';
-        runId: Uuid;
-      }
-    | {
-        kind: 'process_step';
-        instanceId: Uuid;
-        element: string;
-      }
-    | null;
-  idempotencyKey: string | null;
-  status: 'pending' | 'running' | 'succeeded' | 'failed' | 'cancelled';
-  /** How often an executor has taken it. */
-  attempt: number;
-  maxAttempts: number;
-  availableAt: Timestamp;
-  output: Record<string, unknown> | null;
-  /** Of the last attempt that failed, or of the end. */
-  error: {
-    code: string;
-    message: string;
-    details?: Record<string, unknown>;
-  } | null;
-  cost: {
-    unit: string;
-    amount: number;
-  } | null;
-  fencingToken: number;
-  executorPrincipalId: Uuid | null;
-  executorSessionId: Uuid | null;
-  leaseExpiresAt: Timestamp | null;
-  heartbeatAt: Timestamp | null;
-  taskId: Uuid | null;
-  runId: Uuid | null;
-  artifactId: Uuid | null;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  /** Of the last attempt. */
-  startedAt: Timestamp | null;
-  finishedAt: Timestamp | null;
-  requestedBy: {
-    kind: 'principal' | 'run' | 'rule' | 'approval' | 'verification' | 'process';
-    ref: string;
-  };
+id: Uuid;
+tenantId: Uuid;
+skillId: Uuid;
+inputs: Record<string, unknown>;
+authorityPrincipalId: Uuid;
+/** What allows a call of a skill with effects outside. */
+authorizationBasis: {
+kind: "approval";
+approvalId: Uuid;
+} | {
+kind: "execution";
+runId: Uuid;
+} | {
+kind: "process_step";
+instanceId: Uuid;
+element: string;
+} | null;
+idempotencyKey: string | null;
+status: "pending" | "running" | "succeeded" | "failed" | "cancelled";
+/** How often an executor has taken it. */
+attempt: number;
+maxAttempts: number;
+availableAt: Timestamp;
+output: Record<string, unknown> | null;
+/** Of the last attempt that failed, or of the end. */
+error: {
+code: string;
+message: string;
+details?: Record<string, unknown>;
+} | null;
+cost: {
+unit: string;
+amount: number;
+} | null;
+fencingToken: number;
+executorPrincipalId: Uuid | null;
+executorSessionId: Uuid | null;
+leaseExpiresAt: Timestamp | null;
+heartbeatAt: Timestamp | null;
+taskId: Uuid | null;
+runId: Uuid | null;
+artifactId: Uuid | null;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+/** Of the last attempt. */
+startedAt: Timestamp | null;
+finishedAt: Timestamp | null;
+requestedBy: {
+kind: "principal" | "run" | "rule" | "approval" | "verification" | "process";
+ref: string;
+};
 };
 
 export type SkillInvocationCancel = {
-  reason?: string;
+reason?: string;
 };
 
 export type SkillInvocationClaim = {
-  protocols: string[];
-  localEntrypoints?: string[] | null;
-  httpOrigins?: string[] | null;
-  /** Origins of MCP servers. */
-  mcpEndpoints?: string[] | null;
-  audiences?: string[] | null;
-  sessionId?: Uuid | null;
-  leaseSeconds?: number | null;
-  /** This call or none. */
-  invocationId?: Uuid | null;
+protocols: string[];
+localEntrypoints?: string[] | null;
+httpOrigins?: string[] | null;
+/** Origins of MCP servers. */
+mcpEndpoints?: string[] | null;
+audiences?: string[] | null;
+sessionId?: Uuid | null;
+leaseSeconds?: number | null;
+/** This call or none. */
+invocationId?: Uuid | null;
 };
 
 export type SkillInvocationFailure = {
-  fencingToken: number;
-  error: {
-    code: string;
-    message: string;
-    retryable?: boolean;
-    details?: Record<string, unknown> | null;
-  };
-  sessionId?: Uuid | null;
+fencingToken: number;
+error: {
+code: string;
+message: string;
+retryable?: boolean;
+details?: Record<string, unknown> | null;
+};
+sessionId?: Uuid | null;
 };
 
 export type SkillInvocationHeartbeat = {
-  fencingToken: number;
-  leaseSeconds?: number | null;
-  sessionId?: Uuid | null;
+fencingToken: number;
+leaseSeconds?: number | null;
+sessionId?: Uuid | null;
 };
 
 export type SkillInvocationRequest = {
-  inputs?: Record<string, unknown>;
-  /** Names one call of the caller, for as long as the call is kept. */
-  idempotencyKey?: string | null;
-  taskId?: Uuid | null;
-  runId?: Uuid | null;
-  approvalId?: Uuid | null;
+inputs?: Record<string, unknown>;
+/** Names one call of the caller, for as long as the call is kept. */
+idempotencyKey?: string | null;
+taskId?: Uuid | null;
+runId?: Uuid | null;
+approvalId?: Uuid | null;
 };
 
 export type SkillInvocationResult = {
-  fencingToken: number;
-  output: Record<string, unknown>;
-  cost?: {
-    unit: string;
-    amount: number;
-  } | null;
-  sessionId?: Uuid | null;
+fencingToken: number;
+output: Record<string, unknown>;
+cost?: {
+unit: string;
+amount: number;
+} | null;
+sessionId?: Uuid | null;
 };
 
 export type SkillPage = {
-  items: Skill[];
-  nextCursor: string | null;
+items: Skill[];
+nextCursor: string | null;
 };
 
 export type SkillRequest = {
-  name: string;
-  version?: string;
-  description?: string;
-  protocol?: string | null;
-  config?: Record<string, unknown>;
-  inputSchema?: Record<string, unknown> | null;
-  outputSchema?: Record<string, unknown> | null;
-  sideEffects?: 'none' | 'external_read' | 'external_write' | null;
-  riskLevel?: 'low' | 'medium' | 'high' | null;
-  contract?: Record<string, unknown> | null;
+name: string;
+version?: string;
+description?: string;
+protocol?: string | null;
+config?: Record<string, unknown>;
+inputSchema?: Record<string, unknown> | null;
+outputSchema?: Record<string, unknown> | null;
+sideEffects?: "none" | "external_read" | "external_write" | null;
+riskLevel?: "low" | "medium" | "high" | null;
+contract?: Record<string, unknown> | null;
 };
 
 export type StoredDocument = {
-  naturalKey: string;
-  type: string;
-  chunkCount: number;
-  linkCount: number;
-  /** What the memory service calls it. */
-  documentId: string | null;
+naturalKey: string;
+type: string;
+chunkCount: number;
+linkCount: number;
+/** What the memory service calls it. */
+documentId: string | null;
 };
 
 export type StoredKnowledgePack = Record<string, unknown>;
 
 export type SucceededRun = {
-  run: Run;
-  task: Task;
+run: Run;
+task: Task;
 };
 
 export type SuspendedRun = {
-  run: Run;
-  task: Task;
+run: Run;
+task: Task;
 };
 
 export type Task = {
-  id: Uuid;
-  tenantId: Uuid;
-  publicId: string;
-  workspaceId: Uuid | null;
-  projectId: Uuid | null;
-  typeId: Uuid;
-  typeKey: string;
-  typeVersion: number;
-  title: string;
-  description: string;
-  status: string;
-  systemStatusCategory: 'backlog' | 'active' | 'blocked' | 'terminal_success' | 'terminal_cancelled';
-  priority: 'critical' | 'high' | 'medium' | 'low';
-  ownerId: Uuid | null;
-  assigneeId: Uuid | null;
-  customFields: Record<string, unknown>;
-  startDate: Timestamp | null;
-  dueDate: Timestamp | null;
-  goalId: Uuid | null;
-  origin: {
-    kind: 'human' | 'harness' | 'rule' | 'parent' | 'process' | 'external';
-    ref?: string | null;
-    ruleId?: string | null;
-    evidence: Array<
-      | {
-          kind: 'observation';
-          observationId: Uuid;
-          check?: string | null;
-          note?: string | null;
-        }
-      | {
-          kind: 'artifact';
-          artifactId: Uuid;
-          check?: string | null;
-          note?: string | null;
-        }
-      | {
-          kind: 'context_pack';
-          contextPackId: Uuid;
-          check?: string | null;
-          note?: string | null;
-        }
-      | {
-          kind: 'external';
-          externalRef: {
-            system: string;
-            id: string;
-            url?: string | null;
-          };
-          check?: string | null;
-          note?: string | null;
-        }
-    >;
-  };
-  acceptance: Array<{
-    key: string;
-    kind: 'deterministic' | 'external_state' | 'human' | 'llm_judge';
-    description: string;
-    spec?: Record<string, unknown> | null;
-    when?: string[] | null;
-  }>;
-  acceptanceChecks: number;
-  evidence: Array<
-    | {
-        kind: 'observation';
-        observationId: Uuid;
-        check?: string | null;
-        note?: string | null;
-      }
-    | {
-        kind: 'artifact';
-        artifactId: Uuid;
-        check?: string | null;
-        note?: string | null;
-      }
-    | {
-        kind: 'context_pack';
-        contextPackId: Uuid;
-        check?: string | null;
-        note?: string | null;
-      }
-    | {
-        kind: 'external';
-        externalRef: {
-          system: string;
-          id: string;
-          url?: string | null;
-        };
-        check?: string | null;
-        note?: string | null;
-      }
-  >;
-  version: number;
-  claimEpoch: number;
-  activeClaimId: Uuid | null;
-  createdBy: Uuid;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  completedAt: Timestamp | null;
-  verification: {
-    id: Uuid;
-    status: 'running' | 'waiting_human' | 'waiting_external' | 'passed' | 'failed' | 'cancelled';
-    attempt: number;
-    updatedAt: Timestamp;
-  } | null;
+id: Uuid;
+tenantId: Uuid;
+publicId: string;
+workspaceId: Uuid | null;
+projectId: Uuid | null;
+typeId: Uuid;
+typeKey: string;
+typeVersion: number;
+title: string;
+description: string;
+status: string;
+systemStatusCategory: "backlog" | "active" | "blocked" | "terminal_success" | "terminal_cancelled";
+priority: "critical" | "high" | "medium" | "low";
+ownerId: Uuid | null;
+assigneeId: Uuid | null;
+customFields: Record<string, unknown>;
+startDate: Timestamp | null;
+dueDate: Timestamp | null;
+goalId: Uuid | null;
+origin: {
+kind: "human" | "harness" | "rule" | "parent" | "process" | "external";
+ref?: string | null;
+ruleId?: string | null;
+evidence: Array<{
+kind: "observation";
+observationId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "artifact";
+artifactId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "context_pack";
+contextPackId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "external";
+externalRef: {
+system: string;
+id: string;
+url?: string | null;
+};
+check?: string | null;
+note?: string | null;
+}>;
+};
+acceptance: Array<{
+key: string;
+kind: "deterministic" | "external_state" | "human" | "llm_judge";
+description: string;
+spec?: Record<string, unknown> | null;
+when?: string[] | null;
+}>;
+acceptanceChecks: number;
+evidence: Array<{
+kind: "observation";
+observationId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "artifact";
+artifactId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "context_pack";
+contextPackId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "external";
+externalRef: {
+system: string;
+id: string;
+url?: string | null;
+};
+check?: string | null;
+note?: string | null;
+}>;
+version: number;
+claimEpoch: number;
+activeClaimId: Uuid | null;
+createdBy: Uuid;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+completedAt: Timestamp | null;
+verification: {
+id: Uuid;
+status: "running" | "waiting_human" | "waiting_external" | "passed" | "failed" | "cancelled";
+attempt: number;
+updatedAt: Timestamp;
+} | null;
 };
 
 export type TaskChange = {
-  title?: string | null;
-  description?: string | null;
-  priority?: string | null;
-  status?: string | null;
-  ownerId?: Uuid | null;
-  assigneeId?: Uuid | string | null;
-  workspaceId?: Uuid | null;
-  customFields?: Record<string, unknown>;
-  startDate?: Instant | null;
-  dueDate?: Instant | null;
-  requirements?: {
-    roles?: string[];
-    capabilities?: string[];
-    skills?: string[];
-  } | null;
-  goalId?: Uuid | null;
-  acceptance?: Array<{
-    key: string;
-    kind: 'deterministic' | 'external_state' | 'human' | 'llm_judge';
-    description: string;
-    spec?: Record<string, unknown> | null;
-    when?: string[] | null;
-  }> | null;
-  evidence?: Array<
-    | {
-        kind: 'observation';
-        observationId: Uuid;
-        check?: string | null;
-        note?: string | null;
-      }
-    | {
-        kind: 'artifact';
-        artifactId: Uuid;
-        check?: string | null;
-        note?: string | null;
-      }
-    | {
-        kind: 'context_pack';
-        contextPackId: Uuid;
-        check?: string | null;
-        note?: string | null;
-      }
-    | {
-        kind: 'external';
-        externalRef: {
-          system: string;
-          id: string;
-          url?: string | null;
-        };
-        check?: string | null;
-        note?: string | null;
-      }
-  > | null;
-  claimId?: Uuid | null;
-  fencingToken?: number | null;
+title?: string | null;
+description?: string | null;
+priority?: string | null;
+status?: string | null;
+ownerId?: Uuid | null;
+assigneeId?: Uuid | string | null;
+workspaceId?: Uuid | null;
+customFields?: Record<string, unknown>;
+startDate?: Instant | null;
+dueDate?: Instant | null;
+requirements?: {
+roles?: string[];
+capabilities?: string[];
+skills?: string[];
+} | null;
+goalId?: Uuid | null;
+acceptance?: Array<{
+key: string;
+kind: "deterministic" | "external_state" | "human" | "llm_judge";
+description: string;
+spec?: Record<string, unknown> | null;
+when?: string[] | null;
+}> | null;
+evidence?: Array<{
+kind: "observation";
+observationId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "artifact";
+artifactId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "context_pack";
+contextPackId: Uuid;
+check?: string | null;
+note?: string | null;
+} | {
+kind: "external";
+externalRef: {
+system: string;
+id: string;
+url?: string | null;
+};
+check?: string | null;
+note?: string | null;
+}> | null;
+claimId?: Uuid | null;
+fencingToken?: number | null;
 };
 
 export type TaskClaimability = {
-  taskId: Uuid;
-  publicId: string;
-  claimable: boolean;
-  reasons: ClaimReason[];
+taskId: Uuid;
+publicId: string;
+claimable: boolean;
+reasons: ClaimReason[];
 };
 
 export type TaskComment = {
-  id: Uuid;
-  tenantId: Uuid;
-  taskId: Uuid;
-  authorPrincipalId: Uuid;
-  body: string;
-  runId: Uuid | null;
-  artifactId: Uuid | null;
-  version: number;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  editedAt: Timestamp | null;
+id: Uuid;
+tenantId: Uuid;
+taskId: Uuid;
+authorPrincipalId: Uuid;
+body: string;
+runId: Uuid | null;
+artifactId: Uuid | null;
+version: number;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+editedAt: Timestamp | null;
 };
 
 export type TaskCommentChange = {
-  /** 1 to 10000 characters, the blanks around them not counted and not kept. */
-  body: string;
+/** 1 to 10000 characters, the blanks around them not counted and not kept. */
+body: string;
 };
 
 export type TaskCommentPage = {
-  items: TaskComment[];
-  nextCursor: string | null;
+items: TaskComment[];
+nextCursor: string | null;
 };
 
 export type TaskCommentRevision = {
-  id: Uuid;
-  tenantId: Uuid;
-  commentId: Uuid;
-  taskId: Uuid;
-  version: number;
-  body: string;
-  authorPrincipalId: Uuid;
-  createdAt: Timestamp;
-  supersededAt: Timestamp;
-  supersededBy: Uuid;
+id: Uuid;
+tenantId: Uuid;
+commentId: Uuid;
+taskId: Uuid;
+version: number;
+body: string;
+authorPrincipalId: Uuid;
+createdAt: Timestamp;
+supersededAt: Timestamp;
+supersededBy: Uuid;
 };
 
 export type TaskCommentRevisionPage = {
-  items: TaskCommentRevision[];
-  nextCursor: string | null;
+items: TaskCommentRevision[];
+nextCursor: string | null;
 };
 
 export type TaskCompletion = {
-  claimId?: Uuid | null;
-  fencingToken?: number | null;
+claimId?: Uuid | null;
+fencingToken?: number | null;
 };
 
 export type TaskContext = {
-  status: 'ok' | 'empty' | 'unavailable' | 'timeout' | 'disabled' | 'forbidden';
-  /** The pack that is recorded for the live claim. */
-  contextPackId: Uuid | null;
-  /** The live claim of the task. */
-  claimId: Uuid | null;
-  asOf: Timestamp;
-  asOfMode: 'claim' | 'now';
-  /** Whether `pack` is the recorded one. */
-  replayed: boolean;
-  /** Whether this call recorded it. */
-  recorded: boolean;
-  budgetTokens: number;
-  anchors: string[];
-  warnings: string[];
-  pack: KnownPack | null;
+status: "ok" | "empty" | "unavailable" | "timeout" | "disabled" | "forbidden";
+/** The pack that is recorded for the live claim. */
+contextPackId: Uuid | null;
+/** The live claim of the task. */
+claimId: Uuid | null;
+asOf: Timestamp;
+asOfMode: "claim" | "now";
+/** Whether `pack` is the recorded one. */
+replayed: boolean;
+/** Whether this call recorded it. */
+recorded: boolean;
+budgetTokens: number;
+anchors: string[];
+warnings: string[];
+pack: KnownPack | null;
 };
 
 export type TaskPage = {
-  items: Task[];
-  nextCursor: string | null;
+items: Task[];
+nextCursor: string | null;
 };
 
 export type TaskRelation = {
-  id: Uuid;
-  fromTaskId: Uuid;
-  toTaskId: Uuid;
-  type: 'parent' | 'blocks' | 'depends_on' | 'spawned_by' | 'related_to';
-  createdByPrincipalId: Uuid;
-  createdAt: Timestamp;
+id: Uuid;
+fromTaskId: Uuid;
+toTaskId: Uuid;
+type: "parent" | "blocks" | "depends_on" | "spawned_by" | "related_to";
+createdByPrincipalId: Uuid;
+createdAt: Timestamp;
 };
 
 export type TaskRelationPage = {
-  items: TaskRelation[];
-  nextCursor: string | null;
+items: TaskRelation[];
+nextCursor: string | null;
 };
 
 export type TaskRelationRequest = {
-  /** The id of the task, or its public id such as TASK-000042. */
-  toTask: string;
-  type: string;
+/** The id of the task, or its public id such as TASK-000042. */
+toTask: string;
+type: string;
 };
 
 export type TaskRequirements = {
-  roles: Array<{
-    id: Uuid;
-    slug: string;
-  }>;
-  capabilities: Array<{
-    id: Uuid;
-    name: string;
-  }>;
-  skills: Array<{
-    id: Uuid;
-    name: string;
-    version: string;
-    /** Whether every version that is not disabled will do. */
-    anyVersion: boolean;
-  }>;
+roles: Array<{
+id: Uuid;
+slug: string;
+}>;
+capabilities: Array<{
+id: Uuid;
+name: string;
+}>;
+skills: Array<{
+id: Uuid;
+name: string;
+version: string;
+/** Whether every version that is not disabled will do. */
+anyVersion: boolean;
+}>;
 };
 
 export type TaskTransitions = {
-  publicId: string;
-  typeId: Uuid;
-  typeKey: string;
-  typeVersion: number;
-  status: string;
-  systemStatusCategory: 'backlog' | 'active' | 'blocked' | 'terminal_success' | 'terminal_cancelled';
-  taskId: Uuid;
-  targets: Array<{
-    status: string;
-    displayName: string;
-    systemStatusCategory: 'backlog' | 'active' | 'blocked' | 'terminal_success' | 'terminal_cancelled';
-    route: 'update' | 'complete';
-  }>;
+publicId: string;
+typeId: Uuid;
+typeKey: string;
+typeVersion: number;
+status: string;
+systemStatusCategory: "backlog" | "active" | "blocked" | "terminal_success" | "terminal_cancelled";
+taskId: Uuid;
+targets: Array<{
+status: string;
+displayName: string;
+systemStatusCategory: "backlog" | "active" | "blocked" | "terminal_success" | "terminal_cancelled";
+route: "update" | "complete";
+}>;
 };
 
 export type TaskType = {
-  id: Uuid;
-  tenantId: Uuid;
-  key: string;
-  version: number;
-  displayName: string;
-  description: string;
-  fieldSchema: Record<string, unknown>;
-  lifecycleSchema: {
-    statuses: Array<{
-      key: string;
-      category: 'backlog' | 'active' | 'blocked' | 'terminal_success' | 'terminal_cancelled';
-      displayName: string;
-    }>;
-    initialStatus: string;
-    transitions: Array<{
-      from: string;
-      to: string[];
-    }>;
-    claimStatus?: string;
-    releaseStatus?: string;
-    completionStatus: string;
-  };
-  execution: Record<string, unknown> | null;
-  approvalSchema: Record<string, unknown>;
-  contextSchema: Record<string, unknown>;
-  completionSchema: Record<string, unknown>;
-  artifactSchema: Record<string, unknown>;
-  instructions: string;
-  acceptance: Array<Record<string, unknown>>;
-  status: 'active' | 'deprecated';
-  createdBy: Uuid;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  package: PackageLink | null;
+id: Uuid;
+tenantId: Uuid;
+key: string;
+version: number;
+displayName: string;
+description: string;
+fieldSchema: Record<string, unknown>;
+lifecycleSchema: {
+statuses: Array<{
+key: string;
+category: "backlog" | "active" | "blocked" | "terminal_success" | "terminal_cancelled";
+displayName: string;
+}>;
+initialStatus: string;
+transitions: Array<{
+from: string;
+to: string[];
+}>;
+claimStatus?: string;
+releaseStatus?: string;
+completionStatus: string;
+};
+execution: Record<string, unknown> | null;
+approvalSchema: Record<string, unknown>;
+contextSchema: Record<string, unknown>;
+completionSchema: Record<string, unknown>;
+artifactSchema: Record<string, unknown>;
+instructions: string;
+acceptance: Array<Record<string, unknown>>;
+status: "active" | "deprecated";
+createdBy: Uuid;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+package: PackageLink | null;
 };
 
 export type TaskTypeExecutor = {
-  principalId: Uuid;
-  kind: 'human' | 'agent' | 'service';
-  displayName: string;
-  roles: Array<{
-    roleId: Uuid;
-    slug: string;
-    name: string;
-    roleWorkspaceId: Uuid | null;
-    assignmentWorkspaceId: Uuid | null;
-  }>;
-  /** `any`: a member of the workspace takes tasks of any type. */
-  reason: 'any' | 'agent_task_types' | 'agent_any';
+principalId: Uuid;
+kind: "human" | "agent" | "service";
+displayName: string;
+roles: Array<{
+roleId: Uuid;
+slug: string;
+name: string;
+roleWorkspaceId: Uuid | null;
+assignmentWorkspaceId: Uuid | null;
+}>;
+/** `agent_task_types`, `agent_any`: a running agent of the registry whose spec covers the workspace and names this type, or takes every type. `any`: any other member of the workspace. */
+reason: "any" | "agent_task_types" | "agent_any";
 };
 
 export type TaskTypeExecutorPage = {
-  items: TaskTypeExecutor[];
-  nextCursor: string | null;
+items: TaskTypeExecutor[];
+nextCursor: string | null;
 };
 
 export type TaskTypePage = {
-  items: TaskType[];
-  nextCursor: string | null;
+items: TaskType[];
+nextCursor: string | null;
 };
 
 export type TaskVerification = {
-  id: Uuid;
-  tenantId: Uuid;
-  taskId: Uuid;
-  authorityPrincipalId: Uuid;
-  attempt: number;
-  status: 'running' | 'waiting_human' | 'waiting_external' | 'passed' | 'failed' | 'cancelled';
-  trigger: 'complete' | 'run' | 'approval' | 'rule';
-  triggerRef: string | null;
-  checks: Array<{
-    key: string;
-    kind: 'deterministic' | 'external_state' | 'human' | 'llm_judge';
-    description: string;
-    source: 'output' | 'type' | 'task';
-  }>;
-  results: Array<{
-    key: string;
-    kind: 'deterministic' | 'external_state' | 'human' | 'llm_judge';
-    source: 'output' | 'type' | 'task';
-    status: 'passed' | 'skipped' | 'failed' | 'cancelled';
-    evidence: string[];
-    reason: string | null;
-    message?: string;
-    details?: Record<string, unknown>;
-  }>;
-  cursor: number;
-  skillInvocationId: Uuid | null;
-  approvalId: Uuid | null;
-  nextCheckAt: Timestamp | null;
-  finishedAt: Timestamp | null;
-  startedAt: Timestamp;
-  updatedAt: Timestamp;
+id: Uuid;
+tenantId: Uuid;
+taskId: Uuid;
+authorityPrincipalId: Uuid;
+attempt: number;
+status: "running" | "waiting_human" | "waiting_external" | "passed" | "failed" | "cancelled";
+trigger: "complete" | "run" | "approval" | "rule";
+triggerRef: string | null;
+checks: Array<{
+key: string;
+kind: "deterministic" | "external_state" | "human" | "llm_judge";
+description: string;
+source: "output" | "type" | "task";
+}>;
+results: Array<{
+key: string;
+kind: "deterministic" | "external_state" | "human" | "llm_judge";
+source: "output" | "type" | "task";
+status: "passed" | "skipped" | "failed" | "cancelled";
+evidence: string[];
+reason: string | null;
+message?: string;
+details?: Record<string, unknown>;
+}>;
+cursor: number;
+skillInvocationId: Uuid | null;
+approvalId: Uuid | null;
+nextCheckAt: Timestamp | null;
+finishedAt: Timestamp | null;
+startedAt: Timestamp;
+updatedAt: Timestamp;
 };
 
 export type TaskVerificationPage = {
-  items: TaskVerification[];
-  nextCursor: string | null;
+items: TaskVerification[];
+nextCursor: string | null;
 };
 
 export type Tenant = {
-  id: Uuid;
-  slug: string;
-  name: string;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
+id: Uuid;
+slug: string;
+name: string;
+createdAt: Timestamp;
+updatedAt: Timestamp;
 };
 
 /** RFC 3339, UTC, milliseconds. */
 export type Timestamp = string;
 
 export type Tool = {
-  id: Uuid;
-  name: string;
-  version: string;
-  protocol: 'mcp' | 'http' | 'local' | 'opencode' | 'custom';
-  status: 'active' | 'deprecated' | 'disabled';
-  /** The first 200 characters of the description. */
-  summary: string;
-  /** Whether the caller can call it now. */
-  visible: boolean;
-  reason:
-    | 'assigned_and_protocol_supported'
-    | 'not_assigned'
-    | 'skill_disabled'
-    | 'protocol_not_allowed_by_governance'
-    | 'not_granted_by_child_handle'
-    | 'protocol_not_supported_by_harness';
+id: Uuid;
+name: string;
+version: string;
+protocol: "mcp" | "http" | "local" | "opencode" | "custom";
+status: "active" | "deprecated" | "disabled";
+/** The first 200 characters of the description. */
+summary: string;
+/** Whether the caller can call it now. */
+visible: boolean;
+reason: "assigned_and_protocol_supported" | "not_assigned" | "skill_disabled" | "protocol_not_allowed_by_governance" | "not_granted_by_child_handle" | "protocol_not_supported_by_harness";
 };
 
 export type ToolDetail = {
-  id: Uuid;
-  name: string;
-  version: string;
-  protocol: 'mcp' | 'http' | 'local' | 'opencode' | 'custom';
-  status: 'active' | 'deprecated' | 'disabled';
-  /** The first 200 characters of the description. */
-  summary: string;
-  /** Whether the caller can call it now. */
-  visible: boolean;
-  reason:
-    | 'assigned_and_protocol_supported'
-    | 'not_assigned'
-    | 'skill_disabled'
-    | 'protocol_not_allowed_by_governance'
-    | 'not_granted_by_child_handle'
-    | 'protocol_not_supported_by_harness';
-  /** Its first 4000 characters. */
-  description: string;
-  /** The JSON Schema of the inputs, by the keywords of the draft without default and examples; null where it has none. */
-  inputSchema: Record<string, unknown> | null;
-  schemaRedactions: SchemaRedaction[];
+id: Uuid;
+name: string;
+version: string;
+protocol: "mcp" | "http" | "local" | "opencode" | "custom";
+status: "active" | "deprecated" | "disabled";
+/** The first 200 characters of the description. */
+summary: string;
+/** Whether the caller can call it now. */
+visible: boolean;
+reason: "assigned_and_protocol_supported" | "not_assigned" | "skill_disabled" | "protocol_not_allowed_by_governance" | "not_granted_by_child_handle" | "protocol_not_supported_by_harness";
+/** Its first 4000 characters. */
+description: string;
+/** The JSON Schema of the inputs, by the keywords of the draft without default and examples; null where it has none. */
+inputSchema: Record<string, unknown> | null;
+schemaRedactions: SchemaRedaction[];
 };
 
 export type ToolPage = {
-  items: Tool[];
-  nextCursor: string | null;
-  view: ToolView;
+items: Tool[];
+nextCursor: string | null;
+view: ToolView;
 };
 
 export type ToolView = {
-  /** Changes with every skill of the tenant. */
-  catalogRevision: string;
-  /** Changes with what the caller may use. */
-  policyRevision: string;
-  /** Of both, the query, the limit and the cursor: the ETag. */
-  viewHash: string;
-  mode: 'eager' | 'search';
-  returned: number;
-  hasMore: boolean;
+/** Changes with every skill of the tenant. */
+catalogRevision: string;
+/** Changes with what the caller may use. */
+policyRevision: string;
+/** Of both, the query, the limit and the cursor: the ETag. */
+viewHash: string;
+mode: "eager" | "search";
+returned: number;
+hasMore: boolean;
 };
 
 export type TypeMigration = {
-  typeVersion?: number | null;
-  statusMap?: Record<string, string> | null;
+typeVersion?: number | null;
+statusMap?: Record<string, string> | null;
 };
 
 export type TypeMigrationBatch = {
-  toVersion?: number | null;
-  statusMap?: Record<string, string> | null;
-  /** How many tasks are looked at: 1 to 500, else 100. */
-  limit?: number | null;
-  cursor?: string | null;
+toVersion?: number | null;
+statusMap?: Record<string, string> | null;
+/** How many tasks are looked at: 1 to 500, else 100. */
+limit?: number | null;
+cursor?: string | null;
 };
 
 export type TypeMigrationReport = {
-  typeKey: string;
-  fromTypeVersion: number;
-  typeVersion: number;
-  typeId: Uuid;
-  migrated: Array<{
-    taskId: Uuid;
-    publicId: string;
-    fromStatus: string;
-    status: string;
-    version: number;
-  }>;
-  skipped: Array<{
-    taskId: Uuid;
-    code: string;
-    message: string;
-    details: Record<string, unknown>;
-  }>;
-  nextCursor: string | null;
+typeKey: string;
+fromTypeVersion: number;
+typeVersion: number;
+typeId: Uuid;
+migrated: Array<{
+taskId: Uuid;
+publicId: string;
+fromStatus: string;
+status: string;
+version: number;
+}>;
+skipped: Array<{
+taskId: Uuid;
+code: string;
+message: string;
+details: Record<string, unknown>;
+}>;
+nextCursor: string | null;
 };
 
 export type UndeliveredEvent = {
-  /** Of this delivery: one event waits for several sinks under several ids. */
-  id: Uuid;
-  eventId: Uuid;
-  type: string;
-  sink: string;
-  /** Those that may have reached the sink. */
-  attempts: number;
-  lastError: string | null;
-  /** Null where it is set aside or dropped. */
-  nextAttemptAt: Timestamp | null;
+/** Of this delivery: one event waits for several sinks under several ids. */
+id: Uuid;
+eventId: Uuid;
+type: string;
+sink: string;
+/** Those that may have reached the sink. */
+attempts: number;
+lastError: string | null;
+/** Null where it is set aside or dropped. */
+nextAttemptAt: Timestamp | null;
 };
 
 export type UndeliveredEventPage = {
-  items: UndeliveredEvent[];
-  nextCursor: string | null;
+items: UndeliveredEvent[];
+nextCursor: string | null;
 };
 
 export type Usage = {
-  inputTokens: number;
-  outputTokens: number;
-  costs: Array<{
-    currency: string;
-    costMicros: number;
-  }>;
+inputTokens: number;
+outputTokens: number;
+costs: Array<{
+currency: string;
+costMicros: number;
+}>;
 };
 
 export type UsageInput = {
-  inputTokens?: number | null;
-  outputTokens?: number | null;
-  costMicros?: number | null;
-  currency?: string | null;
+inputTokens?: number | null;
+outputTokens?: number | null;
+costMicros?: number | null;
+currency?: string | null;
 };
 
 export type UsedConnection = {
-  id: Uuid;
-  key: string;
-  type: string;
-  typeVersion: number;
-  displayName: string;
-  account: string | null;
-  auth: 'oauth2' | 'token' | null;
-  status: 'pending' | 'active' | 'expired' | 'revoked';
-  statusReason: string | null;
-  statusMessage: string | null;
-  settings: Record<string, unknown>;
-  /** Where the store of secrets has the credential: below `<mount>/data/` of an outside one. */
-  secretRef: string | null;
-  expiresAt: Timestamp | null;
-  connectedBy: Uuid | null;
-  connectedAt: Timestamp | null;
-  lastCheckedAt: Timestamp | null;
-  createdBy: Uuid;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  version: number;
-  /** The keys of the agents whose specs name it, the first 200. */
-  agents: string[];
+id: Uuid;
+key: string;
+type: string;
+typeVersion: number;
+displayName: string;
+account: string | null;
+auth: "oauth2" | "token" | null;
+status: "pending" | "active" | "expired" | "revoked";
+statusReason: string | null;
+statusMessage: string | null;
+settings: Record<string, unknown>;
+/** Where the store of secrets has the credential: below `<mount>/data/` of an outside one. */
+secretRef: string | null;
+expiresAt: Timestamp | null;
+connectedBy: Uuid | null;
+connectedAt: Timestamp | null;
+lastCheckedAt: Timestamp | null;
+createdBy: Uuid;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+version: number;
+/** The keys of the agents whose specs name it, the first 200. */
+agents: string[];
 };
 
 export type Uuid = string;
 
 export type View = {
-  id: Uuid;
-  tenantId: Uuid;
-  key: string;
-  title: string;
-  version: number;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  package: PackageLink | null;
-  /** By language. */
-  titles: Record<string, string>;
-  blocks: ViewBlock[];
+id: Uuid;
+tenantId: Uuid;
+key: string;
+title: string;
+version: number;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+package: PackageLink | null;
+/** By language. */
+titles: Record<string, string>;
+blocks: ViewBlock[];
 };
 
 export type ViewBlock = {
-  title: string;
-  source:
-    | 'tasks'
-    | 'runs'
-    | 'claims'
-    | 'approvals'
-    | 'projects'
-    | 'goals'
-    | 'processes'
-    | 'agents'
-    | 'connections'
-    | 'invocations'
-    | 'knowledge';
-  columns: ViewColumn[];
-  filters: ViewFilter[];
-  /** A query may sort by these; the first is the order of one that does not say. */
-  sorts: ViewSort[];
-  groupBy?: string;
-  aggregate?: {
-    fn: 'count' | 'sum' | 'avg' | 'min' | 'max';
-    field?: string;
-  };
-  params: ViewParameter[];
+title: string;
+source: "tasks" | "runs" | "claims" | "approvals" | "projects" | "goals" | "processes" | "agents" | "connections" | "invocations" | "knowledge";
+columns: ViewColumn[];
+filters: ViewFilter[];
+/** A query may sort by these; the first is the order of one that does not say. */
+sorts: ViewSort[];
+groupBy?: string;
+aggregate?: {
+fn: "count" | "sum" | "avg" | "min" | "max";
+field?: string;
+};
+params: ViewParameter[];
 };
 
 /** In a block with an aggregate: `groupBy`, or `value`. */
 export type ViewColumn = {
-  field: string;
-  title?: string;
+field: string;
+title?: string;
 };
 
 export type ViewFilter = {
-  field: string;
-  op: 'eq' | 'in' | 'gte' | 'lte' | 'prefix';
-  /** It always holds then, with this value or that of a parameter; without one, a query may give it. */
-  value?:
-    | string
-    | number
-    | boolean
-    | null
-    | Array<string | number | boolean | null>
-    | {
-        param: string;
-      };
+field: string;
+op: "eq" | "in" | "gte" | "lte" | "prefix";
+/** It always holds then, with this value or that of a parameter; without one, a query may give it. */
+value?: string | number | boolean | null | Array<string | number | boolean | null> | {
+param: string;
+};
 };
 
 export type ViewParameter = {
-  name: string;
-  type: 'text' | 'number' | 'boolean' | 'time' | 'id' | 'workspace';
-  /** Without one, each query gives a value. */
-  default?: string | number | boolean | null;
+name: string;
+type: "text" | "number" | "boolean" | "time" | "id" | "workspace";
+/** Without one, each query gives a value. */
+default?: string | number | boolean | null;
 };
 
 export type ViewQuery = {
-  block: number;
-  params?: Record<string, string | number | boolean | null>;
-  filter?: Array<{
-    field: string;
-    op?: 'eq' | 'in' | 'gte' | 'lte' | 'prefix';
-    /** By the type of the field; a list for `in`; null with `eq` finds what has no value. */
-    value: string | number | boolean | null | Array<string | number | boolean | null>;
-  }>;
-  /** Without one, by the first sort of the block, else newest first. */
-  sort?: Array<{
-    field: string;
-    direction?: 'asc' | 'desc';
-  }>;
-  limit?: number;
-  cursor?: string | null;
-  /** Only what is filed in it or below; connections belong to the tenant. */
-  workspaceId?: Uuid | null;
+block: number;
+params?: Record<string, string | number | boolean | null>;
+filter?: Array<{
+field: string;
+op?: "eq" | "in" | "gte" | "lte" | "prefix";
+/** By the type of the field; a list for `in`; null with `eq` finds what has no value. */
+value: string | number | boolean | null | Array<string | number | boolean | null>;
+}>;
+/** Without one, by the first sort of the block, else newest first. */
+sort?: Array<{
+field: string;
+direction?: "asc" | "desc";
+}>;
+limit?: number;
+cursor?: string | null;
+/** Only what is filed in it or below; connections belong to the tenant. */
+workspaceId?: Uuid | null;
 };
 
 export type ViewRows = {
-  view: string;
-  version: number;
-  block: number;
-  source:
-    | 'tasks'
-    | 'runs'
-    | 'claims'
-    | 'approvals'
-    | 'projects'
-    | 'goals'
-    | 'processes'
-    | 'agents'
-    | 'connections'
-    | 'invocations'
-    | 'knowledge';
-  columns: Array<{
-    field: string;
-    title: string | null;
-    type: 'text' | 'number' | 'boolean' | 'time' | 'id';
-  }>;
-  /** By the fields of the columns. */
-  items: Array<Record<string, string | number | boolean | null>>;
-  nextCursor: string | null;
+view: string;
+version: number;
+block: number;
+source: "tasks" | "runs" | "claims" | "approvals" | "projects" | "goals" | "processes" | "agents" | "connections" | "invocations" | "knowledge";
+columns: Array<{
+field: string;
+title: string | null;
+type: "text" | "number" | "boolean" | "time" | "id";
+}>;
+/** By the fields of the columns. */
+items: Array<Record<string, string | number | boolean | null>>;
+nextCursor: string | null;
 };
 
 export type ViewSort = {
-  field: string;
-  direction: 'asc' | 'desc';
+field: string;
+direction: "asc" | "desc";
 };
 
 export type WorkingHours = {
-  intervals: WorkingInterval[];
-  /** Days of the week with hours of their own. */
-  weekdays: {
-    '1'?: WorkingInterval[];
-    '2'?: WorkingInterval[];
-    '3'?: WorkingInterval[];
-    '4'?: WorkingInterval[];
-    '5'?: WorkingInterval[];
-    '6'?: WorkingInterval[];
-    '7'?: WorkingInterval[];
-  };
-  /** How much sooner a short day ends, as an ISO 8601 duration in minutes: PT60M. */
-  shortDayReduction: string;
+intervals: WorkingInterval[];
+/** Days of the week with hours of their own. */
+weekdays: {
+"1"?: WorkingInterval[];
+"2"?: WorkingInterval[];
+"3"?: WorkingInterval[];
+"4"?: WorkingInterval[];
+"5"?: WorkingInterval[];
+"6"?: WorkingInterval[];
+"7"?: WorkingInterval[];
+};
+/** How much sooner a short day ends, as an ISO 8601 duration in minutes: PT60M. */
+shortDayReduction: string;
 };
 
 export type WorkingHoursInput = {
-  intervals: WorkingInterval[];
-  /** Days of the week with hours of their own. */
-  weekdays?: {
-    '1'?: WorkingInterval[];
-    '2'?: WorkingInterval[];
-    '3'?: WorkingInterval[];
-    '4'?: WorkingInterval[];
-    '5'?: WorkingInterval[];
-    '6'?: WorkingInterval[];
-    '7'?: WorkingInterval[];
-  };
-  /** How much sooner a short day ends, as an ISO 8601 duration in minutes: PT60M. */
-  shortDayReduction?: string;
+intervals: WorkingInterval[];
+/** Days of the week with hours of their own. */
+weekdays?: {
+"1"?: WorkingInterval[];
+"2"?: WorkingInterval[];
+"3"?: WorkingInterval[];
+"4"?: WorkingInterval[];
+"5"?: WorkingInterval[];
+"6"?: WorkingInterval[];
+"7"?: WorkingInterval[];
+};
+/** How much sooner a short day ends, as an ISO 8601 duration in minutes: PT60M. */
+shortDayReduction?: string;
 };
 
 /** From HH:MM, to HH:MM, at most 24:00. */
 export type WorkingInterval = {
-  from: string;
-  to: string;
+from: string;
+to: string;
 };
 
 export type Workspace = {
-  id: Uuid;
-  tenantId: Uuid;
-  parentId: Uuid | null;
-  typeId: Uuid;
-  slug: string;
-  name: string;
-  description: string;
-  customFields: Record<string, unknown>;
-  /** Keys of the task types that are allowed; null: those of the workspace above. */
-  taskTypes: string[] | null;
-  status: 'active' | 'archived';
-  version: number;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
+id: Uuid;
+tenantId: Uuid;
+parentId: Uuid | null;
+typeId: Uuid;
+slug: string;
+name: string;
+description: string;
+customFields: Record<string, unknown>;
+/** Keys of the task types that are allowed; null: those of the workspace above. */
+taskTypes: string[] | null;
+status: "active" | "archived";
+version: number;
+createdAt: Timestamp;
+updatedAt: Timestamp;
 };
 
 export type WorkspaceChange = {
-  name?: string | null;
-  description?: string | null;
-  slug?: string | null;
-  typeId?: Uuid | null;
-  typeKey?: string | null;
-  customFields?: Record<string, unknown>;
-  taskTypes?: string[] | null;
+name?: string | null;
+description?: string | null;
+slug?: string | null;
+typeId?: Uuid | null;
+typeKey?: string | null;
+customFields?: Record<string, unknown>;
+taskTypes?: string[] | null;
 };
 
 export type WorkspaceDetail = {
-  id: Uuid;
-  tenantId: Uuid;
-  parentId: Uuid | null;
-  typeId: Uuid;
-  slug: string;
-  name: string;
-  description: string;
-  customFields: Record<string, unknown>;
-  /** Keys of the task types that are allowed; null: those of the workspace above. */
-  taskTypes: string[] | null;
-  status: 'active' | 'archived';
-  version: number;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  effectiveTaskTypes: string[] | null;
+id: Uuid;
+tenantId: Uuid;
+parentId: Uuid | null;
+typeId: Uuid;
+slug: string;
+name: string;
+description: string;
+customFields: Record<string, unknown>;
+/** Keys of the task types that are allowed; null: those of the workspace above. */
+taskTypes: string[] | null;
+status: "active" | "archived";
+version: number;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+effectiveTaskTypes: string[] | null;
 };
 
 export type WorkspaceKnowledgePacks = {
-  workspaceId: Uuid;
-  rootWorkspaceId: Uuid;
-  configured: boolean;
-  /** Those of the workspace itself: only a root has any. */
-  packs: string[];
-  strict: boolean;
-  /** Those of the root. */
-  effective: string[];
-  updatedAt: Timestamp | null;
+workspaceId: Uuid;
+rootWorkspaceId: Uuid;
+configured: boolean;
+/** Those of the workspace itself: only a root has any. */
+packs: string[];
+strict: boolean;
+/** Those of the root. */
+effective: string[];
+updatedAt: Timestamp | null;
 };
 
 export type WorkspaceMember = {
-  id: Uuid;
-  workspaceId: Uuid;
-  principalId: Uuid;
-  createdAt: Timestamp;
+id: Uuid;
+workspaceId: Uuid;
+principalId: Uuid;
+createdAt: Timestamp;
 };
 
 export type WorkspaceMemberPage = {
-  items: WorkspaceMember[];
-  nextCursor: string | null;
+items: WorkspaceMember[];
+nextCursor: string | null;
 };
 
 export type WorkspaceMemberRequest = {
-  principalId: Uuid;
+principalId: Uuid;
 };
 
 /** null makes it a root. */
 export type WorkspaceMove = {
-  newParentId: Uuid | null;
+newParentId: Uuid | null;
 };
 
 export type WorkspacePage = {
-  items: Workspace[];
-  nextCursor: string | null;
+items: Workspace[];
+nextCursor: string | null;
 };
 
 export type WorkspaceRequest = {
-  slug: string;
-  name: string;
-  description?: string;
-  parentId?: Uuid | null;
-  typeId?: Uuid | null;
-  typeKey?: string | null;
-  customFields?: Record<string, unknown>;
+slug: string;
+name: string;
+description?: string;
+parentId?: Uuid | null;
+typeId?: Uuid | null;
+typeKey?: string | null;
+customFields?: Record<string, unknown>;
 };
 
 export type WorkspaceTree = {
-  roots: WorkspaceTreeNode[];
-  /** Levels are left out, so that it has at most 1,000 nodes. */
-  truncated: boolean;
-  nextCursor: string | null;
+roots: WorkspaceTreeNode[];
+/** Levels are left out, so that it has at most 1,000 nodes. */
+truncated: boolean;
+nextCursor: string | null;
 };
 
 export type WorkspaceTreeNode = {
-  id: Uuid;
-  parentId: Uuid | null;
-  /** 0 for a root of the answer. */
-  depth: number;
-  slug: string;
-  name: string;
-  status: 'active' | 'archived';
-  version: number;
-  typeId: Uuid;
-  typeKey: string;
-  project?: WorkspaceTreeProject | null;
-  children: WorkspaceTreeNode[];
+id: Uuid;
+parentId: Uuid | null;
+/** 0 for a root of the answer. */
+depth: number;
+slug: string;
+name: string;
+status: "active" | "archived";
+version: number;
+typeId: Uuid;
+typeKey: string;
+project?: WorkspaceTreeProject | null;
+children: WorkspaceTreeNode[];
 };
 
 export type WorkspaceTreeProject = {
-  id: Uuid;
-  statusKey: string;
-  systemStatusCategory: string;
-  status: 'active' | 'archived';
-  templateKey: string;
-  templateVersion: number;
+id: Uuid;
+statusKey: string;
+systemStatusCategory: string;
+status: "active" | "archived";
+templateKey: string;
+templateVersion: number;
 };
 
 export type WorkspaceType = {
-  id: Uuid;
-  tenantId: Uuid;
-  key: string;
-  displayName: string;
-  description: string;
-  fieldSchema: Record<string, unknown>;
-  allowedChildTypes: string[];
-  isSystem: boolean;
-  status: 'active' | 'archived';
-  version: number;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  package: PackageLink | null;
+id: Uuid;
+tenantId: Uuid;
+key: string;
+displayName: string;
+description: string;
+fieldSchema: Record<string, unknown>;
+allowedChildTypes: string[];
+isSystem: boolean;
+status: "active" | "archived";
+version: number;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+package: PackageLink | null;
 };
 
 export type WorkspaceTypeChange = {
-  displayName?: string | null;
-  description?: string | null;
-  fieldSchema?: Record<string, unknown>;
-  allowedChildTypes?: string[] | null;
+displayName?: string | null;
+description?: string | null;
+fieldSchema?: Record<string, unknown>;
+allowedChildTypes?: string[] | null;
 };
 
 export type WorkspaceTypePage = {
-  items: WorkspaceType[];
-  nextCursor: string | null;
+items: WorkspaceType[];
+nextCursor: string | null;
 };
 
 export type WorkspaceTypeRequest = {
-  key: string;
-  displayName: string;
-  description?: string;
-  fieldSchema?: Record<string, unknown>;
-  /** Keys of workspace types, or * for any; at most 100. */
-  allowedChildTypes?: string[];
+key: string;
+displayName: string;
+description?: string;
+fieldSchema?: Record<string, unknown>;
+/** Keys of workspace types, or * for any; at most 100. */
+allowedChildTypes?: string[];
 };
 
 export type WrittenRule = {
-  id: Uuid;
-  tenantId: Uuid;
-  workspaceId: Uuid | null;
-  goalId: Uuid | null;
-  key: string;
-  description: string;
-  version: number;
-  status: 'enabled' | 'disabled' | 'archived';
-  trigger: RuleTrigger;
-  condition: unknown;
-  interpretation: RuleInterpretation | null;
-  action: RuleAction;
-  identity: RuleIdentity | null;
-  /** In whose name it acts. */
-  authorityPrincipalId: Uuid | null;
-  enabledAt: Timestamp | null;
-  nextRunAt: Timestamp | null;
-  createdBy: Uuid;
-  createdAt: Timestamp;
-  updatedAt: Timestamp;
-  package: PackageLink | null;
-  warnings: RuleWarning[];
+id: Uuid;
+tenantId: Uuid;
+workspaceId: Uuid | null;
+goalId: Uuid | null;
+key: string;
+description: string;
+version: number;
+status: "enabled" | "disabled" | "archived";
+trigger: RuleTrigger;
+condition: unknown;
+interpretation: RuleInterpretation | null;
+action: RuleAction;
+identity: RuleIdentity | null;
+/** Who enabled it or wrote it last. It acts in their name, or as the agent of `identity` with their sight. */
+authorityPrincipalId: Uuid | null;
+enabledAt: Timestamp | null;
+nextRunAt: Timestamp | null;
+createdBy: Uuid;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+package: PackageLink | null;
+warnings: RuleWarning[];
 };

@@ -2,569 +2,416 @@
 
 import type { CallOptions } from '../call.ts';
 import type {
-  Audience,
-  AudienceChange,
-  AuditRecordPage,
-  AuthenticationContext,
-  ChangedServiceAccount,
-  ClientExchange,
-  ClientExchangeRequest,
-  CreatedGroup,
-  CreatedServiceAccount,
-  DisabledPrincipal,
-  EnabledPrincipal,
-  ExternalIdentity,
-  FederatedSignIn,
-  FederatedSignInRequest,
-  FederatedToken,
-  FederatedTokenRequest,
-  Group,
-  GroupChange,
-  GroupMemberPage,
-  GroupMembership,
-  GroupPage,
-  IdentityProvider,
-  IdentityProviderChange,
-  Instant,
-  Introspection,
-  IntrospectionRequest,
-  IssuedProvisioningToken,
-  IssuedToken,
-  JournalEventPage,
-  JsonWebKeySet,
-  LegacyCredentialImport,
-  NewAudience,
-  NewAuthenticationContext,
-  NewExternalIdentity,
-  NewGroup,
-  NewGroupMember,
-  NewIdentityProvider,
-  NewPlatformAccessToken,
-  NewPrincipal,
-  NewProvisioningSource,
-  NewProvisioningToken,
-  NewServiceAccount,
-  NewTenant,
-  OauthToken,
-  OauthTokenRequest,
-  PlatformAccessToken,
-  PlatformAccessTokenRotation,
-  Principal,
-  PrincipalChange,
-  PrincipalPage,
-  ProvisioningSource,
-  ProvisioningSourceChange,
-  ProvisioningToken,
-  ScimGroup,
-  ScimListResponse,
-  ScimPatch,
-  ScimResourceType,
-  ScimSchema,
-  ScimSearch,
-  ScimServiceProviderConfig,
-  ScimUser,
-  SelfRevocation,
-  ServiceAccount,
-  ServiceAccountChange,
-  ServiceAccountPage,
-  Tenant,
-  TenantChange,
-  TenantPage,
-  TokenExchange,
-  TokenExchangeRequest,
-  Uuid,
+Audience,
+AudienceChange,
+AuditRecordPage,
+AuthenticationContext,
+ChangedServiceAccount,
+ClientExchange,
+ClientExchangeRequest,
+CreatedGroup,
+CreatedServiceAccount,
+DisabledPrincipal,
+EnabledPrincipal,
+ExternalIdentity,
+FederatedSignIn,
+FederatedSignInRequest,
+FederatedToken,
+FederatedTokenRequest,
+Group,
+GroupChange,
+GroupMemberPage,
+GroupMembership,
+GroupPage,
+IdentityProvider,
+IdentityProviderChange,
+Instant,
+Introspection,
+IntrospectionRequest,
+IssuedProvisioningToken,
+IssuedToken,
+JournalEventPage,
+JsonWebKeySet,
+LegacyCredentialImport,
+NewAudience,
+NewAuthenticationContext,
+NewExternalIdentity,
+NewGroup,
+NewGroupMember,
+NewIdentityProvider,
+NewPlatformAccessToken,
+NewPrincipal,
+NewProvisioningSource,
+NewProvisioningToken,
+NewServiceAccount,
+NewTenant,
+OauthToken,
+OauthTokenRequest,
+PlatformAccessToken,
+PlatformAccessTokenRotation,
+Principal,
+PrincipalChange,
+PrincipalPage,
+ProvisioningSource,
+ProvisioningSourceChange,
+ProvisioningToken,
+ScimGroup,
+ScimListResponse,
+ScimPatch,
+ScimResourceType,
+ScimSchema,
+ScimSearch,
+ScimServiceProviderConfig,
+ScimUser,
+SelfRevocation,
+ServiceAccount,
+ServiceAccountChange,
+ServiceAccountPage,
+Tenant,
+TenantChange,
+TenantPage,
+TokenExchange,
+TokenExchangeRequest,
+Uuid
 } from './identity-types.ts';
 
 export interface PlatformAccessTokensApi {
-  /** Exchange a token for a short-lived access token of one audience. `POST /api/v1/platform-access-tokens:exchange` */
-  exchange(body: TokenExchangeRequest, options?: CallOptions): Promise<TokenExchange>;
-  /** Ask what a token is. Its last use stays as it was. `POST /api/v1/platform-access-tokens:introspect` */
-  introspect(body: IntrospectionRequest, options?: CallOptions): Promise<Introspection>;
-  /** Revoke the token that is presented. `POST /api/v1/platform-access-tokens:revoke-self` */
-  revokeOwn(body: SelfRevocation, options?: CallOptions): Promise<undefined>;
-  /** List the tokens of a tenant by creation; expired ones are among them. All of them, unless `limit` asks for pages: then a `Link` header with `rel="next"` names the next page, as long as there is one. `GET /api/v1/tenants/{tenantId}/platform-access-tokens` */
-  list(
-    tenantId: string,
-    query?: {
-      principalId?: Uuid;
-      includeRevoked?: boolean;
-      limit?: number;
-      /** The cursor that the page before gave; absent for the first page. */
-      after?: string;
-    },
-    options?: CallOptions,
-  ): Promise<PlatformAccessToken[]>;
-  /** Read a token; its secret is never shown again. `GET /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}` */
-  get(tenantId: string, credentialId: string, options?: CallOptions): Promise<PlatformAccessToken>;
-  /** Revoke a token; repeating it changes nothing, and the first reason stays. `POST /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}:revoke` */
-  revoke(
-    tenantId: string,
-    credentialId: string,
-    query?: {
-      reason?: string;
-    },
-    options?: CallOptions,
-  ): Promise<undefined>;
-  /** Replace a token by a successor with the same reach and the same end; its secret is shown once. `POST /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate` */
-  rotate(
-    tenantId: string,
-    credentialId: string,
-    body?: PlatformAccessTokenRotation,
-    options?: CallOptions,
-  ): Promise<IssuedToken>;
+/** Exchange a token for a short-lived access token of one audience. `POST /api/v1/platform-access-tokens:exchange` */
+exchange(body: TokenExchangeRequest, options?: CallOptions): Promise<TokenExchange>;
+/** Ask what a token is. Its last use stays as it was. `POST /api/v1/platform-access-tokens:introspect` */
+introspect(body: IntrospectionRequest, options?: CallOptions): Promise<Introspection>;
+/** Revoke the token that is presented. `POST /api/v1/platform-access-tokens:revoke-self` */
+revokeOwn(body: SelfRevocation, options?: CallOptions): Promise<undefined>;
+/** List the tokens of a tenant by creation; expired ones are among them. All of them, unless `limit` asks for pages: then a `Link` header with `rel="next"` names the next page, as long as there is one. `GET /api/v1/tenants/{tenantId}/platform-access-tokens` */
+list(tenantId: string, query?: {
+principalId?: Uuid;
+includeRevoked?: boolean;
+limit?: number;
+/** The cursor that the page before gave; absent for the first page. */
+after?: string;
+}, options?: CallOptions): Promise<PlatformAccessToken[]>;
+/** Read a token; its secret is never shown again. `GET /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}` */
+get(tenantId: string, credentialId: string, options?: CallOptions): Promise<PlatformAccessToken>;
+/** Revoke a token; repeating it changes nothing, and the first reason stays. `POST /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}:revoke` */
+revoke(tenantId: string, credentialId: string, query?: {
+reason?: string;
+}, options?: CallOptions): Promise<undefined>;
+/** Replace a token by a successor with the same reach and the same end; its secret is shown once. `POST /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate` */
+rotate(tenantId: string, credentialId: string, body?: PlatformAccessTokenRotation, options?: CallOptions): Promise<IssuedToken>;
 }
 
 export interface TokensApi {
-  /** Exchange client credentials for a short-lived access token of one audience. `POST /api/v1/tokens/exchange` */
-  exchange(body: ClientExchangeRequest, options?: CallOptions): Promise<ClientExchange>;
+/** Exchange client credentials for a short-lived access token of one audience. `POST /api/v1/tokens/exchange` */
+exchange(body: ClientExchangeRequest, options?: CallOptions): Promise<ClientExchange>;
 }
 
 export interface Oauth2Api {
-  /** Get an access token by client credentials, as RFC 6749 has it. By client_secret_basic or client_secret_post. Errors have the form of RFC 6749. `POST /oauth2/token` */
-  grant(body: OauthTokenRequest, options?: CallOptions): Promise<OauthToken>;
+/** Get an access token by client credentials, as RFC 6749 has it. By client_secret_basic or client_secret_post. Errors have the form of RFC 6749. `POST /oauth2/token` */
+grant(body: OauthTokenRequest, options?: CallOptions): Promise<OauthToken>;
 }
 
 export interface KeysApi {
-  /** Read the public signing keys as a JWKS document. Exactly one RSA key, unless the operator has a key changed with an overlap (then the next and the previous key stand after the one that signs), or an audience has a `signingAlgorithm` other than RS256 (then its keys stand after those). Pass over keys of a type that you do not use. Cache it, and read it again when a token names an unknown `kid`. Without a configured signing key it answers 500. `GET /.well-known/jwks.json` */
-  list(options?: CallOptions): Promise<JsonWebKeySet>;
+/** Read the public signing keys as a JWKS document. Exactly one RSA key, unless the operator has a key changed with an overlap (then the next and the previous key stand after the one that signs), or an audience has a `signingAlgorithm` other than RS256 (then its keys stand after those). Pass over keys of a type that you do not use. Cache it, and read it again when a token names an unknown `kid`. Without a configured signing key it answers 500. `GET /.well-known/jwks.json` */
+list(options?: CallOptions): Promise<JsonWebKeySet>;
 }
 
 export interface TenantsApi {
-  /** Create a tenant. `POST /api/v1/tenants` */
-  create(body: NewTenant, options?: CallOptions): Promise<Tenant>;
-  /** List the tenants in the order of their creation. `GET /api/v1/tenants` */
-  list(
-    query?: {
-      /** How many at most; 100 when it is left out. */
-      limit?: number;
-      /** The cursor that the page before gave; absent for the first page. */
-      after?: string;
-      status?: 'active' | 'disabled';
-      slug?: string;
-    },
-    options?: CallOptions,
-  ): Promise<TenantPage>;
-  /** Read a tenant. `GET /api/v1/tenants/{tenantId}` */
-  get(tenantId: string, options?: CallOptions): Promise<Tenant>;
-  /** Rename, disable or enable a tenant; equal values change nothing. While a tenant is disabled, no token of it can be exchanged, introspected, revoked by its bearer, issued, rotated or imported, no client gets a token, nobody signs in, and SCIM is closed. Access tokens that were issued live to their end elsewhere. Nothing is revoked: when the tenant is enabled, all of it works again. `PATCH /api/v1/tenants/{tenantId}` */
-  update(tenantId: string, body?: TenantChange, options?: CallOptions): Promise<Tenant>;
+/** Create a tenant. `POST /api/v1/tenants` */
+create(body: NewTenant, options?: CallOptions): Promise<Tenant>;
+/** List the tenants in the order of their creation. `GET /api/v1/tenants` */
+list(query?: {
+/** How many at most; 100 when it is left out. */
+limit?: number;
+/** The cursor that the page before gave; absent for the first page. */
+after?: string;
+status?: "active" | "disabled";
+slug?: string;
+}, options?: CallOptions): Promise<TenantPage>;
+/** Read a tenant. `GET /api/v1/tenants/{tenantId}` */
+get(tenantId: string, options?: CallOptions): Promise<Tenant>;
+/** Rename, disable or enable a tenant; equal values change nothing. While a tenant is disabled, no token of it can be exchanged, introspected, revoked by its bearer, issued, rotated or imported, no client gets a token, nobody signs in, and SCIM is closed. Access tokens that were issued live to their end elsewhere. Nothing is revoked: when the tenant is enabled, all of it works again. `PATCH /api/v1/tenants/{tenantId}` */
+update(tenantId: string, body?: TenantChange, options?: CallOptions): Promise<Tenant>;
 }
 
 export interface PrincipalsApi {
-  /** Create a principal in a tenant. `POST /api/v1/tenants/{tenantId}/principals` */
-  create(tenantId: string, body: NewPrincipal, options?: CallOptions): Promise<Principal>;
-  /** List the principals with an active membership in the tenant, in the order in which they joined. `GET /api/v1/tenants/{tenantId}/principals` */
-  list(
-    tenantId: string,
-    query?: {
-      /** How many at most; 100 when it is left out. */
-      limit?: number;
-      /** The cursor that the page before gave; absent for the first page. */
-      after?: string;
-      kind?: 'human' | 'agent' | 'service_account' | 'workload';
-      status?: 'active' | 'paused' | 'disabled';
-    },
-    options?: CallOptions,
-  ): Promise<PrincipalPage>;
-  /** Read a principal with an active membership in the tenant. `GET /api/v1/tenants/{tenantId}/principals/{principalId}` */
-  get(tenantId: string, principalId: string, options?: CallOptions): Promise<Principal>;
-  /** Rename a principal; the same name changes nothing. `PATCH /api/v1/tenants/{tenantId}/principals/{principalId}` */
-  update(
-    tenantId: string,
-    principalId: string,
-    body: PrincipalChange,
-    options?: CallOptions,
-  ): Promise<Principal>;
-  /** Disable a principal everywhere and revoke each of its tokens. `POST /api/v1/tenants/{tenantId}/principals/{principalId}:disable` */
-  disable(
-    tenantId: string,
-    principalId: string,
-    query?: {
-      reason?: string;
-    },
-    options?: CallOptions,
-  ): Promise<DisabledPrincipal>;
-  /** Let a disabled or paused principal act again. Its revoked tokens stay revoked. `POST /api/v1/tenants/{tenantId}/principals/{principalId}:enable` */
-  enable(tenantId: string, principalId: string, options?: CallOptions): Promise<EnabledPrincipal>;
-  /** Issue a token to a human or an agent; its secret is shown once. A human needs a recorded sign-in that is not too old. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/platform-access-tokens` */
-  createToken(
-    tenantId: string,
-    principalId: string,
-    body: NewPlatformAccessToken,
-    options?: CallOptions,
-  ): Promise<IssuedToken>;
-  /** Link a principal to its subject at an identity provider. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/external-identities` */
-  linkExternalIdentity(
-    tenantId: string,
-    principalId: string,
-    body: NewExternalIdentity,
-    options?: CallOptions,
-  ): Promise<ExternalIdentity>;
-  /** Record that a person signed in. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/authentication-contexts` */
-  recordAuthenticationContext(
-    tenantId: string,
-    principalId: string,
-    body: NewAuthenticationContext,
-    options?: CallOptions,
-  ): Promise<AuthenticationContext>;
+/** Create a principal in a tenant. `POST /api/v1/tenants/{tenantId}/principals` */
+create(tenantId: string, body: NewPrincipal, options?: CallOptions): Promise<Principal>;
+/** List the principals with an active membership in the tenant, in the order in which they joined. `GET /api/v1/tenants/{tenantId}/principals` */
+list(tenantId: string, query?: {
+/** How many at most; 100 when it is left out. */
+limit?: number;
+/** The cursor that the page before gave; absent for the first page. */
+after?: string;
+kind?: "human" | "agent" | "service_account" | "workload";
+status?: "active" | "paused" | "disabled";
+}, options?: CallOptions): Promise<PrincipalPage>;
+/** Read a principal with an active membership in the tenant. `GET /api/v1/tenants/{tenantId}/principals/{principalId}` */
+get(tenantId: string, principalId: string, options?: CallOptions): Promise<Principal>;
+/** Rename a principal; the same name changes nothing. `PATCH /api/v1/tenants/{tenantId}/principals/{principalId}` */
+update(tenantId: string, principalId: string, body: PrincipalChange, options?: CallOptions): Promise<Principal>;
+/** Disable a principal everywhere and revoke each of its tokens. `POST /api/v1/tenants/{tenantId}/principals/{principalId}:disable` */
+disable(tenantId: string, principalId: string, query?: {
+reason?: string;
+}, options?: CallOptions): Promise<DisabledPrincipal>;
+/** Let a disabled or paused principal act again. Its revoked tokens stay revoked. `POST /api/v1/tenants/{tenantId}/principals/{principalId}:enable` */
+enable(tenantId: string, principalId: string, options?: CallOptions): Promise<EnabledPrincipal>;
+/** Issue a token to a human or an agent; its secret is shown once. A human needs a recorded sign-in that is not too old. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/platform-access-tokens` */
+createToken(tenantId: string, principalId: string, body: NewPlatformAccessToken, options?: CallOptions): Promise<IssuedToken>;
+/** Link a principal to its subject at an identity provider. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/external-identities` */
+linkExternalIdentity(tenantId: string, principalId: string, body: NewExternalIdentity, options?: CallOptions): Promise<ExternalIdentity>;
+/** Record that a person signed in. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/authentication-contexts` */
+recordAuthenticationContext(tenantId: string, principalId: string, body: NewAuthenticationContext, options?: CallOptions): Promise<AuthenticationContext>;
 }
 
 export interface ServiceAccountsApi {
-  /** Create a service account; its secret is shown once. `POST /api/v1/tenants/{tenantId}/service-accounts` */
-  create(tenantId: string, body: NewServiceAccount, options?: CallOptions): Promise<CreatedServiceAccount>;
-  /** List the service accounts of a tenant by creation; revoked ones are among them. `GET /api/v1/tenants/{tenantId}/service-accounts` */
-  list(
-    tenantId: string,
-    query?: {
-      /** How many at most; 100 when it is left out. */
-      limit?: number;
-      /** The cursor that the page before gave; absent for the first page. */
-      after?: string;
-    },
-    options?: CallOptions,
-  ): Promise<ServiceAccountPage>;
-  /** Read a service account; its secret is never shown again. `GET /api/v1/tenants/{tenantId}/service-accounts/{clientId}` */
-  get(tenantId: string, clientId: string, options?: CallOptions): Promise<ServiceAccount>;
-  /** Change what a service account may ask for, or replace its secret. The state that results is checked as a whole, also for an empty object, which changes nothing. `PATCH /api/v1/tenants/{tenantId}/service-accounts/{clientId}` */
-  update(
-    tenantId: string,
-    clientId: string,
-    body?: ServiceAccountChange,
-    options?: CallOptions,
-  ): Promise<ChangedServiceAccount>;
-  /** Revoke a service account for good; repeating it changes nothing. `POST /api/v1/tenants/{tenantId}/service-accounts/{clientId}:revoke` */
-  revoke(tenantId: string, clientId: string, options?: CallOptions): Promise<undefined>;
+/** Create a service account; its secret is shown once. `POST /api/v1/tenants/{tenantId}/service-accounts` */
+create(tenantId: string, body: NewServiceAccount, options?: CallOptions): Promise<CreatedServiceAccount>;
+/** List the service accounts of a tenant by creation; revoked ones are among them. `GET /api/v1/tenants/{tenantId}/service-accounts` */
+list(tenantId: string, query?: {
+/** How many at most; 100 when it is left out. */
+limit?: number;
+/** The cursor that the page before gave; absent for the first page. */
+after?: string;
+}, options?: CallOptions): Promise<ServiceAccountPage>;
+/** Read a service account; its secret is never shown again. `GET /api/v1/tenants/{tenantId}/service-accounts/{clientId}` */
+get(tenantId: string, clientId: string, options?: CallOptions): Promise<ServiceAccount>;
+/** Change what a service account may ask for, or replace its secret. The state that results is checked as a whole, also for an empty object, which changes nothing. `PATCH /api/v1/tenants/{tenantId}/service-accounts/{clientId}` */
+update(tenantId: string, clientId: string, body?: ServiceAccountChange, options?: CallOptions): Promise<ChangedServiceAccount>;
+/** Revoke a service account for good; repeating it changes nothing. `POST /api/v1/tenants/{tenantId}/service-accounts/{clientId}:revoke` */
+revoke(tenantId: string, clientId: string, options?: CallOptions): Promise<undefined>;
 }
 
 export interface AudiencesApi {
-  /** Register an audience and the scopes that it allows. `POST /api/v1/tenants/{tenantId}/audiences` */
-  create(tenantId: string, body: NewAudience, options?: CallOptions): Promise<Audience>;
-  /** List the audiences of a tenant by key. `GET /api/v1/tenants/{tenantId}/audiences` */
-  list(tenantId: string, options?: CallOptions): Promise<Audience[]>;
-  /** Read an audience. `GET /api/v1/tenants/{tenantId}/audiences/{key}` */
-  get(tenantId: string, key: string, options?: CallOptions): Promise<Audience>;
-  /** Replace the scopes that an audience allows or what signs its tokens, disable or enable it; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/audiences/{key}` */
-  update(tenantId: string, key: string, body?: AudienceChange, options?: CallOptions): Promise<Audience>;
+/** Register an audience and the scopes that it allows. `POST /api/v1/tenants/{tenantId}/audiences` */
+create(tenantId: string, body: NewAudience, options?: CallOptions): Promise<Audience>;
+/** List the audiences of a tenant by key. `GET /api/v1/tenants/{tenantId}/audiences` */
+list(tenantId: string, options?: CallOptions): Promise<Audience[]>;
+/** Read an audience. `GET /api/v1/tenants/{tenantId}/audiences/{key}` */
+get(tenantId: string, key: string, options?: CallOptions): Promise<Audience>;
+/** Replace the scopes that an audience allows or what signs its tokens, disable or enable it; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/audiences/{key}` */
+update(tenantId: string, key: string, body?: AudienceChange, options?: CallOptions): Promise<Audience>;
 }
 
 export interface GroupsApi {
-  /** Create a local group. `POST /api/v1/tenants/{tenantId}/groups` */
-  create(tenantId: string, body: NewGroup, options?: CallOptions): Promise<CreatedGroup>;
-  /** List the groups of a tenant in the order of their creation. `GET /api/v1/tenants/{tenantId}/groups` */
-  list(
-    tenantId: string,
-    query?: {
-      /** How many at most; 100 when it is left out. */
-      limit?: number;
-      /** The cursor that the page before gave; absent for the first page. */
-      after?: string;
-      source?: 'local' | 'federated' | 'scim';
-      status?: 'active' | 'disabled';
-    },
-    options?: CallOptions,
-  ): Promise<GroupPage>;
-  /** Read a group. `GET /api/v1/tenants/{tenantId}/groups/{groupId}` */
-  get(tenantId: string, groupId: string, options?: CallOptions): Promise<Group>;
-  /** Rename, disable or enable a local group; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/groups/{groupId}` */
-  update(tenantId: string, groupId: string, body?: GroupChange, options?: CallOptions): Promise<Group>;
-  /** Delete a local group with its memberships; repeated, it is absent. `DELETE /api/v1/tenants/{tenantId}/groups/{groupId}` */
-  delete(tenantId: string, groupId: string, options?: CallOptions): Promise<undefined>;
-  /** Add a principal to a local group. `POST /api/v1/tenants/{tenantId}/groups/{groupId}/members` */
-  addMember(
-    tenantId: string,
-    groupId: string,
-    body: NewGroupMember,
-    options?: CallOptions,
-  ): Promise<GroupMembership>;
-  /** List the members of a group, of any source, in the order in which they came. `GET /api/v1/tenants/{tenantId}/groups/{groupId}/members` */
-  listMembers(
-    tenantId: string,
-    groupId: string,
-    query?: {
-      /** How many at most; 100 when it is left out. */
-      limit?: number;
-      /** The cursor that the page before gave; absent for the first page. */
-      after?: string;
-    },
-    options?: CallOptions,
-  ): Promise<GroupMemberPage>;
-  /** Remove a principal from a local group; repeated, the membership is absent. A membership that an identity provider brought into a local group comes back at the next sign-in that names it. `DELETE /api/v1/tenants/{tenantId}/groups/{groupId}/members/{principalId}` */
-  removeMember(
-    tenantId: string,
-    groupId: string,
-    principalId: string,
-    options?: CallOptions,
-  ): Promise<undefined>;
+/** Create a local group. `POST /api/v1/tenants/{tenantId}/groups` */
+create(tenantId: string, body: NewGroup, options?: CallOptions): Promise<CreatedGroup>;
+/** List the groups of a tenant in the order of their creation. `GET /api/v1/tenants/{tenantId}/groups` */
+list(tenantId: string, query?: {
+/** How many at most; 100 when it is left out. */
+limit?: number;
+/** The cursor that the page before gave; absent for the first page. */
+after?: string;
+source?: "local" | "federated" | "scim";
+status?: "active" | "disabled";
+}, options?: CallOptions): Promise<GroupPage>;
+/** Read a group. `GET /api/v1/tenants/{tenantId}/groups/{groupId}` */
+get(tenantId: string, groupId: string, options?: CallOptions): Promise<Group>;
+/** Rename, disable or enable a local group; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/groups/{groupId}` */
+update(tenantId: string, groupId: string, body?: GroupChange, options?: CallOptions): Promise<Group>;
+/** Delete a local group with its memberships; repeated, it is absent. `DELETE /api/v1/tenants/{tenantId}/groups/{groupId}` */
+delete(tenantId: string, groupId: string, options?: CallOptions): Promise<undefined>;
+/** Add a principal to a local group. `POST /api/v1/tenants/{tenantId}/groups/{groupId}/members` */
+addMember(tenantId: string, groupId: string, body: NewGroupMember, options?: CallOptions): Promise<GroupMembership>;
+/** List the members of a group, of any source, in the order in which they came. `GET /api/v1/tenants/{tenantId}/groups/{groupId}/members` */
+listMembers(tenantId: string, groupId: string, query?: {
+/** How many at most; 100 when it is left out. */
+limit?: number;
+/** The cursor that the page before gave; absent for the first page. */
+after?: string;
+}, options?: CallOptions): Promise<GroupMemberPage>;
+/** Remove a principal from a local group; repeated, the membership is absent. A membership that an identity provider brought into a local group comes back at the next sign-in that names it. `DELETE /api/v1/tenants/{tenantId}/groups/{groupId}/members/{principalId}` */
+removeMember(tenantId: string, groupId: string, principalId: string, options?: CallOptions): Promise<undefined>;
 }
 
 export interface IdentityProvidersApi {
-  /** Register an identity provider whose people sign in by federation. `POST /api/v1/tenants/{tenantId}/identity-providers` */
-  create(tenantId: string, body: NewIdentityProvider, options?: CallOptions): Promise<IdentityProvider>;
-  /** List the identity providers of a tenant by key. `GET /api/v1/tenants/{tenantId}/identity-providers` */
-  list(tenantId: string, options?: CallOptions): Promise<IdentityProvider[]>;
-  /** Read an identity provider. `GET /api/v1/tenants/{tenantId}/identity-providers/{key}` */
-  get(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
-  /** Change what is expected of upstream tokens; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/identity-providers/{key}` */
-  update(
-    tenantId: string,
-    key: string,
-    body?: IdentityProviderChange,
-    options?: CallOptions,
-  ): Promise<IdentityProvider>;
-  /** Close an identity provider: nobody signs in through it. Tokens that were issued stay. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}:disable` */
-  disable(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
-  /** Open an identity provider again. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}:enable` */
-  enable(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
+/** Register an identity provider whose people sign in by federation. `POST /api/v1/tenants/{tenantId}/identity-providers` */
+create(tenantId: string, body: NewIdentityProvider, options?: CallOptions): Promise<IdentityProvider>;
+/** List the identity providers of a tenant by key. `GET /api/v1/tenants/{tenantId}/identity-providers` */
+list(tenantId: string, options?: CallOptions): Promise<IdentityProvider[]>;
+/** Read an identity provider. `GET /api/v1/tenants/{tenantId}/identity-providers/{key}` */
+get(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
+/** Change what is expected of upstream tokens; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/identity-providers/{key}` */
+update(tenantId: string, key: string, body?: IdentityProviderChange, options?: CallOptions): Promise<IdentityProvider>;
+/** Close an identity provider: nobody signs in through it. Tokens that were issued stay. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}:disable` */
+disable(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
+/** Open an identity provider again. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}:enable` */
+enable(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
 }
 
 export interface FederationApi {
-  /** Sign in with an ID or access token of the tenant's identity provider. The first sign-in makes the person. For 300 seconds it allows issuing platform access tokens. `POST /api/v1/tenants/{tenantId}/federation:authenticate` */
-  authenticate(
-    tenantId: string,
-    body: FederatedSignInRequest,
-    options?: CallOptions,
-  ): Promise<FederatedSignIn>;
-  /** Sign in with an upstream ID or access token and get a short-lived access token of one audience. `POST /api/v1/tenants/{tenantId}/federation:exchange` */
-  exchange(tenantId: string, body: FederatedTokenRequest, options?: CallOptions): Promise<FederatedToken>;
+/** Sign in with an ID or access token of the tenant's identity provider. The first sign-in makes the person. For 300 seconds it allows issuing platform access tokens. `POST /api/v1/tenants/{tenantId}/federation:authenticate` */
+authenticate(tenantId: string, body: FederatedSignInRequest, options?: CallOptions): Promise<FederatedSignIn>;
+/** Sign in with an upstream ID or access token and get a short-lived access token of one audience. `POST /api/v1/tenants/{tenantId}/federation:exchange` */
+exchange(tenantId: string, body: FederatedTokenRequest, options?: CallOptions): Promise<FederatedToken>;
 }
 
 export interface LegacyCredentialsApi {
-  /** Let a key of the former control plane be exchanged for a while. `POST /api/v1/tenants/{tenantId}/legacy-credentials:import` */
-  import(tenantId: string, body: LegacyCredentialImport, options?: CallOptions): Promise<PlatformAccessToken>;
+/** Let a key of the former control plane be exchanged for a while. `POST /api/v1/tenants/{tenantId}/legacy-credentials:import` */
+import(tenantId: string, body: LegacyCredentialImport, options?: CallOptions): Promise<PlatformAccessToken>;
 }
 
 export interface ProvisioningSourcesApi {
-  /** Register who writes the people of an identity provider. `POST /api/v1/tenants/{tenantId}/provisioning-sources` */
-  create(tenantId: string, body: NewProvisioningSource, options?: CallOptions): Promise<ProvisioningSource>;
-  /** List the provisioning sources of a tenant by creation, and whether they have fallen silent. `GET /api/v1/tenants/{tenantId}/provisioning-sources` */
-  list(tenantId: string, options?: CallOptions): Promise<ProvisioningSource[]>;
-  /** Read a provisioning source. `GET /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}` */
-  get(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningSource>;
-  /** Change when a source counts as silent, and how it writes; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}` */
-  update(
-    tenantId: string,
-    sourceId: string,
-    body?: ProvisioningSourceChange,
-    options?: CallOptions,
-  ): Promise<ProvisioningSource>;
-  /** Close a source: its SCIM requests are refused at once. What it wrote stays. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}:disable` */
-  disable(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningSource>;
-  /** Open a source again. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}:enable` */
-  enable(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningSource>;
-  /** Note that a directory was read, also without any change; a SCIM source is noted by its writes. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}:heartbeat` */
-  heartbeat(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningSource>;
-  /** Issue a long-lived SCIM token of a source; its secret is shown once, and two may live at a time. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens` */
-  createToken(
-    tenantId: string,
-    sourceId: string,
-    body: NewProvisioningToken,
-    options?: CallOptions,
-  ): Promise<IssuedProvisioningToken>;
-  /** List the SCIM tokens of a source by creation, without their secrets. `GET /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens` */
-  listTokens(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningToken[]>;
-  /** Revoke a SCIM token; repeating it changes nothing. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens/{tokenId}:revoke` */
-  revokeToken(tenantId: string, sourceId: string, tokenId: string, options?: CallOptions): Promise<undefined>;
+/** Register who writes the people of an identity provider. `POST /api/v1/tenants/{tenantId}/provisioning-sources` */
+create(tenantId: string, body: NewProvisioningSource, options?: CallOptions): Promise<ProvisioningSource>;
+/** List the provisioning sources of a tenant by creation, and whether they have fallen silent. `GET /api/v1/tenants/{tenantId}/provisioning-sources` */
+list(tenantId: string, options?: CallOptions): Promise<ProvisioningSource[]>;
+/** Read a provisioning source. `GET /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}` */
+get(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningSource>;
+/** Change when a source counts as silent, and how it writes; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}` */
+update(tenantId: string, sourceId: string, body?: ProvisioningSourceChange, options?: CallOptions): Promise<ProvisioningSource>;
+/** Close a source: its SCIM requests are refused at once. What it wrote stays. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}:disable` */
+disable(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningSource>;
+/** Open a source again. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}:enable` */
+enable(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningSource>;
+/** Note that a directory was read, also without any change; a SCIM source is noted by its writes. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}:heartbeat` */
+heartbeat(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningSource>;
+/** Issue a long-lived SCIM token of a source; its secret is shown once, and two may live at a time. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens` */
+createToken(tenantId: string, sourceId: string, body: NewProvisioningToken, options?: CallOptions): Promise<IssuedProvisioningToken>;
+/** List the SCIM tokens of a source by creation, without their secrets. `GET /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens` */
+listTokens(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningToken[]>;
+/** Revoke a SCIM token; repeating it changes nothing. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens/{tokenId}:revoke` */
+revokeToken(tenantId: string, sourceId: string, tokenId: string, options?: CallOptions): Promise<undefined>;
 }
 
 export interface ScimApi {
-  /** List or find users. `GET /scim/v2/Users` */
-  listUsers(
-    query?: {
-      filter?: string;
-      startIndex?: string;
-      count?: string;
-      sortBy?: string;
-      sortOrder?: string;
-      attributes?: string;
-      excludedAttributes?: string;
-    },
-    options?: CallOptions,
-  ): Promise<ScimListResponse>;
-  /** Create a user and its person; one that was deleted comes back as the same person. `POST /scim/v2/Users` */
-  createUser(
-    body?: ScimUser,
-    options?: CallOptions & {
-      query?: {
-        attributes?: string;
-        excludedAttributes?: string;
-      };
-    },
-  ): Promise<ScimUser>;
-  /** Find users, with the query in the body. `POST /scim/v2/Users/.search` */
-  searchUsers(body?: ScimSearch, options?: CallOptions): Promise<ScimListResponse>;
-  /** Read a user. `GET /scim/v2/Users/{id}` */
-  getUser(
-    id: string,
-    query?: {
-      attributes?: string;
-      excludedAttributes?: string;
-    },
-    options?: CallOptions,
-  ): Promise<ScimUser>;
-  /** Replace a user. Without `active` it stays as active as it is. `PUT /scim/v2/Users/{id}` */
-  replaceUser(
-    id: string,
-    body?: ScimUser,
-    options?: CallOptions & {
-      query?: {
-        attributes?: string;
-        excludedAttributes?: string;
-      };
-    },
-  ): Promise<ScimUser>;
-  /** Change a user. Switching `active` off disables the person and revokes its tokens. `PATCH /scim/v2/Users/{id}` */
-  updateUser(
-    id: string,
-    body?: ScimPatch,
-    options?: CallOptions & {
-      query?: {
-        attributes?: string;
-        excludedAttributes?: string;
-      };
-    },
-  ): Promise<ScimUser>;
-  /** End a user: its person is disabled and leaves the groups of this source. `DELETE /scim/v2/Users/{id}` */
-  deleteUser(id: string, options?: CallOptions): Promise<undefined>;
-  /** List or find groups. `excludedAttributes=members` spares reading the members. `GET /scim/v2/Groups` */
-  listGroups(
-    query?: {
-      filter?: string;
-      startIndex?: string;
-      count?: string;
-      sortBy?: string;
-      sortOrder?: string;
-      attributes?: string;
-      excludedAttributes?: string;
-    },
-    options?: CallOptions,
-  ): Promise<ScimListResponse>;
-  /** Create a group of users of this source. `POST /scim/v2/Groups` */
-  createGroup(
-    body?: ScimGroup,
-    options?: CallOptions & {
-      query?: {
-        attributes?: string;
-        excludedAttributes?: string;
-      };
-    },
-  ): Promise<ScimGroup>;
-  /** Find groups, with the query in the body. `POST /scim/v2/Groups/.search` */
-  searchGroups(body?: ScimSearch, options?: CallOptions): Promise<ScimListResponse>;
-  /** Read a group. `GET /scim/v2/Groups/{id}` */
-  getGroup(
-    id: string,
-    query?: {
-      attributes?: string;
-      excludedAttributes?: string;
-    },
-    options?: CallOptions,
-  ): Promise<ScimGroup>;
-  /** Replace the name, the external id and the members of a group. `PUT /scim/v2/Groups/{id}` */
-  replaceGroup(
-    id: string,
-    body?: ScimGroup,
-    options?: CallOptions & {
-      query?: {
-        attributes?: string;
-        excludedAttributes?: string;
-      };
-    },
-  ): Promise<ScimGroup>;
-  /** Change a group. Beyond 200 members the answer is 204. `PATCH /scim/v2/Groups/{id}` */
-  updateGroup(
-    id: string,
-    body?: ScimPatch,
-    options?: CallOptions & {
-      query?: {
-        attributes?: string;
-        excludedAttributes?: string;
-      };
-    },
-  ): Promise<ScimGroup>;
-  /** End a group. `DELETE /scim/v2/Groups/{id}` */
-  deleteGroup(id: string, options?: CallOptions): Promise<undefined>;
-  /** Find users and groups, with the query in the body. `POST /scim/v2/.search` */
-  search(body?: ScimSearch, options?: CallOptions): Promise<ScimListResponse>;
-  /** What this SCIM service supports. `GET /scim/v2/ServiceProviderConfig` */
-  getServiceProviderConfig(options?: CallOptions): Promise<ScimServiceProviderConfig>;
-  /** The kinds of resources. `GET /scim/v2/ResourceTypes` */
-  listResourceTypes(
-    query?: {
-      filter?: string;
-    },
-    options?: CallOptions,
-  ): Promise<ScimListResponse>;
-  /** One kind of resource. `GET /scim/v2/ResourceTypes/{name}` */
-  getResourceType(name: string, options?: CallOptions): Promise<ScimResourceType>;
-  /** The attributes of all resources. `GET /scim/v2/Schemas` */
-  listSchemas(
-    query?: {
-      filter?: string;
-    },
-    options?: CallOptions,
-  ): Promise<ScimListResponse>;
-  /** The attributes of one schema. `GET /scim/v2/Schemas/{urn}` */
-  getSchema(urn: string, options?: CallOptions): Promise<ScimSchema>;
+/** List or find users. `GET /scim/v2/Users` */
+listUsers(query?: {
+filter?: string;
+startIndex?: string;
+count?: string;
+sortBy?: string;
+sortOrder?: string;
+attributes?: string;
+excludedAttributes?: string;
+}, options?: CallOptions): Promise<ScimListResponse>;
+/** Create a user and its person; one that was deleted comes back as the same person. `POST /scim/v2/Users` */
+createUser(body?: ScimUser, options?: CallOptions & { query?: {
+attributes?: string;
+excludedAttributes?: string;
+} }): Promise<ScimUser>;
+/** Find users, with the query in the body. `POST /scim/v2/Users/.search` */
+searchUsers(body?: ScimSearch, options?: CallOptions): Promise<ScimListResponse>;
+/** Read a user. `GET /scim/v2/Users/{id}` */
+getUser(id: string, query?: {
+attributes?: string;
+excludedAttributes?: string;
+}, options?: CallOptions): Promise<ScimUser>;
+/** Replace a user. Without `active` it stays as active as it is. `PUT /scim/v2/Users/{id}` */
+replaceUser(id: string, body?: ScimUser, options?: CallOptions & { query?: {
+attributes?: string;
+excludedAttributes?: string;
+} }): Promise<ScimUser>;
+/** Change a user. Switching `active` off disables the person and revokes its tokens. `PATCH /scim/v2/Users/{id}` */
+updateUser(id: string, body?: ScimPatch, options?: CallOptions & { query?: {
+attributes?: string;
+excludedAttributes?: string;
+} }): Promise<ScimUser>;
+/** End a user: its person is disabled and leaves the groups of this source. `DELETE /scim/v2/Users/{id}` */
+deleteUser(id: string, options?: CallOptions): Promise<undefined>;
+/** List or find groups. `excludedAttributes=members` spares reading the members. `GET /scim/v2/Groups` */
+listGroups(query?: {
+filter?: string;
+startIndex?: string;
+count?: string;
+sortBy?: string;
+sortOrder?: string;
+attributes?: string;
+excludedAttributes?: string;
+}, options?: CallOptions): Promise<ScimListResponse>;
+/** Create a group of users of this source. `POST /scim/v2/Groups` */
+createGroup(body?: ScimGroup, options?: CallOptions & { query?: {
+attributes?: string;
+excludedAttributes?: string;
+} }): Promise<ScimGroup>;
+/** Find groups, with the query in the body. `POST /scim/v2/Groups/.search` */
+searchGroups(body?: ScimSearch, options?: CallOptions): Promise<ScimListResponse>;
+/** Read a group. `GET /scim/v2/Groups/{id}` */
+getGroup(id: string, query?: {
+attributes?: string;
+excludedAttributes?: string;
+}, options?: CallOptions): Promise<ScimGroup>;
+/** Replace the name, the external id and the members of a group. `PUT /scim/v2/Groups/{id}` */
+replaceGroup(id: string, body?: ScimGroup, options?: CallOptions & { query?: {
+attributes?: string;
+excludedAttributes?: string;
+} }): Promise<ScimGroup>;
+/** Change a group. Beyond 200 members the answer is 204. `PATCH /scim/v2/Groups/{id}` */
+updateGroup(id: string, body?: ScimPatch, options?: CallOptions & { query?: {
+attributes?: string;
+excludedAttributes?: string;
+} }): Promise<ScimGroup>;
+/** End a group. `DELETE /scim/v2/Groups/{id}` */
+deleteGroup(id: string, options?: CallOptions): Promise<undefined>;
+/** Find users and groups, with the query in the body. `POST /scim/v2/.search` */
+search(body?: ScimSearch, options?: CallOptions): Promise<ScimListResponse>;
+/** What this SCIM service supports. `GET /scim/v2/ServiceProviderConfig` */
+getServiceProviderConfig(options?: CallOptions): Promise<ScimServiceProviderConfig>;
+/** The kinds of resources. `GET /scim/v2/ResourceTypes` */
+listResourceTypes(query?: {
+filter?: string;
+}, options?: CallOptions): Promise<ScimListResponse>;
+/** One kind of resource. `GET /scim/v2/ResourceTypes/{name}` */
+getResourceType(name: string, options?: CallOptions): Promise<ScimResourceType>;
+/** The attributes of all resources. `GET /scim/v2/Schemas` */
+listSchemas(query?: {
+filter?: string;
+}, options?: CallOptions): Promise<ScimListResponse>;
+/** The attributes of one schema. `GET /scim/v2/Schemas/{urn}` */
+getSchema(urn: string, options?: CallOptions): Promise<ScimSchema>;
 }
 
 export interface EventsApi {
-  /** Read the journal of all tenants. In the order of `sequence`. A lower sequence never appears after a higher one was served, so a reader that keeps its last sequence as `after` misses nothing; the header `Journal-Read-To` serves as well, and moves on while nothing is for the reader. Where old events are removed, an `after` below the last removed one is refused, and the header `Journal-Floor` of that answer is the `after` to start from. After a restore or a fail-over of the database, an `after` that this history can not have given out is refused, and `Journal-Read-To` of that answer says where to go on. `GET /api/v1/events` */
-  list(
-    query?: {
-      /** The last sequence that was read. */
-      after?: number;
-      /** How many at most; 100 when it is left out. */
-      limit?: number;
-      /** How many seconds to wait for an event while there is none; a busy or stopping service waits less. */
-      wait?: number;
-      tenantId?: Uuid;
-      type?: string;
-    },
-    options?: CallOptions,
-  ): Promise<JournalEventPage>;
+/** Read the journal of all tenants. In the order of `sequence`. A lower sequence never appears after a higher one was served, so a reader that keeps its last sequence as `after` misses nothing; the header `Journal-Read-To` serves as well, and moves on while nothing is for the reader. Where old events are removed, an `after` below the last removed one is refused, and the header `Journal-Floor` of that answer is the `after` to start from. After a restore or a fail-over of the database, an `after` that this history can not have given out is refused, and `Journal-Read-To` of that answer says where to go on. `GET /api/v1/events` */
+list(query?: {
+/** The last sequence that was read. */
+after?: number;
+/** How many at most; 100 when it is left out. */
+limit?: number;
+/** How many seconds to wait for an event while there is none; a busy or stopping service waits less. */
+wait?: number;
+tenantId?: Uuid;
+type?: string;
+}, options?: CallOptions): Promise<JournalEventPage>;
 }
 
 export interface AuditApi {
-  /** Read the audit record of all tenants. In the order of `sequence`, oldest first, for pollers: a lower sequence never appears after a higher one was served, so a reader that keeps its last sequence as `after` misses nothing. `order=desc` gives the newest first, for people. With `tenantId`, `resourceId` or `requestId` the filters go by an index; only those by action or type of resource that ask a tenant for exchanges read all of its exchanges. `GET /api/v1/audit` */
-  listRecords(
-    query?: {
-      tenantId?: Uuid;
-      action?: string;
-      actor?: string;
-      resourceType?: string;
-      resourceId?: Uuid;
-      outcome?: 'allowed' | 'denied';
-      requestId?: string;
-      /** Nothing before this instant. */
-      from?: Instant;
-      /** Nothing after this instant. */
-      to?: Instant;
-      order?: 'asc' | 'desc';
-      /** The last sequence that was read, in either order. */
-      after?: number;
-      /** How many at most; 100 when it is left out. */
-      limit?: number;
-    },
-    options?: CallOptions,
-  ): Promise<AuditRecordPage>;
+/** Read the audit record of all tenants. In the order of `sequence`, oldest first, for pollers: a lower sequence never appears after a higher one was served, so a reader that keeps its last sequence as `after` misses nothing. `order=desc` gives the newest first, for people. With `tenantId`, `resourceId` or `requestId` the filters go by an index; only those by action or type of resource that ask a tenant for exchanges read all of its exchanges. `GET /api/v1/audit` */
+listRecords(query?: {
+tenantId?: Uuid;
+action?: string;
+actor?: string;
+resourceType?: string;
+resourceId?: Uuid;
+outcome?: "allowed" | "denied";
+requestId?: string;
+/** Nothing before this instant. */
+from?: Instant;
+/** Nothing after this instant. */
+to?: Instant;
+order?: "asc" | "desc";
+/** The last sequence that was read, in either order. */
+after?: number;
+/** How many at most; 100 when it is left out. */
+limit?: number;
+}, options?: CallOptions): Promise<AuditRecordPage>;
 }
 
 /** Every operation of identity, by what it is about. */
 export interface IdentityApi {
-  readonly platformAccessTokens: PlatformAccessTokensApi;
-  readonly tokens: TokensApi;
-  readonly oauth2: Oauth2Api;
-  readonly keys: KeysApi;
-  readonly tenants: TenantsApi;
-  readonly principals: PrincipalsApi;
-  readonly serviceAccounts: ServiceAccountsApi;
-  readonly audiences: AudiencesApi;
-  readonly groups: GroupsApi;
-  readonly identityProviders: IdentityProvidersApi;
-  readonly federation: FederationApi;
-  readonly legacyCredentials: LegacyCredentialsApi;
-  readonly provisioningSources: ProvisioningSourcesApi;
-  readonly scim: ScimApi;
-  readonly events: EventsApi;
-  readonly audit: AuditApi;
+readonly platformAccessTokens: PlatformAccessTokensApi;
+readonly tokens: TokensApi;
+readonly oauth2: Oauth2Api;
+readonly keys: KeysApi;
+readonly tenants: TenantsApi;
+readonly principals: PrincipalsApi;
+readonly serviceAccounts: ServiceAccountsApi;
+readonly audiences: AudiencesApi;
+readonly groups: GroupsApi;
+readonly identityProviders: IdentityProvidersApi;
+readonly federation: FederationApi;
+readonly legacyCredentials: LegacyCredentialsApi;
+readonly provisioningSources: ProvisioningSourcesApi;
+readonly scim: ScimApi;
+readonly events: EventsApi;
+readonly audit: AuditApi;
 }

@@ -1,597 +1,594 @@
 // GENERATED from the OpenAPI documents by: npm run generate
 
 export type Audience = {
-  id: Uuid;
-  tenant_id: Uuid;
-  key: string;
-  allowed_scopes: string[];
-  signing_algorithm: 'RS256' | 'ES256' | 'EdDSA';
-  status: 'active' | 'disabled';
+id: Uuid;
+tenant_id: Uuid;
+key: string;
+allowed_scopes: string[];
+signing_algorithm: "RS256" | "ES256" | "EdDSA";
+status: "active" | "disabled";
 };
 
 export type AudienceChange = {
-  /** Replaces the whole list. May be left out beside a status. */
-  allowedScopes?: string[];
-  /** Signs from the next exchange on; tokens issued before stay valid. */
-  signingAlgorithm?: 'RS256' | 'ES256' | 'EdDSA';
-  /** `disabled` closes the audience to every exchange at once. */
-  status?: 'active' | 'disabled';
+/** Replaces the whole list. May be left out beside a status. */
+allowedScopes?: string[];
+/** Signs from the next exchange on; tokens issued before stay valid. */
+signingAlgorithm?: "RS256" | "ES256" | "EdDSA";
+/** `disabled` closes the audience to every exchange at once. */
+status?: "active" | "disabled";
 };
 
 export type AuditRecord = {
-  sequence: number;
-  id: Uuid;
-  tenant_id: Uuid;
-  action: string;
-  actor_ref: string;
-  resource_type: string;
-  resource_id: Uuid;
-  outcome: 'allowed' | 'denied';
-  reason: string;
-  request_id: string;
-  occurred_at: Timestamp;
+sequence: number;
+id: Uuid;
+tenant_id: Uuid;
+action: string;
+actor_ref: string;
+resource_type: string;
+resource_id: Uuid;
+outcome: "allowed" | "denied";
+reason: string;
+request_id: string;
+occurred_at: Timestamp;
 };
 
 export type AuditRecordPage = {
-  items: AuditRecord[];
-  /** Where the next page starts; null when no more exist. */
-  next_after: number | null;
+items: AuditRecord[];
+/** Where the next page starts; null when no more exist. */
+next_after: number | null;
 };
 
 export type AuthenticationContext = {
-  id: Uuid;
-  principalId: Uuid;
-  issuer: string;
-  acr: string | null;
-  amr: string[];
-  authTime: Timestamp;
-  recordedAt: Timestamp;
-  source: 'bootstrap';
+id: Uuid;
+principalId: Uuid;
+issuer: string;
+acr: string | null;
+amr: string[];
+authTime: Timestamp;
+recordedAt: Timestamp;
+source: "bootstrap";
 };
 
 export type ChangedServiceAccount = {
-  principalId: Uuid;
-  clientId: string;
-  audiences: string[];
-  scopeCeiling: string[];
-  /** Only when it was replaced. */
-  clientSecret?: string;
+principalId: Uuid;
+clientId: string;
+audiences: string[];
+scopeCeiling: string[];
+/** Only when it was replaced. */
+clientSecret?: string;
 };
 
 export type ClientExchange = {
-  accessToken: string;
-  tokenType: 'Bearer';
-  /** Seconds. */
-  expiresIn: number;
+accessToken: string;
+tokenType: "Bearer";
+/** Seconds. */
+expiresIn: number;
 };
 
 export type ClientExchangeRequest = {
-  clientId: string;
-  clientSecret: string;
-  audience: string;
-  /** Exactly these are granted. */
-  scopes?: string[];
+clientId: string;
+clientSecret: string;
+audience: string;
+/** Exactly these are granted. */
+scopes?: string[];
 };
 
 export type CreatedGroup = {
-  id: Uuid;
-  tenant_id: Uuid;
-  key: string;
-  name: string;
-  status: 'active' | 'disabled';
+id: Uuid;
+tenant_id: Uuid;
+key: string;
+name: string;
+status: "active" | "disabled";
 };
 
 export type CreatedServiceAccount = {
-  principalId: Uuid;
-  clientId: string;
-  clientSecret: string;
+principalId: Uuid;
+clientId: string;
+clientSecret: string;
 };
 
 export type DisabledPrincipal = {
-  principalId: Uuid;
-  status: 'disabled';
-  /** How many tokens this call revoked. */
-  revokedCredentials: number;
+principalId: Uuid;
+status: "disabled";
+/** How many tokens this call revoked. */
+revokedCredentials: number;
 };
 
 export type EnabledPrincipal = {
-  principalId: Uuid;
-  status: 'active';
+principalId: Uuid;
+status: "active";
 };
 
 export type Error = {
-  detail: string | Problem[];
+detail: string | Problem[];
 };
 
 export type ExternalIdentity = {
-  id: Uuid;
-  principal_id: Uuid;
-  issuer: string;
-  subject: string;
-  status: 'active' | 'disabled';
-  created_at: Timestamp;
+id: Uuid;
+principal_id: Uuid;
+issuer: string;
+subject: string;
+status: "active" | "disabled";
+created_at: Timestamp;
 };
 
 export type FederatedSignIn = {
-  principalId: Uuid;
-  identityProvider: string;
-  /** Our groups that the person is in through this provider. */
-  groups: string[];
-  authenticationContext: {
-    acr: string | null;
-    amr: string[];
-    authTime: Timestamp | null;
-  };
-  /** The provider does not answer; its former keys were used. */
-  identityProviderStale: boolean;
+principalId: Uuid;
+identityProvider: string;
+/** Our groups that the person is in through this provider. */
+groups: string[];
+authenticationContext: {
+acr: string | null;
+amr: string[];
+authTime: Timestamp | null;
+};
+/** The provider does not answer; its former keys were used. */
+identityProviderStale: boolean;
 };
 
 export type FederatedSignInRequest = {
-  /** The key of the identity provider. */
-  identityProvider: string;
-  /** An ID token or access token of that provider (a signed JWT). */
-  token: string;
+/** The key of the identity provider. */
+identityProvider: string;
+/** An ID token or access token of that provider (a signed JWT). */
+token: string;
 };
 
 export type FederatedToken = {
-  accessToken: string;
-  tokenType: 'Bearer';
-  /** Seconds. */
-  expiresIn: number;
-  audience: string;
-  scope: string[];
-  sessionId: Uuid;
-  principalId: Uuid;
-  identityProvider: string;
-  /** Our groups that the person is in through this provider. */
-  groups: string[];
-  authenticationContext: {
-    acr: string | null;
-    amr: string[];
-    authTime: Timestamp | null;
-  };
-  /** The provider does not answer; its former keys were used. */
-  identityProviderStale: boolean;
+accessToken: string;
+tokenType: "Bearer";
+/** Seconds. */
+expiresIn: number;
+audience: string;
+scope: string[];
+sessionId: Uuid;
+principalId: Uuid;
+identityProvider: string;
+/** Our groups that the person is in through this provider. */
+groups: string[];
+authenticationContext: {
+acr: string | null;
+amr: string[];
+authTime: Timestamp | null;
+};
+/** The provider does not answer; its former keys were used. */
+identityProviderStale: boolean;
 };
 
 export type FederatedTokenRequest = {
-  /** The key of the identity provider. */
-  identityProvider: string;
-  /** An ID token or access token of that provider (a signed JWT). */
-  token: string;
-  audience: string;
-  /** Empty: all that the audience allows, without the privileged ones. */
-  scopes?: string[];
+/** The key of the identity provider. */
+identityProvider: string;
+/** An ID token or access token of that provider (a signed JWT). */
+token: string;
+audience: string;
+/** Empty: all that the audience allows, without the privileged ones. */
+scopes?: string[];
 };
 
 export type Group = {
-  id: Uuid;
-  tenant_id: Uuid;
-  key: string;
-  name: string;
-  status: 'active' | 'disabled';
-  /** Who keeps it: the admin, an identity provider, or a directory. */
-  source: 'local' | 'federated' | 'scim';
-  created_at: Timestamp;
+id: Uuid;
+tenant_id: Uuid;
+key: string;
+name: string;
+status: "active" | "disabled";
+/** Who keeps it: the admin, an identity provider, or a directory. */
+source: "local" | "federated" | "scim";
+created_at: Timestamp;
 };
 
 export type GroupChange = {
-  name?: string;
-  /** A `disabled` group entitles nobody to a privileged scope. */
-  status?: 'active' | 'disabled';
+name?: string;
+/** A `disabled` group entitles nobody to a privileged scope. */
+status?: "active" | "disabled";
 };
 
 export type GroupMember = {
-  principal_id: Uuid;
-  kind: 'human' | 'agent' | 'service_account' | 'workload';
-  display_name: string;
-  /** Of the principal. */
-  status: 'active' | 'paused' | 'disabled';
-  /** Who brought the membership. */
-  source: 'local' | 'federated' | 'scim';
-  /** When the membership began. */
-  created_at: Timestamp;
+principal_id: Uuid;
+kind: "human" | "agent" | "service_account" | "workload";
+display_name: string;
+/** Of the principal. */
+status: "active" | "paused" | "disabled";
+/** Who brought the membership. */
+source: "local" | "federated" | "scim";
+/** When the membership began. */
+created_at: Timestamp;
 };
 
 export type GroupMemberPage = {
-  items: GroupMember[];
-  /** The cursor of the next page, to be sent as `after`; null when no more exist. */
-  next_after: string | null;
+items: GroupMember[];
+/** The cursor of the next page, to be sent as `after`; null when no more exist. */
+next_after: string | null;
 };
 
 export type GroupMembership = {
-  id: Uuid;
-  tenant_id: Uuid;
-  group_id: Uuid;
-  principal_id: Uuid;
+id: Uuid;
+tenant_id: Uuid;
+group_id: Uuid;
+principal_id: Uuid;
 };
 
 export type GroupPage = {
-  items: Group[];
-  /** The cursor of the next page, to be sent as `after`; null when no more exist. */
-  next_after: string | null;
+items: Group[];
+/** The cursor of the next page, to be sent as `after`; null when no more exist. */
+next_after: string | null;
 };
 
 export type IdentityProvider = {
-  id: Uuid;
-  tenant_id: Uuid;
-  key: string;
-  /** Without the slashes at its end; a token may also bear the registered form. */
-  issuer: string;
-  audience: string;
-  jwks_uri: string;
-  subject_claim: string;
-  external_id_claim: string;
-  group_claim: string;
-  display_name_claim: string;
-  group_mappings: Record<string, string>;
-  required_acr_values: string[];
-  required_amr_values: string[];
-  authorized_parties: string[];
-  lifecycle_profile: 'read_only' | 'managed';
-  jwks_cache_ttl_seconds: number;
-  jwks_stale_grace_seconds: number;
-  status: 'active' | 'disabled';
-  created_at: Timestamp;
+id: Uuid;
+tenant_id: Uuid;
+key: string;
+/** Without the slashes at its end; a token may also bear the registered form. */
+issuer: string;
+audience: string;
+jwks_uri: string;
+subject_claim: string;
+external_id_claim: string;
+group_claim: string;
+display_name_claim: string;
+group_mappings: Record<string, string>;
+required_acr_values: string[];
+required_amr_values: string[];
+authorized_parties: string[];
+lifecycle_profile: "read_only" | "managed";
+jwks_cache_ttl_seconds: number;
+jwks_stale_grace_seconds: number;
+status: "active" | "disabled";
+created_at: Timestamp;
 };
 
 export type IdentityProviderChange = {
-  /** Must be in the `aud` of upstream tokens, alone or beside others. */
-  audience?: string;
-  /** The key document; empty: found by discovery. */
-  jwksUri?: string;
-  subjectClaim?: string;
-  externalIdClaim?: string;
-  groupClaim?: string;
-  /** Names a person at the first sign-in; later ones do not rename. Empty, or absent in a token: the provider and the external id do. */
-  displayNameClaim?: string;
-  /** Upstream group to key of a group here; others do not count. */
-  groupMappings?: Record<string, string>;
-  /** The `acr` must be one of them. */
-  requiredAcrValues?: string[];
-  /** All must be in the `amr`. */
-  requiredAmrValues?: string[];
-  /** Who may have asked for the upstream token: its `azp` must be one of them, or without `azp` its only `aud`. Empty: anybody. */
-  authorizedParties?: string[];
-  /** `managed` allows links by hand and SCIM. */
-  lifecycleProfile?: 'read_only' | 'managed';
-  /** How long keys are used without asking. */
-  jwksCacheTtlSeconds?: number;
-  /** How much longer while the provider does not answer. */
-  jwksStaleGraceSeconds?: number;
+/** Must be in the `aud` of upstream tokens, alone or beside others. */
+audience?: string;
+/** The key document; empty: found by discovery. */
+jwksUri?: string;
+subjectClaim?: string;
+externalIdClaim?: string;
+groupClaim?: string;
+/** Names a person at the first sign-in; later ones do not rename. Empty, or absent in a token: the provider and the external id do. */
+displayNameClaim?: string;
+/** Upstream group to key of a group here; others do not count. */
+groupMappings?: Record<string, string>;
+/** The `acr` must be one of them. */
+requiredAcrValues?: string[];
+/** All must be in the `amr`. */
+requiredAmrValues?: string[];
+/** Who may have asked for the upstream token: its `azp` must be one of them, or without `azp` its only `aud`. Empty: anybody. */
+authorizedParties?: string[];
+/** `managed` allows links by hand and SCIM. */
+lifecycleProfile?: "read_only" | "managed";
+/** How long keys are used without asking. */
+jwksCacheTtlSeconds?: number;
+/** How much longer while the provider does not answer. */
+jwksStaleGraceSeconds?: number;
 };
 
 /** RFC 3339 with any offset; without one, UTC. */
 export type Instant = string;
 
 export type Introspection = {
-  tenantId: Uuid;
-  principalId: Uuid;
-  principalKind: 'human' | 'agent' | 'service_account' | 'workload';
-  displayName: string;
-  credentialId: Uuid;
-  name: string;
-  publicPrefix: string;
-  audiences: string[];
-  scopeCeiling: string[];
-  expiresAt: Timestamp;
-  issuedAt: Timestamp;
+tenantId: Uuid;
+principalId: Uuid;
+principalKind: "human" | "agent" | "service_account" | "workload";
+displayName: string;
+credentialId: Uuid;
+name: string;
+publicPrefix: string;
+audiences: string[];
+scopeCeiling: string[];
+expiresAt: Timestamp;
+issuedAt: Timestamp;
 };
 
 export type IntrospectionRequest = {
-  /** The secret of a platform access token, or an imported key. */
-  token: string;
+/** The secret of a platform access token, or an imported key. */
+token: string;
 };
 
 export type IssuedProvisioningToken = {
-  id: Uuid;
-  name: string;
-  publicPrefix: string;
-  createdAt: Timestamp;
-  expiresAt: Timestamp;
-  /** The secret: in the first answer only. */
-  token: string | null;
+id: Uuid;
+name: string;
+publicPrefix: string;
+createdAt: Timestamp;
+expiresAt: Timestamp;
+/** The secret: in the first answer only. */
+token: string | null;
 };
 
 export type IssuedToken = {
-  credential: PlatformAccessToken;
-  /** The secret: in the first answer only. */
-  token: string | null;
+credential: PlatformAccessToken;
+/** The secret: in the first answer only. */
+token: string | null;
 };
 
 export type JournalEvent = {
-  sequence: number;
-  id: Uuid;
-  tenant_id: Uuid;
-  type: string;
-  aggregate_type: string;
-  aggregate_id: Uuid;
-  payload: Record<string, unknown>;
-  occurred_at: Timestamp;
+sequence: number;
+id: Uuid;
+tenant_id: Uuid;
+type: string;
+aggregate_type: string;
+aggregate_id: Uuid;
+payload: Record<string, unknown>;
+occurred_at: Timestamp;
 };
 
 export type JournalEventPage = {
-  items: JournalEvent[];
-  /** Where the next page starts; null when no more exist. */
-  next_after: number | null;
+items: JournalEvent[];
+/** Where the next page starts; null when no more exist. */
+next_after: number | null;
 };
 
-export type JsonWebKey =
-  | {
-      kty: 'RSA';
-      use: 'sig';
-      alg: 'RS256';
-      kid: string;
-      /** The modulus, base64url. */
-      n: string;
-      /** The exponent, base64url. */
-      e: string;
-    }
-  | {
-      kty: 'EC';
-      use: 'sig';
-      alg: 'ES256';
-      kid: string;
-      crv: 'P-256';
-      /** The point, or its first coordinate, base64url. */
-      x: string;
-      /** The second coordinate, base64url. */
-      y: string;
-    }
-  | {
-      kty: 'OKP';
-      use: 'sig';
-      alg: 'EdDSA';
-      kid: string;
-      crv: 'Ed25519';
-      /** The point, or its first coordinate, base64url. */
-      x: string;
-    };
+export type JsonWebKey = {
+kty: "RSA";
+use: "sig";
+alg: "RS256";
+kid: string;
+/** The modulus, base64url. */
+n: string;
+/** The exponent, base64url. */
+e: string;
+} | {
+kty: "EC";
+use: "sig";
+alg: "ES256";
+kid: string;
+crv: "P-256";
+/** The point, or its first coordinate, base64url. */
+x: string;
+/** The second coordinate, base64url. */
+y: string;
+} | {
+kty: "OKP";
+use: "sig";
+alg: "EdDSA";
+kid: string;
+crv: "Ed25519";
+/** The point, or its first coordinate, base64url. */
+x: string;
+};
 
 export type JsonWebKeySet = {
-  keys: JsonWebKey[];
+keys: JsonWebKey[];
 };
 
 export type LegacyCredentialImport = {
-  principalId: Uuid;
-  name: string;
-  /** The public part of the key, hexadecimal. */
-  keyPrefix: string;
-  /** SHA-256 of the whole key, hexadecimal. The key itself is never sent. */
-  keyHash: string;
-  audience: string;
-  scopeCeiling?: string[];
-  expiresInSeconds: number;
+principalId: Uuid;
+name: string;
+/** The public part of the key, hexadecimal. */
+keyPrefix: string;
+/** SHA-256 of the whole key, hexadecimal. The key itself is never sent. */
+keyHash: string;
+audience: string;
+scopeCeiling?: string[];
+expiresInSeconds: number;
 };
 
 export type Liveness = {
-  status: 'ok';
+status: "ok";
 };
 
 export type NewAudience = {
-  key: string;
-  allowedScopes?: string[];
-  /** What signs its access tokens. Others than RS256 need a key of the operator, and consumers that accept them. */
-  signingAlgorithm?: 'RS256' | 'ES256' | 'EdDSA';
+key: string;
+allowedScopes?: string[];
+/** What signs its access tokens. Others than RS256 need a key of the operator, and consumers that accept them. */
+signingAlgorithm?: "RS256" | "ES256" | "EdDSA";
 };
 
 export type NewAuthenticationContext = {
-  issuer: string;
-  acr?: string | null;
-  amr?: string[];
-  /** When the person signed in; never later than now. */
-  authTime?: Instant | null;
-  externalIdentityId?: Uuid | null;
+issuer: string;
+acr?: string | null;
+amr?: string[];
+/** When the person signed in; never later than now. */
+authTime?: Instant | null;
+externalIdentityId?: Uuid | null;
 };
 
 export type NewExternalIdentity = {
-  issuer: string;
-  subject: string;
+issuer: string;
+subject: string;
 };
 
 export type NewGroup = {
-  key: string;
-  name: string;
+key: string;
+name: string;
 };
 
 export type NewGroupMember = {
-  principalId: Uuid;
+principalId: Uuid;
 };
 
 export type NewIdentityProvider = {
-  /** The name that clients pass as `identityProvider`. */
-  key: string;
-  /** The `iss` of upstream tokens: an http or https address. */
-  issuer: string;
-  /** Must be in the `aud` of upstream tokens, alone or beside others. */
-  audience: string;
-  /** The key document; empty: found by discovery. */
-  jwksUri?: string;
-  subjectClaim?: string;
-  externalIdClaim?: string;
-  groupClaim?: string;
-  /** Names a person at the first sign-in; later ones do not rename. Empty, or absent in a token: the provider and the external id do. */
-  displayNameClaim?: string;
-  /** Upstream group to key of a group here; others do not count. */
-  groupMappings?: Record<string, string>;
-  /** The `acr` must be one of them. */
-  requiredAcrValues?: string[];
-  /** All must be in the `amr`. */
-  requiredAmrValues?: string[];
-  /** Who may have asked for the upstream token: its `azp` must be one of them, or without `azp` its only `aud`. Empty: anybody. */
-  authorizedParties?: string[];
-  /** `managed` allows links by hand and SCIM. */
-  lifecycleProfile?: 'read_only' | 'managed';
-  /** How long keys are used without asking. */
-  jwksCacheTtlSeconds?: number;
-  /** How much longer while the provider does not answer. */
-  jwksStaleGraceSeconds?: number;
+/** The name that clients pass as `identityProvider`. */
+key: string;
+/** The `iss` of upstream tokens: an http or https address. */
+issuer: string;
+/** Must be in the `aud` of upstream tokens, alone or beside others. */
+audience: string;
+/** The key document; empty: found by discovery. */
+jwksUri?: string;
+subjectClaim?: string;
+externalIdClaim?: string;
+groupClaim?: string;
+/** Names a person at the first sign-in; later ones do not rename. Empty, or absent in a token: the provider and the external id do. */
+displayNameClaim?: string;
+/** Upstream group to key of a group here; others do not count. */
+groupMappings?: Record<string, string>;
+/** The `acr` must be one of them. */
+requiredAcrValues?: string[];
+/** All must be in the `amr`. */
+requiredAmrValues?: string[];
+/** Who may have asked for the upstream token: its `azp` must be one of them, or without `azp` its only `aud`. Empty: anybody. */
+authorizedParties?: string[];
+/** `managed` allows links by hand and SCIM. */
+lifecycleProfile?: "read_only" | "managed";
+/** How long keys are used without asking. */
+jwksCacheTtlSeconds?: number;
+/** How much longer while the provider does not answer. */
+jwksStaleGraceSeconds?: number;
 };
 
 export type NewPlatformAccessToken = {
-  name: string;
-  audiences: string[];
-  scopeCeiling?: string[];
-  expiresInSeconds?: number | null;
+name: string;
+audiences: string[];
+scopeCeiling?: string[];
+expiresInSeconds?: number | null;
 };
 
 export type NewPrincipal = {
-  kind: 'human' | 'agent' | 'service_account' | 'workload';
-  displayName: string;
+kind: "human" | "agent" | "service_account" | "workload";
+displayName: string;
 };
 
 export type NewProvisioningSource = {
-  key: string;
-  kind?: 'scim' | 'ldap';
-  /** The key of the provider whose people it writes. */
-  identityProvider: string;
-  /** Whose access tokens may write; needed for `scim`. */
-  servicePrincipalId?: Uuid | null;
-  /** How a new user, and one who is switched on or off, is written to the directory first; `auto`: by SCIM, else by the admin API. Needs upstreamBaseUrl, upstreamRealm and credentials in the settings. */
-  upstreamMode?: 'off' | 'scim' | 'admin' | 'auto';
-  upstreamBaseUrl?: string;
-  upstreamRealm?: string;
-  /** After this silence the source is stale. */
-  staleAfterSeconds?: number;
+key: string;
+kind?: "scim" | "ldap";
+/** The key of the provider whose people it writes. */
+identityProvider: string;
+/** Whose access tokens may write; needed for `scim`. */
+servicePrincipalId?: Uuid | null;
+/** How a new user, and one who is switched on or off, is written to the directory first; `auto`: by SCIM, else by the admin API. Needs upstreamBaseUrl, upstreamRealm and credentials in the settings. */
+upstreamMode?: "off" | "scim" | "admin" | "auto";
+upstreamBaseUrl?: string;
+upstreamRealm?: string;
+/** After this silence the source is stale. */
+staleAfterSeconds?: number;
 };
 
 export type NewProvisioningToken = {
-  name: string;
-  expiresInSeconds?: number;
+name: string;
+expiresInSeconds?: number;
 };
 
 export type NewServiceAccount = {
-  displayName: string;
-  audiences: string[];
-  scopeCeiling?: string[];
+displayName: string;
+audiences: string[];
+scopeCeiling?: string[];
 };
 
 export type NewTenant = {
-  slug: string;
-  name: string;
-  /** An identifier of your own choice. */
-  id?: Uuid | null;
+slug: string;
+name: string;
+/** An identifier of your own choice. */
+id?: Uuid | null;
 };
 
 export type NotReady = {
-  database: boolean;
-  signingKey: boolean;
-  detail: 'unavailable';
+database: boolean;
+signingKey: boolean;
+detail: "unavailable";
 };
 
 export type OauthError = {
-  error: string;
+error: string;
 };
 
 export type OauthToken = {
-  access_token: string;
-  token_type: 'Bearer';
-  /** Seconds. */
-  expires_in: number;
-  scope: string;
+access_token: string;
+token_type: "Bearer";
+/** Seconds. */
+expires_in: number;
+scope: string;
 };
 
 export type OauthTokenRequest = {
-  /** client_credentials */
-  grant_type: string;
-  client_id?: string;
-  client_secret?: string;
-  /** Or `resource`. */
-  audience?: string;
-  resource?: string;
-  /** Separated by spaces; exactly these are granted. */
-  scope?: string;
+/** client_credentials */
+grant_type: string;
+client_id?: string;
+client_secret?: string;
+/** Or `resource`. */
+audience?: string;
+resource?: string;
+/** Separated by spaces; exactly these are granted. */
+scope?: string;
 };
 
 export type PlatformAccessToken = {
-  id: Uuid;
-  tenantId: Uuid;
-  principalId: Uuid;
-  name: string;
-  kind: 'platform_access_token' | 'legacy_control_plane_api_key';
-  publicPrefix: string;
-  audiences: string[];
-  scopeCeiling: string[];
-  createdAt: Timestamp;
-  expiresAt: Timestamp;
-  lastUsedAt: Timestamp | null;
-  revokedAt: Timestamp | null;
-  /** Empty while the token is active. */
-  revokeReason: string;
-  rotatedFromId: Uuid | null;
+id: Uuid;
+tenantId: Uuid;
+principalId: Uuid;
+name: string;
+kind: "platform_access_token" | "legacy_control_plane_api_key";
+publicPrefix: string;
+audiences: string[];
+scopeCeiling: string[];
+createdAt: Timestamp;
+expiresAt: Timestamp;
+lastUsedAt: Timestamp | null;
+revokedAt: Timestamp | null;
+/** Empty while the token is active. */
+revokeReason: string;
+rotatedFromId: Uuid | null;
 };
 
 export type PlatformAccessTokenRotation = Record<string, never>;
 
 export type Principal = {
-  id: Uuid;
-  kind: 'human' | 'agent' | 'service_account' | 'workload';
-  display_name: string;
-  status: 'active' | 'paused' | 'disabled';
-  created_at: Timestamp;
+id: Uuid;
+kind: "human" | "agent" | "service_account" | "workload";
+display_name: string;
+status: "active" | "paused" | "disabled";
+created_at: Timestamp;
 };
 
 export type PrincipalChange = {
-  displayName: string;
+displayName: string;
 };
 
 export type PrincipalPage = {
-  items: Principal[];
-  /** The cursor of the next page, to be sent as `after`; null when no more exist. */
-  next_after: string | null;
+items: Principal[];
+/** The cursor of the next page, to be sent as `after`; null when no more exist. */
+next_after: string | null;
 };
 
 export type Problem = {
-  type: string;
-  /** Where, from `body`, `query`, `path` or `header` on. */
-  loc: Array<string | number>;
-  /** For people. It never repeats what was sent. */
-  msg: string;
+type: string;
+/** Where, from `body`, `query`, `path` or `header` on. */
+loc: Array<string | number>;
+/** For people. It never repeats what was sent. */
+msg: string;
 };
 
 export type ProvisioningSource = {
-  id: Uuid;
-  key: string;
-  kind: 'scim' | 'ldap';
-  identityProviderId: Uuid;
-  servicePrincipalId: Uuid | null;
-  upstreamMode: 'off' | 'scim' | 'admin' | 'auto';
-  status: 'active' | 'disabled';
-  staleAfterSeconds: number;
-  lastSyncAt: Timestamp | null;
-  /** Active, and silent for longer than `staleAfterSeconds`. */
-  stale: boolean;
+id: Uuid;
+key: string;
+kind: "scim" | "ldap";
+identityProviderId: Uuid;
+servicePrincipalId: Uuid | null;
+upstreamMode: "off" | "scim" | "admin" | "auto";
+status: "active" | "disabled";
+staleAfterSeconds: number;
+lastSyncAt: Timestamp | null;
+/** Active, and silent for longer than `staleAfterSeconds`. */
+stale: boolean;
 };
 
 export type ProvisioningSourceChange = {
-  /** How a new user, and one who is switched on or off, is written to the directory first; `auto`: by SCIM, else by the admin API. Needs upstreamBaseUrl, upstreamRealm and credentials in the settings. */
-  upstreamMode?: 'off' | 'scim' | 'admin' | 'auto';
-  upstreamBaseUrl?: string;
-  upstreamRealm?: string;
-  /** After this silence the source is stale. */
-  staleAfterSeconds?: number;
+/** How a new user, and one who is switched on or off, is written to the directory first; `auto`: by SCIM, else by the admin API. Needs upstreamBaseUrl, upstreamRealm and credentials in the settings. */
+upstreamMode?: "off" | "scim" | "admin" | "auto";
+upstreamBaseUrl?: string;
+upstreamRealm?: string;
+/** After this silence the source is stale. */
+staleAfterSeconds?: number;
 };
 
 export type ProvisioningToken = {
-  id: Uuid;
-  name: string;
-  publicPrefix: string;
-  createdAt: Timestamp;
-  expiresAt: Timestamp;
-  revokedAt: Timestamp | null;
+id: Uuid;
+name: string;
+publicPrefix: string;
+createdAt: Timestamp;
+expiresAt: Timestamp;
+revokedAt: Timestamp | null;
 };
 
 export type Ready = {
-  database: boolean;
-  signingKey: boolean;
-  status: 'ready';
+database: boolean;
+signingKey: boolean;
+status: "ready";
 };
 
 export type ScimError = {
-  schemas: string[];
-  status: string;
-  scimType?: string;
-  detail: string;
+schemas: string[];
+status: string;
+scimType?: string;
+detail: string;
 };
 
 export type ScimGroup = Record<string, unknown>;
@@ -611,75 +608,75 @@ export type ScimServiceProviderConfig = Record<string, unknown>;
 export type ScimUser = Record<string, unknown>;
 
 export type SelfRevocation = {
-  /** The secret of a platform access token, or an imported key. */
-  token: string;
-  reason?: string;
+/** The secret of a platform access token, or an imported key. */
+token: string;
+reason?: string;
 };
 
 export type ServiceAccount = {
-  principalId: Uuid;
-  clientId: string;
-  displayName: string;
-  audiences: string[];
-  scopeCeiling: string[];
-  /** Of the account; its principal may be disabled besides. */
-  status: 'active' | 'revoked';
-  createdAt: Timestamp;
-  revokedAt: Timestamp | null;
-  lastUsedAt: Timestamp | null;
+principalId: Uuid;
+clientId: string;
+displayName: string;
+audiences: string[];
+scopeCeiling: string[];
+/** Of the account; its principal may be disabled besides. */
+status: "active" | "revoked";
+createdAt: Timestamp;
+revokedAt: Timestamp | null;
+lastUsedAt: Timestamp | null;
 };
 
 export type ServiceAccountChange = {
-  audiences?: string[];
-  scopeCeiling?: string[];
-  rotateSecret?: boolean;
+audiences?: string[];
+scopeCeiling?: string[];
+rotateSecret?: boolean;
 };
 
 export type ServiceAccountPage = {
-  items: ServiceAccount[];
-  /** The cursor of the next page, to be sent as `after`; null when no more exist. */
-  nextAfter: string | null;
+items: ServiceAccount[];
+/** The cursor of the next page, to be sent as `after`; null when no more exist. */
+nextAfter: string | null;
 };
 
 export type Tenant = {
-  id: Uuid;
-  slug: string;
-  name: string;
-  status: 'active' | 'disabled';
-  created_at: Timestamp;
+id: Uuid;
+slug: string;
+name: string;
+status: "active" | "disabled";
+created_at: Timestamp;
 };
 
 export type TenantChange = {
-  name?: string;
-  /** `disabled` closes every credential of the tenant at once. */
-  status?: 'active' | 'disabled';
+name?: string;
+/** `disabled` closes every credential of the tenant at once. */
+status?: "active" | "disabled";
 };
 
 export type TenantPage = {
-  items: Tenant[];
-  /** The cursor of the next page, to be sent as `after`; null when no more exist. */
-  next_after: string | null;
+items: Tenant[];
+/** The cursor of the next page, to be sent as `after`; null when no more exist. */
+next_after: string | null;
 };
 
 /** RFC 3339, UTC, milliseconds. */
 export type Timestamp = string;
 
 export type TokenExchange = {
-  accessToken: string;
-  tokenType: 'Bearer';
-  /** Seconds. */
-  expiresIn: number;
-  audience: string;
-  scope: string[];
-  sessionId: Uuid;
+accessToken: string;
+tokenType: "Bearer";
+/** Seconds. */
+expiresIn: number;
+audience: string;
+scope: string[];
+sessionId: Uuid;
 };
 
 export type TokenExchangeRequest = {
-  /** The secret of a platform access token, or an imported key. */
-  token: string;
-  audience: string;
-  /** Empty: everything that the token may have. */
-  scopes?: string[];
+/** The secret of a platform access token, or an imported key. */
+token: string;
+audience: string;
+/** Empty: everything that the token may have. */
+scopes?: string[];
 };
 
 export type Uuid = string;

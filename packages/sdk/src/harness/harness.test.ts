@@ -11,6 +11,7 @@ import {
 } from '@baton/coordination/testing/coordination';
 import { type BatonClient, createClient, LeaseLostError } from '../index.ts';
 import { fileStore } from '../node.ts';
+import { fetchTransport } from '../transport.ts';
 import type { Harness } from './harness.ts';
 
 let service: TestCoordination;
@@ -20,7 +21,7 @@ let admin: BatonClient;
 let folder: string;
 
 before(async () => {
-  // Leases of a second, so that tests see them end.
+  // Leases of two seconds, so that tests see them end.
   service = await startCoordination({ CP_CLAIM_TTL_MIN_SECONDS: '1', CP_SESSION_TTL_MIN_SECONDS: '1' });
   agent = await service.actor({ kind: 'agent' });
   baton = clientOf(agent);
@@ -87,9 +88,9 @@ test('what a loop leaves without an end is given back', async () => {
 
 test('a lease outlives its length, because it is kept', async () => {
   const assigneeId = await queueOf(['long']);
-  await using harness = await open({ leaseSeconds: 1 });
+  await using harness = await open({ leaseSeconds: 2 });
   for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
-    await sleep(2_500);
+    await sleep(4_500);
     await lease.succeed();
     assert.equal(lease.end, 'succeeded');
   }
@@ -97,7 +98,7 @@ test('a lease outlives its length, because it is kept', async () => {
 
 test('a lease that somebody took away aborts its signal, and refuses to write', async () => {
   const assigneeId = await queueOf(['taken']);
-  await using harness = await open({ leaseSeconds: 1 });
+  await using harness = await open({ leaseSeconds: 2 });
   for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
     await admin.claims.release(lease.claim.id, { reason: 'an operator took it' });
     await assert.rejects(lease.checkpoint('late'), LeaseLostError);
@@ -110,7 +111,7 @@ test('a lease that somebody took away aborts its signal, and refuses to write', 
 
 test('the heartbeat finds out that the lease was taken away', async () => {
   const assigneeId = await queueOf(['taken quietly']);
-  await using harness = await open({ leaseSeconds: 1 });
+  await using harness = await open({ leaseSeconds: 2 });
   for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
     await admin.claims.release(lease.claim.id, { reason: 'an operator took it' });
     const began = performance.now();
@@ -129,12 +130,12 @@ test('after a stall past the lease nothing is sent', async () => {
     credential: { accessToken: async () => ({ accessToken: agent.token, expiresIn: 300 }) },
     transport: (request) => {
       sent.push(`${request.method} ${new URL(request.url).pathname}`);
-      return fetch(request.url, request as RequestInit) as never;
+      return fetchTransport(request);
     },
   });
-  await using harness = await counting.harness.open({ name: 'tests', leaseSeconds: 1 });
+  await using harness = await counting.harness.open({ name: 'tests', leaseSeconds: 2 });
   for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
-    const end = performance.now() + 1_500;
+    const end = performance.now() + 2_500;
     while (performance.now() < end);
     sent.length = 0;
     await assert.rejects(lease.succeed(), LeaseLostError);
