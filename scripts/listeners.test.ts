@@ -37,6 +37,7 @@ const allowed = [
   'packages/kernel/src/byte-stream.test.ts',
   'packages/kernel/src/listener.ts',
   'packages/kernel/src/outbound.test.ts',
+  'packages/sdk/src/testing/stub-service.ts',
 ];
 
 /** Whether a file imports the server of HTTP, by its name or with the whole module. */

@@ -51,6 +51,25 @@ test('a key of the caller is sent as it is', async () => {
   );
 });
 
+test('identity, its SCIM side and OAuth say their errors in forms of their own', async () => {
+  const problem = { type: 'missing', loc: ['body', 'name'], msg: 'is required' };
+  for (const [body, code, message] of [
+    [{ detail: 'credential_invalid' }, 'credential_invalid', 'credential invalid'],
+    [{ detail: [problem] }, 'invalid_request', 'body.name: is required'],
+    [{ schemas: ['x'], scimType: 'uniqueness', detail: 'Taken.', status: '409' }, 'uniqueness', 'Taken.'],
+    [{ error: 'invalid_client', error_description: 'Who?' }, 'invalid_client', 'Who?'],
+  ] as const)
+    await withClient(
+      () => ({ status: 422, body }),
+      async (baton) => {
+        const error = await baton.identity.tenants.get('t').catch((caught: unknown) => caught);
+        assert.ok(error instanceof BatonError);
+        assert.deepEqual([error.code, error.message], [code, message]);
+      },
+      { adminSecret: 's' },
+    );
+});
+
 test('a refusal is one error with code, status, request and details, and is not tried again', async () => {
   await withClient(
     () => ({ status: 409, body: refusal('task_already_claimed') }),

@@ -81,10 +81,26 @@ interface SaidError {
   readonly requestId?: string;
 }
 
+/** Coordination says `{error: {code, message, …}}`, identity `{detail: code}` or a list of faults, its SCIM side `{scimType, detail}`. */
 function errorIn(text: string): SaidError | undefined {
   const body = jsonIn(text);
-  const error = isRecord(body) ? body.error : undefined;
-  return isRecord(error) && typeof error.code === 'string' ? (error as unknown as SaidError) : undefined;
+  if (!isRecord(body)) return undefined;
+  const { error, detail, scimType, schemas } = body;
+  if (isRecord(error) && typeof error['code'] === 'string') return error as unknown as SaidError;
+  if (typeof error === 'string') return saidBy(error, body['error_description']);
+  if (Array.isArray(schemas)) return saidBy(typeof scimType === 'string' ? scimType : 'scim_error', detail);
+  if (typeof detail === 'string') return saidBy(detail, undefined);
+  if (!Array.isArray(detail)) return undefined;
+  const faults = detail.filter(isRecord).map(({ loc, msg }) => `${[loc].flat().join('.')}: ${String(msg)}`);
+  return { ...saidBy('invalid_request', faults.join('; ')), details: { problems: detail } };
+}
+
+function saidBy(code: string, message: unknown): SaidError {
+  const words = code.replaceAll('_', ' ');
+  return {
+    code: code as ErrorCode,
+    message: typeof message === 'string' && message !== '' ? message : words,
+  };
 }
 
 /** The JSON value of a text; undefined where it is none. */

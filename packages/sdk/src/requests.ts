@@ -3,6 +3,7 @@ import type { Operation } from './call-table.ts';
 import type { AccessToken } from './credentials.ts';
 import { BatonError, errorOf, jsonIn } from './errors.ts';
 import { keepEtag } from './etag.ts';
+import { newIdempotencyKey } from './idempotency-key.ts';
 import type { Transport, WireRequest } from './transport.ts';
 import { backoffMs, sleep } from './waiting.ts';
 
@@ -84,7 +85,7 @@ function requestOf(
     headers: {
       accept: operation.isRaw ? '*/*' : 'application/json, application/scim+json',
       ...(hasBody && { 'content-type': mediaOf(operation, body) }),
-      ...(operation.isKeyed && { 'idempotency-key': options.idempotencyKey ?? crypto.randomUUID() }),
+      ...(operation.isKeyed && { 'idempotency-key': options.idempotencyKey ?? newIdempotencyKey() }),
       ...(options.ifMatch !== undefined && { 'if-match': options.ifMatch }),
       ...credentialHeaders(operation, service),
       ...caller.headers,
