@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { ApiError } from './api-error.ts';
 import type { CommandContext } from './command-context.ts';
+import { addConsole } from './console.command.ts';
 import { addDemo } from './demo/demo.command.ts';
 import { addEvents } from './events.command.ts';
 import { addOperations } from './operations/operations.command.ts';
@@ -35,6 +36,7 @@ export function buildProgram(context: CommandContext): Command {
     .configureOutput({ outputError: () => undefined })
     .configureHelp({ visibleCommands: leavesOf, subcommandTerm: termOf, showGlobalOptions: false });
   addDemo(program, context);
+  addConsole(program, context);
   addStatus(program, context);
   addWhoami(program, context);
   addTasks(program, context);

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { createConsole } from '@baton/console/server';
 import { shortSecretWarning } from '@baton/kernel/admin-secret';
 import { artifactFolder } from './backup/artifact-bytes.ts';
 import { type BootstrapResult, bootstrap } from './bootstrap/bootstrap.ts';
@@ -7,6 +8,7 @@ import { doorOf, type Environment, type PlatformSettings, readPlatformSettings }
 import { type Connection, connectionFile, writeConnection } from './connection.ts';
 import { type Databases, migrateDatabases, openDatabases } from './databases.ts';
 import { type Home, openHome } from './home.ts';
+import { onBehalf } from './on-behalf.ts';
 import { openRouter, type Router } from './router.ts';
 import { ensureSecrets, type Secrets } from './secrets.ts';
 import { ownHosts, type Services, serviceEnvironment, startServices } from './services.ts';
@@ -25,6 +27,8 @@ export interface BatonOptions {
 /** A running Baton: both services, the worker and the context adapter behind one port, on one PostgreSQL. */
 export interface Baton {
   readonly connection: Connection;
+  /** Opens the console, once and within 60 seconds. */
+  readonly signInUrl: string;
   readonly home: string;
   /** Finishes requests in progress, then stops the parts in order, PostgreSQL last. */
   close(): Promise<void>;
@@ -48,15 +52,18 @@ interface Parts {
 export async function startBaton(options: BatonOptions): Promise<Baton> {
   const parts: Parts = {};
   try {
-    const connection = await start(parts, options);
-    return { connection, home: (parts.home as Home).directory, close: () => stop(parts) };
+    const started = await start(parts, options);
+    return { ...started, home: (parts.home as Home).directory, close: () => stop(parts) };
   } catch (error) {
     await stop(parts);
     throw error;
   }
 }
 
-async function start(parts: Parts, { env, say, signal, onFailure }: BatonOptions): Promise<Connection> {
+async function start(
+  parts: Parts,
+  { env, say, signal, onFailure }: BatonOptions,
+): Promise<Pick<Baton, 'connection' | 'signInUrl'>> {
   const settings = readPlatformSettings(env);
   const home = (parts.home = openHome(settings.BATON_HOME));
   const router = (parts.router = await openRouter(settings.HOST, settings.PORT, doorOf(settings)));
@@ -86,7 +93,14 @@ async function start(parts: Parts, { env, say, signal, onFailure }: BatonOptions
     home: settings.BATON_HOME,
   });
   const services = (parts.services = await startServices(serviceEnvironment(env, defaults)));
-  router.routeTo(services);
+  const page = createConsole({
+    url: urls.localUrl,
+    transport: (req) => onBehalf(services.identity, req),
+    cache: home.path('console'),
+    isSecure: urls.publicUrl.startsWith('https:'),
+    say,
+  });
+  router.routeTo({ ...services, console: page });
   signal.throwIfAborted();
   const isFirstStart = state.adminPrincipalId === undefined;
   const scim = { audience: settings.IAM_SCIM_AUDIENCE, scope: settings.IAM_SCIM_SCOPE };
@@ -96,7 +110,7 @@ async function start(parts: Parts, { env, say, signal, onFailure }: BatonOptions
   writeConnection(home, connection);
   say(`How to connect is in ${home.path(connectionFile)}, which only you can read.`);
   router.markReady();
-  return connection;
+  return { connection, signInUrl: `${urls.publicUrl}/sign-in#code=${page.newCode(connection.adminToken)}` };
 }
 
 interface Urls {

@@ -1,10 +1,13 @@
 import type { Baton } from './baton.ts';
 
 /** Prints the addresses and what to type next; never a secret. */
-export function printReadyPage({ connection, home }: Baton, say: (line: string) => void): void {
+export function printReadyPage({ connection, signInUrl, home }: Baton, say: (line: string) => void): void {
   const { publicUrl, identityUrl } = connection;
   say(`
 Baton is ready at ${publicUrl}
+
+  Open it in a browser. This address signs you in, once, within a minute; npx baton console makes a new one.
+  ${signInUrl}
 
   Coordination, its API and a page to try it   ${publicUrl}/docs
   Identity, its API and a page to try it       ${identityUrl}/docs

@@ -2,12 +2,13 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Console } from '@baton/console/server';
 import { createListener, openPort, refuseUpgrade } from '@baton/kernel/listener';
 import type { RunningService } from '@baton/kernel/running-service';
 import { type Door, type TurnedAway, turnAway } from './door.ts';
 import { failureCode, StartError } from './start-error.ts';
 
-/** The one port in front of both services: requests below /iam are identity's, all others coordination's. */
+/** The one port in front of both services: requests below /iam are identity's, pages the console's, all others coordination's. */
 export interface Router {
   readonly port: number;
   /** From now on requests are passed on; before, every answer is 503. `/health/ready` stays 503 until `markReady`. */
@@ -23,6 +24,8 @@ export interface Router {
 export interface RoutedServices {
   readonly identity: RunningService;
   readonly coordination: RunningService;
+  /** The pages for people, asked before the services. */
+  readonly console?: Pick<Console, 'handle'>;
 }
 
 const drainPollMs = 20;
@@ -49,7 +52,7 @@ export async function openRouter(host: string, port: number, door: Door): Promis
       if (away !== undefined) sendAway(res, away);
       else if (isDraining) unavailable(res, 'stopping');
       else if (services === undefined || (isReadiness && !isReady)) unavailable(res, 'starting');
-      else chooseService(services, req).handler(req, res);
+      else if (services.console?.handle(req, res) !== true) chooseService(services, req).handler(req, res);
     },
     upgrade(req, socket, head) {
       upgraded.add(socket);

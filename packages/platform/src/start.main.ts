@@ -1,5 +1,6 @@
 // npm start: everything on one machine.
 import { availableParallelism } from 'node:os';
+import open from 'open';
 import { SettingError } from '@baton/kernel/config';
 import { startBaton } from './baton.ts';
 import { printReadyPage } from './ready-page.ts';
@@ -57,6 +58,8 @@ try {
     },
   });
   printReadyPage(baton, say);
+  // A service manager or a script wants no browser.
+  if (process.stdout.isTTY && !process.env.CI) open(baton.signInUrl).catch(() => undefined);
   process.exitCode = await end.promise;
   await baton.close();
   say('Stopped.');

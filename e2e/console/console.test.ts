@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { keepLog } from '@baton/kernel/testing/leaks';
+import { type BatonClient, createClient } from '@baton/sdk';
+import { type BatonProcess, program } from '../testing/baton-process.ts';
+import { assertAccessible, noBrowser, openPage, startBrowser } from '../testing/browser.ts';
+
+// The console in a real browser, against a Baton that `npm start` has started.
+
+describe('the console', { skip: noBrowser }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'baton-console-'));
+  let process: BatonProcess;
+  let browser: Browser;
+  let url: string;
+  let printedAddress: string;
+  let adminToken: string;
+  let baton: BatonClient;
+  let me: string;
+
+  before(async () => {
+    process = program('packages/platform/src/start.main.ts', [], { BATON_HOME: folder, PORT: '0' });
+    [printedAddress] = await process.prints(/http:\S+\/sign-in#code=\S+/);
+    const connection = JSON.parse(readFileSync(join(folder, 'connection.json'), 'utf8'));
+    url = connection.publicUrl;
+    adminToken = connection.adminToken;
+    baton = createClient({ url, credential: { token: adminToken } });
+    me = (await baton.harness.getContext()).principal.id;
+    await untilBuilt(url);
+    browser = await startBrowser();
+  });
+  after(async () => {
+    await browser?.close();
+    process?.child.kill('SIGINT');
+    await process?.ended;
+    // The address that signs in is no secret any more: its code was used, or is older than a minute.
+    keepLog(process?.output() ?? '');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const newCode = async () => {
+    const answer = await fetch(`${url}/console/codes`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token: adminToken }),
+    });
+    return ((await answer.json()) as { code: string }).code;
+  };
+  /** A browser that is signed in, at this path. */
+  async function signedIn(path = '/', options = {}) {
+    const watched = await openPage(browser, options);
+    await watched.page.goto(`${url}/sign-in#code=${await newCode()}`);
+    await watched.page.getByRole('navigation').waitFor();
+    if (path !== '/') await watched.page.goto(url + path);
+    return watched;
+  }
+
+  test('the address that the start prints signs in once, and leaves no secret behind', async () => {
+    const { page, complaints } = await openPage(browser);
+    await page.goto(printedAddress);
+    await page.getByRole('heading', { name: 'Work' }).waitFor();
+    assert.equal(page.url(), `${url}/`);
+    const stored = await page.evaluate(
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])',
+    );
+    assert.equal(stored, '[{},{},""]');
+    const [cookie] = await page.context().cookies();
+    assert.deepEqual([cookie?.httpOnly, cookie?.sameSite, cookie?.path], [true, 'Strict', '/console']);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Work' }).waitFor();
+    const other = await openPage(browser);
+    await other.page.goto(printedAddress);
+    await other.page.getByText('code_invalid').waitFor();
+    assert.equal(other.page.url(), `${url}/sign-in`);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+    await page.goto(`${url}/inbox`);
+    await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+    assert.deepEqual([...complaints, ...other.complaints], []);
+  });
+
+  test('a personal access token signs in, a wrong one is refused with its code, and the page asked for opens', async () => {
+    const { page, complaints } = await openPage(browser);
+    await page.goto(`${url}/journal?types=task.`);
+    const field = page.getByLabel('Or a personal access token');
+    await field.fill('no-token');
+    await field.press('Enter');
+    await page.getByRole('alert').waitFor();
+    assert.match(await page.getByRole('alert').innerText(), /invalid/);
+    await field.fill(adminToken);
+    await field.press('Enter');
+    await page.getByRole('heading', { name: 'Journal' }).waitFor();
+    assert.equal(page.url(), `${url}/journal?types=task.`);
+    assert.deepEqual(complaints, []);
+  });
+
+  test('the sign-in leads to no other site', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(`${url}/sign-in?next=${encodeURIComponent('//evil.example/x')}#code=${await newCode()}`);
+    await page.getByRole('navigation').waitFor();
+    assert.equal(new URL(page.url()).origin, url);
+  });
+
+  test('by keyboard alone: a task is created, found, opened, moved and commented', async () => {
+    const { page, complaints } = await signedIn();
+    const { keyboard } = page;
+    await keyboard.press('c');
+    await page.getByRole('dialog').waitFor();
+    await keyboard.type('Written by keyboard');
+    await keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Written by keyboard' }).waitFor();
+    await keyboard.press('g');
+    await keyboard.press('w');
+    await page.getByRole('heading', { name: 'Work' }).waitFor();
+    await keyboard.press('/');
+    await keyboard.type('keyboard');
+    await page.waitForURL(/q=keyboard/);
+    await page.getByRole('listitem').getByText('Written by keyboard').waitFor();
+    await keyboard.press('Escape');
+    await keyboard.press('j');
+    await page.locator('a:focus').waitFor();
+    await keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Written by keyboard' }).waitFor();
+    await tabTo(page, 'In progress');
+    await keyboard.press('Enter');
+    await page.getByText('in progress', { exact: true }).waitFor();
+    await page.getByPlaceholder('Say something').focus();
+    await keyboard.type('Said by keyboard');
+    await keyboard.press('Tab');
+    await keyboard.press('Enter');
+    await page.getByRole('listitem').getByText('Said by keyboard').waitFor();
+    await keyboard.press('Control+k');
+    await page.getByRole('dialog').waitFor();
+    await keyboard.type('keyboard');
+    await page.getByRole('option', { name: /Written by keyboard/ }).waitFor();
+    await keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.deepEqual(complaints, []);
+  });
+
+  test('what others do appears without a reload: in the list, on the board, on the task, in the journal', async () => {
+    const task = await baton.tasks.create({ title: 'Seen as it happens', assigneeId: me });
+    const { page } = await signedIn();
+    const board = await signedIn('/?view=board');
+    const journal = await signedIn('/journal?types=task.comment');
+    await page.getByRole('link', { name: 'Seen as it happens' }).click();
+    await page.getByRole('heading', { name: 'Seen as it happens' }).waitFor();
+    await journal.page.getByRole('heading', { name: 'Journal' }).waitFor();
+    const session = await baton.sessions.open({ clientName: 'another' });
+    await baton.tasks.claim(task.id, { sessionId: session.id, intent: 'I begin now' });
+    await page.getByText('I begin now').waitFor();
+    await baton.tasks.createComment(task.id, { body: 'Half is done' });
+    await page.getByText('Half is done').waitFor();
+    await journal.page.getByText('task.comment_added').first().waitFor();
+    await baton.tasks.create({ title: 'New on the board' });
+    await board.page.getByRole('link', { name: 'New on the board' }).waitFor();
+    await baton.sessions.close(session.id);
+  });
+
+  test('a change that lost a race says so, and shows what somebody else has made of it', async () => {
+    const task = await baton.tasks.create({ title: 'Raced for' });
+    const { page } = await signedIn(`/tasks/${task.publicId}`);
+    await page.getByRole('button', { name: 'Blocked' }).waitFor();
+    await page.route('**/api/v1/tasks/*', async (route) => {
+      if (route.request().method() === 'PATCH')
+        await baton.tasks.update(task.id, { priority: 'critical' }, { ifMatch: `"task-${task.version}"` });
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Blocked' }).click();
+    await page.getByText(/Somebody changed this task meanwhile/).waitFor();
+    await page.getByText('critical', { exact: true }).waitFor();
+    assert.equal((await baton.tasks.get(task.id)).status, task.status);
+  });
+
+  test('an approval that waits for me is decided in the inbox', async () => {
+    const { id } = await baton.tasks.create({ title: 'Release 2.4' });
+    const approval = await baton.approvals.request({
+      task: id,
+      gate: true,
+      comment: 'May I release?',
+      assignedPrincipalId: me,
+    });
+    const { page, complaints } = await signedIn('/inbox');
+    await page.getByText('May I release?').waitFor();
+    await page.getByPlaceholder('A word to it (optional)').fill('Go on.');
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+    const { status, comment } = await baton.approvals.get(approval.id);
+    assert.deepEqual([status, comment], ['approved', 'Go on.']);
+    assert.deepEqual(complaints, []);
+  });
+
+  test('texts of others are shown as they are, never run', async () => {
+    const evil = '"><img src=x onerror="window.ran=1"><script>window.ran=1</script>{{7*7}}';
+    const task = await baton.tasks.create({ title: evil, description: evil });
+    await baton.tasks.createComment(task.id, { body: `${evil} [x](javascript:window.ran=1)` });
+    await baton.approvals.request({ task: task.id, comment: evil, assignedPrincipalId: me });
+    const session = await baton.sessions.open({ clientName: evil.slice(0, 200) });
+    for (const path of [`/tasks/${task.publicId}`, '/', '/?view=board', '/inbox', '/agents', '/journal']) {
+      const { page, complaints } = await signedIn(path);
+      await page.getByText(evil.slice(0, 40)).first().waitFor();
+      assert.equal(await page.evaluate('window.ran'), undefined, path);
+      assert.equal(await page.locator('img, a[href^="javascript:"]').count(), 0, path);
+      assert.deepEqual(complaints, [], path);
+    }
+    await baton.sessions.close(session.id);
+  });
+
+  test('axe finds nothing on any page, in light and dark, wide and narrow', async () => {
+    const { publicId } = await baton.tasks.create({ title: 'Looked at by axe', priority: 'critical' });
+    for (const [colorScheme, width] of [
+      ['light', 1280],
+      ['dark', 1280],
+      ['light', 390],
+    ] as const) {
+      const { page, complaints } = await signedIn('/', { colorScheme, viewport: { width, height: 800 } });
+      for (const [path, heading] of [
+        ['/', 'Work'],
+        ['/?view=board', 'Work'],
+        [`/tasks/${publicId}`, 'Looked at by axe'],
+        ['/inbox', 'Inbox'],
+        ['/agents', 'Agents and sessions'],
+        ['/journal', 'Journal'],
+        ['/inbox/nowhere', 'There is no such page'],
+        ['/sign-in', 'Sign in to Baton'],
+      ] as const) {
+        await page.goto(url + path);
+        await page.getByRole('heading', { name: heading }).first().waitFor();
+        await page.waitForLoadState('networkidle').catch(() => undefined);
+        await assertAccessible(page, `${path} ${colorScheme} ${width}`);
+      }
+      await page.goto(`${url}/?create=true`);
+      await page.getByRole('dialog').waitFor();
+      await assertAccessible(page, `new task ${colorScheme} ${width}`);
+      assert.deepEqual(complaints, []);
+    }
+  });
+
+  test('the first page loads at most 200 kB of scripts and styles, compressed', async () => {
+    const { page } = await openPage(browser);
+    let bytes = 0;
+    page.on('response', (response) => {
+      bytes += Number(response.headers()['content-length'] ?? 0);
+    });
+    await page.goto(`${url}/sign-in`);
+    await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+    assert.ok(bytes > 10_000 && bytes <= 200_000, `${bytes} bytes`);
+  });
+});
+
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let n = 0; n < 40; n += 1) {
+    await page.keyboard.press('Tab');
+    if ((await page.evaluate('document.activeElement.textContent')) === name) return;
+  }
+  assert.fail(`no key led to ${name}`);
+}
+
+/** The console is built in the background; its pages answer 503 until then. */
+async function untilBuilt(url: string): Promise<void> {
+  for (let n = 0; n < 120; n += 1) {
+    if ((await fetch(url, { method: 'HEAD' })).status === 200) return;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  assert.fail('the console was not built within a minute');
+}

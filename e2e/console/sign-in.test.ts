@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { keepLog } from '@baton/kernel/testing/leaks';
+import { type BatonProcess, program } from '../testing/baton-process.ts';
+
+// What the console's server answers to clients that are no browser.
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: { code?: string; accessToken?: string; error?: { code: string; requestId: string } };
+}
+
+describe('signing in to the console', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'baton-sign-in-'));
+  let process: BatonProcess;
+  let port: string;
+  let adminToken: string;
+
+  before(async () => {
+    process = program('packages/platform/src/start.main.ts', [], {
+      BATON_HOME: folder,
+      PORT: '0',
+      IAM_FAILURES_PER_ADDRESS_MAX: '3',
+    });
+    await process.prints(/Baton is ready/);
+    const connection = JSON.parse(readFileSync(join(folder, 'connection.json'), 'utf8'));
+    port = new URL(connection.publicUrl).port;
+    adminToken = connection.adminToken;
+  });
+  after(async () => {
+    process?.child.kill('SIGINT');
+    await process?.ended;
+    keepLog(process?.output() ?? '');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** @param from the client's address: each of 127.0.0.0/8 is one of this machine */
+  function post(
+    path: string,
+    body: unknown,
+    headers: Record<string, string> = {},
+    from = '127.0.0.1',
+  ): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const sent = request(
+        {
+          host: '127.0.0.1',
+          port,
+          path,
+          method: 'POST',
+          localAddress: from,
+          headers: { 'content-type': 'application/json', ...headers },
+        },
+        (answer) => {
+          let text = '';
+          answer.on('data', (chunk: Buffer) => {
+            text += chunk.toString();
+          });
+          answer.on('end', () =>
+            resolve({
+              status: answer.statusCode ?? 0,
+              headers: answer.headers,
+              body: JSON.parse(text || '{}') as Answer['body'],
+            }),
+          );
+        },
+      );
+      sent.on('error', reject);
+      sent.end(typeof body === 'string' ? body : JSON.stringify(body));
+    });
+  }
+  const outcome = ({ status, body }: Answer) => [status, body.error?.code];
+
+  test('a token opens a session, whose cookie is for access tokens alone, until it is signed out', async () => {
+    const signedIn = await post('/console/sign-in', { token: adminToken });
+    assert.equal(signedIn.status, 200);
+    const [cookie = ''] = signedIn.headers['set-cookie'] as string[];
+    assert.match(cookie, /^baton_console=[\w-]{43}; Path=\/console; HttpOnly; SameSite=Strict$/);
+    const own = { cookie: cookie.split(';')[0] as string };
+    const issued = await post('/console/token', {}, own);
+    assert.equal(issued.body.accessToken?.split('.').length, 3);
+    assert.equal(issued.headers['cache-control'], 'no-store');
+    assert.deepEqual(outcome(await post('/console/codes', {}, own)), [400, 'invalid_request']);
+    assert.equal((await post('/console/sign-out', {}, own)).status, 200);
+    assert.deepEqual(outcome(await post('/console/token', {}, own)), [401, 'signed_out']);
+    assert.deepEqual(outcome(await post('/console/token', {})), [401, 'signed_out']);
+  });
+
+  test('a code for a browser is given to the owner of a token, and works once', async () => {
+    const { status, body } = await post('/console/codes', { token: adminToken });
+    assert.equal(status, 201);
+    assert.equal((await post('/console/sign-in', { code: body.code })).status, 200);
+    assert.deepEqual(outcome(await post('/console/sign-in', { code: body.code })), [401, 'code_invalid']);
+  });
+
+  test('other bodies and other sites are refused', async () => {
+    const refused = [
+      [{ code: 1 }, {}, 400],
+      [{ password: 'x' }, {}, 400],
+      [{}, {}, 400],
+      [{ code: 'x', token: 'x' }, {}, 400],
+      ['[]', {}, 400],
+      ['null', {}, 400],
+      ['{', {}, 400],
+      [{ token: adminToken }, { 'content-type': 'text/plain' }, 400],
+      [{ token: adminToken }, { 'sec-fetch-site': 'cross-site' }, 403],
+      [{ token: adminToken }, { 'sec-fetch-site': 'same-site' }, 403],
+      [{ token: adminToken }, { origin: 'https://evil.example' }, 403],
+      [{ token: adminToken }, { host: 'evil.example' }, 421],
+      [{ token: 'x'.repeat(9000) }, {}, 413],
+    ] as const;
+    for (const [body, headers, status] of refused)
+      assert.equal((await post('/console/sign-in', body, headers)).status, status, JSON.stringify(headers));
+  });
+
+  test('an address that guesses tokens is stopped, and no other with it', async () => {
+    const guess = () => post('/console/sign-in', { token: 'bat_guessed' }, {}, '127.0.0.9');
+    const signedIn = await post('/console/sign-in', { token: adminToken });
+    const cookie = (signedIn.headers['set-cookie']?.[0] ?? '').split(';')[0] as string;
+    for (let n = 0; n < 3; n += 1) assert.equal((await guess()).status, 401);
+    assert.deepEqual(outcome(await guess()), [429, 'rate_limited']);
+    assert.equal((await post('/console/token', {}, { cookie })).status, 200);
+    assert.equal((await post('/console/sign-in', { token: adminToken })).status, 200);
+  });
+});

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import axe from 'axe-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+const executablePath = '/usr/bin/chromium';
+
+/** Debian's Chromium, or why the tests with it are skipped. */
+export const noBrowser = existsSync(executablePath) ? false : `there is no ${executablePath}`;
+
+export async function startBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
+}
+
+/** A page, and everything that its browser complained about. */
+export interface Watched {
+  readonly page: Page;
+  /** Errors of scripts, and what the content security policy forbade. */
+  readonly complaints: string[];
+}
+
+/** Opens a page of its own session: cookies and storage are empty. */
+export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Watched> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('console', (message) => {
+    // A request that is refused is no fault of the page: who asks sees the answer.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(message.text());
+  });
+  page.setDefaultTimeout(15_000);
+  return { page, complaints };
+}
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+  }[];
+}
+
+/** Fails for every violation that axe finds in the page as it is now. */
+export async function assertAccessible(page: Page, name: string): Promise<void> {
+  // Evaluated by the browser's debugger, which the content security policy does not bind.
+  await page.evaluate(axe.source);
+  const { violations } = (await page.evaluate('axe.run(document)')) as AxeResult;
+  const told = violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary = '' }) => `${id}: ${html.slice(0, 200)}\n${failureSummary}`),
+  );
+  assert.deepEqual(told, [], name);
+}

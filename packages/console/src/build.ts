@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+/** What the browser's part is made of. */
+export const webFolder = join(import.meta.dirname, '..', 'web');
+/** Shared by all that run from this checkout. */
+const checkoutCache = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.cache', 'console');
+const packageFile = join(import.meta.dirname, '..', 'package.json');
+const buildMsMax = 120_000;
+
+/**
+ * The folder with the built console: from an earlier build of the same content, else built now, which takes some seconds in a
+ * process of its own.
+ * @param ownCache folder for builds where the checkout can't be written to; older builds are deleted
+ * @throws Error with the last lines of what the build printed
+ */
+export async function builtConsole(ownCache: string, say: (line: string) => void): Promise<string> {
+  const hash = contentHash();
+  const built = [checkoutCache, ownCache]
+    .map((cache) => join(cache, hash))
+    .find((path) => existsSync(join(path, 'index.html')));
+  if (built !== undefined) return built;
+  const cache = isWritable(checkoutCache) ? checkoutCache : ownCache;
+  const folder = join(cache, hash);
+  say('Building the console, once; it takes some seconds ...');
+  mkdirSync(cache, { recursive: true });
+  const building = mkdtempSync(join(cache, 'building-'));
+  try {
+    await runBuild(building);
+    // Another process may have been faster; its files are the same.
+    if (!existsSync(folder)) renameSync(building, folder);
+  } finally {
+    rmSync(building, { recursive: true, force: true });
+  }
+  for (const name of readdirSync(cache))
+    if (join(cache, name) !== folder && !name.startsWith('building-'))
+      rmSync(join(cache, name), { recursive: true, force: true });
+  return folder;
+}
+
+/** Makes the folder where it can. */
+function isWritable(folder: string): boolean {
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function contentHash(): string {
+  const hash = createHash('sha256').update(readFileSync(packageFile));
+  const files = readdirSync(webFolder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .sort();
+  for (const file of files) hash.update(file.slice(webFolder.length)).update('\0').update(readFileSync(file));
+  return hash.digest('hex').slice(0, 20);
+}
+
+function runBuild(outDir: string): Promise<void> {
+  return new Promise((done, refuse) => {
+    const main = join(import.meta.dirname, 'build.main.ts');
+    const child = spawn(process.execPath, [main, outDir], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: buildMsMax,
+    });
+    let printed = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (text: Buffer) => {
+        printed = (printed + text.toString()).slice(-4000);
+      });
+    child.on('error', refuse);
+    child.on('close', (code) => {
+      if (code === 0) done();
+      else refuse(new Error(`the console could not be built (${code}):\n${printed}`));
+    });
+  });
+}

@@ -1,0 +1,253 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BatonError, createClient, type IssuedToken, type Transport } from '@baton/sdk';
+import { builtConsole } from './build.ts';
+import { Files, securityHeaders } from './files.ts';
+import { Sessions } from './sessions.ts';
+
+export interface ConsoleOptions {
+  /** Where this process reaches Baton. */
+  readonly url: string;
+  /** How identity is asked for a browser's request, so that its limits count that browser; over the network without it. */
+  readonly transport?: (req: IncomingMessage) => Transport;
+  /** Folder for the built console, where the checkout can't be written to. */
+  readonly cache: string;
+  /** Whether browsers reach it by https, so that the cookie may not travel otherwise. */
+  readonly isSecure: boolean;
+  say(line: string): void;
+}
+
+/** The console of one Baton: its page, and the sessions of browsers that are signed in. */
+export interface Console {
+  /** Answers a request for the console. @returns false for one that is not: it is left alone */
+  handle(req: IncomingMessage, res: ServerResponse): boolean;
+  /** @returns a code that signs in one browser, within 60 seconds, as the owner of this personal access token */
+  newCode(token: string): string;
+}
+
+const audience = 'control-plane';
+const cookieName = 'baton_console';
+const bodyBytesMax = 8192;
+const exchangeMsMax = 10_000;
+/** At a time. Each takes milliseconds; more would wait in identity's queue in any case. */
+const exchangesMax = 64;
+/** First words of the paths that are pages of the console. */
+const pages = new Set([
+  '',
+  'sign-in',
+  'tasks',
+  'inbox',
+  'agents',
+  'journal',
+  'projects',
+  'processes',
+  'skills',
+  'knowledge',
+  'administration',
+  'system',
+]);
+
+class ConsoleRefusal extends Error {
+  readonly status: number;
+  readonly code: string;
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** Serves the console; builds it first, in the background, where no earlier build of the same content is there. */
+export function createConsole({ url, transport, cache, isSecure, say }: ConsoleOptions): Console {
+  const sessions = new Sessions();
+  let files: Files | undefined;
+  let failure: string | undefined;
+  builtConsole(cache, say).then(
+    (folder) => {
+      files = new Files(folder);
+    },
+    (error: Error) => {
+      failure = error.message;
+      say(error.message);
+    },
+  );
+  let exchanges = 0;
+  async function exchange(req: IncomingMessage, token: string): Promise<IssuedToken> {
+    if (exchanges >= exchangesMax)
+      throw new ConsoleRefusal(503, 'unavailable', 'Many sign in now: try again.');
+    exchanges += 1;
+    try {
+      const { identity } = createClient({
+        url,
+        deadlineMs: exchangeMsMax,
+        ...(transport && { transport: transport(req) }),
+      });
+      return await identity.platformAccessTokens.exchange({ token, audience });
+    } finally {
+      exchanges -= 1;
+    }
+  }
+
+  const acts: Readonly<Record<string, (req: IncomingMessage, res: ServerResponse) => Promise<void>>> = {
+    '/console/sign-in': async (req, res) => {
+      const { code, token: given } = await readBody(req, ['code', 'token']);
+      if ((code === undefined) === (given === undefined))
+        throw new ConsoleRefusal(400, 'invalid_request', 'Send either a code or a personal access token.');
+      const token = given ?? (code && sessions.takeCode(code)?.token);
+      if (token === undefined)
+        throw new ConsoleRefusal(
+          401,
+          'code_invalid',
+          'This code was used, or is older than a minute: get a new one with npx baton console.',
+        );
+      const issued = await exchange(req, token);
+      const key = sessions.open({ token });
+      sendJson(res, 200, tokenOf(issued), { 'set-cookie': cookieOf(key, isSecure) });
+    },
+    '/console/token': async (req, res) => {
+      await readBody(req, []);
+      const key = keyIn(req);
+      const session = key === undefined ? undefined : sessions.use(key);
+      if (session === undefined) throw new ConsoleRefusal(401, 'signed_out', 'Sign in first.');
+      sendJson(res, 200, tokenOf(await exchange(req, session.token)));
+    },
+    '/console/sign-out': async (req, res) => {
+      await readBody(req, []);
+      const key = keyIn(req);
+      if (key !== undefined) sessions.close(key);
+      sendJson(res, 200, {}, { 'set-cookie': `${cookieOf('', isSecure)}; Max-Age=0` });
+    },
+    '/console/codes': async (req, res) => {
+      const { token } = await readBody(req, ['token']);
+      if (token === undefined)
+        throw new ConsoleRefusal(400, 'invalid_request', 'Send a personal access token: {"token": "..."}.');
+      await exchange(req, token);
+      sendJson(res, 201, { code: sessions.newCode({ token }), expiresIn: 60 });
+    },
+  };
+
+  return {
+    newCode: (token) => sessions.newCode({ token }),
+    handle(req, res) {
+      const path = new URL(req.url ?? '/', 'http://console').pathname;
+      const act = acts[path];
+      if (act !== undefined && req.method === 'POST') {
+        act(req, res).catch((error: unknown) => sendError(res, error));
+        return true;
+      }
+      if (req.method !== 'GET' && req.method !== 'HEAD') return false;
+      const isPage = pages.has(path.split('/')[1] ?? '');
+      const file = isPage ? '/index.html' : path;
+      if (files === undefined) {
+        if (!isPage) return false;
+        sendWaiting(res, failure);
+        return true;
+      }
+      if (!files.has(file) || (!isPage && !path.startsWith('/assets/'))) return false;
+      files.send(req, res, file);
+      return true;
+    },
+  };
+}
+
+function tokenOf({ accessToken, expiresIn }: IssuedToken): IssuedToken {
+  return { accessToken, expiresIn };
+}
+
+/** Only the console's own requests bring it: SameSite=Strict, and below /console. */
+function cookieOf(key: string, isSecure: boolean): string {
+  return `${cookieName}=${key}; Path=/console; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+}
+
+function keyIn(req: IncomingMessage): string | undefined {
+  return new RegExp(`(?:^|;\\s*)${cookieName}=([\\w-]{43})(?:;|$)`).exec(req.headers.cookie ?? '')?.[1];
+}
+
+/**
+ * Reads a body of JSON with these members, all of them texts that may be left out.
+ * @throws ConsoleRefusal for another body, or one of another page: a browser sends JSON across origins only after asking
+ */
+async function readBody<Name extends string>(
+  req: IncomingMessage,
+  names: readonly Name[],
+): Promise<Partial<Record<Name, string>>> {
+  const invalid = (message: string) => new ConsoleRefusal(400, 'invalid_request', message);
+  const site = req.headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none')
+    throw new ConsoleRefusal(403, 'origin_not_allowed', 'Only pages of the console may ask this.');
+  if (!/^application\/json\b/.test(req.headers['content-type'] ?? '')) throw invalid('Send JSON.');
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of req as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > bodyBytesMax) throw new ConsoleRefusal(413, 'payload_too_large', 'The body is too large.');
+    chunks.push(chunk);
+  }
+  const body = jsonIn(Buffer.concat(chunks).toString());
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw invalid('The body must be a JSON object.');
+  const values = body as Record<string, unknown>;
+  if (
+    Object.keys(values).some((name) => !names.includes(name as Name)) ||
+    names.some((name) => values[name] !== undefined && typeof values[name] !== 'string')
+  )
+    throw invalid(`The body may have ${names.join(', ') || 'no members'}.`);
+  return values as Partial<Record<Name, string>>;
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function sendJson(
+  res: ServerResponse,
+  status: number,
+  body: object,
+  headers: Record<string, string> = {},
+): void {
+  res.writeHead(status, {
+    ...securityHeaders,
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    ...headers,
+  });
+  res.end(JSON.stringify(body));
+}
+
+/** In the form of the services' errors, so that the page's client reads it alike. */
+function sendError(res: ServerResponse, error: unknown): void {
+  const requestId = crypto.randomUUID();
+  const refusal = refusalOf(error);
+  sendJson(
+    res,
+    refusal.status,
+    { error: { code: refusal.code, message: refusal.message, details: {}, requestId } },
+    refusal.status === 413 ? { connection: 'close' } : {},
+  );
+}
+
+function refusalOf(error: unknown): { status: number; code: string; message: string } {
+  if (error instanceof ConsoleRefusal) return error;
+  if (error instanceof BatonError && error.status >= 400 && error.status < 500)
+    return { status: error.status, code: error.code, message: error.message };
+  return { status: 503, code: 'unavailable', message: 'Baton could not check this now: try again.' };
+}
+
+/** Shown while the console is built; it asks again by itself, without a script. */
+function sendWaiting(res: ServerResponse, failure: string | undefined): void {
+  const text =
+    failure === undefined
+      ? 'The console is being built; it takes some seconds.'
+      : 'The console could not be built; the terminal that runs Baton says why.';
+  res.writeHead(503, {
+    ...securityHeaders,
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'retry-after': '2',
+    ...(failure === undefined && { refresh: '2' }),
+  });
+  res.end(`<!doctype html><html lang="en"><meta charset="utf-8"><title>Baton</title><p>${text}</p></html>`);
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Sessions, sessionBounds } from './sessions.ts';
+
+const { idleMsMax, lastsMsMax, sessionsMax, codeMsMax, codesMax } = sessionBounds;
+
+test('a code signs in once, and within a minute', () => {
+  let nowMs = 0;
+  const sessions = new Sessions(() => nowMs);
+  const code = sessions.newCode({ token: 'a' });
+  assert.deepEqual(sessions.takeCode(code), { token: 'a' });
+  assert.equal(sessions.takeCode(code), undefined);
+  const late = sessions.newCode({ token: 'a' });
+  nowMs += codeMsMax;
+  assert.equal(sessions.takeCode(late), undefined);
+  assert.equal(sessions.takeCode('unknown'), undefined);
+});
+
+test('of more codes than the bound the oldest is gone', () => {
+  const sessions = new Sessions(() => 0);
+  const codes = Array.from({ length: codesMax + 1 }, (_, n) => sessions.newCode({ token: String(n) }));
+  assert.equal(sessions.takeCode(codes[0] as string), undefined);
+  assert.deepEqual(sessions.takeCode(codes[1] as string), { token: '1' });
+});
+
+test('a session ends when it is closed, was idle for too long, or has lasted its time', () => {
+  let nowMs = 0;
+  const sessions = new Sessions(() => nowMs);
+  const closed = sessions.open({ token: 'a' });
+  sessions.close(closed);
+  assert.equal(sessions.use(closed), undefined);
+  const idle = sessions.open({ token: 'a' });
+  nowMs += idleMsMax + 1;
+  assert.equal(sessions.use(idle), undefined);
+  const used = sessions.open({ token: 'a' });
+  const endsAtMs = nowMs + lastsMsMax;
+  for (; nowMs < endsAtMs; nowMs += idleMsMax) assert.equal(sessions.use(used)?.token, 'a');
+  assert.equal(sessions.use(used), undefined);
+});
+
+test('of more sessions than the bound the one that was unused for longest is gone', () => {
+  const sessions = new Sessions(() => 0);
+  const [first, second] = Array.from({ length: sessionsMax }, () => sessions.open({ token: 'a' })) as [
+    string,
+    string,
+  ];
+  assert.ok(sessions.use(first));
+  sessions.open({ token: 'b' });
+  assert.ok(sessions.use(first));
+  assert.equal(sessions.use(second), undefined);
+});

@@ -1,0 +1,92 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/** What a browser signed in with: a personal access token, kept here so that no page ever holds it. */
+export interface SignedIn {
+  readonly token: string;
+}
+
+interface Session extends SignedIn {
+  readonly endsAtMs: number;
+  usedAtMs: number;
+}
+
+/** In milliseconds and numbers. A browser that is left alone for a night is signed out. */
+export const sessionBounds = {
+  idleMsMax: 12 * 3_600_000,
+  lastsMsMax: 7 * 24 * 3_600_000,
+  sessionsMax: 1000,
+  codeMsMax: 60_000,
+  codesMax: 100,
+};
+
+/**
+ * The browsers that are signed in, and the codes by which others may. Both are in memory only: a restart signs everybody
+ * out. Keys are hashed, so that how long a look-up takes says nothing of a key.
+ */
+export class Sessions {
+  readonly #sessions = new Map<string, Session>();
+  readonly #codes = new Map<string, SignedIn & { readonly endsAtMs: number }>();
+  readonly #now: () => number;
+
+  /** @param now milliseconds of a clock that does not go back */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** @returns a code that signs one browser in within 60 seconds; the oldest of a hundred ends for a new one */
+  newCode(signedIn: SignedIn): string {
+    return put(this.#codes, sessionBounds.codesMax, {
+      ...signedIn,
+      endsAtMs: this.#now() + sessionBounds.codeMsMax,
+    });
+  }
+
+  /** Takes a code, which is gone then. @returns undefined for one that is unknown, used or too old */
+  takeCode(code: string): SignedIn | undefined {
+    const key = hashOf(code);
+    const found = this.#codes.get(key);
+    this.#codes.delete(key);
+    return found !== undefined && found.endsAtMs > this.#now() ? { token: found.token } : undefined;
+  }
+
+  /** @returns the session's key for the browser; the session that was unused for longest ends for a new one */
+  open(signedIn: SignedIn): string {
+    const nowMs = this.#now();
+    return put(this.#sessions, sessionBounds.sessionsMax, {
+      ...signedIn,
+      endsAtMs: nowMs + sessionBounds.lastsMsMax,
+      usedAtMs: nowMs,
+    });
+  }
+
+  /** @returns what the browser signed in with, or undefined when its session is over */
+  use(key: string): SignedIn | undefined {
+    const hash = hashOf(key);
+    const session = this.#sessions.get(hash);
+    if (session === undefined) return undefined;
+    const nowMs = this.#now();
+    this.#sessions.delete(hash);
+    if (nowMs >= session.endsAtMs || nowMs - session.usedAtMs > sessionBounds.idleMsMax) return undefined;
+    session.usedAtMs = nowMs;
+    // Set again, it is the last of the map: the first is the one that was unused for longest.
+    this.#sessions.set(hash, session);
+    return session;
+  }
+
+  close(key: string): void {
+    this.#sessions.delete(hashOf(key));
+  }
+}
+
+/** Puts a value under a new key of 256 random bits, and drops the oldest where there are too many. */
+function put<Value>(map: Map<string, Value>, max: number, value: Value): string {
+  const key = randomBytes(32).toString('base64url');
+  const [oldest] = map.keys();
+  if (map.size >= max && oldest !== undefined) map.delete(oldest);
+  map.set(hashOf(key), value);
+  return key;
+}
+
+function hashOf(key: string): string {
+  return createHash('sha256').update(key).digest('base64url');
+}

@@ -1,0 +1,62 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import type { JournalEvent } from '@baton/sdk';
+import { baton } from './client.ts';
+
+/** Changes are gathered for this long: a busy tenant writes hundreds of events a second. */
+const gatherMs = 400;
+
+/** What the newest events were, for those who show them. */
+const listeners = new Set<(event: JournalEvent) => void>();
+
+/** Calls back for every event while the page is open. @returns what ends it */
+export function onEvent(listener: (event: JournalEvent) => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/**
+ * Follows the journal and reads again what an event is about.
+ * @returns what to tell the person: whether pages change by themselves
+ */
+export function useLive(isAllowed: boolean): 'live' | 'connecting' | 'not live' {
+  const queries = useQueryClient();
+  const [state, setState] = useState<'live' | 'connecting' | 'not live'>('connecting');
+  useEffect(() => {
+    if (!isAllowed) return setState('not live');
+    const stop = new AbortController();
+    const kinds = new Set<string>();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const refresh = () => {
+      timer = undefined;
+      const touched = [...kinds].flatMap((kind) => queryKeysOf(kind));
+      kinds.clear();
+      for (const key of new Set(touched)) void queries.invalidateQueries({ queryKey: [key] });
+    };
+    const follow = async () => {
+      for await (const event of baton.events.follow({ signal: stop.signal })) {
+        for (const listener of listeners) listener(event);
+        kinds.add(event.entityType);
+        timer ??= setTimeout(refresh, gatherMs);
+      }
+    };
+    setState('live');
+    follow().catch(() => {
+      if (!stop.signal.aborted) setState('not live');
+    });
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+    };
+  }, [isAllowed, queries]);
+  return state;
+}
+
+/** The first words of the queries that an event of this entity may change. */
+function queryKeysOf(entityType: string): string[] {
+  if (['task', 'claim', 'run', 'comment', 'task_relation'].includes(entityType)) return ['tasks', 'me'];
+  if (entityType === 'approval') return ['approvals', 'tasks', 'me'];
+  if (entityType === 'session') return ['sessions', 'me'];
+  if (entityType === 'principal') return ['principals', 'people'];
+  return [];
+}

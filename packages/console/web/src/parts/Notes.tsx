@@ -1,0 +1,46 @@
+import { type ReactNode, useEffect, useState } from 'react';
+import { BatonError } from '@baton/sdk';
+import styles from './notes.module.css';
+
+/** What went wrong, with the code to look up and the request's name for the operator. */
+export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  const { code, requestId, message } =
+    error instanceof BatonError
+      ? error
+      : { code: undefined, requestId: undefined, message: 'This page has a fault. Load it again.' };
+  return (
+    <div className={styles.error} role="alert">
+      <p>{message}</p>
+      <p className="mono">{[code, requestId].filter(Boolean).join(' · ')}</p>
+      {onRetry && (
+        <button type="button" onClick={onRetry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Says what is not there, and what to do. */
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className={styles.empty}>
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+/** Shown after 300 ms: what comes faster does not flash. */
+export function Loading({ lines = 3 }: { lines?: number }) {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), 300);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <div className={styles.loading} role="status" aria-label="Loading">
+      {isLate && Array.from({ length: lines }, (_, line) => <div key={line} className={styles.bar} />)}
+    </div>
+  );
+}

@@ -1,0 +1,56 @@
+import { createRootRoute, createRoute, createRouter, redirect } from '@tanstack/react-router';
+import { isSignedOut } from './client.ts';
+import { InboxPage } from './inbox/InboxPage.tsx';
+import { JournalPage, journalSearch } from './journal/JournalPage.tsx';
+import { PeoplePage } from './people/PeoplePage.tsx';
+import { meQuery, queries } from './queries.ts';
+import { Missing, Shell } from './shell/Shell.tsx';
+import { SignInPage } from './shell/SignInPage.tsx';
+import { TaskPage } from './task/TaskPage.tsx';
+import { WorkPage } from './work/WorkPage.tsx';
+import { workSearch } from './work/work-search.ts';
+
+const root = createRootRoute({ notFoundComponent: Missing });
+
+const signIn = createRoute({ getParentRoute: () => root, path: '/sign-in', component: SignInPage });
+
+/** Every page but the sign-in: who is signed in is known before it is shown. */
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: 'shell',
+  component: Shell,
+  beforeLoad: async ({ location }) => {
+    try {
+      await queries.query({ ...meQuery, staleTime: 'static' });
+    } catch (error) {
+      if (isSignedOut(error)) redirect({ to: '/sign-in', search: { next: location.href }, throw: true });
+      // Any other failure is shown by the shell.
+    }
+  },
+});
+
+const pages = [
+  createRoute({ getParentRoute: () => shell, path: '/', component: WorkPage, validateSearch: workSearch }),
+  createRoute({ getParentRoute: () => shell, path: '/tasks/$ref', component: TaskPage }),
+  createRoute({ getParentRoute: () => shell, path: '/inbox', component: InboxPage }),
+  createRoute({ getParentRoute: () => shell, path: '/agents', component: PeoplePage }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/journal',
+    component: JournalPage,
+    validateSearch: journalSearch,
+  }),
+] as const;
+
+export const router = createRouter({
+  routeTree: root.addChildren([signIn, shell.addChildren(pages)]),
+  defaultPreload: 'intent',
+  defaultPreloadStaleTime: 0,
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

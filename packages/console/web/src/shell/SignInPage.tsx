@@ -1,0 +1,85 @@
+import { useNavigate } from '@tanstack/react-router';
+import { type SubmitEvent, useEffect, useRef, useState } from 'react';
+import { signIn } from '../client.ts';
+import { ErrorNote } from '../parts/Notes.tsx';
+import { queries } from '../queries.ts';
+import styles from './sign-in.module.css';
+
+/** Takes the code out of the address, where no history and no server keeps it: it stands behind the `#`. */
+function takeCode(): string | undefined {
+  const code = new URLSearchParams(location.hash.slice(1)).get('code') ?? undefined;
+  if (code !== undefined) history.replaceState(null, '', location.pathname + location.search);
+  return code;
+}
+
+/** Signs in by the code in the address, or by a personal access token. */
+export function SignInPage() {
+  const navigate = useNavigate();
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setBusy] = useState(false);
+  const hasBegun = useRef(false);
+
+  async function enter(given: Parameters<typeof signIn>[0]) {
+    setBusy(true);
+    setError(undefined);
+    try {
+      await signIn(given);
+      queries.clear();
+      await navigate({ href: localPath(new URLSearchParams(location.search).get('next')), replace: true });
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  useEffect(() => {
+    if (hasBegun.current) return;
+    hasBegun.current = true;
+    const code = takeCode();
+    if (code !== undefined) void enter({ code });
+  });
+
+  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const token = String(new FormData(form).get('token')).trim();
+    form.reset();
+    if (token !== '') void enter({ token });
+  }
+
+  return (
+    <main className={styles.page}>
+      <form className={`card ${styles.form}`} onSubmit={onSubmit}>
+        <h1>Sign in to Baton</h1>
+        <p>
+          Run <code className="mono">npx baton console</code> where Baton runs: it opens this page and signs
+          you in.
+        </p>
+        <label className="stack">
+          <span>Or a personal access token</span>
+          <input
+            name="token"
+            type="password"
+            autoComplete="off"
+            spellCheck={false}
+            maxLength={4096}
+            required
+          />
+        </label>
+        <button type="submit" className="primary" disabled={isBusy}>
+          {isBusy ? 'Signing in …' : 'Sign in'}
+        </button>
+        {error !== undefined && <ErrorNote error={error} />}
+        <p className="soft">The token is not kept in this browser.</p>
+      </form>
+    </main>
+  );
+}
+
+/** Where to go after the sign-in: a path of the console, never another site. */
+function localPath(next: string | null): string {
+  if (next === null || !next.startsWith('/')) return '/';
+  const url = new URL(next, location.origin);
+  return url.origin === location.origin ? url.pathname + url.search : '/';
+}

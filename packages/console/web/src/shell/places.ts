@@ -1,0 +1,7 @@
+/** The pages of the console, in the order of the navigation, each with the letter that follows `g`. */
+export const places = [
+  { to: '/', name: 'Work', key: 'w' },
+  { to: '/inbox', name: 'Inbox', key: 'i' },
+  { to: '/agents', name: 'Agents and sessions', key: 'a' },
+  { to: '/journal', name: 'Journal', key: 'j' },
+] as const;

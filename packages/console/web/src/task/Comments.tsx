@@ -1,0 +1,69 @@
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import type { SubmitEvent } from 'react';
+import type { Task } from '@baton/sdk';
+import { baton } from '../client.ts';
+import { useIdempotencyKeys } from '../parts/idempotency.ts';
+import { Moment } from '../parts/Moment.tsx';
+import { ErrorNote } from '../parts/Notes.tsx';
+import { Who } from '../parts/Who.tsx';
+import styles from './task.module.css';
+
+/** What people and agents said about the task, and a field to answer. */
+export function Comments({ task }: { task: Task }) {
+  const queries = useQueryClient();
+  const keys = useIdempotencyKeys();
+  const query = useInfiniteQuery({
+    queryKey: ['tasks', 'comments', task.id],
+    queryFn: ({ pageParam, signal }) =>
+      baton.tasks.listComments(task.id, { limit: 50, ...(pageParam && { cursor: pageParam }) }, { signal }),
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    select: ({ pages }) => pages.flatMap(({ items }) => items),
+  });
+  const add = useMutation({
+    mutationFn: (body: string) =>
+      baton.tasks.createComment(task.id, { body }, { idempotencyKey: keys.of(body) }),
+    onSuccess: () => {
+      keys.taken();
+      void queries.invalidateQueries({ queryKey: ['tasks', 'comments', task.id] });
+    },
+  });
+  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const body = String(new FormData(form).get('body')).trim();
+    if (body !== '') add.mutate(body, { onSuccess: () => form.reset() });
+  }
+  return (
+    <section className="card stack" aria-labelledby="comments">
+      <h2 id="comments">Comments</h2>
+      {query.isError && <ErrorNote error={query.error} />}
+      {query.data?.length === 0 && <p className="soft">Nobody has said anything.</p>}
+      <ul className="stack">
+        {query.data?.map(({ id, authorPrincipalId, body, createdAt }) => (
+          <li key={id} className={styles.comment}>
+            <p className="soft">
+              <Who id={authorPrincipalId} /> · <Moment at={createdAt} />
+            </p>
+            <p className="text">{body}</p>
+          </li>
+        ))}
+      </ul>
+      {query.hasNextPage && (
+        <button type="button" onClick={() => void query.fetchNextPage()}>
+          Show more
+        </button>
+      )}
+      <form className="stack" onSubmit={onSubmit}>
+        <label className="stack">
+          <span className="visually-hidden">Your comment</span>
+          <textarea name="body" maxLength={10_000} placeholder="Say something" required />
+        </label>
+        {add.isError && <ErrorNote error={add.error} />}
+        <button type="submit" disabled={add.isPending} className={styles.send}>
+          Comment
+        </button>
+      </form>
+    </section>
+  );
+}

@@ -1,0 +1,37 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Task } from '@baton/sdk';
+import { baton } from '../client.ts';
+import { Countdown, Moment } from '../parts/Moment.tsx';
+import { Who } from '../parts/Who.tsx';
+
+/** Who holds the task now, and for how long if nothing more is heard. */
+export function LiveLease({ task }: { task: Task }) {
+  const { activeClaimId } = task;
+  const claim = useQuery({
+    queryKey: ['tasks', 'claim', activeClaimId],
+    queryFn: ({ signal }) => baton.claims.get(activeClaimId ?? '', { signal }),
+    enabled: activeClaimId !== null,
+    // Heartbeats write no event; the lease is read again before it would seem to end.
+    refetchInterval: 10_000,
+  });
+  return (
+    <section className="card stack" aria-labelledby="lease">
+      <h2 id="lease">Held by</h2>
+      {activeClaimId === null && <p className="soft">Nobody holds it.</p>}
+      {claim.isError && <p className="soft">You may not read who holds it.</p>}
+      {activeClaimId !== null && claim.data !== undefined && (
+        <>
+          <p>
+            <Who id={claim.data.holderId} /> <span className="soft">since</span>{' '}
+            <Moment at={claim.data.acquiredAt} />
+          </p>
+          {claim.data.intent !== '' && <p className="text">{claim.data.intent}</p>}
+          <p className="soft">
+            The lease ends in <Countdown to={claim.data.expiresAt} /> unless it is kept; last sign of life{' '}
+            <Moment at={claim.data.heartbeatAt} />. Fencing token {claim.data.fencingToken}.
+          </p>
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,130 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { Priority, Status } from '../parts/Category.tsx';
+import { Moment } from '../parts/Moment.tsx';
+import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { Who } from '../parts/Who.tsx';
+import { taskQuery } from '../queries.ts';
+import { Comments } from './Comments.tsx';
+import { LiveLease } from './LiveLease.tsx';
+import { Moves } from './Moves.tsx';
+import { Relations } from './Relations.tsx';
+import { Timeline } from './Timeline.tsx';
+import styles from './task.module.css';
+import { WhyNot } from './WhyNot.tsx';
+
+const route = getRouteApi('/shell/tasks/$ref');
+
+/** One task: what it says, who holds it, why it does not move, and everything that has happened to it. */
+export function TaskPage() {
+  const { ref } = route.useParams();
+  const query = useQuery(taskQuery(ref));
+  if (query.isError)
+    return (
+      <div className="page">
+        <ErrorNote error={query.error} onRetry={() => void query.refetch()} />
+        <Link to="/">Back to the work</Link>
+      </div>
+    );
+  if (query.isPending)
+    return (
+      <div className="page">
+        <Loading lines={6} />
+      </div>
+    );
+  const task = query.data;
+  return (
+    <article className="page">
+      <header className={styles.head}>
+        <p className="row soft">
+          <Link to="/">Work</Link> <span className="mono">{task.publicId}</span> <span>{task.typeKey}</span>
+        </p>
+        <h1 className="text">{task.title}</h1>
+        <p className="row">
+          <Status task={task} />
+          <Priority priority={task.priority} />
+          <span>
+            <span className="soft">Given to</span> <Who id={task.assigneeId} />
+          </span>
+          <span className="soft">
+            changed <Moment at={task.updatedAt} />
+          </span>
+        </p>
+        <Moves task={task} />
+      </header>
+      <div className={styles.columns}>
+        <div className="stack">
+          <section className="card stack" aria-labelledby="what">
+            <h2 id="what">What is to be done</h2>
+            {task.description === '' ? (
+              <p className="soft">Nobody has written more than the title.</p>
+            ) : (
+              <p className="text">{task.description}</p>
+            )}
+          </section>
+          {task.acceptance.length > 0 && (
+            <section className="card stack" aria-labelledby="checks">
+              <h2 id="checks">Done when</h2>
+              <ul className="stack">
+                {task.acceptance.map(({ key, kind, description }) => (
+                  <li key={key} className="text">
+                    {description} <span className="soft">({kind.replaceAll('_', ' ')})</span>
+                  </li>
+                ))}
+              </ul>
+            </section>
+          )}
+          <Comments task={task} />
+          <Timeline task={task} />
+        </div>
+        <aside className="stack" aria-label="State of the task">
+          <LiveLease task={task} />
+          <WhyNot task={task} />
+          <Relations task={task} />
+          <Fields task={task} />
+        </aside>
+      </div>
+    </article>
+  );
+}
+
+function Fields({
+  task,
+}: {
+  task: {
+    customFields: Record<string, unknown>;
+    dueDate: string | null;
+    createdBy: string;
+    createdAt: string;
+  };
+}) {
+  const fields = Object.entries(task.customFields);
+  return (
+    <section className="card stack" aria-labelledby="fields">
+      <h2 id="fields">Facts</h2>
+      <dl className={styles.facts}>
+        <dt>Created by</dt>
+        <dd>
+          <Who id={task.createdBy} />{' '}
+          <span className="soft">
+            <Moment at={task.createdAt} />
+          </span>
+        </dd>
+        {task.dueDate !== null && (
+          <>
+            <dt>Due</dt>
+            <dd>
+              <Moment at={task.dueDate} />
+            </dd>
+          </>
+        )}
+        {fields.map(([name, value]) => (
+          <div key={name} className={styles.fact}>
+            <dt>{name}</dt>
+            <dd className="text">{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

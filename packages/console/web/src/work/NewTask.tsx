@@ -1,0 +1,69 @@
+import { Dialog } from '@base-ui/react/dialog';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type SubmitEvent, useId } from 'react';
+import { baton } from '../client.ts';
+import { useIdempotencyKeys } from '../parts/idempotency.ts';
+import { ErrorNote } from '../parts/Notes.tsx';
+import dialog from '../shell/shell.module.css';
+import { type Priority, priorities } from './work-search.ts';
+
+/** Creates a task and opens it. A second click, or a lost answer, makes no second task. */
+export default function NewTask({ onClose }: { onClose: () => void }) {
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const id = useId();
+  const keys = useIdempotencyKeys();
+  const create = useMutation({
+    mutationFn: (body: { title: string; description: string; priority: Priority }) =>
+      baton.tasks.create(body, { idempotencyKey: keys.of(body) }),
+    onSuccess: async (task) => {
+      void queries.invalidateQueries({ queryKey: ['tasks'] });
+      await navigate({ to: '/tasks/$ref', params: { ref: task.publicId } });
+    },
+  });
+  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    create.mutate({
+      title: String(form.get('title')).trim(),
+      description: String(form.get('description')),
+      priority: form.get('priority') as Priority,
+    });
+  }
+  return (
+    <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className={dialog.overlay} />
+        <Dialog.Popup className={dialog.dialog}>
+          <Dialog.Title>New task</Dialog.Title>
+          <form className="stack" onSubmit={onSubmit}>
+            <label className="stack" htmlFor={`${id}-title`}>
+              Title
+              <input id={`${id}-title`} name="title" maxLength={500} required autoFocus autoComplete="off" />
+            </label>
+            <label className="stack" htmlFor={`${id}-text`}>
+              What is to be done
+              <textarea id={`${id}-text`} name="description" maxLength={20_000} />
+            </label>
+            <label className="stack" htmlFor={`${id}-priority`}>
+              Priority
+              <select id={`${id}-priority`} name="priority" defaultValue="medium">
+                {priorities.map((name) => (
+                  <option key={name}>{name}</option>
+                ))}
+              </select>
+            </label>
+            {create.isError && <ErrorNote error={create.error} />}
+            <div className="row">
+              <button type="submit" className="primary" disabled={create.isPending}>
+                {create.isPending ? 'Creating …' : 'Create'}
+              </button>
+              <Dialog.Close>Cancel</Dialog.Close>
+            </div>
+          </form>
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}

@@ -1,0 +1,142 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { categories } from '../parts/Category.tsx';
+import { meQuery } from '../queries.ts';
+import { useKeys } from '../shell/keys.ts';
+import { Board } from './Board.tsx';
+import { TaskList } from './TaskList.tsx';
+import styles from './work.module.css';
+import { priorities, type WorkSearch } from './work-search.ts';
+
+const NewTask = lazy(() => import('./NewTask.tsx'));
+const route = getRouteApi('/shell/');
+
+const typingMs = 250;
+
+/** The work of the tenant, as a list or as a board; what is shown stands in the address. */
+export function WorkPage() {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const me = useQuery(meQuery).data?.principal.id;
+  const input = useRef<HTMLInputElement>(null);
+  const change = (more: { [Name in keyof WorkSearch]: WorkSearch[Name] | undefined }) =>
+    void navigate({ search: (before) => ({ ...before, ...more }), replace: true });
+  useKeys({ '/': () => input.current?.focus() });
+
+  return (
+    <div className={styles.work}>
+      <header className={styles.head}>
+        <h1>Work</h1>
+        <SearchField
+          key={search.q === undefined ? 'none' : 'some'}
+          input={input}
+          q={search.q}
+          onChange={(q) => change({ q })}
+        />
+        <label>
+          <span className="visually-hidden">Status</span>
+          <select
+            value={search.category ?? ''}
+            disabled={search.view === 'board'}
+            onChange={({ target }) =>
+              change({ category: (target.value || undefined) as WorkSearch['category'] })
+            }
+          >
+            <option value="">Any status</option>
+            {categories.map(([name, words]) => (
+              <option key={name} value={name}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          <span className="visually-hidden">Priority</span>
+          <select
+            value={search.priority ?? ''}
+            onChange={({ target }) =>
+              change({ priority: (target.value || undefined) as WorkSearch['priority'] })
+            }
+          >
+            <option value="">Any priority</option>
+            {priorities.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <label className={styles.check}>
+          <input
+            type="checkbox"
+            checked={search.assignee === 'me'}
+            onChange={({ target }) => change({ assignee: target.checked ? 'me' : undefined })}
+          />
+          Mine
+        </label>
+        <div className={styles.right}>
+          <div className={styles.views} role="group" aria-label="View">
+            <button
+              type="button"
+              aria-pressed={search.view === undefined}
+              onClick={() => change({ view: undefined })}
+            >
+              List
+            </button>
+            <button
+              type="button"
+              aria-pressed={search.view === 'board'}
+              onClick={() => change({ view: 'board' })}
+            >
+              Board
+            </button>
+          </div>
+          <button
+            type="button"
+            className="primary"
+            onClick={() => change({ create: true })}
+            aria-keyshortcuts="c"
+          >
+            New task
+          </button>
+        </div>
+      </header>
+      {search.view === 'board' ? <Board search={search} me={me} /> : <TaskList search={search} me={me} />}
+      <Suspense>{search.create && <NewTask onClose={() => change({ create: undefined })} />}</Suspense>
+    </div>
+  );
+}
+
+/** Searches while somebody types, a quarter of a second after the last letter. */
+function SearchField({
+  q = '',
+  input,
+  onChange,
+}: {
+  q: string | undefined;
+  input: React.RefObject<HTMLInputElement | null>;
+  onChange: (q: string | undefined) => void;
+}) {
+  const [text, setText] = useState(q);
+  const report = useRef(onChange);
+  report.current = onChange;
+  useEffect(() => {
+    if (text.trim() === q) return;
+    const timer = setTimeout(() => report.current(text.trim() || undefined), typingMs);
+    return () => clearTimeout(timer);
+  }, [text, q]);
+  return (
+    <input
+      ref={input}
+      type="search"
+      className={styles.search}
+      aria-label="Search the tasks"
+      placeholder="Search  /"
+      maxLength={200}
+      value={text}
+      onChange={({ target }) => setText(target.value)}
+      onKeyDown={({ key, currentTarget }) => {
+        if (key === 'Escape' || key === 'Enter') currentTarget.blur();
+      }}
+    />
+  );
+}

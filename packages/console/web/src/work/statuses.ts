@@ -1,0 +1,35 @@
+import { queryOptions } from '@tanstack/react-query';
+import type { TaskType } from '@baton/sdk';
+import { baton } from '../client.ts';
+import { type Category, categories } from '../parts/Category.tsx';
+
+/** A status that tasks may have, by the words of its task type. */
+export interface StatusOfTasks {
+  readonly key: string;
+  readonly name: string;
+  readonly category: Category;
+}
+
+const typesMax = 200;
+
+/** The statuses of all task types in use, in the order in which work goes through them; the same key counts once. */
+export const statusesQuery = queryOptions({
+  queryKey: ['task-types', 'statuses'],
+  queryFn: ({ signal }) =>
+    baton.taskTypes
+      .list({ status: 'active', limit: typesMax }, { signal })
+      .then(({ items }) => statusesOf(items)),
+  staleTime: 300_000,
+});
+
+function statusesOf(types: readonly TaskType[]): StatusOfTasks[] {
+  const statuses = new Map<string, StatusOfTasks>();
+  // The built-in type comes last in the list, and its words are the ones that most know.
+  for (const { lifecycleSchema } of types.toReversed())
+    for (const { key, displayName, category } of lifecycleSchema.statuses)
+      if (!statuses.has(key)) statuses.set(key, { key, name: displayName, category });
+  const order = categories.map(([category]) => category);
+  return [...statuses.values()].sort(
+    (one, other) => order.indexOf(one.category) - order.indexOf(other.category),
+  );
+}

@@ -1,0 +1,28 @@
+import { infiniteQueryOptions } from '@tanstack/react-query';
+import type { Task } from '@baton/sdk';
+import { baton } from '../client.ts';
+import type { WorkSearch } from './work-search.ts';
+
+const pageSize = 100;
+
+/** The tasks that a search finds, page after page. @param status of a column of the board; it wins over the search's category */
+export const tasksQuery = (
+  { q, priority, assignee, category }: WorkSearch,
+  me: string | undefined,
+  status?: string,
+) => {
+  const filter = {
+    ...(q && { q }),
+    ...(priority && { priority }),
+    ...(assignee && me && { assigneeId: me }),
+    ...(status ? { status } : category && { systemStatusCategory: category }),
+  };
+  return infiniteQueryOptions({
+    queryKey: ['tasks', 'list', filter],
+    queryFn: ({ pageParam, signal }) =>
+      baton.tasks.list({ ...filter, limit: pageSize, ...(pageParam && { cursor: pageParam }) }, { signal }),
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    select: ({ pages }): Task[] => pages.flatMap(({ items }) => items),
+  });
+};

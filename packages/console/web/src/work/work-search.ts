@@ -1,0 +1,29 @@
+import { type Category, categories } from '../parts/Category.tsx';
+
+/** What the address of the work page says. */
+export interface WorkSearch {
+  readonly q?: string;
+  readonly view?: 'board';
+  readonly category?: Category;
+  readonly priority?: Priority;
+  readonly assignee?: 'me';
+  readonly create?: boolean;
+}
+
+export const priorities = ['critical', 'high', 'medium', 'low'] as const;
+export type Priority = (typeof priorities)[number];
+
+/** Reads the address; what it does not know is left out. */
+export function workSearch(given: Record<string, unknown>): WorkSearch {
+  const { q, view, category, priority, assignee, create } = given;
+  const known = categories.find(([name]) => name === category)?.[0];
+  const asked = priorities.find((name) => name === priority);
+  return {
+    ...(typeof q === 'string' && q !== '' && { q: q.slice(0, 200) }),
+    ...(view === 'board' && { view }),
+    ...(known && { category: known }),
+    ...(asked && { priority: asked }),
+    ...(assignee === 'me' && { assignee }),
+    ...(create === true && { create }),
+  };
+}
