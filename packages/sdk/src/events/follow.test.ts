@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { startCoordination, type TestCoordination } from '@baton/coordination/testing/coordination';
 import type { JournalEvent } from '../generated/coordination-types.ts';
 import { type BatonClient, createClient } from '../index.ts';
-import type { FollowOptions } from './follow.ts';
+import { type FollowOptions, follow, followBounds } from './follow.ts';
 
 let service: TestCoordination;
 let baton: BatonClient;
@@ -70,4 +70,32 @@ test('a store lets the next start go on after the last event that was handled', 
 test('what the service refuses is the answer, not a retry', async () => {
   const following = followed(1, { cursor: 'ec1_nonsense' }, async () => undefined);
   await assert.rejects(following, { code: 'invalid_cursor', status: 422 });
+});
+
+test('a socket that brings nothing is opened anew, and after pages a socket is tried again', async () => {
+  const opened: string[] = [];
+  const realSocket = globalThis.WebSocket;
+  globalThis.WebSocket = class extends realSocket {
+    constructor(url: string | URL, protocols?: ConstructorParameters<typeof WebSocket>[1]) {
+      opened.push(String(url));
+      // The second and the third meet a service that knows no sockets.
+      super([2, 3].includes(opened.length) ? `${String(url)}/none` : url, protocols);
+    }
+  };
+  try {
+    const stop = new AbortController();
+    const bounds = { ...followBounds, silentMs: 200, pagesMs: 200 };
+    const events = follow(baton, { types: ['task.created'], pollMs: 50, signal: stop.signal }, bounds);
+    const first = events.next();
+    const deadline = performance.now() + 10_000;
+    while (opened.length < 5 && performance.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    await baton.tasks.create({ title: 'after them all' });
+    assert.deepEqual(await titlesOf([(await first).value as JournalEvent]), ['after them all']);
+    assert.ok(opened.length >= 5, `${opened.length} sockets were opened`);
+    stop.abort();
+    await events.return();
+  } finally {
+    globalThis.WebSocket = realSocket;
+  }
 });

@@ -24,8 +24,17 @@ export interface FollowOptions {
   readonly socket?: boolean;
 }
 
-/** After this many sockets in a row that gave nothing, pages are read instead. */
-const socketsMax = 2;
+/** In numbers and milliseconds. */
+export const followBounds = {
+  /** After this many sockets in a row that ended at once, pages are read instead. */
+  socketsMax: 2,
+  /** A socket that lasted this long was a good one. */
+  goodSocketMs: 10_000,
+  /** Pages are read for this long; then a socket is tried again. */
+  pagesMs: 60_000,
+  /** A socket that brings nothing for this long is opened anew: browsers don't tell of one whose network is gone. */
+  silentMs: 60_000,
+};
 
 /**
  * The journal from a cursor on: by a socket, or page by page where there is none. After a break it goes on with the
@@ -35,26 +44,36 @@ const socketsMax = 2;
 export async function* follow(
   api: Api,
   options: FollowOptions = {},
+  { socketsMax, goodSocketMs, pagesMs, silentMs } = followBounds,
 ): AsyncGenerator<JournalEvent, void, undefined> {
   const { store, signal } = options;
   const seen = new RecentIds(options.dedupe ?? 0);
   const from = { cursor: options.cursor ?? ((await store?.read()) || (await endOfJournal(api, signal))) };
   const isSocketThere = options.socket !== false && typeof WebSocket === 'function';
+  let socketFailures = 0;
   for (let failures = 0; !signal?.aborted; ) {
-    const isSocket = isSocketThere && failures < socketsMax;
+    const isSocket = isSocketThere && socketFailures < socketsMax;
+    const beganMs = performance.now();
+    let isGood = false;
     try {
-      const events = isSocket ? eventsBySocket(api, from.cursor, options) : eventsByPages(api, from, options);
+      const events = isSocket
+        ? eventsBySocket(api, from.cursor, { ...options, silentMs })
+        : eventsByPages(api, from, { ...options, ...(isSocketThere && { forMs: pagesMs }) });
       for await (const event of events) {
-        failures = 0;
+        isGood = true;
         if (seen.add(event.id)) yield event;
         from.cursor = event.cursor;
         await store?.write(from.cursor);
       }
+      isGood ||= !isSocket || performance.now() - beganMs >= goodSocketMs;
     } catch (error) {
       if (signal?.aborted) return;
       if (!isPassing(error)) throw error;
     }
-    failures += 1;
+    if (isSocket) socketFailures = isGood ? 0 : socketFailures + 1;
+    // After pages one socket is tried; if that ends at once, pages follow.
+    else socketFailures = socketsMax - 1;
+    failures = isGood ? 1 : failures + 1;
     await sleep(backoffMs(failures), signal).catch(() => undefined);
   }
 }
@@ -69,13 +88,23 @@ async function endOfJournal(api: Api, signal: AbortSignal | undefined): Promise<
   return nextCursor;
 }
 
-/** Page after page, for ever; a page without events is asked for again a little later. Moves the cursor past what the filter skips. */
+/**
+ * Page after page; a page without events is asked for again a little later. Moves the cursor past what the filter skips.
+ * @param forMs ends after a page when so many milliseconds have passed; never without it
+ */
 async function* eventsByPages(
   api: Api,
   from: { cursor: string },
-  { types, workspaceId, signal, pollMs = 2_000 }: FollowOptions,
+  {
+    types,
+    workspaceId,
+    signal,
+    pollMs = 2_000,
+    forMs = Infinity,
+  }: FollowOptions & { readonly forMs?: number },
 ): AsyncGenerator<JournalEvent, void, undefined> {
-  for (;;) {
+  const endsMs = performance.now() + forMs;
+  while (performance.now() < endsMs) {
     const query = {
       cursor: from.cursor,
       limit: 200,

@@ -6,6 +6,8 @@ export interface SocketOptions {
   readonly types?: readonly string[];
   readonly workspaceId?: string;
   readonly signal?: AbortSignal;
+  /** Milliseconds without an event after which it ends. */
+  readonly silentMs: number;
 }
 
 /** The socket was closed by the service, or could not be opened. */
@@ -22,7 +24,7 @@ const refusedToken = 4401;
 export async function* eventsBySocket(
   api: Api,
   cursor: string,
-  { types, workspaceId, signal }: SocketOptions,
+  { types, workspaceId, signal, silentMs }: SocketOptions,
 ): AsyncGenerator<JournalEvent, void, undefined> {
   const token = await api.accessToken?.get();
   const query = new URLSearchParams({ after: cursor });
@@ -39,7 +41,10 @@ export async function* eventsBySocket(
   };
   const onAbort = () => endWith(signal?.reason as Error);
   signal?.addEventListener('abort', onAbort, { once: true });
+  let silence = setTimeout(endWith, silentMs, 'closed');
   socket.addEventListener('message', ({ data }) => {
+    clearTimeout(silence);
+    silence = setTimeout(endWith, silentMs, 'closed');
     const event = jsonIn(String(data)) as JournalEvent | undefined;
     if (event !== undefined) waiting.push(event);
     if (waiting.length > waitingMax) endWith('closed');
@@ -66,6 +71,7 @@ export async function* eventsBySocket(
         });
     }
   } finally {
+    clearTimeout(silence);
     signal?.removeEventListener('abort', onAbort);
     socket.close();
   }
