@@ -11,7 +11,7 @@ import {
 } from '@baton/coordination/testing/coordination';
 import { type BatonClient, createClient, LeaseLostError } from '../index.ts';
 import { fileStore } from '../node.ts';
-import { fetchTransport } from '../transport.ts';
+import { fetchTransport, type Transport } from '../transport.ts';
 import type { Harness } from './harness.ts';
 
 let service: TestCoordination;
@@ -33,12 +33,13 @@ after(async () => {
   await service.close();
 });
 
-function clientOf({ token }: Actor): BatonClient {
+function clientOf({ token }: Actor, transport: Transport = fetchTransport): BatonClient {
   const accessToken = async () => ({ accessToken: token, expiresIn: 300 });
   return createClient({
     coordinationUrl: service.url,
     identityUrl: service.url,
     credential: { accessToken },
+    transport,
   });
 }
 
@@ -124,14 +125,9 @@ test('the heartbeat finds out that the lease was taken away', async () => {
 test('after a stall past the lease nothing is sent', async () => {
   const assigneeId = await queueOf(['stalled']);
   const sent: string[] = [];
-  const counting = createClient({
-    coordinationUrl: service.url,
-    identityUrl: service.url,
-    credential: { accessToken: async () => ({ accessToken: agent.token, expiresIn: 300 }) },
-    transport: (request) => {
-      sent.push(`${request.method} ${new URL(request.url).pathname}`);
-      return fetchTransport(request);
-    },
+  const counting = clientOf(agent, (request) => {
+    sent.push(`${request.method} ${new URL(request.url).pathname}`);
+    return fetchTransport(request);
   });
   await using harness = await counting.harness.open({ name: 'tests', leaseSeconds: 2 });
   for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
@@ -144,6 +140,43 @@ test('after a stall past the lease nothing is sent', async () => {
   }
   const [task] = (await admin.tasks.list({ assigneeId })).items;
   assert.notEqual(task?.systemStatusCategory, 'terminal_success');
+});
+
+test('a heartbeat that is refused because the task is done does not turn the answer into a lost lease', async () => {
+  const assigneeId = await queueOf(['done meanwhile']);
+  const refused = Promise.withResolvers<void>();
+  const slow = clientOf(agent, async (request) => {
+    const answer = await fetchTransport(request);
+    if (request.url.endsWith(':succeed')) await refused.promise;
+    else if (/claims.*:heartbeat/.test(request.url) && answer.status === 409)
+      setTimeout(refused.resolve, 200);
+    return answer;
+  });
+  await using harness = await slow.harness.open({ name: 'tests', leaseSeconds: 3 });
+  for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
+    const task = await lease.succeed();
+    assert.deepEqual([task.systemStatusCategory, lease.end], ['terminal_success', 'succeeded']);
+    assert.equal(lease.signal.aborted, false);
+  }
+});
+
+test('a harness waits for work while the service is away', async () => {
+  const assigneeId = await queueOf(['after the break']);
+  let isAway = false;
+  const broken = clientOf(agent, (request) => {
+    if (isAway && request.url.endsWith(':claim-next')) throw new TypeError('fetch failed');
+    return fetchTransport(request);
+  });
+  await using harness = await broken.harness.open({ name: 'tests', leaseSeconds: 30 });
+  isAway = true;
+  setTimeout(() => {
+    isAway = false;
+  }, 4_000);
+  for await (const lease of harness.work({ filter: { assigneeId }, idleMs: 500 })) {
+    await lease.succeed();
+    break;
+  }
+  assert.equal(isAway, false);
 });
 
 test('a killed program continues its work under the same claim after its restart', async () => {

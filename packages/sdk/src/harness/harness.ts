@@ -51,6 +51,7 @@ export interface WorkOptions {
 }
 
 const firstIdleMs = 250;
+const closeMsMax = 10_000;
 
 /**
  * One session of this program at coordination. It keeps the session and every lease alive, and ends them when it is
@@ -119,12 +120,13 @@ export class Harness implements AsyncDisposable {
   }
 
   /**
-   * Takes one task after another and gives each with its lease. What the loop leaves without an end is released.
+   * Takes one task after another and gives each with its lease. What the loop leaves without an end is released. While the
+   * service is away it waits, until the session is lost.
    * @throws BatonError when the session is lost, or what the service refuses
    */
   async *work(options: WorkOptions = {}): AsyncGenerator<Lease, void, undefined> {
     for (let idleMs = firstIdleMs; !this.#isOver(options.signal); ) {
-      const lease = (await this.#resumed()) ?? (await this.#next(options));
+      const lease = await this.#taken(options);
       if (lease === undefined) {
         if (options.once) return;
         const isWoken = await sleep(idleMs * (0.5 + Math.random() / 2), this.#either(options.signal)).catch(
@@ -156,13 +158,19 @@ export class Harness implements AsyncDisposable {
     await Promise.all(Array.from({ length: parallel }, loop));
   }
 
-  /** Releases every lease and closes the session. A second call does nothing. */
+  /**
+   * Releases every lease and closes the session. A second call does nothing. Where the service is away, session and leases
+   * end by themselves.
+   */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await Promise.all([...this.#leases].map((lease) => this.#leave(lease)));
     this.#heartbeat.stop();
-    if (!this.signal.aborted) await this.#api.sessions.close(this.session.id);
+    if (!this.signal.aborted)
+      await this.#api.sessions
+        .close(this.session.id, {}, { attempts: 2, deadlineMs: closeMsMax })
+        .catch(unlessAway);
     await this.#options.store?.write('');
   }
 
@@ -170,15 +178,30 @@ export class Harness implements AsyncDisposable {
     return this.close();
   }
 
+  /** The next lease; undefined where there is no work, or the service is away. */
+  async #taken(options: WorkOptions): Promise<Lease | undefined> {
+    try {
+      return (await this.#resumed()) ?? (await this.#next(options));
+    } catch (error) {
+      if (error instanceof BatonError && error.retryable && !options.once) return undefined;
+      throw error;
+    }
+  }
+
   /** A lease that this harness holds since before its start. */
   async #resumed(): Promise<Lease | undefined> {
     for (let own = this.#resumable.shift(); own !== undefined; own = this.#resumable.shift()) {
       const grantedAt = LeaseClock.now();
       const ttlSeconds = leaseSecondsOf(this.#options);
-      const claim = await this.#api.claims.heartbeat(own.claimId, { ttlSeconds }).catch(undefinedIfRefused);
-      if (claim === undefined) continue;
-      const [task, run] = await Promise.all([this.#api.tasks.get(own.taskId), this.#api.runs.get(own.id)]);
-      return this.#leaseOf({ task, claim, run, grantedAt, isResumed: true });
+      try {
+        const claim = await this.#api.claims.heartbeat(own.claimId, { ttlSeconds }).catch(undefinedIfRefused);
+        if (claim === undefined) continue;
+        const [task, run] = await Promise.all([this.#api.tasks.get(own.taskId), this.#api.runs.get(own.id)]);
+        return this.#leaseOf({ task, claim, run, grantedAt, isResumed: true });
+      } catch (error) {
+        this.#resumable.unshift(own);
+        throw error;
+      }
     }
     return undefined;
   }
@@ -222,7 +245,7 @@ export class Harness implements AsyncDisposable {
   /** What was not ended is given back; a service that is away at that moment lets the lease run out. */
   async #leave(lease: Lease): Promise<void> {
     await lease
-      .release('not_finished', { attempts: 2, deadlineMs: 10_000 })
+      .release('not_finished', { attempts: 2, deadlineMs: closeMsMax })
       .catch(() => lease.lose('it was left'));
   }
 
@@ -274,4 +297,8 @@ async function endOrphans(api: Api, context: HarnessContext, sessionId: string):
 function undefinedIfRefused(error: unknown): undefined {
   if (error instanceof BatonError && [403, 404, 409].includes(error.status)) return undefined;
   throw error;
+}
+
+function unlessAway(error: unknown): void {
+  if (!(error instanceof BatonError) || !(error.retryable || error.code === 'deadline_exceeded')) throw error;
 }

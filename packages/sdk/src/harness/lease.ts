@@ -66,6 +66,9 @@ export class Lease {
   readonly #parts: LeaseParts;
   readonly #heartbeat: Heartbeat;
   readonly #lost = new AbortController();
+  /** Whether a call that ends the lease is on its way, and why a heartbeat was refused meanwhile. */
+  #isEnding = false;
+  #lossWhileEnding: { readonly reason: string; readonly cause: unknown } | undefined;
 
   constructor(parts: LeaseParts) {
     const { api, task, claim, run, leaseSeconds, grantedAt, isResumed } = parts;
@@ -80,7 +83,11 @@ export class Lease {
       grantedAt,
       beat: (deadlineMs) =>
         api.claims.heartbeat(claim.id, { ttlSeconds: leaseSeconds }, { deadlineMs, attempts: 1 }),
-      lost: (reason, cause) => this.lose(reason, cause),
+      // The end may be written, and a heartbeat refused therefore, before its answer is here: that answer decides.
+      lost: (reason, cause) => {
+        if (this.#isEnding && cause !== undefined) this.#lossWhileEnding = { reason, cause };
+        else this.lose(reason, cause);
+      },
     });
   }
 
@@ -129,20 +136,19 @@ export class Lease {
 
   /** Ends the run as done, and the task with it. Its checks or approvals may keep the task open. */
   async succeed(output?: Record<string, unknown>, options?: CallOptions): Promise<Task> {
-    const { task } = await this.#write((api) =>
-      api.runs.succeed(this.run.id, output === undefined ? {} : { output }, this.#within(options)),
-    );
-    this.#finish('succeeded');
-    return task;
+    return this.#ending('succeeded', async (api) => {
+      const body = output === undefined ? {} : { output };
+      return (await api.runs.succeed(this.run.id, body, this.#within(options))).task;
+    });
   }
 
   /** Ends the run as failed and gives the task back: somebody else may try. Reason has 1 to 2,000 characters. */
   async fail(reason: string, output?: Record<string, unknown>, options?: CallOptions): Promise<void> {
-    await this.#write((api) =>
-      api.runs.fail(this.run.id, { failureReason: reason, ...(output && { output }) }, this.#within(options)),
-    );
-    await this.#release('run_failed', options);
-    this.#finish('failed');
+    await this.#ending('failed', async (api) => {
+      const body = { failureReason: reason, ...(output && { output }) };
+      await api.runs.fail(this.run.id, body, this.#within(options));
+      await this.#release('run_failed', options);
+    });
   }
 
   /** Asks a person, then suspends the run: the task comes back to work when it was decided. */
@@ -160,14 +166,8 @@ export class Lease {
     options: CallOptions & { readonly waitingForApprovalId?: string } = {},
   ): Promise<void> {
     const { waitingForApprovalId } = options;
-    await this.#write((api) =>
-      api.runs.suspend(
-        this.run.id,
-        { reason, ...(waitingForApprovalId !== undefined && { waitingForApprovalId }) },
-        this.#within(options),
-      ),
-    );
-    this.#finish('suspended');
+    const body = { reason, ...(waitingForApprovalId !== undefined && { waitingForApprovalId }) };
+    await this.#ending('suspended', (api) => api.runs.suspend(this.run.id, body, this.#within(options)));
   }
 
   /** Gives the task back without a result; its run fails with the same reason. */
@@ -207,6 +207,22 @@ export class Lease {
       if (this.signal.aborted) throw this.#over();
       throw error;
     }
+  }
+
+  async #ending<Value>(end: LeaseEnd, work: (api: Api) => Promise<Value>): Promise<Value> {
+    return this.#write(async (api) => {
+      this.#isEnding = true;
+      try {
+        const value = await work(api);
+        this.#finish(end);
+        return value;
+      } finally {
+        this.#isEnding = false;
+        const loss = this.#lossWhileEnding;
+        this.#lossWhileEnding = undefined;
+        if (loss !== undefined) this.lose(loss.reason, loss.cause);
+      }
+    });
   }
 
   #over(): Error {
