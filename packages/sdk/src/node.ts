@@ -1,1 +1,8 @@
+export {
+  type Connection,
+  ConnectionError,
+  type ConnectionPlaces,
+  findConnection,
+  parseConnection,
+} from './node/connection.ts';
 export { fileStore } from './node/file-store.ts';
