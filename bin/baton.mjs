@@ -21,6 +21,7 @@ const programs = [
     file: 'packages/coordination/src/app/context-adapter/context-adapter.main.ts',
     settings: 'CP_*',
   },
+  { word: 'mcp', file: 'packages/mcp/src/main.ts' },
 ];
 
 const args = process.argv.slice(2);

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { repository } from '../../../e2e/testing/baton-process.ts';
+import {
+  agentPermissions,
+  connectionOf,
+  type RunningBaton,
+  startRunningBaton,
+} from './testing/running-baton.ts';
+
+interface Entry {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Record<string, string>;
+}
+
+let baton: RunningBaton;
+before(async () => {
+  baton = await startRunningBaton();
+});
+after(() => baton.stop());
+
+const page = () => readFileSync(join(repository, 'docs/mcp.md'), 'utf8');
+
+/** Every configuration that the page shows, with the addresses and tokens of this test. */
+function configurations(token: string): Entry[] {
+  const blocks = [...page().matchAll(/^```json\n(.*?)^```/gms)].map(([, json = '']) =>
+    json
+      .replaceAll('/path/to/baton', repository)
+      .replaceAll('http://localhost:8080', baton.url)
+      .replaceAll('the-token-of-the-agent', token),
+  );
+  return blocks.flatMap((json) => {
+    const { mcpServers, servers } = JSON.parse(json) as Record<string, Record<string, Entry>>;
+    return Object.values(mcpServers ?? servers ?? {});
+  });
+}
+
+test('every configuration that the page shows starts a server that answers', async () => {
+  const { token } = await baton.participant();
+  const entries = configurations(token);
+  assert.equal(entries.length, 3);
+  for (const { command, args, env } of entries) {
+    const client = new Client({ name: 'tests', version: '1' });
+    const PATH = process.env.PATH ?? '';
+    await client.connect(new StdioClientTransport({ command, args: [...args], env: { ...env, PATH } }));
+    const tools = await connectionOf(client).tools();
+    assert.equal(tools.includes('task_search'), true);
+    assert.equal(tools.includes('work_next'), !args.includes('--read-only'));
+    await client.close();
+  }
+});
+
+test('the page names every tool, and the permissions that they need', async () => {
+  const named = [...page().matchAll(/^\| `\w+` \|(.*)\|$/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`(\w+_\w+)`/g)].map(([, name = '']) => name),
+  );
+  const all = await baton.connect(baton.connection.adminToken, [
+    '--toolsets',
+    'work,tasks,approvals,knowledge,admin',
+  ]);
+  assert.deepEqual(named.sort(), await all.tools());
+  for (const permission of agentPermissions) assert.ok(page().includes(`\`${permission}\``), permission);
+});

@@ -1,0 +1,37 @@
+// baton mcp: an MCP server over standard input and output. Nothing but messages goes to standard output.
+import { BatonError } from '@baton/sdk';
+import { readSettings, SettingsError, usage } from './settings.ts';
+import { serveOverStdio } from './stdio.ts';
+
+const notSignedIn = 4;
+/** A client that was killed closes the pipe; but its pipe may be held open by another process that it started. */
+const orphanPollMs = 1_000;
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());
+
+const parent = process.ppid;
+setInterval(() => {
+  if (process.ppid !== parent) stopping.abort();
+}, orphanPollMs).unref();
+
+try {
+  const settings = readSettings(process.argv.slice(2), process.env);
+  if (settings === undefined) console.log(usage);
+  else await serveOverStdio(settings, stopping.signal);
+} catch (error) {
+  if (stopping.signal.aborted) process.exitCode = 0;
+  else if (error instanceof SettingsError) {
+    console.error(error.message);
+    process.exitCode = error.exitCode;
+  } else if (error instanceof BatonError) {
+    const isRefused = error.status === 401;
+    console.error(
+      isRefused
+        ? 'Baton refuses the token: set BATON_TOKEN to a personal access token that is valid.'
+        : `Baton can't be used: ${error.code}: ${error.message}.`,
+    );
+    process.exitCode = isRefused ? notSignedIn : 1;
+  } else throw error;
+}
+// What the client holds open must not keep a server alive whose client is gone.
+process.exit();

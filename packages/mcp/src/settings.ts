@@ -1,0 +1,121 @@
+import { dirname } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ConnectionError, findConnection } from '@baton/sdk/node';
+import { type Toolset, toolsets } from './tool.ts';
+
+export interface McpSettings {
+  readonly coordinationUrl: string;
+  readonly identityUrl: string;
+  /** A personal access token. */
+  readonly token: string;
+  readonly toolsets: readonly Toolset[];
+  readonly isReadOnly: boolean;
+  /** How long a lease outlives this process when it is killed. */
+  readonly leaseSeconds: number;
+}
+
+/** A setting or word that can't be used. The message is a sentence for the user; `exitCode` is 1, or 2 for usage. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  readonly exitCode: 1 | 2;
+
+  constructor(message: string, exitCode: 1 | 2) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+const leaseSecondsUsual = 60;
+const defaultToolsets = toolsets.filter((name) => name !== 'admin');
+
+export const usage = `Usage: baton mcp [--toolsets ${toolsets.join(',')}] [--read-only] [--lease-seconds N]
+
+An MCP server on standard input and output, for agents (docs/mcp.md).
+
+  --toolsets       which tools there are, separated by commas; ${defaultToolsets.join(',')} without it
+  --read-only      only tools that read, whatever else is said
+  --lease-seconds  how long a task stays taken when this program is killed, 10 to 3600; ${leaseSecondsUsual} without it
+
+From the environment: BATON_URL, where Baton answers; BATON_TOKEN, a personal access token. Without them the Baton
+of this machine is used, as its administrator; BATON_HOME names its folder.`;
+
+/**
+ * Reads the words of the command line and the environment. @returns undefined where only help is asked for
+ * @throws SettingsError
+ */
+export function readSettings(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): McpSettings | undefined {
+  const words = wordsOf(args);
+  if (words.help === true) return undefined;
+  return {
+    ...addressOf(environment),
+    toolsets: toolsetsOf(words.toolsets),
+    isReadOnly: words['read-only'] === true,
+    leaseSeconds: leaseSecondsOf(words['lease-seconds']),
+  };
+}
+
+function wordsOf(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        toolsets: { type: 'string' },
+        'read-only': { type: 'boolean' },
+        'lease-seconds': { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    }).values;
+  } catch (error) {
+    throw new SettingsError(`${(error as Error).message.split('\n', 1)[0]} See baton mcp --help.`, 2);
+  }
+}
+
+function toolsetsOf(text: string | undefined): readonly Toolset[] {
+  if (text === undefined) return defaultToolsets;
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.find((name) => !toolsets.includes(name as Toolset));
+  if (unknown !== undefined)
+    throw new SettingsError(`There is no toolset "${unknown}": there are ${toolsets.join(', ')}.`, 2);
+  return names as Toolset[];
+}
+
+function leaseSecondsOf(text: string | undefined): number {
+  const seconds = Number(text ?? leaseSecondsUsual);
+  if (Number.isInteger(seconds) && seconds >= 10 && seconds <= 3600) return seconds;
+  throw new SettingsError('--lease-seconds is a whole number from 10 to 3600.', 2);
+}
+
+/** The administrator's token of this machine goes to this machine's Baton only, never to an address that was named. */
+function addressOf(
+  environment: Readonly<Record<string, string | undefined>>,
+): Pick<McpSettings, 'coordinationUrl' | 'identityUrl' | 'token'> {
+  const { BATON_URL: url = '', BATON_TOKEN: token = '', BATON_HOME: home } = environment;
+  if (url !== '') {
+    if (token === '') throw new SettingsError('BATON_URL is set, but BATON_TOKEN is not: set both.', 1);
+    if (!/^https?:/.test(url) || !URL.canParse(url))
+      throw new SettingsError('BATON_URL is no address such as http://localhost:8080.', 1);
+    const base = url.replace(/\/+$/, '');
+    return { coordinationUrl: base, identityUrl: `${base}/iam`, token };
+  }
+  const checkout = dirname(dirname(dirname(import.meta.dirname)));
+  const found = findOwn({ home: home || undefined, folders: ['.', checkout] });
+  const { coordinationUrl, identityUrl, adminToken } = found;
+  return { coordinationUrl, identityUrl, token: token === '' ? adminToken : token };
+}
+
+function findOwn(places: Parameters<typeof findConnection>[0]) {
+  try {
+    const found = findConnection(places);
+    if (found !== undefined) return found;
+  } catch (error) {
+    if (error instanceof ConnectionError) throw new SettingsError(error.message, 1);
+    throw error;
+  }
+  throw new SettingsError(
+    'No Baton was found here: start one with npm start, or set BATON_URL and BATON_TOKEN, or BATON_HOME.',
+    1,
+  );
+}

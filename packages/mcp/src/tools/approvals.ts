@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import type { Approval } from '@baton/sdk';
+import { limit, taskRef } from '../inputs.ts';
+import { documentFromOthers } from '../others-text.ts';
+import { lines, tool } from '../tool.ts';
+
+const list = tool({
+  name: 'approval_list',
+  title: 'List approvals',
+  description:
+    'What people were asked to decide, newest first. Deciding is for people, in the console or the command line.',
+  toolset: 'approvals',
+  permissions: ['approvals.read'],
+  isReadOnly: true,
+  input: z.strictObject({
+    status: z.enum(['pending', 'approved', 'rejected', 'cancelled']).default('pending'),
+    task: taskRef.optional().describe('Only those about this task.'),
+    limit,
+  }),
+  async run({ status, task, limit: most }, { baton, signal }) {
+    const taskId = task === undefined ? undefined : (await baton.tasks.get(task, { signal })).id;
+    const { items } = await baton.approvals.list(
+      { status, limit: most, ...(taskId !== undefined && { taskId }) },
+      { signal },
+    );
+    if (items.length === 0) return `There is no approval that is ${status}.`;
+    return documentFromOthers(`approvals that are ${status}`, items.map(shown));
+  },
+});
+
+const get = tool({
+  name: 'approval_get',
+  title: 'Read an approval',
+  description: 'What was asked, and what was decided.',
+  toolset: 'approvals',
+  permissions: ['approvals.read'],
+  isReadOnly: true,
+  input: z.strictObject({ approval: z.uuid().describe('Its id, as ask_approval said it.') }),
+  async run({ approval: id }, { baton, signal }) {
+    const approval = await baton.approvals.get(id, { signal });
+    return lines(
+      approval.status === 'pending'
+        ? 'It is not decided yet. Go on with other work.'
+        : `It is decided: ${approval.status}.`,
+      documentFromOthers(`the approval ${id}`, shown(approval)),
+    );
+  },
+});
+
+export const approvalTools = [list, get];
+
+function shown({ id, taskId, status, gate, comment, createdAt, decisionAt }: Approval) {
+  return { id, taskId, status, holdsTaskBack: gate, comment, createdAt, decisionAt };
+}

@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { leaseId, limit, priority, shortText, taskRef } from '../inputs.ts';
+import { documentFromOthers } from '../others-text.ts';
+import { lines, tool } from '../tool.ts';
+import { taskLine, taskText } from './task-text.ts';
+
+const commentsShown = 20;
+
+const get = tool({
+  name: 'task_get',
+  title: 'Read a task',
+  description: 'A task with what stands in the way of working on it, and its comments.',
+  toolset: 'tasks',
+  permissions: ['tasks.read'],
+  isReadOnly: true,
+  input: z.strictObject({ task: taskRef }),
+  async run({ task: ref }, { baton, signal }) {
+    const task = await baton.tasks.get(ref, { signal });
+    const [{ claimable, reasons }, comments] = await Promise.all([
+      baton.tasks.getClaimability(task.id, { signal }),
+      baton.tasks.listComments(task.id, { limit: commentsShown }, { signal }),
+    ]);
+    const isOpen = !task.systemStatusCategory.startsWith('terminal');
+    return lines(
+      claimable ? `${task.publicId} waits for somebody to take it.` : undefined,
+      isOpen && !claimable
+        ? `${task.publicId} can't be taken now: ${reasons.map(({ code }) => code).join(', ')}.`
+        : undefined,
+      taskText(task),
+      comments.items.length === 0
+        ? undefined
+        : documentFromOthers(
+            'what was said about it',
+            comments.items.map(({ body, createdAt }) => ({ createdAt, body })),
+          ),
+    );
+  },
+});
+
+const search = tool({
+  name: 'task_search',
+  title: 'Search tasks',
+  description: 'Tasks by words, status or assignment, newest first.',
+  toolset: 'tasks',
+  permissions: ['tasks.read'],
+  isReadOnly: true,
+  input: z.strictObject({
+    words: z
+      .string()
+      .trim()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('Words that all occur in title or description; at most 10.'),
+    state: z
+      .enum(['backlog', 'active', 'blocked', 'terminal_success', 'terminal_cancelled'])
+      .optional()
+      .describe('The category of the status.'),
+    type: shortText('The key of the task type.', 63).optional(),
+    projectId: z.uuid().optional(),
+    workspaceId: z.uuid().optional(),
+    limit,
+    cursor: z.string().min(1).max(2000).optional().describe('The cursor that the page before ended with.'),
+  }),
+  async run({ words, state, type, projectId, workspaceId, limit: most, cursor }, { baton, signal }) {
+    const { items, nextCursor } = await baton.tasks.list(
+      {
+        limit: most,
+        ...(words !== undefined && { q: words }),
+        ...(state !== undefined && { systemStatusCategory: state }),
+        ...(type !== undefined && { typeKey: type }),
+        ...(projectId !== undefined && { projectId, includeSubprojects: true }),
+        ...(workspaceId !== undefined && { workspaceId, includeDescendants: true }),
+        ...(cursor !== undefined && { cursor }),
+      },
+      { signal },
+    );
+    if (items.length === 0) return 'No task was found. Try fewer words, or task_create.';
+    return lines(
+      nextCursor === null
+        ? `${items.length} found.`
+        : `${items.length} shown; for more: cursor ${nextCursor}`,
+      documentFromOthers('a list of tasks', items.map(taskLine)),
+    );
+  },
+});
+
+const create = tool({
+  name: 'task_create',
+  title: 'Create a task',
+  description: 'Makes a task for somebody to do. Search first: it may be there already.',
+  toolset: 'tasks',
+  permissions: ['tasks.write'],
+  input: z.strictObject({
+    title: shortText('What is to be done, in one line.', 500),
+    description: z.string().max(50_000).default('').describe('All that whoever does it must know.'),
+    priority: priority.default('medium'),
+    type: shortText('The key of the task type.', 63).optional(),
+    parent: taskRef.optional().describe('The task of which this is a part.'),
+    workspaceId: z.uuid().optional(),
+    assigneeId: z.uuid().optional().describe('Who shall do it. Without, whoever takes it.'),
+  }),
+  async run({ title, description, priority: urgency, type, parent, workspaceId, assigneeId }, call) {
+    const task = await call.baton.tasks.create(
+      {
+        title,
+        description,
+        priority: urgency,
+        ...(type !== undefined && { typeKey: type }),
+        ...(parent !== undefined && { parentTask: parent }),
+        ...(workspaceId !== undefined && { workspaceId }),
+        ...(assigneeId !== undefined && { assigneeId }),
+      },
+      { signal: call.signal },
+    );
+    return `${task.publicId} is made (${task.status}). Whoever calls work_next may get it.`;
+  },
+});
+
+const comment = tool({
+  name: 'task_comment',
+  title: 'Comment on a task',
+  description: 'Says something about a task, for people and agents to read.',
+  toolset: 'tasks',
+  permissions: ['tasks.write'],
+  input: z.strictObject({
+    task: taskRef,
+    text: shortText('What to say.', 10_000),
+    lease: leaseId
+      .optional()
+      .describe('Your lease, where you hold the task: the comment is then about your run.'),
+  }),
+  async run({ task: ref, text, lease: id }, { baton, workplace, signal }) {
+    const lease = id === undefined ? undefined : workplace.find(id);
+    if (lease !== undefined && ![lease.task.publicId, lease.task.id].includes(ref))
+      throw new TypeError(`the lease is on ${lease.task.publicId}, not on ${ref}`);
+    if (lease !== undefined) await lease.comment({ body: text, runId: lease.run.id }, { signal });
+    else await baton.tasks.createComment(ref, { body: text }, { signal });
+    return `Your comment on ${ref} is written.`;
+  },
+});
+
+export const taskTools = [get, search, create, comment];

@@ -1,0 +1,138 @@
+import type { BatonClient, Harness, Lease, WorkOptions } from '@baton/sdk';
+
+/** Leases that one client may hold at a time. */
+export const leasesMax = 8;
+
+/** Leases that ended, of which the last are remembered to say how. */
+const rememberedMax = 50;
+
+export interface WorkplaceOptions {
+  readonly version: string;
+  readonly leaseSeconds: number;
+}
+
+/** A lease that this client doesn't hold: it never did, or it is over. The message tells the agent what to do. */
+export class NotHeldError extends Error {
+  override readonly name = 'NotHeldError';
+}
+
+interface Held {
+  readonly lease: Lease;
+  /** The harness gives one lease at a time; asking it to go on would give this one back. */
+  readonly loop: AsyncGenerator<Lease, void, undefined>;
+  usedAtMs: number;
+}
+
+/**
+ * The work of one client: a session at Baton, opened with the first task, and the leases taken in it. The session and
+ * every lease are kept alive until `close`; a process that is killed leaves them to end by themselves.
+ */
+export class Workplace {
+  readonly #baton: BatonClient;
+  readonly #options: WorkplaceOptions;
+  readonly #held = new Map<string, Held>();
+  readonly #ended = new Map<string, string>();
+  #harness: Promise<Harness> | undefined;
+  /** Tasks that are being taken right now. */
+  #taking = 0;
+  #isClosed = false;
+
+  constructor(baton: BatonClient, options: WorkplaceOptions) {
+    this.#baton = baton;
+    this.#options = options;
+  }
+
+  /** How many leases live. */
+  get size(): number {
+    this.#forgetEnded();
+    return this.#held.size;
+  }
+
+  /**
+   * Takes the next task. @returns undefined when there is none
+   * @throws NotHeldError when too many are held already
+   */
+  async take(work: WorkOptions): Promise<Lease | undefined> {
+    if (this.size + this.#taking >= leasesMax)
+      throw new NotHeldError(
+        `You hold ${leasesMax} tasks already, and no more are given: end one with work_done or work_blocked first.`,
+      );
+    this.#taking += 1;
+    try {
+      const harness = await this.#open();
+      const loop = harness.work(work);
+      const { value: lease } = await loop.next();
+      if (!lease) return undefined;
+      this.#held.set(lease.claim.id, { lease, loop, usedAtMs: performance.now() });
+      // While the harness was asked, the client may have gone.
+      if (this.#isClosed) await harness.close();
+      return lease;
+    } finally {
+      this.#taking -= 1;
+    }
+  }
+
+  /** A lease that certainly lives. @throws NotHeldError */
+  find(id: string): Lease {
+    const held = this.#held.get(id);
+    if (held?.lease.isLive()) {
+      held.usedAtMs = performance.now();
+      return held.lease;
+    }
+    this.#forgetEnded();
+    const ended = this.#ended.get(id);
+    throw new NotHeldError(
+      ended ??
+        `You don't hold the lease ${id}: stop working on its task, and write nothing more for it. work_next gives you other work.`,
+    );
+  }
+
+  /** Gives back what no call has named for this long. */
+  async releaseIdle(idleMs: number): Promise<void> {
+    const since = performance.now() - idleMs;
+    const idle = [...this.#held.values()].filter(({ usedAtMs }) => usedAtMs < since);
+    await Promise.allSettled(
+      idle.map(({ lease }) => lease.release('mcp_client_idle', { attempts: 2, deadlineMs: 10_000 })),
+    );
+    this.#forgetEnded();
+  }
+
+  /** Gives everything back and closes the session. A second call does nothing. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const harness = this.#harness;
+    this.#harness = undefined;
+    await (await harness?.catch(() => undefined))?.close();
+  }
+
+  async #open(): Promise<Harness> {
+    const before = await this.#harness?.catch(() => undefined);
+    if (before !== undefined && !before.signal.aborted) return before;
+    if (this.#isClosed) throw new NotHeldError('This server is closing: no more work is taken.');
+    // Whoever came first meanwhile has begun to open one.
+    this.#harness = this.#opening();
+    return this.#harness;
+  }
+
+  #opening(): Promise<Harness> {
+    const { version, leaseSeconds } = this.#options;
+    return this.#baton.harness.open({ name: 'baton mcp', type: 'baton-mcp', version, leaseSeconds });
+  }
+
+  #forgetEnded(): void {
+    for (const [id, { lease, loop }] of this.#held) {
+      if (lease.isLive()) continue;
+      this.#held.delete(id);
+      void loop.return();
+      this.#ended.set(id, sentenceOf(lease));
+      const [oldest] = this.#ended.keys();
+      if (this.#ended.size > rememberedMax && oldest !== undefined) this.#ended.delete(oldest);
+    }
+  }
+}
+
+function sentenceOf({ task, end }: Lease): string {
+  if (end === 'lost')
+    return `You have lost the lease on ${task.publicId}: somebody else may be at work on it. Stop working on it now, write nothing more for it, and don't try this call again. work_next gives you other work.`;
+  return `Your work on ${task.publicId} is over already (${end}): write nothing more for it. work_next gives you other work.`;
+}
