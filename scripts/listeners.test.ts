@@ -37,6 +37,7 @@ const allowed = [
   'packages/kernel/src/byte-stream.test.ts',
   'packages/kernel/src/listener.ts',
   'packages/kernel/src/outbound.test.ts',
+  'packages/mcp/src/http/endpoint.test.ts',
   'packages/sdk/src/testing/stub-service.ts',
 ];
 

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { type BatonProcess, program } from '../testing/baton-process.ts';
 
-// What the console's server answers to clients that are no browser.
+// What the console's server, and the endpoint of MCP, answer to clients that are no browser.
 
 interface Answer {
   readonly status: number;
@@ -65,7 +65,7 @@ describe('signing in to the console', () => {
             resolve({
               status: answer.statusCode ?? 0,
               headers: answer.headers,
-              body: JSON.parse(text || '{}') as Answer['body'],
+              body: (text.startsWith('{') ? JSON.parse(text) : {}) as Answer['body'],
             }),
           );
         },
@@ -126,5 +126,19 @@ describe('signing in to the console', () => {
     assert.deepEqual(outcome(await guess()), [429, 'rate_limited']);
     assert.equal((await post('/console/token', {}, { cookie })).status, 200);
     assert.equal((await post('/console/sign-in', { token: adminToken })).status, 200);
+  });
+
+  test('an address that guesses tokens at /mcp stops no other', async () => {
+    const call = (token: string, from: string) =>
+      post(
+        '/mcp',
+        { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+        { authorization: `Bearer ${token}`, accept: 'application/json, text/event-stream' },
+        from,
+      );
+    for (let n = 0; n < 3; n += 1) assert.equal((await call(`guessed-${n}`, '127.0.0.10')).status, 401);
+    assert.equal((await call('guessed-3', '127.0.0.10')).status, 503);
+    assert.equal((await call('guessed-4', '127.0.0.11')).status, 401);
+    assert.notEqual((await call(adminToken, '127.0.0.1')).status, 503);
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { Client } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { repository } from '../../../e2e/testing/baton-process.ts';
 import {
@@ -12,11 +12,9 @@ import {
   startRunningBaton,
 } from './testing/running-baton.ts';
 
-interface Entry {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Record<string, string>;
-}
+type Entry =
+  | { readonly command: string; readonly args: readonly string[]; readonly env: Record<string, string> }
+  | { readonly url: string; readonly headers: Record<string, string> };
 
 let baton: RunningBaton;
 before(async () => {
@@ -43,17 +41,24 @@ function configurations(token: string): Entry[] {
 test('every configuration that the page shows starts a server that answers', async () => {
   const { token } = await baton.participant();
   const entries = configurations(token);
-  assert.equal(entries.length, 3);
-  for (const { command, args, env } of entries) {
+  assert.equal(entries.length, 5);
+  for (const entry of entries) {
     const client = new Client({ name: 'tests', version: '1' });
-    const PATH = process.env.PATH ?? '';
-    await client.connect(new StdioClientTransport({ command, args: [...args], env: { ...env, PATH } }));
+    await client.connect(transportOf(entry));
     const tools = await connectionOf(client).tools();
     assert.equal(tools.includes('task_search'), true);
-    assert.equal(tools.includes('work_next'), !args.includes('--read-only'));
+    assert.equal(tools.includes('work_next'), !JSON.stringify(entry).includes('read-only'));
     await client.close();
   }
 });
+
+function transportOf(entry: Entry): Transport {
+  if ('url' in entry)
+    return new StreamableHTTPClientTransport(new URL(entry.url), { requestInit: { headers: entry.headers } });
+  const { command, args, env } = entry;
+  const PATH = process.env.PATH ?? '';
+  return new StdioClientTransport({ command, args: [...args], env: { ...env, PATH } });
+}
 
 test('the page names every tool, and the permissions that they need', async () => {
   const named = [...page().matchAll(/^\| `\w+` \|(.*)\|$/gm)].flatMap(([, cell = '']) =>

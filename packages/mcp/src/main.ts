@@ -17,7 +17,13 @@ setInterval(() => {
 try {
   const settings = readSettings(process.argv.slice(2), process.env);
   if (settings === undefined) console.log(usage);
-  else await serveOverStdio(settings, stopping.signal);
+  else {
+    if (process.stdin.isTTY)
+      console.error(
+        'An MCP server for agents, on standard input and output: add it to a client (docs/mcp.md).',
+      );
+    await serveOverStdio(settings, stopping.signal);
+  }
 } catch (error) {
   if (stopping.signal.aborted) process.exitCode = 0;
   else if (error instanceof SettingsError) {

@@ -43,7 +43,11 @@ export function buildServer(options: ServerOptions): McpServer {
   const { version, permissions, baton } = options;
   const server = new McpServer(
     { name: 'baton', title: 'Baton', version },
-    { instructions, maxToolInputElements: inputElementsMax, capabilities: { tools: {}, resources: {} } },
+    {
+      instructions,
+      maxToolInputElements: inputElementsMax,
+      capabilities: { tools: { listChanged: false }, resources: { listChanged: false } },
+    },
   );
   for (const tool of allTools.filter((one) => isListed(one, options))) addTool(server, tool, options);
   addResources(server, baton, (permission) => isAllowed(permissions, permission));

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ConnectionError, findConnection } from '@baton/sdk/node';
+import { toolsetsIn, usualToolsets } from './offer.ts';
 import { type Toolset, toolsets } from './tool.ts';
 
 export interface McpSettings {
@@ -26,13 +27,12 @@ export class SettingsError extends Error {
 }
 
 const leaseSecondsUsual = 60;
-const defaultToolsets = toolsets.filter((name) => name !== 'admin');
 
 export const usage = `Usage: baton mcp [--toolsets ${toolsets.join(',')}] [--read-only] [--lease-seconds N]
 
 An MCP server on standard input and output, for agents (docs/mcp.md).
 
-  --toolsets       which tools there are, separated by commas; ${defaultToolsets.join(',')} without it
+  --toolsets       which tools there are, separated by commas; ${usualToolsets.join(',')} without it
   --read-only      only tools that read, whatever else is said
   --lease-seconds  how long a task stays taken when this program is killed, 10 to 3600; ${leaseSecondsUsual} without it
 
@@ -74,12 +74,11 @@ function wordsOf(args: readonly string[]) {
 }
 
 function toolsetsOf(text: string | undefined): readonly Toolset[] {
-  if (text === undefined) return defaultToolsets;
-  const names = text.split(',').map((name) => name.trim());
-  const unknown = names.find((name) => !toolsets.includes(name as Toolset));
-  if (unknown !== undefined)
-    throw new SettingsError(`There is no toolset "${unknown}": there are ${toolsets.join(', ')}.`, 2);
-  return names as Toolset[];
+  try {
+    return text === undefined ? usualToolsets : toolsetsIn(text);
+  } catch (error) {
+    throw new SettingsError((error as Error).message, 2);
+  }
 }
 
 function leaseSecondsOf(text: string | undefined): number {

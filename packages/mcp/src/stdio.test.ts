@@ -55,6 +55,19 @@ test('an agent takes a task, saves a step, publishes a result and finishes', asy
   await mcp.close();
 });
 
+test('a client of the current protocol works as one of 2025', async () => {
+  const one = await baton.participant();
+  const task = await taskFor(one);
+  const mcp = await baton.connect(one.token, [], '2026');
+  assert.equal(mcp.client.getNegotiatedProtocolVersion(), '2026-07-28');
+  const lease = leaseIn(await mcp.call('work_next', { assignedToMe: true }));
+  assert.match(
+    await mcp.call('work_done', { lease, summary: 'done' }),
+    new RegExp(`${task.publicId} is done`),
+  );
+  assert.match(await mcp.refused('task_search', { limit: 26 }), /Invalid arguments/);
+});
+
 test('tools that the token does not allow are not listed', async () => {
   const reader = await baton.participant(['tasks.read']);
   assert.deepEqual(await (await baton.connect(reader.token)).tools(), ['task_get', 'task_search']);
@@ -78,6 +91,18 @@ test('tools that the token does not allow are not listed', async () => {
   const without = agentPermissions.filter((name) => name !== 'approvals.manage');
   const unable = await baton.connect((await baton.participant(without)).token);
   assert.equal((await unable.tools()).includes('ask_approval'), false);
+});
+
+test('a token whose scope only reads has only tools that read', async () => {
+  const { token } = await baton.participant(agentPermissions, 'agent', ['control-plane:read']);
+  assert.deepEqual(await (await baton.connect(token)).tools(), [
+    'approval_get',
+    'approval_list',
+    'artifact_get',
+    'knowledge_search',
+    'task_get',
+    'task_search',
+  ]);
 });
 
 test('read-only wins over every toolset, and a tool that is not listed is not there', async () => {
@@ -169,6 +194,38 @@ test('a wrong token, a wrong address and a wrong word are each told in one sente
   const away = await run([], { BATON_URL: 'http://127.0.0.1:9', BATON_TOKEN: 'x' });
   assert.equal(away.code, 1);
   assert.match(away.said, /can't be used: network_error/);
+});
+
+test('a message that is too long ends the server, and its lease with it', async () => {
+  const one = await baton.participant();
+  const task = await taskFor(one);
+  const mcp = await baton.connect(one.token, ['--lease-seconds', '600']);
+  await mcp.call('work_next', { assignedToMe: true });
+  await assert.rejects(mcp.call('task_create', { title: 'x'.repeat(3_000_000) }));
+  await until('released', async () => (await claimsOf(task.id))[0]?.status === 'released', 15);
+});
+
+test('a long description is read part by part', async () => {
+  const { publicId } = await baton.admin.tasks.create({
+    title: 'long',
+    description: `${'a'.repeat(20_000)}END`,
+  });
+  const mcp = await baton.connect(agent.token);
+  const first = await mcp.call('task_get', { task: publicId });
+  assert.match(first, /characters 0 to 12000 of 20003; for more: task_get with descriptionFrom 12000/);
+  assert.doesNotMatch(first, /END/);
+  assert.match(await mcp.call('task_get', { task: publicId, descriptionFrom: 12_000 }), /aEND/);
+});
+
+test('an agent that is asked to stop hears it at its next checkpoint', async () => {
+  const one = await baton.participant();
+  const task = await taskFor(one);
+  const mcp = await baton.connect(one.token);
+  const lease = leaseIn(await mcp.call('work_next', { assignedToMe: true }));
+  const { items } = await baton.admin.runs.list({ taskId: task.id });
+  await baton.admin.runs.requestCancel(items[0]?.id ?? '', { reason: 'not needed any more' });
+  assert.match(await mcp.call('work_checkpoint', { lease, note: 'half' }), /asks you to stop/);
+  assert.match(await mcp.call('work_blocked', { lease, reason: 'told to stop' }), /gave .* back/);
 });
 
 test('a lease that was taken away is lost for good, in plain words', async () => {

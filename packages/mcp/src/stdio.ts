@@ -2,11 +2,10 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import { createClient } from '@baton/sdk';
 import { buildServer } from './server.ts';
 import type { McpSettings } from './settings.ts';
+import { messageBytesMax } from './tool.ts';
 import { version } from './version.ts';
 import { Workplace } from './workplace.ts';
 
-/** Bytes of one message of the client. */
-const messageBytesMax = 1_048_576;
 const closeMsMax = 15_000;
 
 /**
@@ -19,10 +18,8 @@ export async function serveOverStdio(settings: McpSettings, signal: AbortSignal)
   const baton = createClient({ coordinationUrl, identityUrl, credential: { token } });
   const { permissions } = await baton.harness.getContext(undefined, { signal, attempts: 2 });
   const workplace = new Workplace(baton, { version, leaseSeconds });
-  const transport = new StdioServerTransport(process.stdin, process.stdout, {
-    maxBufferSize: messageBytesMax,
-  });
   const over = Promise.withResolvers<void>();
+  const transport = new OwnTransport(() => over.resolve());
   const handle = serveStdio(
     () => buildServer({ baton, workplace, permissions, toolsets, isReadOnly, version }),
     { transport, maxSubscriptions: 1, onerror: () => undefined },
@@ -33,4 +30,19 @@ export async function serveOverStdio(settings: McpSettings, signal: AbortSignal)
   if (!signal.aborted) await over.promise;
   const late = new Promise((resolve) => setTimeout(resolve, closeMsMax).unref());
   await Promise.race([Promise.allSettled([handle.close(), workplace.close()]), late]);
+}
+
+/** Says when it is closed, for whatever reason: the end of the input, or a message that is too long. */
+class OwnTransport extends StdioServerTransport {
+  readonly #closed: () => void;
+
+  constructor(closed: () => void) {
+    super(process.stdin, process.stdout, { maxBufferSize: messageBytesMax });
+    this.#closed = closed;
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    this.#closed();
+  }
 }

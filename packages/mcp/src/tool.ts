@@ -2,6 +2,9 @@ import type { z } from 'zod';
 import { type BatonClient, BatonError, LeaseLostError } from '@baton/sdk';
 import { NotHeldError, type Workplace } from './workplace.ts';
 
+/** Bytes of one message of a client: room for the longest text of artifact_put with every character escaped. */
+export const messageBytesMax = 2_097_152;
+
 /** Groups of tools, of which a server lists those that it was told to. */
 export const toolsets = ['work', 'tasks', 'approvals', 'knowledge', 'admin'] as const;
 export type Toolset = (typeof toolsets)[number];

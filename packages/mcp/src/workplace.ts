@@ -65,7 +65,7 @@ export class Workplace {
       if (!lease) return undefined;
       this.#held.set(lease.claim.id, { lease, loop, usedAtMs: performance.now() });
       // While the harness was asked, the client may have gone.
-      if (this.#isClosed) await harness.close();
+      if (this.#isClosed) await lease.release('mcp_client_gone');
       return lease;
     } finally {
       this.#taking -= 1;

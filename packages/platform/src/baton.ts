@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { createConsole } from '@baton/console/server';
 import { shortSecretWarning } from '@baton/kernel/admin-secret';
+import { createMcpEndpoint, type McpEndpoint } from '@baton/mcp/http/endpoint';
 import { artifactFolder } from './backup/artifact-bytes.ts';
 import { type BootstrapResult, bootstrap } from './bootstrap/bootstrap.ts';
 import { type BootstrapState, openState } from './bootstrap/state.ts';
@@ -43,6 +44,7 @@ interface Parts {
   router?: Router;
   databases?: Databases;
   services?: Services;
+  mcp?: McpEndpoint;
 }
 
 /**
@@ -100,7 +102,13 @@ async function start(
     isSecure: urls.publicUrl.startsWith('https:'),
     say,
   });
-  router.routeTo({ ...services, console: page });
+  const mcp = (parts.mcp = createMcpEndpoint({
+    localUrl: urls.localUrl,
+    transport: (req) => onBehalf(services.identity, req),
+    publicUrl: settings.IAM_PUBLIC_URL || undefined,
+    issuer: state.issuer,
+  }));
+  router.routeTo({ ...services, console: page, mcp });
   signal.throwIfAborted();
   const isFirstStart = state.adminPrincipalId === undefined;
   const scim = { audience: settings.IAM_SCIM_AUDIENCE, scope: settings.IAM_SCIM_SCOPE };
@@ -184,7 +192,9 @@ function reportDatabases({ cluster }: Databases, say: (line: string) => void): v
   else say('PostgreSQL is running.');
 }
 
-async function stop({ home, router, databases, services }: Parts): Promise<void> {
+async function stop({ home, router, databases, services, mcp }: Parts): Promise<void> {
+  // It gives leases back through the port, which must still be open.
+  if (mcp !== undefined) await waitAtMost(partWaitMs, mcp.close());
   await router?.drain(drainWaitMs);
   if (services !== undefined) {
     await waitAtMost(partWaitMs, Promise.all([services.worker.close(), services.contextAdapter.close()]));

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Console } from '@baton/console/server';
 import { createListener, openPort, refuseUpgrade } from '@baton/kernel/listener';
 import type { RunningService } from '@baton/kernel/running-service';
+import { isForMcp } from '@baton/mcp/http/endpoint';
 import { type Door, type TurnedAway, turnAway } from './door.ts';
 import { failureCode, StartError } from './start-error.ts';
 
@@ -26,6 +27,8 @@ export interface RoutedServices {
   readonly coordination: RunningService;
   /** The pages for people, asked before the services. */
   readonly console?: Pick<Console, 'handle'>;
+  /** Takes `/mcp`; absent: there is none. */
+  readonly mcp?: RunningService;
 }
 
 const drainPollMs = 20;
@@ -94,8 +97,9 @@ export async function openRouter(host: string, port: number, door: Door): Promis
   };
 }
 
-/** `/iam` and all below it is identity's, which doesn't see the prefix; everything else is coordination's. */
+/** `/iam` and all below it is identity's, which doesn't see the prefix; `/mcp` has its own; everything else is coordination's. */
 function chooseService(services: RoutedServices, req: IncomingMessage): RunningService {
+  if (services.mcp !== undefined && isForMcp(req.url)) return services.mcp;
   const [, rest] = /^\/iam(?=[/?]|$)(.*)$/.exec(req.url ?? '') ?? [];
   if (rest === undefined) return services.coordination;
   req.url = rest.startsWith('/') ? rest : `/${rest}`;

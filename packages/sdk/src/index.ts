@@ -12,4 +12,4 @@ export type { Harness, HarnessOptions, WorkOptions } from './harness/harness.ts'
 export type { Lease, LeaseEnd } from './harness/lease.ts';
 export { newIdempotencyKey } from './idempotency-key.ts';
 export type { Store } from './store.ts';
-export type { Transport, WireRequest } from './transport.ts';
+export { fetchTransport, type Transport, type WireRequest } from './transport.ts';

@@ -21,6 +21,9 @@ export const agentPermissions = [
   'events.read',
 ] as const;
 
+/** The protocol that most clients speak today, and the current one. */
+export type Era = '2025' | '2026';
+
 export interface Participant {
   readonly token: string;
   readonly principalId: string;
@@ -44,14 +47,18 @@ export interface RunningBaton {
   readonly home: string;
   readonly connection: Connection;
   readonly admin: BatonClient;
-  participant(permissions?: readonly string[], kind?: 'agent' | 'human'): Promise<Participant>;
+  participant(
+    permissions?: readonly string[],
+    kind?: 'agent' | 'human',
+    scopes?: readonly string[],
+  ): Promise<Participant>;
   /** A client of `baton mcp` over standard input and output. */
-  connect(token: string, args?: readonly string[]): Promise<McpConnection>;
+  connect(token: string, args?: readonly string[], era?: Era): Promise<McpConnection>;
   stop(): Promise<void>;
 }
 
 const audiences = ['control-plane'];
-const scopeCeiling = ['control-plane:read', 'control-plane:write'];
+const allScopes = ['control-plane:read', 'control-plane:write'];
 
 /** Starts the whole of Baton in a temporary folder. */
 export async function startRunningBaton(settings: Record<string, string> = {}): Promise<RunningBaton> {
@@ -79,14 +86,14 @@ export async function startRunningBaton(settings: Record<string, string> = {}): 
     home,
     connection,
     admin,
-    async participant(permissions = agentPermissions, kind = 'agent') {
+    async participant(permissions = agentPermissions, kind = 'agent', scopes = allScopes) {
       const made = await admin.identity.principals.create(tenantId, { kind, displayName: 'a test' });
       if (kind === 'human')
         await admin.identity.principals.recordAuthenticationContext(tenantId, made.id, { issuer });
       const { token } = await admin.identity.principals.createToken(tenantId, made.id, {
         name: 'test',
         audiences,
-        scopeCeiling,
+        scopeCeiling: [...scopes],
         expiresInSeconds: 3600,
       });
       if (token === null) throw new Error('the answer of a new token holds no token');
@@ -95,14 +102,14 @@ export async function startRunningBaton(settings: Record<string, string> = {}): 
       await admin.principals.createIamBinding(principalId, { ...identity, permissions: [...permissions] });
       return { token, principalId, baton: clientOf(token) };
     },
-    async connect(token, args = []) {
+    async connect(token, args = [], era = '2025') {
       const transport = new StdioClientTransport({
         command: process.execPath,
         args: [join(repository, 'bin', 'baton.mjs'), 'mcp', ...args],
         env: { PATH: process.env.PATH ?? '', BATON_URL: url, BATON_TOKEN: token },
         stderr: 'inherit',
       });
-      const client = new Client({ name: 'tests', version: '1' });
+      const client = clientOfEra(era);
       await client.connect(transport);
       const opened = { ...connectionOf(client), pid: Number(transport.pid) };
       connections.push(opened);
@@ -110,6 +117,11 @@ export async function startRunningBaton(settings: Record<string, string> = {}): 
     },
     stop,
   };
+}
+
+export function clientOfEra(era: Era): Client {
+  const mode = era === '2025' ? 'legacy' : { pin: '2026-07-28' };
+  return new Client({ name: 'tests', version: '1' }, { versionNegotiation: { mode } });
 }
 
 /** The calls of tests, over any transport. */

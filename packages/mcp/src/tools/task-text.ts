@@ -1,14 +1,16 @@
 import type { Task } from '@baton/sdk';
 import { documentFromOthers } from '../others-text.ts';
 
-/** What an agent should know of a task, in an envelope. */
-export function taskText(task: Task): string {
-  const { publicId, title, description, status, systemStatusCategory, priority, typeKey, dueDate } = task;
+const descriptionCharactersShown = 12_000;
+
+/** What an agent should know of a task, in an envelope; of a long description the part that begins at `from`. */
+export function taskText(task: Task, from = 0): string {
+  const { publicId, title, status, systemStatusCategory, priority, typeKey, dueDate } = task;
   const { customFields, acceptance, verification, ownerId, assigneeId, workspaceId, projectId } = task;
   return documentFromOthers(`the task ${publicId}`, {
     publicId,
     title,
-    description,
+    ...descriptionOf(task, from),
     status: `${status} (${systemStatusCategory})`,
     priority,
     type: typeKey,
@@ -19,6 +21,14 @@ export function taskText(task: Task): string {
     }),
     ...(verification !== null && { verification: verification.status }),
   });
+}
+
+function descriptionOf({ description }: Task, from: number) {
+  const part = description.slice(from, from + descriptionCharactersShown);
+  const end = from + part.length;
+  if (part.length === description.length) return { description };
+  const more = end < description.length ? `; for more: task_get with descriptionFrom ${end}` : '';
+  return { description: part, shown: `characters ${from} to ${end} of ${description.length}${more}` };
 }
 
 /** A task in one line of a list. */

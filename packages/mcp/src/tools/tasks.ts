@@ -13,8 +13,16 @@ const get = tool({
   toolset: 'tasks',
   permissions: ['tasks.read'],
   isReadOnly: true,
-  input: z.strictObject({ task: taskRef }),
-  async run({ task: ref }, { baton, signal }) {
+  input: z.strictObject({
+    task: taskRef,
+    descriptionFrom: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .default(0)
+      .describe('Where in a long description to begin.'),
+  }),
+  async run({ task: ref, descriptionFrom }, { baton, signal }) {
     const task = await baton.tasks.get(ref, { signal });
     const [{ claimable, reasons }, comments] = await Promise.all([
       baton.tasks.getClaimability(task.id, { signal }),
@@ -26,7 +34,7 @@ const get = tool({
       isOpen && !claimable
         ? `${task.publicId} can't be taken now: ${reasons.map(({ code }) => code).join(', ')}.`
         : undefined,
-      taskText(task),
+      taskText(task, descriptionFrom),
       comments.items.length === 0
         ? undefined
         : documentFromOthers(

@@ -3,7 +3,6 @@ import type { Lease, RunContext, Task } from '@baton/sdk';
 import { leaseId, shortText, taskRef } from '../inputs.ts';
 import { documentFromOthers, fromOthers } from '../others-text.ts';
 import { lines, tool } from '../tool.ts';
-import { NotHeldError } from '../workplace.ts';
 import { approverOf } from './approver.ts';
 import { taskText } from './task-text.ts';
 
@@ -54,9 +53,12 @@ const checkpoint = tool({
     kind: shortText('A word for the step, such as tests_written.', 100).default('progress'),
     data: z.record(z.string().max(100), z.json()).optional().describe('Facts that the next step needs.'),
   }),
-  async run({ lease: id, note, kind, data }, { workplace, signal }) {
+  async run({ lease: id, note, kind, data }, { baton, workplace, signal }) {
     const lease = workplace.find(id);
     const { seq } = await lease.checkpoint(kind, { note, ...data }, { signal });
+    const { cancelRequestedAt } = await baton.runs.get(lease.run.id, { signal });
+    if (cancelRequestedAt !== null)
+      return `Checkpoint ${seq} is saved. Somebody asks you to stop the work on ${lease.task.publicId}: stop, and give it back with work_blocked.`;
     return `Checkpoint ${seq} of ${lease.task.publicId} is saved. Go on; work_done ends the task.`;
   },
 });
@@ -133,10 +135,6 @@ const askApproval = tool({
 export const workTools = [next, checkpoint, done, blocked, askApproval];
 
 function takenText({ claim, task, isResumed }: Lease, context: RunContext): string {
-  if (context.run.cancelRequestedAt !== null)
-    throw new NotHeldError(
-      `Somebody asks to stop the work on ${task.publicId}: give it back with work_blocked.`,
-    );
   const earlier = context.checkpoints.slice(-checkpointsShown).map(({ kind, data }) => ({ kind, data }));
   const instructions = context.instructions.layers.map(({ text }) => text).join('\n\n');
   return lines(

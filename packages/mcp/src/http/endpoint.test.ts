@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  clientOfEra,
+  connectionOf,
+  type Era,
+  leaseIn,
+  type Participant,
+  type RunningBaton,
+  startRunningBaton,
+} from '../testing/running-baton.ts';
+import { createMcpEndpoint, type McpEndpointOptions } from './endpoint.ts';
+
+let baton: RunningBaton;
+let agent: Participant;
+const closers: (() => Promise<unknown>)[] = [];
+
+before(async () => {
+  baton = await startRunningBaton();
+  agent = await baton.participant();
+});
+after(async () => {
+  for (const close of closers.reverse()) await close();
+  await baton.stop();
+});
+
+/** A client of the running Baton's `/mcp`, or of another's. */
+async function connect(token: string, era: Era = '2025', at = `${baton.url}/mcp`) {
+  const client = clientOfEra(era);
+  const headers = { authorization: `Bearer ${token}` };
+  await client.connect(new StreamableHTTPClientTransport(new URL(at), { requestInit: { headers } }));
+  closers.push(() => client.close());
+  return connectionOf(client);
+}
+
+/** An endpoint of its own before the running Baton, to bound it otherwise. */
+async function endpointWith(bounds: McpEndpointOptions['bounds'] = {}) {
+  const endpoint = createMcpEndpoint({
+    localUrl: baton.url,
+    publicUrl: undefined,
+    issuer: baton.connection.issuer,
+    bounds,
+  });
+  const server = createServer((req, res) => endpoint.handler(req, res));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(async () => {
+    await endpoint.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, close: endpoint.close };
+}
+
+const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+
+/** Sends a request without a client. */
+const send = (
+  url: string,
+  token: string | undefined,
+  body: unknown = list,
+  more: Record<string, string> = {},
+) =>
+  fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...more,
+    },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+
+/** As a browser would send it: with a Host and an Origin of its choice. */
+const statusWith = (headers: Record<string, string>) =>
+  new Promise<number>((resolve, reject) => {
+    const all = { authorization: `Bearer ${agent.token}`, 'content-type': 'application/json', ...headers };
+    const sent = request(`${baton.url}/mcp`, { method: 'POST', headers: all }, (response) => {
+      response.resume();
+      resolve(Number(response.statusCode));
+    });
+    sent.on('error', reject);
+    sent.end(JSON.stringify(list));
+  });
+
+const taskFor = ({ principalId }: Participant) =>
+  baton.admin.tasks.create({ title: 'over HTTP', assigneeId: principalId });
+
+const claimOf = async (taskId: string) => (await baton.admin.claims.list({ taskId })).items[0];
+
+async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error(`never: ${what}`);
+    await sleep(100);
+  }
+}
+
+for (const era of ['2025', '2026'] as const)
+  test(`a client of ${era} takes a task and finishes it, over several requests`, async () => {
+    const one = await baton.participant();
+    const task = await taskFor(one);
+    const mcp = await connect(one.token, era);
+    const lease = leaseIn(await mcp.call('work_next', { assignedToMe: true }));
+    assert.match(await mcp.call('work_checkpoint', { lease, note: 'half' }), /Checkpoint 1/);
+    assert.match(await mcp.call('work_done', { lease, summary: 'done' }), new RegExp(task.publicId));
+    assert.equal((await baton.admin.tasks.get(task.id)).systemStatusCategory, 'terminal_success');
+  });
+
+test('without a token, or with a wrong one, the answer says where tokens come from', async () => {
+  const without = await send(`${baton.url}/mcp`, undefined);
+  assert.equal(without.status, 401);
+  const challenge = without.headers.get('www-authenticate') ?? '';
+  const [, address = ''] = /^Bearer resource_metadata="([^"]+)"$/.exec(challenge) ?? [];
+  const metadata = (await (await fetch(address)).json()) as Record<string, unknown>;
+  assert.equal(metadata.resource, `${baton.url}/mcp`);
+  assert.deepEqual(metadata.authorization_servers, [baton.connection.issuer]);
+  assert.equal((await fetch(`${baton.url}/.well-known/oauth-protected-resource`)).status, 200);
+  for (const wrong of ['none', `${agent.token}x`, 'a.b.c', 'x'.repeat(9000)]) {
+    const refused = await send(`${baton.url}/mcp`, wrong);
+    assert.equal(refused.status, 401);
+    assert.match(refused.headers.get('www-authenticate') ?? '', /error="invalid_token"/);
+    assert.doesNotMatch(await refused.text(), /xxx/);
+  }
+  assert.equal((await fetch(`${baton.url}/mcp?access_token=${agent.token}`, { method: 'POST' })).status, 401);
+});
+
+test('an access token of coordination is taken, too', async () => {
+  const { accessToken } = await baton.admin.identity.platformAccessTokens.exchange({
+    token: agent.token,
+    audience: 'control-plane',
+  });
+  assert.equal((await (await connect(accessToken)).tools()).includes('work_next'), true);
+});
+
+test('pages of others can not call: by Host, or by Origin', async () => {
+  const own = new URL(baton.url).host;
+  const accept = 'application/json, text/event-stream';
+  assert.equal(await statusWith({ host: own, accept }), 200);
+  assert.equal(await statusWith({ host: 'evil.example', accept }), 421);
+  assert.equal(await statusWith({ host: own, accept, origin: 'https://evil.example' }), 403);
+  assert.equal(await statusWith({ host: own, accept, origin: 'null' }), 403);
+});
+
+test('the address chooses toolsets and read-only', async () => {
+  const reading = await connect(agent.token, '2025', `${baton.url}/mcp?toolsets=tasks&read-only=true`);
+  assert.deepEqual(await reading.tools(), ['artifact_get', 'task_get', 'task_search']);
+  const wrong = await send(`${baton.url}/mcp?toolsets=all`, agent.token);
+  assert.equal(wrong.status, 400);
+  assert.match(await wrong.text(), /There is no toolset \\"all\\"/);
+  const more = await connect(agent.token, '2026', `${baton.url}/mcp?toolsets=work,admin`);
+  assert.equal(
+    (await more.tools()).some((name) => name.startsWith('admin_')),
+    false,
+  );
+});
+
+test('a lease is bound to the token under which it was taken', async () => {
+  const [one, another] = [await baton.participant(), await baton.participant()];
+  await Promise.all([taskFor(one), taskFor(another)]);
+  const [first, second] = [await connect(one.token), await connect(another.token, '2026')];
+  const leases = await Promise.all(
+    [first, second].map(async (mcp) => leaseIn(await mcp.call('work_next', { assignedToMe: true }))),
+  );
+  assert.notEqual(leases[0], leases[1]);
+  const stolen = await second.refused('work_done', { lease: leases[0], summary: 'not mine' });
+  assert.match(stolen, /You don't hold the lease/);
+  assert.match(await first.call('work_done', { lease: leases[0], summary: 'mine' }), /is done/);
+});
+
+test('a body has a bound, and what is no message of the protocol is refused', async () => {
+  const long = JSON.stringify({ ...list, params: { x: 'x'.repeat(2_200_000) } });
+  const refused = await send(`${baton.url}/mcp`, agent.token, long).catch(() => ({ status: 413 }));
+  assert.equal(refused.status, 413);
+  assert.equal((await send(`${baton.url}/mcp`, agent.token, '{')).status, 400);
+  assert.equal(
+    (await send(`${baton.url}/mcp`, agent.token, list, { 'content-type': 'text/plain' })).status,
+    415,
+  );
+  const get = await fetch(`${baton.url}/mcp`, { headers: { authorization: `Bearer ${agent.token}` } });
+  assert.equal(get.status, 405);
+});
+
+test('a lease that no call names is given back, and so is all when the endpoint closes', async () => {
+  const one = await baton.participant();
+  const task = await taskFor(one);
+  const { url } = await endpointWith({ idleMs: 500, sweepEveryMs: 100 });
+  const mcp = await connect(one.token, '2025', url);
+  const lease = leaseIn(await mcp.call('work_next', { assignedToMe: true }));
+  await until('given back', async () => (await claimOf(task.id))?.status === 'released');
+  assert.match(await mcp.refused('work_done', { lease, summary: 'late' }), /write nothing more for it/);
+
+  const kept = await endpointWith();
+  const other = await connect(one.token, '2026', kept.url);
+  await other.call('work_next', { assignedToMe: true, waitSeconds: 10 });
+  assert.equal((await claimOf(task.id))?.status, 'active');
+  await kept.close();
+  assert.equal((await claimOf(task.id))?.status, 'released');
+  assert.equal((await send(kept.url, one.token)).status, 503);
+});
+
+test('work that came when its client had gone is not taken', async () => {
+  const one = await baton.participant();
+  const wait = { name: 'work_next', arguments: { assignedToMe: true, waitSeconds: 30 } };
+  const gone = new AbortController();
+  const waiting = fetch(`${baton.url}/mcp`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      authorization: `Bearer ${one.token}`,
+    },
+    body: JSON.stringify({ ...list, method: 'tools/call', params: wait }),
+    signal: gone.signal,
+  }).then((response) => response.text());
+  await sleep(1_000);
+  gone.abort();
+  await assert.rejects(waiting);
+  const task = await taskFor(one);
+  await sleep(7_000);
+  assert.notEqual((await claimOf(task.id))?.status, 'active');
+});
+
+test('clients are bounded, and idle ones that hold nothing make room', async () => {
+  const [one, two, three] = [await baton.participant(), await baton.participant(), await baton.participant()];
+  const { url } = await endpointWith({ clientsMax: 2 });
+  await taskFor(one);
+  const holder = await connect(one.token, '2025', url);
+  await holder.call('work_next', { assignedToMe: true });
+  assert.equal((await send(url, two.token)).status, 200);
+  assert.equal((await send(url, three.token)).status, 200, 'the second made room');
+  await taskFor(three);
+  await (await connect(three.token, '2025', url)).call('work_next', { assignedToMe: true });
+  const full = await send(url, two.token);
+  assert.equal(full.status, 503);
+  assert.equal(full.headers.get('retry-after'), '1');
+});
+
+test('requests of one token are bounded', async () => {
+  const one = await baton.participant();
+  const { url } = await endpointWith({ requestsMax: 2 });
+  const mcp = await connect(one.token, '2025', url);
+  const wait = { name: 'work_next', arguments: { assignedToMe: true, waitSeconds: 3 } };
+  const waiting = [1, 2].map((id) =>
+    send(url, one.token, { ...list, id, method: 'tools/call', params: wait }),
+  );
+  await until('refused', async () => (await send(url, one.token)).status === 429);
+  for (const response of await Promise.all(waiting)) assert.match(await response.text(), /no work for you/);
+  assert.equal((await mcp.tools()).length > 0, true);
+});
+
+test('a token that was revoked is refused when it is looked at again', async () => {
+  const one = await baton.participant();
+  const { url } = await endpointWith({ believedMs: 0 });
+  assert.equal((await send(url, one.token)).status, 200);
+  await baton.admin.identity.platformAccessTokens.revokeOwn({ token: one.token });
+  assert.equal((await send(url, one.token)).status, 401);
+});
+
+test('a Baton that stops gives back what its clients hold, before anything else', async () => {
+  const stopping = await startRunningBaton();
+  const one = await stopping.participant();
+  await stopping.admin.tasks.create({ title: 'held', assigneeId: one.principalId });
+  const mcp = await connect(one.token, '2025', `${stopping.url}/mcp`);
+  await mcp.call('work_next', { assignedToMe: true });
+  const events = stopping.admin.events.follow();
+  const released = (async () => {
+    for await (const { type } of events) if (type === 'claim.released') return type;
+    return 'the journal ended';
+  })();
+  const [said] = await Promise.all([
+    Promise.race([released.catch(String), sleep(20_000).then(() => 'nothing')]),
+    stopping.stop(),
+  ]);
+  assert.equal(said, 'claim.released');
+});

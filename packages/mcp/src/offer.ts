@@ -1,0 +1,28 @@
+import type { ServerOptions } from './server.ts';
+import { type Toolset, toolsets } from './tool.ts';
+
+/** What a client asked to be listed, in the query of its address: `?toolsets=work,tasks&read-only=true`. */
+export type Offer = Pick<ServerOptions, 'toolsets' | 'isReadOnly'>;
+
+export const usualToolsets = toolsets.filter((name) => name !== 'admin');
+
+/** @throws TypeError with a sentence for a query that can't be used */
+export function offerOf(url: string): Offer {
+  const { searchParams } = new URL(url, 'http://localhost');
+  const readOnly = searchParams.get('read-only') ?? 'false';
+  if (!['true', 'false', ''].includes(readOnly)) throw new TypeError('read-only is true or false.');
+  const text = searchParams.get('toolsets');
+  return {
+    toolsets: text === null ? usualToolsets : toolsetsIn(text),
+    isReadOnly: readOnly !== 'false',
+  };
+}
+
+/** The names of toolsets, separated by commas. @throws TypeError with a sentence that names those that there are */
+export function toolsetsIn(text: string): readonly Toolset[] {
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.find((name) => !toolsets.includes(name as Toolset));
+  if (unknown !== undefined)
+    throw new TypeError(`There is no toolset "${unknown.slice(0, 50)}": there are ${toolsets.join(', ')}.`);
+  return names as Toolset[];
+}
