@@ -1,37 +1,36 @@
 #!/usr/bin/env node
 // The command `baton`: npx baton start, npx baton demo, npx baton --help.
-import { join } from 'node:path';
 import { runFile } from './foreground.mjs';
-import { root, say } from './prepare.mjs';
+import { programFile, say } from './prepare.mjs';
 
 /**
  * The parts that are programs of their own; every other word belongs to the command line in packages/cli. One with
  * `settings` takes no words, and must not start when somebody only asks how it is used.
  */
 const programs = [
-  { word: 'start', file: 'packages/platform/src/start.main.ts', settings: 'PORT, HOST, BATON_HOME' },
-  { word: 'env', file: 'packages/platform/src/env.main.ts', settings: 'BATON_HOME' },
-  { word: 'backup', file: 'packages/platform/src/backup.main.ts' },
-  { word: 'restore', file: 'packages/platform/src/restore.main.ts' },
-  { word: 'identity', file: 'packages/identity/src/app/main.ts' },
-  { word: 'coordination', file: 'packages/coordination/src/app/main.ts' },
-  { word: 'worker', file: 'packages/coordination/src/app/worker.main.ts', settings: 'CP_*' },
+  { word: 'start', file: 'packages/platform/src/start.main', settings: 'PORT, HOST, BATON_HOME' },
+  { word: 'env', file: 'packages/platform/src/env.main', settings: 'BATON_HOME' },
+  { word: 'backup', file: 'packages/platform/src/backup.main' },
+  { word: 'restore', file: 'packages/platform/src/restore.main' },
+  { word: 'identity', file: 'packages/identity/src/app/main' },
+  { word: 'coordination', file: 'packages/coordination/src/app/main' },
+  { word: 'worker', file: 'packages/coordination/src/app/worker.main', settings: 'CP_*' },
   {
     word: 'context-adapter',
-    file: 'packages/coordination/src/app/context-adapter/context-adapter.main.ts',
+    file: 'packages/coordination/src/app/context-adapter/context-adapter.main',
     settings: 'CP_*',
   },
-  { word: 'mcp', file: 'packages/mcp/src/main.ts' },
+  { word: 'mcp', file: 'packages/mcp/src/main' },
 ];
 
 const args = process.argv.slice(2);
 const program = programs.find(({ word }) => word === args[0]);
-const file = program?.file ?? 'packages/cli/src/main.ts';
+const file = program?.file ?? 'packages/cli/src/main';
 if (program?.settings !== undefined && args.length > 1) {
   say(
     `Usage: baton ${program.word}, without further words; it reads ${program.settings} from the environment (docs/configuration.md).`,
   );
   process.exitCode = ['--help', '-h'].includes(args[1]) ? 0 : 2;
 } else {
-  await runFile(join(root, file), program === undefined ? args : args.slice(1));
+  await runFile(programFile(file), program === undefined ? args : args.slice(1));
 }

@@ -1,10 +1,12 @@
-// Makes a checkout ready to run: installs the packages of the lockfile and a Node that runs TypeScript. Plain JavaScript
-// for Node 20 and up; everything else in this repository runs on Node 24.
+// Makes a checkout ready to run: installs the packages of the lockfile and a Node that runs TypeScript. Where npm installed
+// Baton as a package, its packages are there and its programs are JavaScript, but they need the same Node. Plain
+// JavaScript for Node 20 and up; everything else in this repository runs on Node 24.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   accessSync,
   constants,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -16,25 +18,31 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { takeLock } from './lock.mjs';
 
-/** The checkout. */
-export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+/** The checkout, or the installed package. */
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+/** `npm run build` leaves the compiler's settings out. */
+const isCheckout = existsSync(join(root, 'tsconfig.json'));
 
 const nodeMajorMin = 24;
 const installWaitMs = 200;
 const installWaitsMax = (15 * 60 * 1000) / installWaitMs;
+
+/** The file of one of Baton's programs, which is named without its ending. */
+export const programFile = (name) => join(root, `${name}.${isCheckout ? 'ts' : 'js'}`);
 
 /** Its message is printed as it is, without a stack. */
 export class PlainError extends Error {}
 
 /**
  * Installs what is missing.
- * @returns the path of a Node that runs TypeScript files.
+ * @returns the path of a Node that runs Baton's programs.
  * @throws PlainError with one sentence that says what to do.
  */
 export async function prepare() {
-  await ensureInstalled(root, 'Installing the packages that package-lock.json names (a few seconds) ...');
+  if (isCheckout)
+    await ensureInstalled(root, 'Installing the packages that package-lock.json names (a few seconds) ...');
   if (Number(process.versions.node.split('.')[0]) >= nodeMajorMin) return process.execPath;
-  const toolchain = join(root, 'toolchain');
+  const toolchain = toolchainFolder();
   const notice = `This is Node ${process.versions.node}; getting Node ${nodeMajorMin} through npm (once) ...`;
   await ensureInstalled(toolchain, notice);
   const node = findNode(join(toolchain, 'node_modules'));
@@ -43,6 +51,31 @@ export async function prepare() {
       `There is no Node ${nodeMajorMin} for ${process.platform}-${process.arch} on npm; install Node ${nodeMajorMin} or newer and try again.`,
     );
   return node;
+}
+
+/**
+ * Where Node is installed: beside the lockfile that names it, or, where this account may not write there because another
+ * one installed Baton, in a folder of its own.
+ */
+function toolchainFolder() {
+  const shipped = join(root, 'toolchain');
+  if (isCheckout || isInstalled(shipped) || isWritable(shipped)) return shipped;
+  const home = homedir();
+  if (!isWritable(home)) return shipped;
+  const own = join(home, '.cache', 'baton', `toolchain-${stampOf(shipped).slice(0, 16)}`);
+  mkdirSync(own, { recursive: true, mode: 0o700 });
+  for (const name of ['package.json', 'package-lock.json'])
+    copyFileSync(join(shipped, name), join(own, name));
+  return own;
+}
+
+function isWritable(folder) {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function findNode(modules) {
@@ -159,14 +192,10 @@ function npmCi(folder) {
 /** An account without a home it may write to (nobody, a container's user) gets npm's cache under the temporary folder. */
 function npmCache() {
   if (process.env.npm_config_cache !== undefined) return {};
-  try {
-    accessSync(homedir(), constants.W_OK);
-    return {};
-  } catch {
-    const cache = join(tmpdir(), `baton-npm-${userInfo().uid}`);
-    mkdirSync(cache, { recursive: true, mode: 0o700 });
-    return { npm_config_cache: cache };
-  }
+  if (isWritable(homedir())) return {};
+  const cache = join(tmpdir(), `baton-npm-${userInfo().uid}`);
+  mkdirSync(cache, { recursive: true, mode: 0o700 });
+  return { npm_config_cache: cache };
 }
 
 /** One line for the person. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export const repository = dirname(dirname(import.meta.dirname));
@@ -22,28 +22,34 @@ export function baton(args: readonly string[], env: Readonly<Record<string, stri
   return program('bin/baton.mjs', args, env);
 }
 
-/** Runs one file of the repository without the `baton` wrapper, so that a signal reaches the program itself. */
+/**
+ * Runs one file without the `baton` wrapper, so that a signal reaches the program itself.
+ * @param file its path, inside the repository where it is not absolute
+ */
 export function program(
   file: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
+  options: { readonly cwd?: string; readonly uid?: number; readonly hasInput?: boolean } = {},
 ): BatonProcess {
-  const child = spawn(process.execPath, [join(repository, file), ...args], {
+  const { hasInput = false, ...spawned } = options;
+  const child = spawn(process.execPath, [resolve(repository, file), ...args], {
     cwd: repository,
+    ...spawned,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [hasInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
   });
   let text = '';
   for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => {
+    stream?.on('data', (chunk: Buffer) => {
       text += chunk.toString();
     });
   let hasEnded = false;
-  const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
+  const ended = new Promise<number | NodeJS.Signals | null>((done) => {
     child.on('exit', (code, signal) => {
       hasEnded = true;
       // Its last output may still be in the pipe.
-      setTimeout(() => resolve(code ?? signal), 50);
+      setTimeout(() => done(code ?? signal), 50);
     });
   });
   return {

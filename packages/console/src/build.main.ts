@@ -15,6 +15,8 @@ await build({
     emptyOutDir: true,
     target: 'es2023',
     modulePreload: { polyfill: false },
+    // The licences of what the console's files hold of others, for those who pass them on.
+    license: { fileName: 'licenses.md' },
     // A style or an image in a data URL would need an exception in the content security policy.
     assetsInlineLimit: 0,
   },

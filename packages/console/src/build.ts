@@ -15,18 +15,21 @@ import { join } from 'node:path';
 
 /** What the browser's part is made of. */
 export const webFolder = join(import.meta.dirname, '..', 'web');
+/** Where the package that npm installs has the built console; a checkout has none there. */
+const shippedFolder = join(import.meta.dirname, '..', 'built');
 /** Shared by all that run from this checkout. */
 const checkoutCache = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.cache', 'console');
 const packageFile = join(import.meta.dirname, '..', 'package.json');
 const buildMsMax = 120_000;
 
 /**
- * The folder with the built console: from an earlier build of the same content, else built now, which takes some seconds in a
- * process of its own.
+ * The folder with the built console: the one that npm installed, or from an earlier build of the same content, else built
+ * now, which takes some seconds in a process of its own.
  * @param ownCache folder for builds where the checkout can't be written to; older builds are deleted
  * @throws Error with the last lines of what the build printed
  */
 export async function builtConsole(ownCache: string, say: (line: string) => void): Promise<string> {
+  if (existsSync(shippedFolder)) return shippedFolder;
   const hash = contentHash();
   const built = [checkoutCache, ownCache]
     .map((cache) => join(cache, hash))

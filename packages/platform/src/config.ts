@@ -2,8 +2,11 @@ import { dirname, join, resolve } from 'node:path';
 import { integer, list, readSettings, type SettingValues, text } from '@baton/kernel/config';
 import type { Door } from './door.ts';
 
-/** The root of the checkout. */
+/** The root of the checkout, or of the installed package, which has the same folders. */
 export const projectRoot = dirname(dirname(dirname(import.meta.dirname)));
+
+/** A checkout is run as TypeScript. What npm installed is JavaScript: npm empties its folder, so no data is kept there. */
+const isCheckout = import.meta.filename.endsWith('.ts');
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -12,7 +15,9 @@ const secret = (doc: string) => text({ default: '', doc, secret: true });
 
 /** Settings that the default run itself reads. Every other `IAM_*` and `CP_*` setting is passed on to the services. */
 export const settingTable = {
-  BATON_HOME: optional('The folder of all data; `.baton` in the checkout when unset.'),
+  BATON_HOME: optional(
+    'The folder of all data; when unset `.baton` in the checkout, or in the current folder where npm installed Baton.',
+  ),
   PORT: integer({ default: 8080, max: 65535, doc: 'The one port of the default run; 0 chooses a free one.' }),
   HOST: text({
     default: '127.0.0.1',
@@ -61,5 +66,8 @@ export type PlatformSettings = SettingValues<typeof settingTable>;
 /** @throws SettingError with one sentence for a value that can't be used */
 export function readPlatformSettings(env: Environment): PlatformSettings {
   const settings = readSettings(settingTable, env);
-  return { ...settings, BATON_HOME: resolve(settings.BATON_HOME || join(projectRoot, '.baton')) };
+  return {
+    ...settings,
+    BATON_HOME: resolve(settings.BATON_HOME || join(isCheckout ? projectRoot : '.', '.baton')),
+  };
 }

@@ -7,7 +7,7 @@ import { readPrivateFile } from './private-files.ts';
 try {
   const path = join(readPlatformSettings(process.env).BATON_HOME, connectionFile);
   const text = readPrivateFile(path);
-  if (text === undefined) throw new Error(`There is no ${path}: start Baton first, with npm start.`);
+  if (text === undefined) throw new Error(`There is no ${path}: start Baton first, with npx baton start.`);
   process.stdout.write(shellExports(parseConnection(text, path)));
 } catch (error) {
   console.error((error as Error).message);

@@ -123,8 +123,8 @@ function unavailable(res: ServerResponse, reason: 'starting' | 'stopping'): void
 function listenFailure(host: string, port: number, error: Error): string {
   const code = failureCode(error);
   if (code === 'EADDRINUSE')
-    return `Port ${port} on ${host} is used by another program: choose another with PORT, for example PORT=${port + 1} npm start.`;
+    return `Port ${port} on ${host} is used by another program: choose another with PORT, for example PORT=${port + 1} npx baton start.`;
   if (code === 'EACCES')
-    return `Port ${port} needs more rights than you have: choose one above 1023 with PORT, for example PORT=8080 npm start.`;
+    return `Port ${port} needs more rights than you have: choose one above 1023 with PORT, for example PORT=8080 npx baton start.`;
   return `Baton can't listen on ${host} port ${port} (${code}): HOST must be an address of this machine.`;
 }

@@ -155,7 +155,7 @@ function commit(
   const isInside = headFile.startsWith(join(home, 'secrets', '/'));
   if (isInside && head !== undefined) writePrivateFile(headDraft, head);
   replaceParts(home, aside);
-  say(`Restored the backup of ${manifest.createdAt} into ${home}. Start it with npm start.`);
+  say(`Restored the backup of ${manifest.createdAt} into ${home}. Start it with npx baton start.`);
   say(
     'What was changed, disabled or revoked after that time is as it was then: do it again where it matters.',
   );

@@ -28,7 +28,10 @@ function nativeDirectory(): string {
   try {
     return join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native');
   } catch (cause) {
-    throw new StartError(`The package ${name} is not installed: run npm ci, or ${instead}.`, { cause });
+    throw new StartError(
+      `The package ${name} is not installed: install with optional packages (npm ci in a checkout), or ${instead}.`,
+      { cause },
+    );
   }
 }
 

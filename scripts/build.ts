@@ -1,0 +1,25 @@
+// npm run build: makes the packages that users install, as dist/baton-VERSION.tgz and dist/baton-sdk-VERSION.tgz.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { packBaton, packSdk } from './packing/packages.ts';
+import { tarball } from './packing/tarball.ts';
+
+const root = dirname(import.meta.dirname);
+
+/**
+ * Writes both tarballs.
+ * @param folder is made when it isn't there
+ * @returns their paths
+ */
+export function build(folder: string): { readonly baton: string; readonly sdk: string } {
+  mkdirSync(folder, { recursive: true });
+  const [baton, sdk] = [packBaton(root), packSdk(root)].map(({ name, version, files }) => {
+    const path = join(folder, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`);
+    writeFileSync(path, tarball(files));
+    return path;
+  }) as [string, string];
+  return { baton, sdk };
+}
+
+if (import.meta.filename === process.argv[1])
+  for (const path of Object.values(build(join(root, 'dist')))) console.log(path);

@@ -1,0 +1,64 @@
+import { spawnSync } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { withRelativeImports } from './modules.ts';
+
+interface Target {
+  /** The oldest JavaScript that it must run as, in the compiler's words. */
+  readonly language: 'es2022' | 'es2024';
+  /** What the compiler takes as there beside the language. */
+  readonly library: readonly string[];
+  readonly hasDeclarations: boolean;
+}
+
+/**
+ * Compiles TypeScript files of the repository to JavaScript.
+ * @param files paths inside the repository, with all that they import of it
+ * @returns the compiled files by their paths, which are the sources' with another ending
+ * @throws Error with the compiler's output
+ */
+export function compile(root: string, files: readonly string[], target: Target): Map<string, string> {
+  const folder = mkdtempSync(join(tmpdir(), 'baton-compile-'));
+  try {
+    const compilerOptions = {
+      noEmit: false,
+      target: target.language,
+      lib: target.library,
+      rewriteRelativeImportExtensions: true,
+      declaration: target.hasDeclarations,
+      // Tools that never ran `npm run check` must not get what doesn't compile either, but only the SDK is read again:
+      // for the others `check` has a step.
+      noCheck: !target.hasDeclarations,
+      newLine: 'lf',
+      rootDir: root,
+      outDir: join(folder, 'out'),
+      typeRoots: [join(root, 'node_modules/@types')],
+    };
+    const project = join(folder, 'tsconfig.json');
+    const absolute = files.map((file) => join(root, file));
+    const extended = join(root, 'tsconfig.json');
+    writeFileSync(
+      project,
+      JSON.stringify({ extends: extended, compilerOptions, include: [], files: absolute }),
+    );
+    const compiler = join(root, 'node_modules/typescript/bin/tsc');
+    const { status, stdout, stderr } = spawnSync(process.execPath, [compiler, '-p', project], {
+      encoding: 'utf8',
+      timeout: 300_000,
+    });
+    if (status !== 0) throw new Error(`tsc ended with ${status}:\n${stdout}${stderr}`);
+    const compiled = globSync('**/*.{js,d.ts}', { cwd: join(folder, 'out') }).sort();
+    return new Map(
+      compiled.map((path) => {
+        const source = path.replace(/\.(js|d\.ts)$/, '.ts');
+        return [
+          path,
+          withRelativeImports(root, source, readFileSync(join(folder, 'out', path), 'utf8')),
+        ] as const;
+      }),
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
