@@ -1,3 +1,4 @@
+export { type Access, findAccess } from './node/access.ts';
 export {
   type Connection,
   ConnectionError,

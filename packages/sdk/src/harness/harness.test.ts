@@ -68,6 +68,38 @@ test('a harness does one task after another and ends its session', async () => {
   assert.equal((await admin.sessions.get(harness.session.id)).status, 'closed');
 });
 
+test('of several tasks the one is taken that the program accepts, and none that another has', async () => {
+  const assigneeId = await queueOf(['not this', 'this one', 'this one too', 'nor this']);
+  await using harness = await open();
+  await using rival = await open();
+  const accepts = ({ title }: { title: string }) => title.startsWith('this');
+  const taken: string[] = [];
+  for await (const lease of harness.work({ filter: { assigneeId }, accepts, once: true })) {
+    taken.push(lease.task.title);
+    if (taken.length === 1)
+      for await (const other of rival.work({ filter: { assigneeId }, accepts, once: true })) {
+        taken.push(`rival: ${other.task.title}`);
+        await other.succeed();
+      }
+    await lease.succeed();
+  }
+  assert.deepEqual(taken, ['this one', 'rival: this one too']);
+});
+
+test('a run is cancelled, and its task given back', async () => {
+  const assigneeId = await queueOf(['stop it']);
+  await using harness = await open();
+  for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
+    assert.ok(lease.leftMs() > 20_000 && lease.leftMs() <= 30_000);
+    await lease.cancel('somebody asked');
+    assert.deepEqual([lease.end, lease.leftMs()], ['cancelled', 0]);
+    const run = await admin.runs.get(lease.run.id);
+    assert.equal(run.status, 'cancelled');
+    assert.equal((await admin.claims.get(lease.claim.id)).status, 'released');
+    break;
+  }
+});
+
 test('what a loop leaves without an end is given back', async () => {
   const assigneeId = await queueOf(['left']);
   await using harness = await open();

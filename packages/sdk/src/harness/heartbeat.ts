@@ -39,6 +39,11 @@ export class Heartbeat {
     return !this.#isLost;
   }
 
+  /** Milliseconds for which the lease certainly lasts by what is known now; 0 or less when it may be over. */
+  leftMs(): number {
+    return this.#isLost ? 0 : this.#clock.leftMs();
+  }
+
   /** No more beats; the lease ends by itself or was ended. */
   stop(): void {
     this.#stop.abort();

@@ -20,7 +20,7 @@ import { Heartbeat } from './heartbeat.ts';
 import type { Moment } from './lease-clock.ts';
 
 /** How a lease ended. */
-export type LeaseEnd = 'succeeded' | 'failed' | 'suspended' | 'released' | 'lost';
+export type LeaseEnd = 'succeeded' | 'failed' | 'cancelled' | 'suspended' | 'released' | 'lost';
 
 /** The refusals that mean that the task belongs to somebody else by now, or to nobody. */
 const lostCodes = new Set([
@@ -98,6 +98,14 @@ export class Lease {
     return this.#heartbeat.isLive() && this.end === undefined;
   }
 
+  /**
+   * Milliseconds for which the lease certainly lasts, if no further heartbeat is answered: what works for the task must have
+   * stopped by then.
+   */
+  leftMs(): number {
+    return this.isLive() ? this.#heartbeat.leftMs() : 0;
+  }
+
   /** Everything about the run that somebody who continues it should know, with all checkpoints of runs before it. */
   context(options?: CallOptions): Promise<RunContext> {
     return this.#parts.api.runs.getContext(this.run.id, options);
@@ -148,6 +156,14 @@ export class Lease {
       const body = { failureReason: reason, ...(output && { output }) };
       await api.runs.fail(this.run.id, body, this.#within(options));
       await this.#release('run_failed', options);
+    });
+  }
+
+  /** Ends the run because somebody asked for it, and gives the task back. Reason has 1 to 500 characters. */
+  async cancel(reason: string, options?: CallOptions): Promise<void> {
+    await this.#ending('cancelled', async (api) => {
+      await api.runs.cancel(this.run.id, { reason }, this.#within(options));
+      await this.#release('run_cancelled', options);
     });
   }
 
