@@ -20,11 +20,13 @@ const programs = [
     file: 'packages/coordination/src/app/context-adapter/context-adapter.main',
     settings: 'CP_*',
   },
+  { word: 'agent run', file: 'packages/runner/src/main' },
   { word: 'mcp', file: 'packages/mcp/src/main' },
 ];
 
 const args = process.argv.slice(2);
-const program = programs.find(({ word }) => word === args[0]);
+const program = programs.find(({ word }) => word === args.slice(0, word.split(' ').length).join(' '));
+const wordsOfProgram = program?.word.split(' ').length ?? 0;
 const file = program?.file ?? 'packages/cli/src/main';
 if (program?.settings !== undefined && args.length > 1) {
   say(
@@ -32,5 +34,5 @@ if (program?.settings !== undefined && args.length > 1) {
   );
   process.exitCode = ['--help', '-h'].includes(args[1]) ? 0 : 2;
 } else {
-  await runFile(programFile(file), program === undefined ? args : args.slice(1));
+  await runFile(programFile(file), args.slice(wordsOfProgram));
 }

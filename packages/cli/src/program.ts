@@ -21,6 +21,7 @@ const otherPrograms: readonly [command: string, sentence: string][] = [
   ['coordination serve', 'run the coordination service alone (settings CP_*)'],
   ['worker', 'run the worker alone: expired leases, deliveries, timers'],
   ['context-adapter', 'deliver the journal to a memory service'],
+  ['agent run', 'take tasks and run a command of yours for each'],
   ['mcp', 'serve agents that speak MCP, over standard input and output'],
 ];
 

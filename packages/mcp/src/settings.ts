@@ -1,14 +1,10 @@
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ConnectionError, findConnection } from '@baton/sdk/node';
+import { type Access, ConnectionError, findAccess } from '@baton/sdk/node';
 import { toolsetsIn, usualToolsets } from './offer.ts';
 import { type Toolset, toolsets } from './tool.ts';
 
-export interface McpSettings {
-  readonly coordinationUrl: string;
-  readonly identityUrl: string;
-  /** A personal access token. */
-  readonly token: string;
+export interface McpSettings extends Access {
   readonly toolsets: readonly Toolset[];
   readonly isReadOnly: boolean;
   /** How long a lease outlives this process when it is killed. */
@@ -50,7 +46,7 @@ export function readSettings(
   const words = wordsOf(args);
   if (words.help === true) return undefined;
   return {
-    ...addressOf(environment),
+    ...accessOf(environment),
     toolsets: toolsetsOf(words.toolsets),
     isReadOnly: words['read-only'] === true,
     leaseSeconds: leaseSecondsOf(words['lease-seconds']),
@@ -87,34 +83,12 @@ function leaseSecondsOf(text: string | undefined): number {
   throw new SettingsError('--lease-seconds is a whole number from 10 to 3600.', 2);
 }
 
-/** The administrator's token of this machine goes to this machine's Baton only, never to an address that was named. */
-function addressOf(
-  environment: Readonly<Record<string, string | undefined>>,
-): Pick<McpSettings, 'coordinationUrl' | 'identityUrl' | 'token'> {
-  const { BATON_URL: url = '', BATON_TOKEN: token = '', BATON_HOME: home } = environment;
-  if (url !== '') {
-    if (token === '') throw new SettingsError('BATON_URL is set, but BATON_TOKEN is not: set both.', 1);
-    if (!/^https?:/.test(url) || !URL.canParse(url))
-      throw new SettingsError('BATON_URL is no address such as http://localhost:8080.', 1);
-    const base = url.replace(/\/+$/, '');
-    return { coordinationUrl: base, identityUrl: `${base}/iam`, token };
-  }
+function accessOf(environment: Readonly<Record<string, string | undefined>>): Access {
   const checkout = dirname(dirname(dirname(import.meta.dirname)));
-  const found = findOwn({ home: home || undefined, folders: ['.', checkout] });
-  const { coordinationUrl, identityUrl, adminToken } = found;
-  return { coordinationUrl, identityUrl, token: token === '' ? adminToken : token };
-}
-
-function findOwn(places: Parameters<typeof findConnection>[0]) {
   try {
-    const found = findConnection(places);
-    if (found !== undefined) return found;
+    return findAccess(environment, ['.', checkout]);
   } catch (error) {
     if (error instanceof ConnectionError) throw new SettingsError(error.message, 1);
     throw error;
   }
-  throw new SettingsError(
-    'No Baton was found here: start one with npm start, or set BATON_URL and BATON_TOKEN, or BATON_HOME.',
-    1,
-  );
 }

@@ -1,0 +1,157 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import type { Readable, Writable } from 'node:stream';
+import { lineBytesMax } from './protocol.ts';
+
+export interface CommandOptions {
+  /** What `sh -c` runs. */
+  readonly exec: string;
+  readonly folder: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Goes to standard input, which ends then. */
+  readonly input: string;
+  /** Gets what the command prints, both streams in the order of arrival. */
+  readonly outputFile: string;
+  /** Called with each line of standard output; the next line waits for it. */
+  onLine(line: string): Promise<void>;
+}
+
+/** How a command ended: by itself with a code, or by a signal. */
+export interface CommandEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** What is kept of the output of one run. More is read and dropped, so that the command does not stand still. */
+export const outputBytesMax = 10 * 1024 * 1024;
+/** After the command's end its last output is waited for so long: a process of another group may hold the pipe. */
+const outputMsMax = 5_000;
+
+/**
+ * Waits for a word on descriptor 3 and becomes the command. Beside it stands a process of the same group that reads from
+ * descriptor 3 and kills the group when nobody holds the other end any more: so no command outlives its runner, not even
+ * one that was killed by SIGKILL, and nothing that the command left behind outlives the run.
+ */
+const wrapper = `read -r go <&3 || exit 125
+( read -r never; kill -KILL 0 ) <&3 >/dev/null 2>&1 &
+exec 3<&-
+exec sh -c "$0"`;
+
+/** One running command with all that it starts: a process group of its own. */
+export class Command {
+  readonly ended: Promise<CommandEnd>;
+  readonly #pid: number;
+  #hasEnded = false;
+
+  /** @throws Error where it can't be started */
+  static async start(options: CommandOptions): Promise<Command> {
+    const child = spawn('sh', ['-c', wrapper, options.exec], {
+      cwd: options.folder,
+      env: options.environment,
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', reject);
+    });
+    const lifeline = child.stdio[3] as Writable;
+    const input = child.stdin;
+    // A command that reads nothing closes its end.
+    for (const stream of [lifeline, input]) stream.on('error', () => undefined);
+    lifeline.write('go\n');
+    input.end(options.input);
+    const exited = new Promise<CommandEnd>((resolve) => {
+      child.once('exit', (code, signal) => resolve({ code, signal }));
+    });
+    return new Command(Number(child.pid), exited, lifeline, collect(child.stdout, child.stderr, options));
+  }
+
+  private constructor(pid: number, exited: Promise<CommandEnd>, lifeline: Writable, collected: Collected) {
+    this.#pid = pid;
+    this.ended = exited.then(async (end) => {
+      this.#hasEnded = true;
+      lifeline.destroy();
+      // What the command started and left running goes with it.
+      this.#signal('SIGKILL');
+      const slow = setTimeout(() => collected.stop(), outputMsMax);
+      await collected.done;
+      clearTimeout(slow);
+      return end;
+    });
+  }
+
+  /** Asks it to end, and kills it when it has not after the grace. Resolves when it is gone. */
+  async stop(graceMs: number): Promise<CommandEnd> {
+    if (!this.#hasEnded) this.#signal('SIGTERM');
+    const kill = setTimeout(() => this.kill(), graceMs);
+    const end = await this.ended;
+    clearTimeout(kill);
+    return end;
+  }
+
+  /** Kills it with all that it started, at once. */
+  kill(): void {
+    if (!this.#hasEnded) this.#signal('SIGKILL');
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    try {
+      process.kill(-this.#pid, signal);
+    } catch {
+      // The group is gone.
+    }
+  }
+}
+
+interface Collected {
+  readonly done: Promise<void>;
+  stop(): void;
+}
+
+/** Writes both streams into the file, and hands the lines of standard output on, one after another. */
+function collect(
+  stdout: Readable,
+  stderr: Readable,
+  { outputFile, onLine }: Pick<CommandOptions, 'outputFile' | 'onLine'>,
+): Collected {
+  const file = openSync(outputFile, 'w', 0o600);
+  let bytes = 0;
+  const keep = (chunk: Buffer) => {
+    const rest = outputBytesMax - bytes;
+    if (rest > 0) writeSync(file, chunk.subarray(0, rest));
+    if (bytes < outputBytesMax && bytes + chunk.length >= outputBytesMax)
+      writeSync(file, `\n[the output is longer than ${outputBytesMax} bytes; the rest is not kept]\n`);
+    bytes += chunk.length;
+  };
+  const readOutput = async () => {
+    let rest: Buffer = Buffer.alloc(0);
+    let isTooLong = false;
+    for await (const chunk of stdout as AsyncIterable<Buffer>) {
+      keep(chunk);
+      rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+      for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
+        const line = rest.subarray(0, end);
+        rest = rest.subarray(end + 1);
+        if (!isTooLong && line.length <= lineBytesMax) await onLine(line.toString().replace(/\r$/, ''));
+        isTooLong = false;
+      }
+      isTooLong ||= rest.length > lineBytesMax;
+      // Only the end of such a line is looked for.
+      if (isTooLong) rest = Buffer.alloc(0);
+    }
+    if (rest.length > 0) await onLine(rest.toString());
+  };
+  const readErrors = async () => {
+    for await (const chunk of stderr as AsyncIterable<Buffer>) keep(chunk);
+  };
+  // A stream that is destroyed, as by `stop`, ends its reader with an error.
+  const both = Promise.allSettled([readOutput(), readErrors()]);
+  return {
+    done: both.then(() => closeSync(file)),
+    stop() {
+      stdout.destroy();
+      stderr.destroy();
+    },
+  };
+}

@@ -1,0 +1,36 @@
+// baton agent run: makes any program an agent.
+import { BatonError } from '@baton/sdk';
+import { runRunner } from './runner.ts';
+import { readSettings, SettingsError, usage } from './settings.ts';
+
+const notSignedIn = 4;
+const stopping = new AbortController();
+const say = (line: string) => console.error(line);
+
+function onSignal(): void {
+  // What the commands have started is killed by the end of this process (see Command).
+  if (stopping.signal.aborted) process.exit(1);
+  say('Stopping: commands are asked to end, and what they work on is given back ... (again to stop at once)');
+  stopping.abort();
+}
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+
+try {
+  const settings = readSettings(process.argv.slice(2), process.env);
+  if (settings === undefined) console.log(usage);
+  else process.exitCode = await runRunner(settings, stopping.signal, say);
+} catch (error) {
+  if (error instanceof SettingsError) {
+    say(error.message);
+    process.exitCode = error.exitCode;
+  } else if (error instanceof BatonError) {
+    const isRefused = error.status === 401;
+    say(
+      isRefused
+        ? 'Baton refuses the token: set BATON_TOKEN to a personal access token that is valid.'
+        : `Baton can't be used: ${error.code}: ${error.message}.`,
+    );
+    process.exitCode = isRefused ? notSignedIn : 1;
+  } else throw error;
+}
+process.exit();

@@ -1,0 +1,82 @@
+/** What a command asks for by a line on standard output (docs/runner.md). */
+export type Ask =
+  | { readonly do: 'checkpoint'; readonly kind: string; readonly data: Record<string, unknown> }
+  | { readonly do: 'comment'; readonly body: string }
+  | {
+      readonly do: 'ask_approval';
+      readonly question: string;
+      readonly personId?: string;
+      readonly roleId?: string;
+    }
+  | { readonly do: 'output'; readonly data: Record<string, unknown> };
+
+/** A line that begins so is for the runner; every other one is output. */
+export const mark = '::baton:: ';
+
+/** Longer lines are output, whatever they begin with: the longest document of a checkpoint fits. */
+export const lineBytesMax = 262_144;
+
+const textMax = 10_000;
+
+/**
+ * Reads a line of the protocol.
+ * @param line without its end
+ * @returns undefined for a line that is output. @throws TypeError that says what is wrong with one that is for the runner
+ */
+export function askIn(line: string): Ask | undefined {
+  if (!line.startsWith(mark)) return undefined;
+  const said = objectIn(line.slice(mark.length));
+  const { do: what, ...given } = said;
+  switch (what) {
+    case 'checkpoint': {
+      const { kind = 'progress', data = {} } = only(given, ['kind', 'data']);
+      return { do: what, kind: text('kind', kind, 100), data: object('data', data) };
+    }
+    case 'comment':
+      return { do: what, body: text('body', only(given, ['body']).body, textMax) };
+    case 'ask_approval': {
+      const { question, personId, roleId } = only(given, ['question', 'personId', 'roleId']);
+      if (personId !== undefined && roleId !== undefined)
+        throw new TypeError('personId or roleId decides, not both');
+      return {
+        do: what,
+        question: text('question', question, 4000),
+        ...(personId !== undefined && { personId: text('personId', personId, 36) }),
+        ...(roleId !== undefined && { roleId: text('roleId', roleId, 36) }),
+      };
+    }
+    case 'output':
+      return { do: what, data: object('data', only(given, ['data']).data) };
+    default:
+      throw new TypeError('"do" is one of checkpoint, comment, ask_approval, output');
+  }
+}
+
+function objectIn(json: string): Record<string, unknown> {
+  try {
+    return object('the line', JSON.parse(json));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new TypeError('it is not JSON');
+    throw error;
+  }
+}
+
+function only<Name extends string>(
+  given: Record<string, unknown>,
+  names: readonly Name[],
+): Partial<Record<Name, unknown>> {
+  const unknown = Object.keys(given).find((name) => !names.includes(name as Name));
+  if (unknown !== undefined) throw new TypeError(`there is no "${unknown.slice(0, 50)}"`);
+  return given as Partial<Record<Name, unknown>>;
+}
+
+function text(name: string, value: unknown, max: number): string {
+  if (typeof value === 'string' && value.trim() !== '' && value.length <= max) return value;
+  throw new TypeError(`${name} is a text of 1 to ${max} characters`);
+}
+
+function object(name: string, value: unknown): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw new TypeError(`${name} is an object`);
+}

@@ -1,0 +1,369 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Task } from '@baton/sdk';
+import { type BatonProcess, processesOf, program } from '../../../e2e/testing/baton-process.ts';
+import {
+  type Participant,
+  type RunningBaton,
+  startRunningBaton,
+} from '../../../e2e/testing/running-baton.ts';
+
+// The runner as a process of its own, against a whole Baton.
+
+let baton: RunningBaton;
+let folder: string;
+let places = 0;
+
+before(async () => {
+  baton = await startRunningBaton();
+  folder = mkdtempSync(join(tmpdir(), 'baton-runner-test-'));
+});
+after(async () => {
+  await baton?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** An agent with tasks that only it may take. */
+async function agentWith(...titles: string[]): Promise<{ agent: Participant; tasks: Task[] }> {
+  const agent = await baton.participant();
+  const tasks: Task[] = [];
+  for (const title of titles)
+    tasks.push(await baton.admin.tasks.create({ title, assigneeId: agent.principalId }));
+  return { agent, tasks };
+}
+
+interface Running extends BatonProcess {
+  /** Where its commands may leave files. */
+  readonly place: string;
+}
+
+function run(agent: Participant, exec: string, ...args: string[]): Running {
+  places += 1;
+  const place = join(folder, String(places));
+  return Object.assign(again(agent, place, exec, ...args), { place });
+}
+
+function again(agent: Participant, place: string, exec: string, ...args: string[]): BatonProcess {
+  return program(
+    'packages/runner/src/main.ts',
+    ['--exec', exec, '--folder', place, '--name', 'tests', '--grace-seconds', '1', '--mine', ...args],
+    { BATON_URL: baton.url, BATON_TOKEN: agent.token, PLACE: place },
+  );
+}
+
+async function eventually<Value>(what: string, look: () => Promise<Value | undefined> | Value | undefined) {
+  const deadline = performance.now() + 30_000;
+  for (;;) {
+    const value = await look();
+    if (value !== undefined && value !== false) return value as Value;
+    if (performance.now() > deadline) throw new Error(`never: ${what}`);
+    await sleep(50);
+  }
+}
+
+const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
+const lastRun = async ({ id }: Task) => (await baton.admin.runs.list({ taskId: id })).items[0];
+const bodies = async ({ id }: Task) =>
+  (await baton.admin.tasks.listComments(id)).items.map(({ body }) => body);
+/** A program's line for the runner. */
+const say = (ask: object) => `printf '%s\\n' '::baton:: ${JSON.stringify(ask)}'`;
+
+test('a command does its task: it reads it, saves a step, comments, and its output is kept', async () => {
+  const { agent, tasks } = await agentWith('Say hello');
+  const [task] = tasks as [Task];
+  const runner = run(
+    agent,
+    [
+      'cat > "$PLACE/input.json"; env > "$PLACE/env"; pwd > "$PLACE/pwd"; ls -A | wc -l > "$PLACE/count"',
+      'echo hello; echo to the error stream >&2',
+      say({ do: 'checkpoint', kind: 'greeted', data: { whom: 'world' } }),
+      say({ do: 'comment', body: 'I said hello.' }),
+      say({ do: 'output', data: { said: 'hello' } }),
+    ].join('; '),
+    '--once',
+  );
+  assert.equal(await runner.ended, 0, runner.output());
+  const done = await baton.admin.tasks.get(task.id);
+  assert.equal(done.systemStatusCategory, 'terminal_success');
+  const { id, status, output } = (await lastRun(task)) ?? {};
+  assert.deepEqual([status, output], ['succeeded', { said: 'hello' }]);
+  const checkpoints = await baton.admin.runs.listCheckpoints(id as string);
+  assert.deepEqual(
+    checkpoints.items.map(({ kind, data }) => [kind, data]),
+    [['greeted', { whom: 'world' }]],
+  );
+  assert.deepEqual(await bodies(task), ['I said hello.']);
+  const [log] = (await baton.admin.artifacts.list({ taskId: task.id })).items;
+  assert.deepEqual(
+    [log?.type, log?.name, log?.mediaType],
+    ['log', 'output of attempt 1', 'text/plain; charset=utf-8'],
+  );
+  const kept = await (await baton.admin.artifacts.getContent(log?.id as string)).text();
+  assert.match(kept, /^hello$/m);
+  assert.match(kept, /^to the error stream$/m);
+  const input = JSON.parse(readFileSync(join(runner.place, 'input.json'), 'utf8'));
+  assert.deepEqual([input.task.title, input.context.run.id, input.isResumed], ['Say hello', id, false]);
+  const environment = readFileSync(join(runner.place, 'env'), 'utf8');
+  assert.match(environment, new RegExp(`^BATON_TASK=${task.publicId}$`, 'm'));
+  assert.match(environment, /^BATON_FENCING_TOKEN=\d+$/m);
+  // The command is not the runner: it gets no credential.
+  assert.doesNotMatch(environment, /TOKEN=(?!\d+$)/m);
+  assert.equal(readFileSync(join(runner.place, 'count'), 'utf8').trim(), '0');
+  assert.equal(existsSync(readFileSync(join(runner.place, 'pwd'), 'utf8').trim()), false);
+});
+
+test('a command that wants one gets a short-lived access token', async () => {
+  const { agent } = await agentWith('With a token');
+  const runner = run(agent, 'env > "$PLACE/env"', '--once', '--pass-token');
+  assert.equal(await runner.ended, 0);
+  const [, token = ''] =
+    /^BATON_ACCESS_TOKEN=(.+)$/m.exec(readFileSync(join(runner.place, 'env'), 'utf8')) ?? [];
+  assert.equal(token.split('.').length, 3);
+  assert.notEqual(token, agent.token);
+});
+
+test('a command that fails leaves its task blocked, with the reason', async () => {
+  const { agent, tasks } = await agentWith('Fails');
+  const [task] = tasks as [Task];
+  const runner = run(agent, 'exit 3', '--once');
+  assert.equal(await runner.ended, 1);
+  const { status, failureReason } = (await lastRun(task)) ?? {};
+  assert.deepEqual([status, failureReason], ['failed', 'the command ended with code 3']);
+  assert.equal((await baton.admin.tasks.get(task.id)).status, 'blocked');
+  assert.match((await bodies(task)).join(), /tests failed: the command ended with code 3/);
+});
+
+test('code 75 gives the task back', async () => {
+  const { agent, tasks } = await agentWith('Later');
+  const [task] = tasks as [Task];
+  assert.equal(await run(agent, 'exit 75', '--once').ended, 1);
+  const { status, failureReason } = (await lastRun(task)) ?? {};
+  assert.deepEqual([status, failureReason], ['failed', 'the command gave the task back']);
+  assert.equal((await baton.admin.tasks.get(task.id)).status, 'todo');
+});
+
+test('a person is asked, the command is stopped, and goes on in a new run after the decision', async () => {
+  const { agent, tasks } = await agentWith('Needs a yes');
+  const [task] = tasks as [Task];
+  const person = await baton.participant(['tasks.read', 'approvals.read', 'approvals.decide'], 'human');
+  const ask = say({ do: 'ask_approval', question: 'May I?', personId: person.principalId });
+  const runner = run(
+    agent,
+    `if [ -e "$PLACE/asked" ]; then cat > "$PLACE/second.json"; else touch "$PLACE/asked"; ${say({ do: 'checkpoint', kind: 'before' })}; ${ask}; sleep 60; fi`,
+  );
+  const approval = await eventually('an approval', async () => {
+    const { items } = await baton.admin.approvals.list({ taskId: task.id });
+    return items[0];
+  });
+  assert.equal(approval.comment, 'May I?');
+  await eventually('the suspension', async () => (await lastRun(task))?.status === 'suspended' || undefined);
+  await person.baton.approvals.approve(approval.id, { comment: 'Yes.' });
+  await eventually('the end', async () => {
+    const { systemStatusCategory } = await baton.admin.tasks.get(task.id);
+    return systemStatusCategory === 'terminal_success' || undefined;
+  });
+  const second = JSON.parse(readFileSync(join(runner.place, 'second.json'), 'utf8'));
+  assert.deepEqual(
+    second.context.checkpoints.map(({ kind }: { kind: string }) => kind),
+    ['before'],
+  );
+  runner.child.kill('SIGTERM');
+  assert.equal(await runner.ended, 0, runner.output());
+});
+
+test('a run that somebody cancels has its command stopped, first asked, then killed', async () => {
+  const { agent, tasks } = await agentWith('Cancelled');
+  const [task] = tasks as [Task];
+  const runner = run(
+    agent,
+    'trap "touch $PLACE/asked" TERM; touch "$PLACE/began"; while :; do sleep 0.1; done',
+    '--once',
+  );
+  await eventually('the begin', () => existsSync(join(runner.place, 'began')) || undefined);
+  const active = await lastRun(task);
+  await baton.admin.runs.requestCancel(active?.id as string, { reason: 'no longer needed' });
+  assert.equal(await runner.ended, 1);
+  assert.ok(existsSync(join(runner.place, 'asked')));
+  assert.equal((await lastRun(task))?.status, 'cancelled');
+  assert.equal((await baton.admin.tasks.get(task.id)).status, 'blocked');
+  const [message] = (await baton.admin.runs.listControlMessages(active?.id as string)).items;
+  assert.deepEqual([message?.status, message?.safeBoundary], ['applied', 'the command was stopped']);
+});
+
+test('a command whose lease was taken away is killed, and nothing is written for it', async () => {
+  const { agent, tasks } = await agentWith('Taken');
+  const [task] = tasks as [Task];
+  const runner = run(
+    agent,
+    'trap "" TERM; while :; do date +%s%N > "$PLACE/alive"; sleep 0.1; done',
+    '--once',
+    '--lease-seconds',
+    '10',
+  );
+  const alive = () => textOf(join(runner.place, 'alive'));
+  await eventually('the begin', alive);
+  const claim = (await lastRun(task))?.claimId as string;
+  await baton.admin.claims.release(claim, { reason: 'taken' });
+  assert.equal(await runner.ended, 1);
+  assert.match(runner.output(), / lost after /);
+  const last = alive();
+  await sleep(500);
+  assert.equal(alive(), last);
+});
+
+test('a command is gone before its lease may be over, when the service does not answer', async () => {
+  const { agent, tasks } = await agentWith('Silence');
+  const runner = run(
+    agent,
+    'trap "" TERM; while :; do date +%s%N > "$PLACE/alive"; sleep 0.05; done',
+    '--once',
+    '--lease-seconds',
+    '10',
+  );
+  const alive = () => textOf(join(runner.place, 'alive'));
+  await eventually('the begin', alive);
+  const { node } = processesOf(baton.home);
+  const task = tasks[0] as Task;
+  await sleep(4_000);
+  process.kill(node, 'SIGSTOP');
+  const stoppedAtMs = Date.now();
+  let lastMs = 0;
+  try {
+    // Longer than the lease: the successor could begin.
+    await sleep(11_000);
+    lastMs = Number(alive()) / 1e6;
+  } finally {
+    process.kill(node, 'SIGCONT');
+  }
+  assert.ok(lastMs - stoppedAtMs < 9_500, `it lived for ${lastMs - stoppedAtMs} ms without an answer`);
+  assert.notEqual(await runner.ended, 0);
+  assert.notEqual((await baton.admin.tasks.get(task.id)).systemStatusCategory, 'terminal_success');
+});
+
+test('a runner that is killed takes its command along, and the next one continues from the checkpoint', async () => {
+  const { agent, tasks } = await agentWith('Survives');
+  const [task] = tasks as [Task];
+  const exec = `cat > "$PLACE/input.json"; if grep -q '"isResumed":true' "$PLACE/input.json"; then exit 0; fi; ${say({ do: 'checkpoint', kind: 'half' })}; sh -c 'while :; do date +%s%N > "$PLACE/alive"; sleep 0.05; done' & wait`;
+  const runner = run(agent, exec);
+  await eventually('the begin', () => textOf(join(runner.place, 'alive')));
+  await eventually('the checkpoint', async () => {
+    const { id } = (await lastRun(task)) ?? { id: '' };
+    return (await baton.admin.runs.listCheckpoints(id)).items[0];
+  });
+  runner.child.kill('SIGKILL');
+  await runner.ended;
+  await sleep(300);
+  const last = textOf(join(runner.place, 'alive'));
+  await sleep(300);
+  assert.equal(textOf(join(runner.place, 'alive')), last, 'what the command had started is gone, too');
+  const next = again(agent, runner.place, exec, '--once');
+  assert.equal(await next.ended, 0, next.output());
+  assert.match(next.output(), /is continued/);
+  const { items: runs } = await baton.admin.runs.list({ taskId: task.id });
+  assert.deepEqual(
+    runs.map(({ status }) => status),
+    ['succeeded'],
+  );
+});
+
+test('several tasks are done at a time, each in its own folder', async () => {
+  const { agent, tasks } = await agentWith('one', 'two', 'three');
+  const runner = run(
+    agent,
+    'touch "$PLACE/$BATON_TASK"; while [ "$(ls "$PLACE" | grep -c TASK)" -lt 3 ]; do sleep 0.1; done',
+    '--parallel',
+    '3',
+  );
+  for (const { id } of tasks)
+    await eventually('all at once', async () =>
+      (await baton.admin.tasks.get(id)).systemStatusCategory === 'terminal_success' ? true : undefined,
+    );
+  runner.child.kill('SIGTERM');
+  assert.equal(await runner.ended, 0);
+});
+
+test('a runner that is asked to end gives back what it works on', async () => {
+  const { agent, tasks } = await agentWith('Not finished');
+  const [task] = tasks as [Task];
+  const runner = run(agent, 'touch "$PLACE/began"; sleep 60');
+  await eventually('the begin', () => existsSync(join(runner.place, 'began')) || undefined);
+  runner.child.kill('SIGTERM');
+  assert.equal(await runner.ended, 0, runner.output());
+  const found = await lastRun(task);
+  assert.deepEqual([found?.status, found?.failureReason], ['failed', 'the runner was stopped']);
+  assert.equal((await baton.admin.tasks.get(task.id)).status, 'todo');
+});
+
+test('endless and broken output harms nobody', async () => {
+  const { agent, tasks } = await agentWith('Noise');
+  const [task] = tasks as [Task];
+  const runner = run(
+    agent,
+    [
+      'head -c 12000000 /dev/zero',
+      'echo',
+      'head -c 400000 /dev/zero | tr "\\0" "x"',
+      'echo',
+      'head -c 1000 /dev/urandom',
+      'echo',
+      say({ do: 'output', data: { heard: true } }),
+    ].join('; '),
+    '--once',
+  );
+  assert.equal(await runner.ended, 0, runner.output());
+  assert.deepEqual((await lastRun(task))?.output, { heard: true });
+  const [log] = (await baton.admin.artifacts.list({ taskId: task.id })).items;
+  assert.ok((log?.sizeBytes ?? 0) < 10_500_000, String(log?.sizeBytes));
+});
+
+test('a line for the runner that makes no sense fails the run, and says why', async () => {
+  for (const [line, why] of [
+    ['nonsense', /it is not JSON/],
+    ['{"do":"dance"}', /"do" is one of/],
+    ['{"do":"comment","body":""}', /body is a text/],
+    ['{"do":"comment","body":"x","to":"y"}', /there is no "to"/],
+    ['{"do":"checkpoint","kind":"x","data":[1]}', /data is an object/],
+  ] as const) {
+    const { agent, tasks } = await agentWith('Garbage');
+    assert.equal(await run(agent, `printf '%s\\n' '::baton:: ${line}'`, '--once').ended, 1);
+    assert.match((await lastRun(tasks[0] as Task))?.failureReason ?? '', why);
+  }
+});
+
+test('only tasks with the wanted labels are taken', async () => {
+  const { agent, tasks } = await agentWith('Of another type');
+  const runner = run(agent, 'true', '--once', '--type', 'other');
+  assert.equal(await runner.ended, 0);
+  assert.equal(await lastRun(tasks[0] as Task), undefined);
+  assert.equal(await run(agent, 'true', '--once', '--label', 'gpu').ended, 0);
+  assert.equal(await lastRun(tasks[0] as Task), undefined);
+  assert.equal(await run(agent, 'true', '--once', '--type', 'task').ended, 0);
+  assert.equal((await lastRun(tasks[0] as Task))?.status, 'succeeded');
+});
+
+test('a second runner in the same folder, wrong words and a wrong token are refused in one sentence', async () => {
+  const { agent } = await agentWith();
+  const first = run(agent, 'true');
+  await first.prints(/Waiting for work/);
+  const second = again(agent, first.place, 'true');
+  assert.equal(await second.ended, 1);
+  assert.match(second.output(), /^Another runner \(process \d+\) uses .*--folder\.\n$/);
+  first.child.kill('SIGTERM');
+  await first.ended;
+  for (const [args, code, text] of [
+    [[], 2, /--exec names the command/],
+    [['--exec', 'true', '--parallel', '0'], 2, /--parallel is a whole number from 1 to 64/],
+    [['--exec', 'true', '--dance'], 2, /dance/],
+  ] as const) {
+    const wrong = program('packages/runner/src/main.ts', [...args], {});
+    assert.equal(await wrong.ended, code);
+    assert.match(wrong.output(), text);
+  }
+  const stranger = run({ ...agent, token: 'wrong' }, 'true', '--once');
+  assert.equal(await stranger.ended, 4);
+  assert.match(stranger.output(), /Baton refuses the token/);
+});

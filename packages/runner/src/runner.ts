@@ -1,0 +1,113 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BatonError, createClient, type Lease, type Task, type WorkOptions } from '@baton/sdk';
+import { fileStore } from '@baton/sdk/node';
+import { takeLock } from '../../../bin/lock.mjs';
+import { type RunnerSettings, SettingsError } from './settings.ts';
+import { type Place, type TaskEnd, TaskRun } from './task-run.ts';
+import { version } from './version.ts';
+
+/** After a session is lost, or the service was away while one was opened, the next is opened this much later. */
+const againMs = 5_000;
+/** A command that could not even be started is no reason to try the next task at once. */
+const faultMs = 5_000;
+
+/**
+ * Takes tasks and runs the command for each, until `stopping` is aborted.
+ * @returns the exit code: 0, or 1 when the one task of `--once` was not done
+ * @throws SettingsError; BatonError what the service refuses
+ */
+export async function runRunner(
+  settings: RunnerSettings,
+  stopping: AbortSignal,
+  say: (line: string) => void,
+): Promise<number> {
+  mkdirSync(settings.folder, { recursive: true, mode: 0o700 });
+  const lock = takeLock(join(settings.folder, 'lock'));
+  if (lock.release === undefined)
+    throw new SettingsError(
+      `Another runner (process ${lock.holderPid}) uses ${settings.folder}: name another with --folder.`,
+      1,
+    );
+  try {
+    // The commands of a runner that was killed ended with it (see Command), so their folders are nobody's.
+    rmSync(join(settings.folder, 'runs'), { recursive: true, force: true });
+    return await work(settings, stopping, say);
+  } finally {
+    lock.release();
+  }
+}
+
+async function work(
+  settings: RunnerSettings,
+  stopping: AbortSignal,
+  say: (line: string) => void,
+): Promise<number> {
+  const { coordinationUrl, identityUrl, token } = settings;
+  const baton = createClient({ coordinationUrl, identityUrl, credential: { token } });
+  const ends: TaskEnd[] = [];
+  const place: Place = { baton, settings, stopping, say };
+  while (!stopping.aborted) {
+    try {
+      await using harness = await baton.harness.open({
+        name: settings.name,
+        type: 'baton-runner',
+        version,
+        leaseSeconds: settings.leaseSeconds,
+        store: fileStore(join(settings.folder, 'session')),
+      });
+      say(`Waiting for work as ${settings.name} ...`);
+      const options: WorkOptions = {
+        ...choiceOf(settings),
+        ...(settings.isMineOnly && { filter: { assignedToMe: true } }),
+        signal: stopping,
+        once: settings.isOnce,
+        intent: `runner ${settings.name}`,
+      };
+      const handle = async (lease: Lease) => {
+        ends.push(await doTask(lease, place));
+      };
+      if (!settings.isOnce) await harness.workParallel(settings.parallel, options, handle);
+      else
+        for await (const lease of harness.work(options)) {
+          await handle(lease);
+          break;
+        }
+      if (settings.isOnce) break;
+    } catch (error) {
+      if (!(error instanceof BatonError) || settings.isOnce) throw error;
+      if (!error.retryable && error.code !== 'session_expired') throw error;
+      say(`${error.message}; a new session is opened in ${againMs / 1000} s.`);
+      await sleep(againMs, undefined, { signal: stopping }).catch(() => undefined);
+    }
+  }
+  const isGood = ends.every((end) => end === 'done' || end === 'asked');
+  return settings.isOnce && !isGood ? 1 : 0;
+}
+
+async function doTask(lease: Lease, place: Place): Promise<TaskEnd> {
+  const { publicId, title } = lease.task;
+  place.say(`${publicId} ${lease.isResumed ? 'is continued' : 'begins'}: ${title}`);
+  const began = performance.now();
+  try {
+    const end = await new TaskRun(lease, place).do();
+    place.say(`${publicId} ${end} after ${((performance.now() - began) / 1000).toFixed(1)} s`);
+    return end;
+  } catch (error) {
+    // One task that can't be done must not end the others; what is left open is released by the loop.
+    place.say(`${publicId} could not be done: ${(error as Error).message}`);
+    await sleep(faultMs, undefined, { signal: place.stopping }).catch(() => undefined);
+    return 'failed';
+  }
+}
+
+/** Without types and labels the service chooses. */
+function choiceOf({ types, labels }: RunnerSettings): { accepts?: (task: Task) => boolean } {
+  if (types.length === 0 && labels.length === 0) return {};
+  const accepts = ({ typeKey, customFields }: Task) => {
+    const own = Array.isArray(customFields['labels']) ? (customFields['labels'] as unknown[]) : [];
+    return (types.length === 0 || types.includes(typeKey)) && labels.every((label) => own.includes(label));
+  };
+  return { accepts };
+}

@@ -1,0 +1,142 @@
+import { hostname } from 'node:os';
+import { dirname, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Access, ConnectionError, findAccess } from '@baton/sdk/node';
+
+export interface RunnerSettings extends Access {
+  /** What `sh -c` runs for each task. */
+  readonly exec: string;
+  /** Where the runner keeps its session and a folder for each run. */
+  readonly folder: string;
+  readonly name: string;
+  /** How many tasks at a time. */
+  readonly parallel: number;
+  /** Whether it ends after one task, or when there is none. */
+  readonly isOnce: boolean;
+  /** Whether it takes only what is assigned to it. */
+  readonly isMineOnly: boolean;
+  /** Keys of task types; any where it is empty. */
+  readonly types: readonly string[];
+  /** Of which a task's `customFields.labels` must hold each. */
+  readonly labels: readonly string[];
+  /** How long one run may take; no limit where it is undefined. */
+  readonly minutesMax: number | undefined;
+  /** How long a command may take to end after SIGTERM. */
+  readonly graceSeconds: number;
+  readonly leaseSeconds: number;
+  /** Whether the command gets an access token. */
+  readonly passesToken: boolean;
+  /** The runner's own environment, of which the command gets what is no setting of Baton. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** A word that can't be used. The message is a sentence for the user; `exitCode` is 1, or 2 for usage. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  readonly exitCode: 1 | 2;
+
+  constructor(message: string, exitCode: 1 | 2) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+export const usage = `Usage: baton agent run --exec COMMAND [options]
+
+Makes a program an agent: takes tasks, and runs the command for each in an empty folder (docs/runner.md).
+
+  --exec COMMAND         what sh runs for each task
+  --parallel N           so many tasks at a time, 1 to 64; 1 without it
+  --once                 end after one task, or when there is none
+  --mine                 only tasks that are assigned to this agent
+  --type KEY             only tasks of this type; more than once for several
+  --label TEXT           only tasks whose customFields.labels hold this; more than once: each of them
+  --max-minutes N        stop a command that takes longer, and fail its run
+  --grace-seconds N      between SIGTERM and SIGKILL, 1 to 600; 10 without it
+  --lease-seconds N      how long a task stays taken when this machine is gone, 10 to 3600; 60 without it
+  --name TEXT            what people see as the name; the machine's without it
+  --folder PATH          for the session and the runs; .baton-runner without it
+  --pass-token           give the command an access token of 5 minutes in BATON_ACCESS_TOKEN
+
+From the environment: BATON_URL, where Baton answers; BATON_TOKEN, a personal access token. Without them the Baton
+of this machine is used, as its administrator; BATON_HOME names its folder.`;
+
+/**
+ * Reads the words of the command line and the environment. @returns undefined where only help is asked for
+ * @throws SettingsError
+ */
+export function readSettings(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): RunnerSettings | undefined {
+  const words = wordsOf(args);
+  if (words.help === true) return undefined;
+  if (!words.exec) throw new SettingsError('--exec names the command to run: see baton agent run --help.', 2);
+  if (process.platform === 'win32')
+    throw new SettingsError('The runner needs sh and process groups: run it in WSL on Windows.', 1);
+  const whole = (
+    name: 'parallel' | 'grace-seconds' | 'lease-seconds' | 'max-minutes',
+    min: number,
+    max: number,
+  ) => wholeNumber(name, words[name], min, max);
+  const graceSeconds = whole('grace-seconds', 1, 600) ?? 10;
+  const leaseSeconds = whole('lease-seconds', 10, 3600) ?? 60;
+  const given = {
+    exec: words.exec,
+    folder: resolve(words.folder ?? '.baton-runner'),
+    name: words.name ?? hostname(),
+    parallel: whole('parallel', 1, 64) ?? 1,
+    isOnce: words.once === true,
+    isMineOnly: words.mine === true,
+    types: words.type ?? [],
+    labels: words.label ?? [],
+    minutesMax: whole('max-minutes', 1, 100_000),
+    graceSeconds,
+    leaseSeconds,
+    passesToken: words['pass-token'] === true,
+    environment,
+  };
+  return { ...given, ...accessOf(environment) };
+}
+
+function wordsOf(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        exec: { type: 'string' },
+        parallel: { type: 'string' },
+        once: { type: 'boolean' },
+        mine: { type: 'boolean' },
+        type: { type: 'string', multiple: true },
+        label: { type: 'string', multiple: true },
+        'max-minutes': { type: 'string' },
+        'grace-seconds': { type: 'string' },
+        'lease-seconds': { type: 'string' },
+        name: { type: 'string' },
+        folder: { type: 'string' },
+        'pass-token': { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    }).values;
+  } catch (error) {
+    throw new SettingsError(`${(error as Error).message.split('\n', 1)[0]} See baton agent run --help.`, 2);
+  }
+}
+
+function wholeNumber(name: string, text: string | undefined, min: number, max: number): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new SettingsError(`--${name} is a whole number from ${min} to ${max}.`, 2);
+}
+
+function accessOf(environment: Readonly<Record<string, string | undefined>>): Access {
+  const checkout = dirname(dirname(dirname(import.meta.dirname)));
+  try {
+    return findAccess(environment, ['.', checkout]);
+  } catch (error) {
+    if (error instanceof ConnectionError) throw new SettingsError(error.message, 1);
+    throw error;
+  }
+}

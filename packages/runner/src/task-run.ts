@@ -1,0 +1,282 @@
+import { mkdirSync, openAsBlob, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type BatonClient,
+  BatonError,
+  etagOf,
+  type Lease,
+  LeaseLostError,
+  type RunContext,
+} from '@baton/sdk';
+import { Command, type CommandEnd } from './command.ts';
+import { acknowledgeMessages } from './control-messages.ts';
+import { type Ask, askIn } from './protocol.ts';
+import type { RunnerSettings } from './settings.ts';
+
+export interface Place {
+  readonly baton: BatonClient;
+  readonly settings: RunnerSettings;
+  /** Aborted when the runner shall end. */
+  readonly stopping: AbortSignal;
+  say(line: string): void;
+}
+
+/** How a run ended, for the person and for the exit code. */
+export type TaskEnd = 'done' | 'failed' | 'asked' | 'cancelled' | 'given back' | 'lost';
+
+/** Why the runner stops a command before it ends by itself. */
+type Stop = 'cancelled' | 'too long' | 'runner ends' | 'lease ends' | 'asked';
+
+/** The exit code by which a command gives its task back: EX_TEMPFAIL of sysexits.h. */
+const giveBackCode = 75;
+const watchEveryMs = 500;
+/** How often it is asked whether somebody wants the run to stop. */
+const cancelEveryMs = 2_000;
+/** Between the moment at which the last of a command is killed and the end of the lease. */
+const marginMs = 1_000;
+const failureMax = 2_000;
+/** Variables that Baton's own programs read: they may hold secrets, and the command is not one of them. */
+const ownVariables = /^(BATON|IAM|CP)_/;
+
+/** One task: starts its command, does what it asks for, stops it in time, and ends the run. */
+export class TaskRun {
+  readonly #lease: Lease;
+  readonly #place: Place;
+  readonly #folder: string;
+  #output: Record<string, unknown> | undefined;
+  #question: Extract<Ask, { do: 'ask_approval' }> | undefined;
+  #stop: Stop | undefined;
+  #fault: string | undefined;
+
+  constructor(lease: Lease, place: Place) {
+    this.#lease = lease;
+    this.#place = place;
+    this.#folder = join(place.settings.folder, 'runs', lease.run.id);
+  }
+
+  /** @throws BatonError what the service refuses and is no end of the lease */
+  async do(): Promise<TaskEnd> {
+    try {
+      return await this.#do();
+    } catch (error) {
+      if (error instanceof LeaseLostError) return 'lost';
+      throw error;
+    } finally {
+      rmSync(this.#folder, { recursive: true, force: true });
+    }
+  }
+
+  async #do(): Promise<TaskEnd> {
+    const context = await this.#lease.context();
+    if (context.run.cancelRequestedAt !== null) return this.#cancel();
+    const work = join(this.#folder, 'work');
+    // A run that an earlier runner began continues from its checkpoints, not from what its command left half written.
+    rmSync(this.#folder, { recursive: true, force: true });
+    mkdirSync(work, { recursive: true, mode: 0o700 });
+    const { settings } = this.#place;
+    const command = await Command.start({
+      exec: settings.exec,
+      folder: work,
+      environment: { ...withoutOwn(settings.environment), ...(await this.#variables()) },
+      input: inputOf(this.#lease, context),
+      outputFile: this.#outputFile,
+      onLine: (line) => this.#hear(line, command),
+    });
+    const end = await this.#watch(command);
+    return this.#conclude(end);
+  }
+
+  get #outputFile(): string {
+    return join(this.#folder, 'output.log');
+  }
+
+  async #variables(): Promise<Record<string, string>> {
+    const { run, claim, task, isResumed } = this.#lease;
+    const { settings, baton } = this.#place;
+    return {
+      BATON_URL: settings.coordinationUrl,
+      BATON_TASK: task.publicId,
+      BATON_TASK_ID: task.id,
+      BATON_TASK_TYPE: task.typeKey,
+      BATON_RUN_ID: run.id,
+      BATON_ATTEMPT: String(run.attempt),
+      BATON_CLAIM_ID: claim.id,
+      BATON_FENCING_TOKEN: String(claim.fencingToken),
+      BATON_IS_RESUMED: String(isResumed),
+      ...(settings.passesToken && { BATON_ACCESS_TOKEN: (await baton.accessToken?.get()) ?? '' }),
+    };
+  }
+
+  /** Stops the command when somebody asks for it, when its time is over, or before its lease may be. */
+  async #watch(command: Command): Promise<CommandEnd> {
+    const { settings, stopping } = this.#place;
+    const graceMs = settings.graceSeconds * 1000;
+    const ownMs = (settings.minutesMax ?? Number.POSITIVE_INFINITY) * 60_000;
+    // The grace must fit into what is left of the lease; a short lease leaves half of it.
+    const leaseGraceMs = Math.min(graceMs, (settings.leaseSeconds * 1000) / 2 - marginMs);
+    const began = performance.now();
+    let askedAt = began;
+    let ended: CommandEnd | undefined;
+    void command.ended.then((end) => {
+      ended = end;
+    });
+    const { signal } = this.#lease;
+    const kill = () => command.kill();
+    // Somebody else may have the task already.
+    signal.addEventListener('abort', kill, { once: true });
+    try {
+      while (ended === undefined) {
+        await Promise.race([command.ended, sleep(watchEveryMs)]);
+        if (ended !== undefined) break;
+        if (this.#stop === undefined && stopping.aborted) this.#stop = 'runner ends';
+        if (this.#stop === undefined && performance.now() - began > ownMs) this.#stop = 'too long';
+        if (this.#stop === undefined && this.#lease.leftMs() < leaseGraceMs + marginMs)
+          this.#stop = 'lease ends';
+        if (this.#stop === undefined && performance.now() - askedAt > cancelEveryMs) {
+          askedAt = performance.now();
+          if (await this.#isCancelRequested()) this.#stop = 'cancelled';
+        }
+        if (this.#stop !== undefined)
+          return await command.stop(this.#stop === 'lease ends' ? leaseGraceMs : graceMs);
+      }
+      return await command.ended;
+    } finally {
+      signal.removeEventListener('abort', kill);
+    }
+  }
+
+  async #isCancelRequested(): Promise<boolean> {
+    try {
+      const options = { attempts: 1, deadlineMs: 2_000 };
+      return (await this.#place.baton.runs.get(this.#lease.run.id, options)).cancelRequestedAt !== null;
+    } catch {
+      // A service that is away is asked again; the lease says how long to wait at most.
+      return false;
+    }
+  }
+
+  /** Does what one line asks for. What it asks for wrongly is told to the person, and fails the run at its end. */
+  async #hear(line: string, command: Command): Promise<void> {
+    if (this.#stop !== undefined || this.#fault !== undefined) return;
+    try {
+      const ask = askIn(line);
+      if (ask !== undefined) await this.#obey(ask, command);
+    } catch (error) {
+      if (error instanceof LeaseLostError) return;
+      if (!(error instanceof TypeError || error instanceof BatonError)) throw error;
+      this.#fault = `a line for the runner could not be done: ${error.message}`;
+      this.#place.say(`${this.#lease.task.publicId}: ${this.#fault}`);
+    }
+  }
+
+  async #obey(ask: Ask, command: Command): Promise<void> {
+    if (ask.do === 'checkpoint') await this.#lease.checkpoint(ask.kind, ask.data);
+    else if (ask.do === 'comment') await this.#lease.comment({ body: ask.body });
+    else if (ask.do === 'output') this.#output = { ...this.#output, ...ask.data };
+    else {
+      this.#question = ask;
+      this.#stop = 'asked';
+      // Not waited for: the end of the command waits for this line.
+      void command.stop(this.#place.settings.graceSeconds * 1000);
+    }
+  }
+
+  async #conclude({ code, signal }: CommandEnd): Promise<TaskEnd> {
+    const lease = this.#lease;
+    if (!lease.isLive()) return 'lost';
+    await this.#publishOutput();
+    if (this.#stop === 'cancelled') return this.#cancel();
+    if (this.#stop === 'asked' && this.#question !== undefined) return this.#ask(this.#question);
+    if (this.#stop === 'runner ends') return this.#giveBack('the runner was stopped');
+    if (this.#stop === 'lease ends') return this.#giveBack('the service did not answer in time');
+    if (this.#stop === 'too long')
+      return this.#fail(`it took more than ${this.#place.settings.minutesMax} minutes`);
+    if (this.#fault !== undefined) return this.#fail(this.#fault);
+    if (code === giveBackCode) return this.#giveBack('the command gave the task back');
+    if (code !== 0)
+      return this.#fail(
+        signal === null ? `the command ended with code ${code}` : `the command ended by ${signal}`,
+      );
+    await lease.succeed(this.#output);
+    return 'done';
+  }
+
+  async #ask({ question, personId, roleId }: Extract<Ask, { do: 'ask_approval' }>): Promise<TaskEnd> {
+    const { ownerId } = this.#lease.task;
+    const person = personId ?? ownerId;
+    if (roleId === undefined && person === null)
+      return this.#fail('ask_approval names nobody, and the task has no owner who could decide');
+    const approver = roleId === undefined ? { assignedPrincipalId: person } : { requiredRoleId: roleId };
+    await this.#lease.askApproval({ comment: question, ...approver });
+    return 'asked';
+  }
+
+  /** A task that was stopped, or failed, would else come back at once: it is set to blocked where its type has that. */
+  async #cancel(): Promise<TaskEnd> {
+    await acknowledgeMessages(this.#place.baton, this.#lease);
+    await this.#block('Stopped on request.');
+    await this.#lease.cancel('stopped on request');
+    return 'cancelled';
+  }
+
+  async #fail(reason: string): Promise<TaskEnd> {
+    await this.#block(`The runner ${this.#place.settings.name} failed: ${reason}.`);
+    await this.#lease.fail(reason.slice(0, failureMax), this.#output);
+    return 'failed';
+  }
+
+  async #block(comment: string): Promise<void> {
+    const { baton } = this.#place;
+    const lease = this.#lease;
+    try {
+      const { targets } = await baton.tasks.listTransitions(lease.task.id);
+      const blocked = targets.find(
+        ({ systemStatusCategory, route }) => systemStatusCategory === 'blocked' && route === 'update',
+      );
+      if (blocked !== undefined) {
+        const ifMatch = etagOf(await baton.tasks.get(lease.task.id));
+        await lease.update({ status: blocked.status }, { ifMatch });
+      }
+      const isBlocked =
+        blocked === undefined ? '' : ` It is ${blocked.displayName} until somebody looks at it.`;
+      await lease.comment({ body: comment + isBlocked });
+    } catch (error) {
+      // The run's end says the same; a person who forbids the runner comments or changes wants no more.
+      if (!(error instanceof BatonError) || error instanceof LeaseLostError) throw error;
+    }
+  }
+
+  async #giveBack(reason: string): Promise<TaskEnd> {
+    await this.#lease.release(reason);
+    return 'given back';
+  }
+
+  /** The output as an artifact of the run, where the runner may write one. */
+  async #publishOutput(): Promise<void> {
+    const { baton, say } = this.#place;
+    const { publicId } = this.#lease.task;
+    try {
+      if (statSync(this.#outputFile).size === 0) return;
+      const bytes = await openAsBlob(this.#outputFile, { type: 'text/plain; charset=utf-8' });
+      const { contentRef } = await baton.artifactContents.upload(bytes, { signal: this.#lease.signal });
+      await this.#lease.putArtifact({
+        type: 'log',
+        name: `output of attempt ${this.#lease.run.attempt}`,
+        contentRef,
+      });
+    } catch (error) {
+      if (!(error instanceof BatonError) || error instanceof LeaseLostError) throw error;
+      say(`${publicId}: its output was not kept: ${error.code}`);
+    }
+  }
+}
+
+function withoutOwn(environment: RunnerSettings['environment']): RunnerSettings['environment'] {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !ownVariables.test(name)));
+}
+
+/** What the command reads: all that is known about the run, as one line of JSON. */
+function inputOf({ task, isResumed }: Lease, context: RunContext): string {
+  return `${JSON.stringify({ task, isResumed, context })}\n`;
+}
