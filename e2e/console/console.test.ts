@@ -1,62 +1,29 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { keepLog } from '@baton/kernel/testing/leaks';
-import { type BatonClient, createClient } from '@baton/sdk';
-import { type BatonProcess, program } from '../testing/baton-process.ts';
-import { assertAccessible, noBrowser, openPage, startBrowser } from '../testing/browser.ts';
+import type { BatonClient } from '@baton/sdk';
+import { assertAccessible, noBrowser, openPage } from '../testing/browser.ts';
+import { type RunningConsole, startConsole } from '../testing/console.ts';
 
 // The console in a real browser, against a Baton that `npm start` has started.
 
 describe('the console', { skip: noBrowser }, () => {
-  const folder = mkdtempSync(join(tmpdir(), 'baton-console-'));
-  let process: BatonProcess;
+  let world: RunningConsole;
+  let baton: BatonClient;
   let browser: Browser;
   let url: string;
-  let printedAddress: string;
   let adminToken: string;
-  let baton: BatonClient;
   let me: string;
+  let printedAddress: string;
 
   before(async () => {
-    process = program('packages/platform/src/start.main.ts', [], { BATON_HOME: folder, PORT: '0' });
-    [printedAddress] = await process.prints(/http:\S+\/sign-in#code=\S+/);
-    const connection = JSON.parse(readFileSync(join(folder, 'connection.json'), 'utf8'));
-    url = connection.publicUrl;
-    adminToken = connection.adminToken;
-    baton = createClient({ url, credential: { token: adminToken } });
-    me = (await baton.harness.getContext()).principal.id;
-    await untilBuilt(url);
-    browser = await startBrowser();
+    world = await startConsole();
+    ({ baton, browser, url, adminToken, me, printedAddress } = world);
   });
-  after(async () => {
-    await browser?.close();
-    process?.child.kill('SIGINT');
-    await process?.ended;
-    // The address that signs in is no secret any more: its code was used, or is older than a minute.
-    keepLog(process?.output() ?? '');
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => world?.close());
 
-  const newCode = async () => {
-    const answer = await fetch(`${url}/console/codes`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ token: adminToken }),
-    });
-    return ((await answer.json()) as { code: string }).code;
-  };
-  /** A browser that is signed in, at this path. */
-  async function signedIn(path = '/', options = {}) {
-    const watched = await openPage(browser, options);
-    await watched.page.goto(`${url}/sign-in#code=${await newCode()}`);
-    await watched.page.getByRole('navigation').waitFor();
-    if (path !== '/') await watched.page.goto(url + path);
-    return watched;
-  }
+  const newCode = () => world.newCode();
+  const signedIn = (path = '/', options = {}) => world.signedIn(path, options);
 
   test('the address that the start prints signs in once, and leaves no secret behind', async () => {
     const { page, complaints } = await openPage(browser);
@@ -257,13 +224,4 @@ async function tabTo(page: Page, name: string): Promise<void> {
     if ((await page.evaluate('document.activeElement.textContent')) === name) return;
   }
   assert.fail(`no key led to ${name}`);
-}
-
-/** The console is built in the background; its pages answer 503 until then. */
-async function untilBuilt(url: string): Promise<void> {
-  for (let n = 0; n < 120; n += 1) {
-    if ((await fetch(url, { method: 'HEAD' })).status === 200) return;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
-  assert.fail('the console was not built within a minute');
 }

@@ -1,4 +1,10 @@
-import { createRootRoute, createRoute, createRouter, redirect } from '@tanstack/react-router';
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router';
 import { isSignedOut } from './client.ts';
 import { InboxPage } from './inbox/InboxPage.tsx';
 import { JournalPage, journalSearch } from './journal/JournalPage.tsx';
@@ -39,6 +45,11 @@ const pages = [
     path: '/journal',
     component: JournalPage,
     validateSearch: journalSearch,
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/system',
+    component: lazyRouteComponent(() => import('./system/SystemPage.tsx'), 'SystemPage'),
   }),
 ] as const;
 

@@ -4,4 +4,5 @@ export const places = [
   { to: '/inbox', name: 'Inbox', key: 'i' },
   { to: '/agents', name: 'Agents and sessions', key: 'a' },
   { to: '/journal', name: 'Journal', key: 'j' },
+  { to: '/system', name: 'System', key: 's' },
 ] as const;

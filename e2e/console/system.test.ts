@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { assertAccessible, noBrowser } from '../testing/browser.ts';
+import { type RunningConsole, startConsole } from '../testing/console.ts';
+
+// The page of the operator, against a Baton that delivers to a receiver which refuses at first.
+
+describe('the system page', { skip: noBrowser }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'baton-sinks-'));
+  let world: RunningConsole;
+  let answers = 400;
+  const taken: string[] = [];
+  const receiver = createServer((req, res) => {
+    if (answers < 300) taken.push(String(req.headers['webhook-id']));
+    req.resume().on('end', () => res.writeHead(answers).end());
+  });
+
+  before(async () => {
+    await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+    const sink = { name: 'ci', type: 'webhook', url, secrets: [{ env: 'HOOK' }], types: ['task.created'] };
+    writeFileSync(join(folder, 'sinks.json'), JSON.stringify({ sinks: [sink] }));
+    world = await startConsole({
+      CP_SINKS_FILE: join(folder, 'sinks.json'),
+      CP_OUTBOX_MAX_ATTEMPTS: '1',
+      HOOK: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+    });
+    for (const title of ['One', 'Two', 'Three']) await world.baton.tasks.create({ title });
+    await untilDead(3);
+  });
+  after(async () => {
+    await world?.close();
+    receiver.closeAllConnections();
+    receiver.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const deadNow = async () =>
+    (await world.baton.operations.listUndeliveredEvents({ status: 'dead' })).items.length;
+  async function untilDead(count: number) {
+    for (let n = 0; n < 100 && (await deadNow()) !== count; n += 1)
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    assert.equal(await deadNow(), count);
+  }
+
+  test('both services are shown ready, with what is alive and what waits; one that fails says what to do', async () => {
+    const { page, complaints } = await world.signedIn();
+    await page.keyboard.press('g');
+    await page.keyboard.press('s');
+    await page.getByRole('heading', { name: 'System' }).waitFor();
+    await page.getByText('Ready', { exact: true }).nth(1).waitFor();
+    const dead = page.locator('dl > div', { hasText: 'Deliveries set aside' }).locator('dd');
+    await dead.getByText('3', { exact: true }).waitFor();
+    await page.route('**/health/ready', (route) =>
+      route.fulfill({
+        status: 503,
+        json: { status: 'unavailable', reason: 'migrations_pending', dbRevision: 3, headRevision: 4 },
+      }),
+    );
+    await page.route('**/iam/readyz', (route) => route.abort());
+    await page.route('**/metrics', (route) => route.fulfill({ status: 401 }));
+    await page.reload();
+    await page.getByText('Its database holds migration 3 of 4: run the migrations.').waitFor();
+    await page.getByText('It does not answer.').waitFor();
+    await page.getByText(/keeps \/metrics from browsers/).waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  test('axe finds nothing, in light and dark, wide and narrow', async () => {
+    for (const [colorScheme, width] of [
+      ['light', 1280],
+      ['dark', 1280],
+      ['light', 390],
+    ] as const) {
+      const { page, complaints } = await world.signedIn('/system', {
+        colorScheme,
+        viewport: { width, height: 800 },
+      });
+      await page.getByRole('button', { name: 'Give up …' }).first().click();
+      await page.getByText('Late writes refused').waitFor();
+      await assertAccessible(page, `${colorScheme} ${width}`);
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false);
+      assert.deepEqual(complaints, []);
+    }
+  });
+
+  test('who may read only sees the deliveries without acts, and who may not sees none', async () => {
+    for (const [right, seen] of [
+      ['operations.read', 'task.created'],
+      ['tasks.read', 'shown to those with the right operations.read'],
+    ] as const) {
+      const { page } = await world.signedIn();
+      await page.route('**/harness/context', async (route) => {
+        const answer = await route.fetch();
+        await route.fulfill({ json: { ...(await answer.json()), permissions: [right] } });
+      });
+      await page.goto(`${world.url}/system`);
+      await page.getByText(seen).first().waitFor();
+      assert.equal(await page.getByRole('button', { name: /Deliver|Give up/ }).count(), 0, right);
+    }
+  });
+
+  test('by keyboard alone: a delivery is given up with a reason, another made again, and then all that are left', async () => {
+    await world.baton.tasks.create({ title: 'Four' });
+    await untilDead(4);
+    const { page, complaints } = await world.signedIn('/system');
+    const { keyboard } = page;
+    await page.getByRole('button', { name: 'Give up …' }).first().focus();
+    await keyboard.press('Enter');
+    await keyboard.type('The receiver is gone');
+    await keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Deliver all 3 again' }).waitFor();
+    await untilDead(3);
+    const { items } = await world.baton.events.list({ types: 'outbox.dropped' });
+    assert.equal(items[0]?.payload.reason, 'The receiver is gone');
+    answers = 204;
+    await page.getByRole('button', { name: 'Deliver again' }).first().focus();
+    await keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Deliver all 2 again' }).focus();
+    await keyboard.press('Enter');
+    await page.getByText('Nothing is set aside.').waitFor();
+    await page.getByText('Nothing waits for delivery.').waitFor();
+    assert.equal(new Set(taken).size, 3);
+    assert.deepEqual(complaints, []);
+  });
+});

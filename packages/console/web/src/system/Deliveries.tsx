@@ -1,0 +1,190 @@
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { type SubmitEvent, useState } from 'react';
+import type { UndeliveredEvent } from '@baton/sdk';
+import { baton } from '../client.ts';
+import { useIdempotencyKeys } from '../parts/idempotency.ts';
+import { Moment } from '../parts/Moment.tsx';
+import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import table from '../parts/table.module.css';
+
+const pageSize = 100;
+const undelivered = ['system', 'undelivered'] as const;
+
+function useUndelivered(status: 'dead' | 'pending') {
+  return useInfiniteQuery({
+    queryKey: [...undelivered, status],
+    queryFn: ({ pageParam, signal }) =>
+      baton.operations.listUndeliveredEvents(
+        { status, limit: pageSize, ...(pageParam && { cursor: pageParam }) },
+        { signal },
+      ),
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    select: ({ pages }) => pages.flatMap(({ items }) => items),
+    // More pages are read by hand: reading all of them again every few seconds would load the store.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) === 1 ? 5_000 : false),
+  });
+}
+
+/** What sinks refused for good, and what still waits for one. */
+export function Deliveries({ mayManage }: { mayManage: boolean }) {
+  const dead = useUndelivered('dead');
+  const waiting = useUndelivered('pending');
+  return (
+    <>
+      <section className="stack" aria-labelledby="dead">
+        <div className="row">
+          <h2 id="dead">Set aside</h2>
+          {mayManage && <RedriveAll items={dead.data ?? []} />}
+        </div>
+        <p className="soft">
+          Events that a system refused each time. They hold back the archiving of the journal until they are
+          delivered or given up.
+        </p>
+        <List query={dead} empty="Nothing is set aside.">
+          {(item) => <Line key={item.id} item={item} mayManage={mayManage} />}
+        </List>
+      </section>
+      <section className="stack" aria-labelledby="waiting">
+        <h2 id="waiting">Waits for delivery</h2>
+        <List query={waiting} empty="Nothing waits for delivery.">
+          {(item) => <Line key={item.id} item={item} mayManage={false} />}
+        </List>
+      </section>
+    </>
+  );
+}
+
+function List({
+  query,
+  empty,
+  children,
+}: {
+  query: ReturnType<typeof useUndelivered>;
+  empty: string;
+  children: (item: UndeliveredEvent) => React.ReactNode;
+}) {
+  return (
+    <>
+      {query.isError && <ErrorNote error={query.error} onRetry={() => void query.refetch()} />}
+      {query.isPending && <Loading lines={2} />}
+      {query.data?.length === 0 && <p className="soft">{empty}</p>}
+      {query.data !== undefined && query.data.length > 0 && (
+        <ul className={table.lines}>{query.data.map(children)}</ul>
+      )}
+      {query.hasNextPage && (
+        <div className="row">
+          <button
+            type="button"
+            disabled={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
+            Show more
+          </button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Line({ item, mayManage }: { item: UndeliveredEvent; mayManage: boolean }) {
+  const queries = useQueryClient();
+  const keys = useIdempotencyKeys();
+  const [isGivingUp, setGivingUp] = useState(false);
+  const settled = () => queries.invalidateQueries({ queryKey: undelivered });
+  const redrive = useMutation({
+    mutationFn: () =>
+      baton.operations.redriveUndeliveredEvent(item.id, {}, { idempotencyKey: keys.of('redrive') }),
+    onSuccess: () => keys.taken(),
+    onSettled: settled,
+  });
+  const drop = useMutation({
+    mutationFn: (reason: string) =>
+      baton.operations.dropUndeliveredEvent(item.id, { reason }, { idempotencyKey: keys.of(reason) }),
+    onSettled: settled,
+  });
+  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault();
+    drop.mutate(String(new FormData(event.currentTarget).get('reason')).trim());
+  }
+  return (
+    <li className={table.line}>
+      <div className={table.main}>
+        <p>
+          <span className="mono">{item.type}</span> <span className="soft">for</span> {item.sink}
+        </p>
+        <p className="soft">
+          {item.attempts} {item.attempts === 1 ? 'attempt' : 'attempts'}
+          {item.nextAttemptAt !== null && (
+            <>
+              , the next <Moment at={item.nextAttemptAt} />
+            </>
+          )}
+          {item.lastError !== null && ` · ${item.lastError}`}
+        </p>
+        <p className="soft mono">{item.eventId}</p>
+      </div>
+      {mayManage && (
+        <div className="row">
+          <button type="button" disabled={redrive.isPending} onClick={() => redrive.mutate()}>
+            Deliver again
+          </button>
+          <button type="button" aria-expanded={isGivingUp} onClick={() => setGivingUp(!isGivingUp)}>
+            Give up …
+          </button>
+        </div>
+      )}
+      {isGivingUp && (
+        <form className={`row ${table.wide}`} onSubmit={onSubmit}>
+          <input
+            name="reason"
+            aria-label="Why, for the journal"
+            placeholder="Why, for the journal"
+            maxLength={500}
+            required
+            autoFocus
+            autoComplete="off"
+          />
+          <button type="submit" disabled={drop.isPending}>
+            Give up the delivery
+          </button>
+        </form>
+      )}
+      {(redrive.error ?? drop.error) !== null && (
+        <div className={table.wide}>
+          <ErrorNote error={redrive.error ?? drop.error} />
+        </div>
+      )}
+    </li>
+  );
+}
+
+/** One after the other; it ends at the first that is refused. */
+function RedriveAll({ items }: { items: readonly UndeliveredEvent[] }) {
+  const queries = useQueryClient();
+  const [done, setDone] = useState(0);
+  const redrive = useMutation({
+    mutationFn: async (ids: readonly string[]) => {
+      setDone(0);
+      for (const [place, id] of ids.entries()) {
+        // Repeated, it changes nothing: what waits already stays as it is.
+        await baton.operations.redriveUndeliveredEvent(id, {});
+        setDone(place + 1);
+      }
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: undelivered }),
+  });
+  if (items.length < 2) return null;
+  return (
+    <>
+      <button
+        type="button"
+        disabled={redrive.isPending}
+        onClick={() => redrive.mutate(items.map(({ id }) => id))}
+      >
+        {redrive.isPending ? `${done} of ${items.length} …` : `Deliver all ${items.length} again`}
+      </button>
+      {redrive.isError && <ErrorNote error={redrive.error} />}
+    </>
+  );
+}
