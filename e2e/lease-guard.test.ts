@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { execFile, execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Claim, Task } from '@baton/sdk';
+import { type BatonProcess, processesOf, program, repository } from './testing/baton-process.ts';
+import { type Participant, type RunningBaton, startRunningBaton } from './testing/running-baton.ts';
+
+// examples/lease-guard: a push and a deploy pass with a live lease only.
+
+const example = join(repository, 'examples', 'lease-guard');
+
+describe('gateways that ask about leases', () => {
+  let baton: RunningBaton;
+  let folder: string;
+  let agent: Participant;
+  let settings: Record<string, string>;
+
+  before(async () => {
+    baton = await startRunningBaton();
+    folder = mkdtempSync(join(tmpdir(), 'baton-guard-'));
+    agent = await baton.participant();
+    const gateway = await baton.participant(['tasks.read']);
+    const tokenFile = join(folder, 'token');
+    writeFileSync(tokenFile, `${gateway.token}\n`, { mode: 0o600 });
+    settings = { BATON_URL: baton.url, BATON_TOKEN_FILE: tokenFile };
+  });
+  after(async () => {
+    await baton?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function newTask(): Promise<Task> {
+    return baton.admin.tasks.create({ title: 'Release' });
+  }
+  /** A lease of somebody; the one before is taken away from its holder. */
+  async function takenBy({ baton: client }: Participant, task: Task, before?: Claim): Promise<Claim> {
+    if (before !== undefined) await baton.admin.claims.release(before.id, { reason: 'it stalled' });
+    const session = await client.sessions.open({ clientName: 'guarded' });
+    return client.tasks.claim(task.id, { sessionId: session.id });
+  }
+  /** While the whole service stands still. */
+  async function whileSilent<Value>(work: () => Promise<Value>): Promise<Value> {
+    const { node } = processesOf(baton.home);
+    process.kill(node, 'SIGSTOP');
+    try {
+      return await work();
+    } finally {
+      process.kill(node, 'SIGCONT');
+    }
+  }
+
+  describe('the git hook', () => {
+    let bare: string;
+    let clone: string;
+
+    before(() => {
+      bare = join(folder, 'origin.git');
+      clone = join(folder, 'clone');
+      execFileSync('git', ['init', '--quiet', '--bare', bare]);
+      execFileSync('git', ['-C', bare, 'config', 'receive.advertisePushOptions', 'true']);
+      mkdirSync(join(bare, 'baton'));
+      for (const file of ['guard.mjs', 'pre-receive.mjs'])
+        cpSync(join(example, file), join(bare, 'baton', file));
+      symlinkSync('../baton/pre-receive.mjs', join(bare, 'hooks', 'pre-receive'));
+      execFileSync('git', ['clone', '--quiet', bare, clone], { stdio: 'ignore' });
+    });
+
+    /** Commits something and pushes it. @returns undefined where it passed, else what the server said */
+    async function push(
+      branch: string,
+      claim?: Pick<Claim, 'id' | 'fencingToken'>,
+    ): Promise<string | undefined> {
+      const author = ['-c', 'user.name=tests', '-c', 'user.email=tests@example.com'];
+      execFileSync('git', ['-C', clone, ...author, 'commit', '--quiet', '--allow-empty', '-m', 'work']);
+      const options =
+        claim === undefined
+          ? []
+          : ['-o', `baton-claim=${claim.id}`, '-o', `baton-token=${claim.fencingToken}`];
+      const args = ['-C', clone, 'push', '--force', ...options, 'origin', `HEAD:refs/heads/${branch}`];
+      return new Promise((resolve) => {
+        const env = {
+          ...process.env,
+          ...settings,
+          PATH: `${join(process.execPath, '..')}:${process.env['PATH']}`,
+        };
+        execFile('git', args, { env, timeout: 60_000 }, (error, _stdout, stderr) =>
+          resolve(error === null ? undefined : stderr),
+        );
+      });
+    }
+
+    test('the holder pushes; after the task was taken over, only the successor does', async () => {
+      const task = await newTask();
+      const branch = `task/${task.publicId}`;
+      const first = await takenBy(agent, task);
+      assert.equal(await push(branch, first), undefined);
+      assert.equal(await push(`${branch}-attempt`, first), undefined);
+      const second = await takenBy(agent, task, first);
+      assert.match((await push(branch, first)) ?? '', /This lease is over \(superseded\): stop\./);
+      assert.equal(await push(branch, second), undefined);
+      assert.match((await push(branch, { ...first, fencingToken: second.fencingToken })) ?? '', /is over/);
+    });
+
+    test('without a lease, or with one on another task, nothing is pushed; other branches are left alone', async () => {
+      const task = await newTask();
+      const other = await takenBy(agent, await newTask());
+      assert.match((await push(`task/${task.publicId}`)) ?? '', /Name the lease/);
+      assert.match((await push(`task/${task.publicId}`, other)) ?? '', /is not a branch of TASK-/);
+      assert.match((await push('task/anything', { id: 'x', fencingToken: 1 })) ?? '', /Name the lease/);
+      const unknown = { id: crypto.randomUUID(), fencingToken: 1 };
+      assert.match((await push(`task/${task.publicId}`, unknown)) ?? '', /knows no such lease/);
+      assert.equal(await push('main'), undefined);
+    });
+
+    test('nothing passes while Baton does not answer', async () => {
+      const task = await newTask();
+      const claim = await takenBy(agent, task);
+      const said = await whileSilent(() => push(`task/${task.publicId}`, claim));
+      assert.match(said ?? '', /did not answer in time, so nobody is let through/);
+      assert.equal(await push(`task/${task.publicId}`, claim), undefined);
+    });
+  });
+
+  describe('the reverse proxy', () => {
+    const seen: string[] = [];
+    let service: Server;
+    let proxy: BatonProcess;
+    let url: string;
+
+    before(async () => {
+      service = createServer((req, res) => {
+        seen.push(`${req.method} ${req.url} ${req.headers['baton-task']}`);
+        if (req.url === '/slow') return;
+        req.pipe(res);
+      });
+      await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+      const UPSTREAM = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+      const FOLDER = join(folder, 'proxy');
+      proxy = program(join(example, 'proxy.mjs'), [], { ...settings, UPSTREAM, FOLDER, PORT: '0' });
+      [, url = ''] = await proxy.prints(/Listening on (http:\S+)/);
+    });
+    after(async () => {
+      proxy?.child.kill('SIGTERM');
+      await proxy?.ended;
+      service?.closeAllConnections();
+      service?.close();
+    });
+
+    async function deploy(claim?: Pick<Claim, 'id' | 'fencingToken'>, path = '/deploy') {
+      const answer = await fetch(url + path, {
+        method: 'POST',
+        body: 'version 2.4',
+        ...(claim && {
+          headers: { 'baton-claim': claim.id, 'baton-fencing-token': String(claim.fencingToken) },
+        }),
+      });
+      return [answer.status, await answer.text()] as const;
+    }
+
+    test('the holder deploys; a stale holder is refused, and the service never hears of it', async () => {
+      const task = await newTask();
+      const first = await takenBy(agent, task);
+      assert.deepEqual(await deploy(first), [200, 'version 2.4']);
+      assert.deepEqual(seen.splice(0), [`POST /deploy ${task.id}`]);
+      const second = await takenBy(agent, task, first);
+      assert.deepEqual(await deploy(first), [409, 'This lease is over (superseded): stop.\n']);
+      assert.equal((await deploy())[0], 400);
+      assert.equal((await deploy({ id: first.id, fencingToken: -1 }))[0], 400);
+      assert.deepEqual(seen, []);
+      assert.equal((await deploy(second))[0], 200);
+      seen.length = 0;
+    });
+
+    test('an answer that comes late lets no older token through', async () => {
+      const task = await newTask();
+      const first = await takenBy(agent, task);
+      // As if the check of the first holder had been answered just before the successor passed.
+      mkdirSync(join(folder, 'proxy', 'fences', task.id), { recursive: true });
+      writeFileSync(join(folder, 'proxy', 'fences', task.id, String(first.fencingToken + 1)), '');
+      assert.deepEqual(await deploy(first), [
+        409,
+        'This lease is over (superseded): somebody else has the task.\n',
+      ]);
+      assert.deepEqual(seen, []);
+    });
+
+    test('nobody passes while Baton does not answer', async () => {
+      const claim = await takenBy(agent, await newTask());
+      assert.equal((await whileSilent(() => deploy(claim)))[0], 503);
+      assert.deepEqual(seen, []);
+      assert.equal((await deploy(claim))[0], 200);
+      seen.length = 0;
+    });
+
+    test('a request does not outlive its lease', async () => {
+      const session = await agent.baton.sessions.open({ clientName: 'guarded' });
+      const { id } = await newTask();
+      const claim = await agent.baton.tasks.claim(id, { sessionId: session.id, ttlSeconds: 10 });
+      const began = performance.now();
+      assert.equal((await deploy(claim, '/slow'))[0], 502);
+      assert.ok(performance.now() - began < 11_000);
+    });
+  });
+});

@@ -1,0 +1,131 @@
+// Asks Baton whether a lease is live, for a gateway that lets only its holder through. Plain JavaScript for Node 20 and up.
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Baton's answer is waited for so long. */
+const answerMsMax = 5_000;
+const bodyCharactersMax = 65_536;
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Why nobody is let through. `isStale`: the lease is over; else nobody could find out, or the question makes no sense. */
+export class Refused extends Error {
+  constructor(message, { isStale = false, isOurFault = false } = {}) {
+    super(message);
+    this.isStale = isStale;
+    this.isOurFault = isOurFault;
+  }
+}
+
+/** Judges leases. What it can't find out, it refuses. */
+export class LeaseGuard {
+  #url;
+  #credential;
+  #fences;
+  #accessToken;
+  #usedUntilMs = 0;
+
+  /**
+   * @param url where Baton answers
+   * @param tokenFile a file with a personal access token, whose owner may tasks.read; it stays on this machine
+   * @param folder where the highest fencing token of each task is kept, also over a restart
+   */
+  constructor({ url, tokenFile, folder }) {
+    this.#url = url.replace(/\/+$/, '');
+    this.#credential = () => readFileSync(tokenFile, 'utf8').trim();
+    this.#fences = join(folder, 'fences');
+  }
+
+  /**
+   * Lets the holder of a live lease through.
+   * @param claimId the claim, as the client names it; @param fencingToken its token, as text or number
+   * @returns the task, and how long the lease lasts, in milliseconds, by Baton's clock
+   * @throws Refused
+   */
+  async check(claimId, fencingToken) {
+    const token = Number(fencingToken);
+    if (!uuid.test(claimId ?? '') || !Number.isSafeInteger(token) || token < 1)
+      throw new Refused('Name the lease: the id of the claim, and its fencing token.');
+    const { answer, atMs } = await this.#ask(`/api/v1/claims/${claimId}:check`, { fencingToken: token });
+    const { live, reason, taskId, expiresAt } = answer;
+    if (!uuid.test(taskId ?? ''))
+      throw new Refused('Baton did not say which task it is.', { isOurFault: true });
+    if (live !== true) throw new Refused(`This lease is over (${reason}): stop.`, { isStale: true });
+    this.#passOnce(taskId, token);
+    return { taskId, leftMs: Date.parse(expiresAt) - atMs };
+  }
+
+  /** @returns the public id of a task, as TASK-000001. @throws Refused */
+  async publicIdOf(taskId) {
+    return (await this.#ask(`/api/v1/tasks/${taskId}`)).answer.publicId;
+  }
+
+  /**
+   * Remembers the token, and refuses one that is lower than one that was let through: Baton's answer may come late. Each
+   * token is a file: two gateways on one folder can't overwrite what the other has seen, and the one with the lower token
+   * sees the file of the other, whoever wrote first.
+   */
+  #passOnce(taskId, token) {
+    const folder = join(this.#fences, taskId);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, String(token)), '');
+    if (readdirSync(folder).some((seen) => Number(seen) > token))
+      throw new Refused('This lease is over (superseded): somebody else has the task.', { isStale: true });
+  }
+
+  /** @returns Baton's answer with the moment by its clock. @throws Refused */
+  async #ask(path, body) {
+    try {
+      for (const isLast of [false, true]) {
+        const response = await this.#send(path, body, await this.#token());
+        // Its time is over, or its key was rotated: one new one is tried.
+        if (response.status === 401 && !isLast) this.#accessToken = undefined;
+        else if (response.status === 404) throw new Refused('Baton knows no such lease.', { isStale: true });
+        else if (response.status !== 200)
+          throw new Refused(`Baton refuses this gateway (${response.status}).`, { isOurFault: true });
+        else
+          return {
+            answer: await jsonOf(response),
+            atMs: Date.parse(response.headers.get('date') ?? '') || Date.now(),
+          };
+      }
+    } catch (error) {
+      if (error instanceof Refused) throw error;
+      throw new Refused('Baton did not answer in time, so nobody is let through.', { isOurFault: true });
+    }
+  }
+
+  #send(path, body, accessToken) {
+    return fetch(this.#url + path, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
+      redirect: 'error',
+      signal: AbortSignal.timeout(answerMsMax),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  }
+
+  /** An access token lasts 300 seconds; it is used for 80 % of that. */
+  async #token() {
+    if (this.#accessToken !== undefined && performance.now() < this.#usedUntilMs) return this.#accessToken;
+    const beganMs = performance.now();
+    const response = await fetch(`${this.#url}/iam/api/v1/platform-access-tokens:exchange`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      redirect: 'error',
+      signal: AbortSignal.timeout(answerMsMax),
+      body: JSON.stringify({ token: this.#credential(), audience: 'control-plane' }),
+    });
+    if (response.status !== 200)
+      throw new Refused(`Baton refuses the gateway's token (${response.status}).`, { isOurFault: true });
+    const { accessToken, expiresIn } = await jsonOf(response);
+    this.#usedUntilMs = beganMs + expiresIn * 800;
+    this.#accessToken = accessToken;
+    return accessToken;
+  }
+}
+
+async function jsonOf(response) {
+  const text = await response.text();
+  if (text.length > bodyCharactersMax) throw new Error('the answer is too long');
+  return JSON.parse(text);
+}
