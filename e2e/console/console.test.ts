@@ -31,9 +31,10 @@ describe('the console', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'Work' }).waitFor();
     assert.equal(page.url(), `${url}/`);
     const stored = await page.evaluate(
-      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])',
+      'JSON.stringify([Object.keys({ ...localStorage, ...sessionStorage }), document.cookie])',
     );
-    assert.equal(stored, '[{},{},""]');
+    // Only how far pages were scrolled.
+    assert.match(String(stored), /^\[\[("tsr-scroll-restoration-[\w-]*")?\],""\]$/);
     const [cookie] = await page.context().cookies();
     assert.deepEqual([cookie?.httpOnly, cookie?.sameSite, cookie?.path], [true, 'Strict', '/console']);
     await page.reload();

@@ -5,6 +5,7 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router';
+import { administrationSearch } from './administration/administration-search.ts';
 import { isSignedOut } from './client.ts';
 import { InboxPage } from './inbox/InboxPage.tsx';
 import { JournalPage, journalSearch } from './journal/JournalPage.tsx';
@@ -45,6 +46,15 @@ const pages = [
     path: '/journal',
     component: JournalPage,
     validateSearch: journalSearch,
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/administration',
+    component: lazyRouteComponent(
+      () => import('./administration/AdministrationPage.tsx'),
+      'AdministrationPage',
+    ),
+    validateSearch: administrationSearch,
   }),
   createRoute({
     getParentRoute: () => shell,

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
+import { forgetAdministration } from '../administration/admin-secret.ts';
 import { signOut } from '../client.ts';
 import { useLive } from '../live.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
-import { meQuery, queries } from '../queries.ts';
+import { meQuery } from '../queries.ts';
 import { useKeys } from './keys.ts';
 import { places } from './places.ts';
 import styles from './shell.module.css';
@@ -35,9 +36,10 @@ export function Shell() {
   });
 
   async function leave() {
+    forgetAdministration();
     await signOut();
-    queries.clear();
-    await navigate({ to: '/sign-in' });
+    // Loaded again, the page holds nothing of who was here: no access token, no answer.
+    location.assign('/sign-in');
   }
 
   return (

@@ -1,8 +1,6 @@
-import { useNavigate } from '@tanstack/react-router';
 import { type SubmitEvent, useEffect, useRef, useState } from 'react';
 import { signIn } from '../client.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
-import { queries } from '../queries.ts';
 import styles from './sign-in.module.css';
 
 /** Takes the code out of the address, where no history and no server keeps it: it stands behind the `#`. */
@@ -14,7 +12,6 @@ function takeCode(): string | undefined {
 
 /** Signs in by the code in the address, or by a personal access token. */
 export function SignInPage() {
-  const navigate = useNavigate();
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
   const hasBegun = useRef(false);
@@ -24,8 +21,8 @@ export function SignInPage() {
     setError(undefined);
     try {
       await signIn(given);
-      queries.clear();
-      await navigate({ href: localPath(new URLSearchParams(location.search).get('next')), replace: true });
+      // Loaded again, the page holds nothing of who was here before.
+      location.replace(localPath(new URLSearchParams(location.search).get('next')));
     } catch (failure) {
       setError(failure);
     } finally {

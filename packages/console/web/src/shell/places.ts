@@ -4,5 +4,6 @@ export const places = [
   { to: '/inbox', name: 'Inbox', key: 'i' },
   { to: '/agents', name: 'Agents and sessions', key: 'a' },
   { to: '/journal', name: 'Journal', key: 'j' },
+  { to: '/administration', name: 'Administration', key: 'd' },
   { to: '/system', name: 'System', key: 's' },
 ] as const;

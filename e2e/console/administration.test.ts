@@ -1,0 +1,296 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { BatonError, createClient } from '@baton/sdk';
+import { assertAccessible, noBrowser } from '../testing/browser.ts';
+import { type RunningConsole, startConsole } from '../testing/console.ts';
+
+// Identity's administration in a real browser: what it does is checked at the services.
+
+describe('the administration', { skip: noBrowser }, () => {
+  let world: RunningConsole;
+  let identity: ReturnType<typeof createClient>['identity'];
+  let tenantId: string;
+
+  before(async () => {
+    world = await startConsole();
+    ({ tenantId } = world);
+    ({ identity } = createClient({ url: world.url, adminSecret: world.adminSecret }));
+  });
+  after(() => world?.close());
+
+  async function open(section: string, options = {}) {
+    const watched = await world.signedIn(`/administration?section=${section}`, options);
+    await enterSecret(watched.page, world.adminSecret);
+    await watched.page.getByRole('button', { name: 'Forget the admin secret' }).waitFor();
+    return watched;
+  }
+  async function enterSecret(page: Page, secret: string) {
+    const field = page.getByLabel('Admin secret');
+    await field.fill(secret);
+    await field.press('Enter');
+  }
+  const audienceOf = async (token: string) => {
+    const client = createClient({ url: world.url, credential: { token } });
+    return (await client.harness.getContext()).principal;
+  };
+  const isRefused = (token: string) =>
+    assert.rejects(
+      audienceOf(token),
+      (error: unknown) => error instanceof BatonError && error.status === 401,
+    );
+
+  test('the admin secret is nowhere but in memory, and is forgotten on reload, on demand, after 15 idle minutes and at sign-out', async () => {
+    const { page, complaints } = await world.signedIn();
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(`${request.url()} ${request.postData() ?? ''}`));
+    await page.keyboard.press('g');
+    await page.keyboard.press('d');
+    await page.getByRole('heading', { name: 'Administration' }).waitFor();
+    await enterSecret(page, 'not-the-secret');
+    await page.getByText(/^unauthorized · \w/).waitFor();
+    assert.equal(await page.getByLabel('Admin secret').inputValue(), '');
+    await enterSecret(page, world.adminSecret);
+    const line = page.getByRole('listitem').filter({ hasText: 'human' });
+    await line.getByText('Administrator').waitFor();
+    const kept = await page.evaluate(
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, history.state, location.href])',
+    );
+    assert.doesNotMatch(String(kept), new RegExp(world.adminSecret));
+    assert.equal(requests.filter((text) => text.includes(world.adminSecret)).length, 0);
+    await page.getByRole('button', { name: 'Forget the admin secret' }).click();
+    await page.getByLabel('Admin secret').waitFor();
+    await enterSecret(page, world.adminSecret);
+    await line.waitFor();
+    await page.reload();
+    await page.getByLabel('Admin secret').waitFor();
+
+    await page.clock.install();
+    await enterSecret(page, world.adminSecret);
+    await line.waitFor();
+    await page.clock.runFor(14 * 60_000);
+    await page.keyboard.press('Shift');
+    await page.clock.runFor(14 * 60_000);
+    assert.equal(await line.count(), 1);
+    await page.clock.runFor(2 * 60_000);
+    await page.getByLabel('Admin secret').waitFor();
+    await enterSecret(page, world.adminSecret);
+    await line.waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+    assert.doesNotMatch(world.output(), new RegExp(world.adminSecret));
+    assert.deepEqual(complaints, []);
+  });
+
+  test('by keyboard alone: an agent is made and admitted, gets a token that is shown once, and loses it when it is disabled', async () => {
+    const { page, complaints } = await open('principals');
+    const { keyboard } = page;
+    await page.getByText('New person or agent').focus();
+    await keyboard.press('Enter');
+    await page.getByLabel('Name').focus();
+    await keyboard.type('Deploy bot');
+    await keyboard.press('Enter');
+    await page.getByRole('listitem').filter({ hasText: 'Deploy bot' }).waitFor();
+    await page.getByRole('link', { name: 'Tokens' }).focus();
+    await keyboard.press('Enter');
+    await page.getByText('New token').focus();
+    await keyboard.press('Enter');
+    await page.getByRole('option', { name: /Deploy bot/ }).waitFor({ state: 'attached' });
+    await page.getByLabel('Whose').focus();
+    await keyboard.type('Deploy');
+    await page.getByLabel('Name').focus();
+    await keyboard.type('laptop');
+    await keyboard.press('Enter');
+    const secret = page.getByRole('status').locator('code');
+    const token = await secret.innerText();
+    assert.equal((await audienceOf(token)).displayName, 'Deploy bot');
+    await page.getByRole('button', { name: 'Done' }).focus();
+    await keyboard.press('Enter');
+    await secret.waitFor({ state: 'detached' });
+    assert.doesNotMatch(await page.content(), new RegExp(token));
+    await page.getByRole('link', { name: 'People and agents' }).focus();
+    await keyboard.press('Enter');
+    const line = page.getByRole('listitem').filter({ hasText: 'Deploy bot' });
+    await line.getByRole('button', { name: 'Disable …' }).focus();
+    await keyboard.press('Enter');
+    await keyboard.type('It is retired');
+    await keyboard.press('Enter');
+    await line.getByRole('button', { name: 'Enable' }).waitFor();
+    await isRefused(token);
+    assert.deepEqual(complaints, []);
+  });
+
+  test('a token is rotated and revoked; a person gets one after a sign-in was recorded', async () => {
+    const { page, complaints } = await open('tokens');
+    const { id } = await identity.principals.create(tenantId, { kind: 'human', displayName: 'Maria' });
+    await page.reload();
+    await enterSecret(page, world.adminSecret);
+    await page.getByText('New token').click();
+    await page.getByLabel('Whose').selectOption(id);
+    await page.getByLabel('Name').fill('of maria');
+    await page.getByRole('button', { name: 'Issue' }).click();
+    await page.getByText('authentication_context_required').waitFor();
+    await page.getByLabel(/I have made sure/).check();
+    await page.getByRole('button', { name: 'Issue' }).click();
+    const secret = page.getByRole('status').locator('code');
+    const first = await secret.innerText();
+    await page.getByRole('button', { name: 'Done' }).click();
+    const line = page.getByRole('listitem').filter({ hasText: 'of maria' });
+    await line.getByRole('button', { name: 'Rotate …' }).click();
+    await line.getByRole('button', { name: 'Rotate', exact: true }).click();
+    await secret.waitFor();
+    const second = await secret.innerText();
+    const exchange = (token: string) =>
+      identity.platformAccessTokens.exchange({ token, audience: 'control-plane' });
+    await assert.rejects(exchange(first));
+    await exchange(second);
+    await page.getByRole('button', { name: 'Done' }).click();
+    await line.getByRole('button', { name: 'Revoke …' }).click();
+    await page.getByLabel('Why').fill('Lost');
+    await line.getByRole('button', { name: 'Revoke', exact: true }).click();
+    await line.waitFor({ state: 'detached' });
+    await assert.rejects(exchange(second));
+    await page.getByLabel('Show revoked ones').check();
+    await line.filter({ hasText: 'Lost' }).waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  test('more tokens than a page has are all shown, a page at a time', async () => {
+    const { id } = await identity.principals.create(tenantId, { kind: 'agent', displayName: 'Hoarder' });
+    const make = (n: number) =>
+      identity.principals.createToken(tenantId, id, { name: `key-${n}`, audiences: ['control-plane'] });
+    for (let n = 0; n < 102; n += 17)
+      await Promise.all(Array.from({ length: 17 }, (_, more) => make(n + more)));
+    const { page } = await open('tokens');
+    const lines = page.getByRole('listitem').filter({ hasText: 'Hoarder' });
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await page.waitForFunction('document.querySelectorAll("main li").length > 102');
+    assert.equal(await lines.count(), 102);
+    assert.equal(await page.getByRole('button', { name: 'Show more' }).count(), 0);
+  });
+
+  test('service accounts, providers, directories, groups and roles are made and closed', async () => {
+    const { page, complaints } = await open('service-accounts');
+    const go = (name: string) => page.getByRole('link', { name, exact: true }).click();
+    const item = (text: string) => page.getByRole('listitem').filter({ hasText: text });
+    await page.getByText('New service account').click();
+    await page.getByLabel('Name').fill('Directory writer');
+    await page.getByLabel('control-plane', { exact: true }).uncheck();
+    await page.getByLabel('iam-scim', { exact: true }).check();
+    await page.getByRole('button', { name: 'Create' }).click();
+    const secret = page.getByRole('status').locator('code');
+    const before = await secret.innerText();
+    await page.getByRole('button', { name: 'Done' }).click();
+    const account = item('Directory writer');
+    await account.getByRole('button', { name: 'New secret …' }).click();
+    await account.getByRole('button', { name: 'New secret', exact: true }).click();
+    await secret.waitFor();
+    const clientSecret = await secret.innerText();
+    assert.notEqual(clientSecret, before);
+    const { items } = await identity.serviceAccounts.list(tenantId);
+    const { clientId } = items.find(({ displayName }) => displayName === 'Directory writer') ?? {};
+    await identity.tokens.exchange({ clientId: clientId as string, clientSecret, audience: 'iam-scim' });
+
+    await go('Identity providers');
+    await page.getByText('New identity provider').click();
+    await page.getByLabel('Key').fill('corporate');
+    await page.getByLabel('Issuer').fill('https://login.example.com');
+    await page.getByLabel('Audience').fill('baton');
+    await page.getByLabel('Its people').selectOption('managed');
+    await page.getByRole('button', { name: 'Register' }).click();
+    await item('corporate').getByRole('button', { name: 'Disable …' }).click();
+    await item('corporate').getByRole('button', { name: 'Disable', exact: true }).click();
+    await item('corporate').getByRole('button', { name: 'Enable' }).click();
+    await item('corporate').getByText('active').waitFor();
+
+    await go('Directories');
+    await page.getByText('New directory').click();
+    await page.getByLabel('Key').fill('entra');
+    await page.getByLabel('Whose people it writes').selectOption('corporate');
+    await page
+      .getByLabel('The service account that writes')
+      .selectOption({ label: 'Directory writer (service account)' });
+    await page.getByRole('button', { name: 'Register' }).click();
+    await item('entra').getByRole('button', { name: 'Tokens' }).click();
+    await page.getByText('New token of this directory').click();
+    await page.getByLabel('Name').fill('Entra ID');
+    await page.getByRole('button', { name: 'Issue' }).click();
+    const provisioningToken = await secret.innerText();
+    const scim = createClient({ url: world.url, provisioningToken }).identity.scim;
+    assert.equal((await scim.listUsers()).totalResults, 0);
+
+    await go('Groups');
+    await page.getByText('New group').click();
+    await page.getByLabel('Key').fill('engineers');
+    await page.getByLabel('Name').fill('Engineers');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await item('Engineers').getByRole('button', { name: 'Members' }).click();
+    await page.getByText('Add to Engineers').click();
+    await page.locator('select[name=principal]').selectOption({ label: 'Administrator (human)' });
+    await page.getByRole('button', { name: 'Add' }).click();
+    await item('Engineers').getByRole('listitem').filter({ hasText: 'Administrator' }).waitFor();
+
+    await go('Roles');
+    await page.getByText('New role').click();
+    await page.getByLabel('Name', { exact: true }).fill('Reviewer');
+    await page.getByLabel('Short name').fill('reviewer');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await item('Reviewer').getByRole('button', { name: 'Who has it' }).click();
+    await page.getByText('Give Reviewer to somebody').click();
+    await page.locator('select[name=principal]').selectOption(world.me);
+    await page.getByRole('button', { name: 'Give', exact: true }).click();
+    const holder = item('Reviewer').getByRole('listitem').filter({ hasText: 'Administrator' });
+    await holder.waitFor();
+    const roles = await world.baton.principals.listRoles(world.me);
+    assert.deepEqual(
+      roles.items.map(({ role }) => role.slug),
+      ['reviewer'],
+    );
+    await holder.getByRole('button', { name: 'Take it away …' }).click();
+    await holder.getByRole('button', { name: 'Take it away', exact: true }).click();
+    await page.getByText('Nobody has it.').waitFor();
+
+    await go('Audit record');
+    await page.getByLabel('Action').fill('groups.create');
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await item('groups.create').waitFor();
+    await go('Signing keys');
+    await item('RS256').waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  test('axe finds nothing in any section, in light and dark, wide and narrow', async () => {
+    await identity.groups.create(tenantId, { key: 'looked-at', name: 'Looked at' });
+    for (const [colorScheme, width] of [
+      ['light', 1280],
+      ['dark', 1280],
+      ['light', 390],
+    ] as const) {
+      const { page, complaints } = await world.signedIn('/administration', {
+        colorScheme,
+        viewport: { width, height: 800 },
+      });
+      await page.getByLabel('Admin secret').waitFor();
+      await assertAccessible(page, `gate ${colorScheme} ${width}`);
+      await enterSecret(page, world.adminSecret);
+      for (const [name, opens] of [
+        ['People and agents', 'New person or agent'],
+        ['Roles', 'New role'],
+        ['Tokens', 'New token'],
+        ['Service accounts', 'New service account'],
+        ['Identity providers', 'New identity provider'],
+        ['Directories', 'New directory'],
+        ['Groups', 'New group'],
+        ['Audit record', undefined],
+        ['Signing keys', undefined],
+      ] as const) {
+        await page.getByRole('link', { name, exact: true }).click();
+        if (opens !== undefined) await page.getByText(opens, { exact: true }).click();
+        await page.waitForLoadState('networkidle').catch(() => undefined);
+        await assertAccessible(page, `${name} ${colorScheme} ${width}`);
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, name);
+      }
+      assert.deepEqual(complaints, []);
+    }
+  });
+});

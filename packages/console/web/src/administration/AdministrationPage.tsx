@@ -1,0 +1,80 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import type { ReactElement } from 'react';
+import { meQuery } from '../queries.ts';
+import { type Administration, forgetAdministration, useAdministration } from './admin-secret.ts';
+import styles from './administration.module.css';
+import { type SectionName, sectionNames } from './administration-search.ts';
+import { SecretGate } from './SecretGate.tsx';
+import { Audit } from './sections/Audit.tsx';
+import { Groups } from './sections/Groups.tsx';
+import { Keys } from './sections/Keys.tsx';
+import { Principals } from './sections/Principals.tsx';
+import { Providers } from './sections/Providers.tsx';
+import { Provisioning } from './sections/Provisioning.tsx';
+import { Roles } from './sections/Roles.tsx';
+import { ServiceAccounts } from './sections/ServiceAccounts.tsx';
+import { Tokens } from './sections/Tokens.tsx';
+
+const route = getRouteApi('/shell/administration');
+
+/** Those of identity, which open with the admin secret. */
+const sections: Readonly<
+  Record<Exclude<SectionName, 'roles' | 'keys'>, (props: { admin: Administration }) => ReactElement>
+> = {
+  principals: Principals,
+  tokens: Tokens,
+  'service-accounts': ServiceAccounts,
+  providers: Providers,
+  directories: Provisioning,
+  groups: Groups,
+  audit: Audit,
+};
+
+/** Who may enter, with what, and who has done what. */
+export function AdministrationPage() {
+  const { section = 'principals' } = route.useSearch();
+  const me = useQuery(meQuery);
+  const admin = useAdministration();
+  return (
+    <div className="page">
+      <header className="row">
+        <h1>Administration</h1>
+        {admin !== undefined && (
+          <button type="button" onClick={forgetAdministration}>
+            Forget the admin secret
+          </button>
+        )}
+      </header>
+      <nav className={styles.nav} aria-label="Sections of the administration">
+        <ul className={styles.sections}>
+          {Object.entries(sectionNames).map(([key, name]) => (
+            <li key={key}>
+              <Link
+                to="/administration"
+                search={{ section: key as SectionName }}
+                className={styles.section}
+                {...(key === section && { 'aria-current': 'page' as const })}
+              >
+                {name}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      {section === 'roles' ? (
+        me.data && <Roles permissions={me.data.permissions} />
+      ) : section === 'keys' ? (
+        <Keys />
+      ) : (
+        <Guarded admin={admin} section={section} />
+      )}
+    </div>
+  );
+}
+
+function Guarded({ admin, section }: { admin: Administration | undefined; section: keyof typeof sections }) {
+  if (admin === undefined) return <SecretGate />;
+  const Section = sections[section];
+  return <Section admin={admin} />;
+}

@@ -1,0 +1,113 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import type { Administration } from './admin-secret.ts';
+import styles from './administration.module.css';
+import { pageSize } from './Section.tsx';
+
+/** The name of somebody whom identity knows. */
+export function PrincipalName({ admin, id }: { admin: Administration; id: string }) {
+  const { data, isError } = useQuery({
+    queryKey: ['administration', 'principal', id],
+    queryFn: ({ signal }) => admin.identity.principals.get(admin.tenantId, id, { signal }),
+  });
+  if (data === undefined) return <span className="mono">{isError ? id : '…'}</span>;
+  return <span title={id}>{data.display_name}</span>;
+}
+
+type Kind = 'human' | 'agent' | 'service_account' | 'workload';
+
+/** A choice among those whom identity knows, a page at a time. */
+export function PrincipalChoice({
+  admin,
+  name,
+  label,
+  kinds,
+}: {
+  admin: Administration;
+  name: string;
+  label: string;
+  kinds?: readonly Kind[];
+}) {
+  const query = useInfiniteQuery({
+    queryKey: ['administration', 'principals', 'choice'],
+    queryFn: ({ pageParam, signal }) =>
+      admin.identity.principals.list(
+        admin.tenantId,
+        { limit: pageSize, status: 'active', ...(pageParam && { after: pageParam }) },
+        { signal },
+      ),
+    initialPageParam: '',
+    getNextPageParam: ({ next_after }) => next_after ?? undefined,
+    select: ({ pages }) => pages.flatMap(({ items }) => items),
+  });
+  const offered = query.data?.filter(({ kind }) => kinds === undefined || kinds.includes(kind)) ?? [];
+  return (
+    <div className="row">
+      <label className={styles.field}>
+        <span>{label}</span>
+        <select name={name} required defaultValue="">
+          <option value="" disabled>
+            {query.isPending ? 'Reading …' : offered.length === 0 ? 'Nobody yet' : 'Choose'}
+          </option>
+          {offered.map(({ id, display_name, kind }) => (
+            <option key={id} value={id}>
+              {display_name} ({kind.replaceAll('_', ' ')})
+            </option>
+          ))}
+        </select>
+      </label>
+      {query.hasNextPage && (
+        <button type="button" onClick={() => void query.fetchNextPage()}>
+          More names
+        </button>
+      )}
+      {query.isError && <ErrorNote error={query.error} onRetry={() => void query.refetch()} />}
+    </div>
+  );
+}
+
+/** For which audiences, and with which scopes of these at most. */
+export function Reach({ admin, preferred }: { admin: Administration; preferred: string }) {
+  const { data, isError, error, refetch } = useQuery({
+    queryKey: ['administration', 'audiences'],
+    queryFn: ({ signal }) => admin.identity.audiences.list(admin.tenantId, { signal }),
+  });
+  const [chosen, setChosen] = useState<readonly string[]>([preferred]);
+  if (isError) return <ErrorNote error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Loading lines={2} />;
+  const offered = data.filter(({ status }) => status === 'active');
+  const scopes = new Set(
+    offered.filter(({ key }) => chosen.includes(key)).flatMap(({ allowed_scopes }) => allowed_scopes),
+  );
+  return (
+    <>
+      <fieldset className={styles.checks}>
+        <legend>For</legend>
+        {offered.map(({ key }) => (
+          <label key={key}>
+            <input
+              type="checkbox"
+              name="audiences"
+              value={key}
+              checked={chosen.includes(key)}
+              onChange={({ target }) =>
+                setChosen(target.checked ? [...chosen, key] : chosen.filter((one) => one !== key))
+              }
+            />
+            <span className="mono">{key}</span>
+          </label>
+        ))}
+      </fieldset>
+      <fieldset className={styles.checks}>
+        <legend>At most with</legend>
+        {[...scopes].map((scope) => (
+          <label key={scope}>
+            <input type="checkbox" name="scopes" value={scope} defaultChecked={!scope.endsWith(':admin')} />
+            <span className="mono">{scope}</span>
+          </label>
+        ))}
+      </fieldset>
+    </>
+  );
+}

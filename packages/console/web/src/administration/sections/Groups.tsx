@@ -1,0 +1,121 @@
+import { useState } from 'react';
+import type { identity } from '@baton/sdk';
+import type { Administration } from '../admin-secret.ts';
+import { PrincipalChoice } from '../Choices.tsx';
+import { Act, Create, Field, Line, List, pageSize, type Values } from '../Section.tsx';
+
+/** Groups of people: local ones, and those that a provider or a directory keeps. */
+export function Groups({ admin }: { admin: Administration }) {
+  const { identity, tenantId } = admin;
+  async function create(values: Values, idempotencyKey: string) {
+    await identity.groups.create(
+      tenantId,
+      { key: values.text('key'), name: values.text('name') },
+      { idempotencyKey },
+    );
+  }
+  return (
+    <>
+      <Create title="New group" make={create}>
+        <Field name="key" label="Key" required maxLength={120} placeholder="engineers" />
+        <Field name="name" label="Name" required maxLength={200} />
+      </Create>
+      <List
+        name={['groups']}
+        empty="There is no group."
+        read={(after, signal) =>
+          identity.groups
+            .list(tenantId, { limit: pageSize, ...(after && { after }) }, { signal })
+            .then(({ items, next_after }) => ({ items, next: next_after ?? undefined }))
+        }
+      >
+        {(group) => <GroupLine key={group.id} admin={admin} group={group} />}
+      </List>
+    </>
+  );
+}
+
+const keepers = { local: 'kept here', federated: 'kept by a provider', scim: 'kept by a directory' };
+
+function GroupLine({ admin, group }: { admin: Administration; group: identity.Group }) {
+  const { identity, tenantId } = admin;
+  const [isOpen, setOpen] = useState(false);
+  const { id, key, name, status, source } = group;
+  const change = (next: 'active' | 'disabled') => identity.groups.update(tenantId, id, { status: next });
+  return (
+    <Line
+      title={name}
+      isOff={status === 'disabled'}
+      facts={[
+        <>
+          <span className="mono">{key}</span> · {keepers[source]} · {status}
+        </>,
+      ]}
+      acts={
+        <>
+          <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            Members
+          </button>
+          {source === 'local' && (
+            <>
+              {status === 'active' ? (
+                <Act label="Disable" asks="sure" act={() => change('disabled')} />
+              ) : (
+                <Act label="Enable" act={() => change('active')} />
+              )}
+              <Act label="Delete" asks="sure" act={() => identity.groups.delete(tenantId, id)} />
+            </>
+          )}
+        </>
+      }
+    >
+      {isOpen && <Members admin={admin} group={group} />}
+    </Line>
+  );
+}
+
+function Members({ admin, group }: { admin: Administration; group: identity.Group }) {
+  const { identity, tenantId } = admin;
+  const isLocal = group.source === 'local';
+  return (
+    <>
+      {isLocal && (
+        <Create
+          title={`Add to ${group.name}`}
+          submit="Add"
+          make={async (values) => {
+            await identity.groups.addMember(tenantId, group.id, { principalId: values.text('principal') });
+          }}
+        >
+          <PrincipalChoice admin={admin} name="principal" label="Who" />
+        </Create>
+      )}
+      <List
+        name={['groups', group.id]}
+        empty="Nobody is in it."
+        read={(after, signal) =>
+          identity.groups
+            .listMembers(tenantId, group.id, { limit: pageSize, ...(after && { after }) }, { signal })
+            .then(({ items, next_after }) => ({ items, next: next_after ?? undefined }))
+        }
+      >
+        {({ principal_id, display_name, kind, source }) => (
+          <Line
+            key={principal_id}
+            title={display_name}
+            facts={[`${kind.replaceAll('_', ' ')}${source === 'local' ? '' : ` · ${keepers[source]}`}`]}
+            acts={
+              isLocal && (
+                <Act
+                  label="Remove"
+                  asks="sure"
+                  act={() => identity.groups.removeMember(tenantId, group.id, principal_id)}
+                />
+              )
+            }
+          />
+        )}
+      </List>
+    </>
+  );
+}

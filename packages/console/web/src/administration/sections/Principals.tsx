@@ -1,0 +1,132 @@
+import { useQuery } from '@tanstack/react-query';
+import { baton } from '../../client.ts';
+import { Moment } from '../../parts/Moment.tsx';
+import { meQuery } from '../../queries.ts';
+import type { Administration } from '../admin-secret.ts';
+import styles from '../administration.module.css';
+import { Act, Create, Field, Line, List, pageSize, type Values } from '../Section.tsx';
+
+type Kind = 'human' | 'agent' | 'workload';
+
+/** What a newcomer may be given in Baton, by name; nobody gives a right that they do not have. */
+const presets: Readonly<Record<string, { name: string; takes(right: string): boolean }>> = {
+  work: {
+    name: 'May work: read, take and finish tasks',
+    takes: (right) =>
+      [
+        'sessions.open',
+        'tasks.read',
+        'tasks.write',
+        'tasks.claim',
+        'artifacts.read',
+        'artifacts.write',
+        'approvals.read',
+        'observations.write',
+        'events.read',
+        'principals.read',
+        'org.read',
+        'task_types.read',
+        'workspaces.read',
+        'projects.read',
+        'goals.read',
+        'processes.read',
+        'agents.read',
+        'skills.invoke',
+        'skills.execute',
+      ].includes(right),
+  },
+  read: { name: 'May read', takes: (right) => right.endsWith('.read') },
+  all: { name: 'All that I may, without administration', takes: (right) => right !== 'admin' },
+};
+
+/** People, agents and programs that may enter. */
+export function Principals({ admin }: { admin: Administration }) {
+  const { identity, tenantId, issuer } = admin;
+  const me = useQuery(meQuery);
+  const mine = me.data?.permissions ?? [];
+  const mayAdmit = mine.includes('principals.write');
+
+  async function create(values: Values, idempotencyKey: string) {
+    const kind = values.text('kind') as Kind;
+    const displayName = values.text('name');
+    const preset = presets[values.text('rights')];
+    const { id } = await identity.principals.create(tenantId, { kind, displayName }, { idempotencyKey });
+    if (preset === undefined) return;
+    const principal = await baton.principals.create(
+      { kind: kind === 'workload' ? 'service' : kind, displayName },
+      { idempotencyKey },
+    );
+    await baton.principals.createIamBinding(principal.id, {
+      issuer,
+      iamTenantId: tenantId,
+      iamPrincipalId: id,
+      permissions: mine.filter(preset.takes),
+    });
+  }
+
+  return (
+    <>
+      <Create title="New person or agent" make={create}>
+        <Field name="name" label="Name" required maxLength={200} />
+        <label className={styles.field}>
+          <span>Kind</span>
+          <select name="kind" defaultValue="agent">
+            <option value="agent">agent</option>
+            <option value="human">person</option>
+            <option value="workload">program</option>
+          </select>
+        </label>
+        {mayAdmit ? (
+          <label className={styles.field}>
+            <span>In Baton</span>
+            <select name="rights" defaultValue="work">
+              {Object.entries(presets).map(([key, { name }]) => (
+                <option key={key} value={key}>
+                  {name}
+                </option>
+              ))}
+              <option value="none">Not admitted</option>
+            </select>
+          </label>
+        ) : (
+          <p className="soft">To admit it to Baton as well you need the right principals.write.</p>
+        )}
+      </Create>
+      <List
+        name={['principals']}
+        empty="Nobody is here yet."
+        read={(after, signal) =>
+          identity.principals
+            .list(tenantId, { limit: pageSize, ...(after && { after }) }, { signal })
+            .then(({ items, next_after }) => ({ items, next: next_after ?? undefined }))
+        }
+      >
+        {({ id, kind, display_name, status, created_at }) => (
+          <Line
+            key={id}
+            title={display_name}
+            isOff={status === 'disabled'}
+            facts={[
+              <>
+                {kind.replaceAll('_', ' ')} · {status} · since <Moment at={created_at} />
+              </>,
+              <span className="mono">{id}</span>,
+            ]}
+            acts={
+              status === 'active' ? (
+                <Act
+                  label="Disable"
+                  asks="why"
+                  act={(why) => identity.principals.disable(tenantId, id, why ? { reason: why } : {})}
+                />
+              ) : (
+                <Act label="Enable" act={() => identity.principals.enable(tenantId, id)} />
+              )
+            }
+          />
+        )}
+      </List>
+      <p className="soft">Who is disabled loses every token at once; enabled again, they need a new one.</p>
+    </>
+  );
+}

@@ -1,0 +1,154 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { identity } from '@baton/sdk';
+import { Moment } from '../../parts/Moment.tsx';
+import { ErrorNote, Loading } from '../../parts/Notes.tsx';
+import type { Administration } from '../admin-secret.ts';
+import styles from '../administration.module.css';
+import { PrincipalChoice } from '../Choices.tsx';
+import { Act, Create, Field, Line, List, SecretOnce, type Values } from '../Section.tsx';
+
+/** Directories that write people by SCIM, and their tokens. */
+export function Provisioning({ admin }: { admin: Administration }) {
+  const { identity, tenantId } = admin;
+  const providers = useQuery({
+    queryKey: ['administration', 'providers', 'choice'],
+    queryFn: ({ signal }) => identity.identityProviders.list(tenantId, { signal }),
+  });
+  const managed = providers.data?.filter(({ lifecycle_profile }) => lifecycle_profile === 'managed') ?? [];
+
+  async function create(values: Values, idempotencyKey: string) {
+    await identity.provisioningSources.create(
+      tenantId,
+      {
+        key: values.text('key'),
+        identityProvider: values.text('provider'),
+        servicePrincipalId: values.text('principal'),
+      },
+      { idempotencyKey },
+    );
+  }
+
+  return (
+    <>
+      <Create title="New directory" submit="Register" make={create}>
+        <Field name="key" label="Key" required maxLength={63} placeholder="entra" />
+        <label className={styles.field}>
+          <span>Whose people it writes</span>
+          <select name="provider" required defaultValue="">
+            <option value="" disabled>
+              {managed.length === 0 ? 'No provider lets a directory manage its people' : 'Choose'}
+            </option>
+            {managed.map(({ key }) => (
+              <option key={key}>{key}</option>
+            ))}
+          </select>
+        </label>
+        <PrincipalChoice
+          admin={admin}
+          name="principal"
+          label="The service account that writes"
+          kinds={['service_account']}
+        />
+      </Create>
+      <List
+        name={['directories']}
+        empty="No directory is registered."
+        read={(_after, signal) =>
+          identity.provisioningSources.list(tenantId, { signal }).then((items) => ({ items }))
+        }
+      >
+        {(source) => <Source key={source.id} admin={admin} source={source} />}
+      </List>
+      <p className="soft">
+        A directory writes to <code className="mono">{location.origin}/iam/scim/v2</code>.
+      </p>
+    </>
+  );
+}
+
+function Source({ admin, source }: { admin: Administration; source: identity.ProvisioningSource }) {
+  const { identity, tenantId } = admin;
+  const [isOpen, setOpen] = useState(false);
+  const { id, key, kind, status, stale, lastSyncAt } = source;
+  return (
+    <Line
+      title={key}
+      isOff={status === 'disabled'}
+      facts={[
+        <>
+          {kind} · {status} ·{' '}
+          {lastSyncAt === null ? (
+            'has not written yet'
+          ) : (
+            <>
+              {stale ? 'silent since' : 'wrote'} <Moment at={lastSyncAt} />
+            </>
+          )}
+        </>,
+      ]}
+      acts={
+        <>
+          <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            Tokens
+          </button>
+          {status === 'active' ? (
+            <Act label="Disable" asks="sure" act={() => identity.provisioningSources.disable(tenantId, id)} />
+          ) : (
+            <Act label="Enable" act={() => identity.provisioningSources.enable(tenantId, id)} />
+          )}
+        </>
+      }
+    >
+      {isOpen && <SourceTokens admin={admin} sourceId={id} />}
+    </Line>
+  );
+}
+
+function SourceTokens({ admin, sourceId }: { admin: Administration; sourceId: string }) {
+  const { identity, tenantId } = admin;
+  const [shown, setShown] = useState<{ name: string; value: string | null }>();
+  const { data, isError, error, refetch } = useQuery({
+    queryKey: ['administration', 'directories', sourceId],
+    queryFn: ({ signal }) => identity.provisioningSources.listTokens(tenantId, sourceId, { signal }),
+  });
+  async function issue(values: Values, idempotencyKey: string) {
+    const name = values.text('name');
+    const { token } = await identity.provisioningSources.createToken(
+      tenantId,
+      sourceId,
+      { name },
+      { idempotencyKey },
+    );
+    setShown({ name, value: token });
+  }
+  return (
+    <>
+      {shown !== undefined && <SecretOnce {...shown} onDone={() => setShown(undefined)} />}
+      {isError && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {data === undefined && !isError && <Loading lines={1} />}
+      <ul className="stack">
+        {data?.map(({ id, name, publicPrefix, expiresAt, revokedAt }) => (
+          <li key={id} className="row">
+            <span className={revokedAt === null ? '' : styles.off}>{name}</span>
+            <span className="soft mono">{publicPrefix}</span>
+            <span className="soft">
+              {revokedAt === null ? 'ends ' : 'revoked '}
+              <Moment at={revokedAt ?? expiresAt} />
+            </span>
+            {revokedAt === null && (
+              <Act
+                label="Revoke"
+                asks="sure"
+                act={() => identity.provisioningSources.revokeToken(tenantId, sourceId, id)}
+              />
+            )}
+          </li>
+        ))}
+      </ul>
+      <Create title="New token of this directory" submit="Issue" make={issue}>
+        <Field name="name" label="Name" required maxLength={200} />
+      </Create>
+    </>
+  );
+}

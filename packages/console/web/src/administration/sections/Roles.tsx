@@ -1,0 +1,155 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Role } from '@baton/sdk';
+import { baton } from '../../client.ts';
+import { Empty, ErrorNote } from '../../parts/Notes.tsx';
+import styles from '../administration.module.css';
+import { Act, Create, Field, Line, List, pageSize } from '../Section.tsx';
+
+/** Roles of the tenant and who has them. They give no rights: tasks and approvals ask for them. */
+export function Roles({ permissions }: { permissions: readonly string[] }) {
+  const mayManage = permissions.includes('org.manage');
+  if (!permissions.includes('org.read'))
+    return <Empty title="You may not see the roles">Ask an administrator for the right org.read.</Empty>;
+  return (
+    <>
+      {mayManage ? (
+        <Create
+          title="New role"
+          make={async (values, idempotencyKey) => {
+            const description = values.text('description');
+            await baton.roles.create(
+              { slug: values.text('slug'), name: values.text('name'), description },
+              { idempotencyKey },
+            );
+          }}
+        >
+          <Field name="name" label="Name" required maxLength={200} placeholder="Reviewer" />
+          <Field name="slug" label="Short name" required maxLength={63} placeholder="reviewer" />
+          <Field name="description" label="What it is for" maxLength={2000} />
+        </Create>
+      ) : (
+        <p className="soft">To change roles you need the right org.manage.</p>
+      )}
+      <List
+        name={['roles']}
+        empty="There is no role yet. Tasks and approvals ask for roles instead of persons."
+        read={(after, signal) =>
+          baton.roles
+            .list({ limit: pageSize, ...(after && { cursor: after }) }, { signal })
+            .then(({ items, nextCursor }) => ({ items, next: nextCursor ?? undefined }))
+        }
+      >
+        {(role) => <RoleLine key={role.id} role={role} mayManage={mayManage} />}
+      </List>
+    </>
+  );
+}
+
+function RoleLine({ role, mayManage }: { role: Role; mayManage: boolean }) {
+  const [isOpen, setOpen] = useState(false);
+  const facts = [
+    <>
+      <span className="mono">{role.slug}</span>
+      {role.workspaceId !== null && ' · of a workspace'}
+    </>,
+    role.description,
+  ].filter(Boolean);
+  return (
+    <Line
+      title={role.name}
+      facts={facts}
+      acts={
+        <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          Who has it
+        </button>
+      }
+    >
+      {isOpen && <Holders role={role} mayManage={mayManage} />}
+    </Line>
+  );
+}
+
+function Holders({ role, mayManage }: { role: Role; mayManage: boolean }) {
+  return (
+    <>
+      {mayManage && (
+        <Create
+          title={`Give ${role.name} to somebody`}
+          submit="Give"
+          make={async (values, idempotencyKey) => {
+            await baton.principals.assignRole(
+              values.text('principal'),
+              { roleId: role.id, workspaceId: role.workspaceId },
+              { idempotencyKey },
+            );
+          }}
+        >
+          <HolderChoice />
+        </Create>
+      )}
+      <List
+        name={['roles', role.id]}
+        empty="Nobody has it."
+        read={(after, signal) =>
+          baton.roles
+            .listPrincipals(role.id, { limit: pageSize, ...(after && { cursor: after }) }, { signal })
+            .then(({ items, nextCursor }) => ({ items, next: nextCursor ?? undefined }))
+        }
+      >
+        {({ id, displayName, kind, status }) => (
+          <Line
+            key={id}
+            title={displayName}
+            isOff={status === 'disabled'}
+            facts={[`${kind} · ${status}`]}
+            acts={
+              mayManage && (
+                <Act
+                  label="Take it away"
+                  asks="sure"
+                  act={() => baton.principals.revokeRole(id, role.id, { workspaceId: role.workspaceId })}
+                />
+              )
+            }
+          />
+        )}
+      </List>
+    </>
+  );
+}
+
+/** Those whom coordination knows: roles are given there. */
+function HolderChoice() {
+  const query = useInfiniteQuery({
+    queryKey: ['principals', 'choice'],
+    queryFn: ({ pageParam, signal }) =>
+      baton.principals.list({ limit: pageSize, ...(pageParam && { cursor: pageParam }) }, { signal }),
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    select: ({ pages }) => pages.flatMap(({ items }) => items),
+  });
+  return (
+    <div className="row">
+      <label className={styles.field}>
+        <span>Who</span>
+        <select name="principal" required defaultValue="">
+          <option value="" disabled>
+            {query.isPending ? 'Reading …' : 'Choose'}
+          </option>
+          {query.data?.map(({ id, displayName, kind }) => (
+            <option key={id} value={id}>
+              {displayName} ({kind})
+            </option>
+          ))}
+        </select>
+      </label>
+      {query.hasNextPage && (
+        <button type="button" onClick={() => void query.fetchNextPage()}>
+          More names
+        </button>
+      )}
+      {query.isError && <ErrorNote error={query.error} />}
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+import { useState } from 'react';
+import { Moment } from '../../parts/Moment.tsx';
+import type { Administration } from '../admin-secret.ts';
+import { Reach } from '../Choices.tsx';
+import { Act, Create, Field, Line, List, pageSize, SecretOnce, type Values } from '../Section.tsx';
+
+/** Programs that prove who they are by a client id and a secret. */
+export function ServiceAccounts({ admin }: { admin: Administration }) {
+  const { identity, tenantId } = admin;
+  const [shown, setShown] = useState<{ name: string; value: string | null }>();
+
+  async function create(values: Values, idempotencyKey: string) {
+    const { clientId, clientSecret } = await identity.serviceAccounts.create(
+      tenantId,
+      {
+        displayName: values.text('name'),
+        audiences: values.all('audiences'),
+        scopeCeiling: values.all('scopes'),
+      },
+      { idempotencyKey },
+    );
+    setShown({ name: clientId, value: clientSecret });
+  }
+
+  return (
+    <>
+      {shown !== undefined && <SecretOnce {...shown} onDone={() => setShown(undefined)} />}
+      <Create title="New service account" make={create}>
+        <Field name="name" label="Name" required maxLength={200} placeholder="deployment" />
+        <Reach admin={admin} preferred="control-plane" />
+      </Create>
+      <List
+        name={['service-accounts']}
+        empty="There is no service account."
+        read={(after, signal) =>
+          identity.serviceAccounts
+            .list(tenantId, { limit: pageSize, ...(after && { after }) }, { signal })
+            .then(({ items, nextAfter }) => ({ items, next: nextAfter ?? undefined }))
+        }
+      >
+        {({ clientId, displayName, audiences, scopeCeiling, status, createdAt, lastUsedAt }) => (
+          <Line
+            key={clientId}
+            title={displayName}
+            isOff={status === 'revoked'}
+            facts={[
+              <>
+                <span className="mono">{clientId}</span> · {audiences.join(', ')} · {scopeCeiling.join(' ')}
+              </>,
+              <>
+                {status} · since <Moment at={createdAt} /> ·{' '}
+                {lastUsedAt === null ? (
+                  'never used'
+                ) : (
+                  <>
+                    used <Moment at={lastUsedAt} />
+                  </>
+                )}
+              </>,
+            ]}
+            acts={
+              status === 'active' && (
+                <>
+                  <Act
+                    label="New secret"
+                    asks="sure"
+                    act={async () => {
+                      const changed = await identity.serviceAccounts.update(tenantId, clientId, {
+                        rotateSecret: true,
+                      });
+                      setShown({ name: clientId, value: changed.clientSecret ?? null });
+                    }}
+                  />
+                  <Act
+                    label="Revoke"
+                    asks="sure"
+                    act={() => identity.serviceAccounts.revoke(tenantId, clientId)}
+                  />
+                </>
+              )
+            }
+          />
+        )}
+      </List>
+    </>
+  );
+}
