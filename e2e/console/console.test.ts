@@ -66,10 +66,17 @@ describe('the console', { skip: noBrowser }, () => {
   });
 
   test('the sign-in leads to no other site', async () => {
-    const { page } = await openPage(browser);
-    await page.goto(`${url}/sign-in?next=${encodeURIComponent('//evil.example/x')}#code=${await newCode()}`);
-    await page.getByRole('navigation').waitFor();
-    assert.equal(new URL(page.url()).origin, url);
+    for (const next of [
+      '//evil.example/x',
+      '/.//evil.example/x',
+      '/\\evil.example',
+      'https://evil.example',
+    ]) {
+      const { page } = await openPage(browser);
+      await page.goto(`${url}/sign-in?next=${encodeURIComponent(next)}#code=${await newCode()}`);
+      await page.getByRole('navigation').waitFor();
+      assert.equal(new URL(page.url()).origin, url, next);
+    }
   });
 
   test('by keyboard alone: a task is created, found, opened, moved and commented', async () => {

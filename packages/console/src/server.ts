@@ -2,6 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BatonError, createClient, type IssuedToken, type Transport } from '@baton/sdk';
 import { builtConsole } from './build.ts';
 import { Files, securityHeaders } from './files.ts';
+import {
+  type ProviderGrant,
+  ProviderSignIn,
+  type ProviderSignInOptions,
+  signInBounds,
+} from './provider-sign-in.ts';
+import { ConsoleRefusal } from './refusal.ts';
 import { Sessions } from './sessions.ts';
 
 export interface ConsoleOptions {
@@ -9,6 +16,8 @@ export interface ConsoleOptions {
   readonly url: string;
   /** How identity is asked for a browser's request, so that its limits count that browser; over the network without it. */
   readonly transport?: (req: IncomingMessage) => Transport;
+  /** The tenant's identity providers through which people may sign in. */
+  readonly signIn?: ProviderSignInOptions;
   /** Folder for the built console, where the checkout can't be written to. */
   readonly cache: string;
   /** Whether browsers reach it by https, so that the cookie may not travel otherwise. */
@@ -26,6 +35,10 @@ export interface Console {
 
 const audience = 'control-plane';
 const cookieName = 'baton_console';
+/** Says which browser began a sign-in; it must come back from another site, which SameSite=Strict would forbid. */
+const beginCookie = 'baton_console_begin';
+/** Where identity providers send browsers back to, below the console's address. */
+export const callbackPath = '/console/callback';
 const bodyBytesMax = 8192;
 const exchangeMsMax = 10_000;
 /** At a time. Each takes milliseconds; more would wait in identity's queue in any case. */
@@ -46,19 +59,10 @@ const pages = new Set([
   'system',
 ]);
 
-class ConsoleRefusal extends Error {
-  readonly status: number;
-  readonly code: string;
-  constructor(status: number, code: string, message: string) {
-    super(message);
-    this.status = status;
-    this.code = code;
-  }
-}
-
 /** Serves the console; builds it first, in the background, where no earlier build of the same content is there. */
-export function createConsole({ url, transport, cache, isSecure, say }: ConsoleOptions): Console {
+export function createConsole({ url, transport, signIn, cache, isSecure, say }: ConsoleOptions): Console {
   const sessions = new Sessions();
+  const bySignIn = signIn && new ProviderSignIn(signIn);
   let files: Files | undefined;
   let failure: string | undefined;
   builtConsole(cache, say).then(
@@ -71,7 +75,11 @@ export function createConsole({ url, transport, cache, isSecure, say }: ConsoleO
     },
   );
   let exchanges = 0;
-  async function exchange(req: IncomingMessage, token: string): Promise<IssuedToken> {
+  /** At identity, for this browser. @throws ConsoleRefusal while too many ask */
+  async function atIdentity<Answer>(
+    req: IncomingMessage,
+    ask: (identity: ReturnType<typeof createClient>['identity']) => Promise<Answer>,
+  ): Promise<Answer> {
     if (exchanges >= exchangesMax)
       throw new ConsoleRefusal(503, 'unavailable', 'Many sign in now: try again.');
     exchanges += 1;
@@ -81,9 +89,37 @@ export function createConsole({ url, transport, cache, isSecure, say }: ConsoleO
         deadlineMs: exchangeMsMax,
         ...(transport && { transport: transport(req) }),
       });
-      return await identity.platformAccessTokens.exchange({ token, audience });
+      return await ask(identity);
     } finally {
       exchanges -= 1;
+    }
+  }
+  const exchange = (req: IncomingMessage, token: string): Promise<IssuedToken> =>
+    atIdentity(req, (identity) => identity.platformAccessTokens.exchange({ token, audience }));
+  async function exchangeGrant(req: IncomingMessage, grant: ProviderGrant): Promise<IssuedToken> {
+    const token = await grant.idToken();
+    const body = { identityProvider: grant.provider, token, audience };
+    return atIdentity(req, (identity) => identity.federation.exchange(bySignIn?.tenantId ?? '', body));
+  }
+  /** Opens a session for the browser that comes back from a provider, or says on the page why not. */
+  async function finishSignIn(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const answer = new URL(req.url ?? '/', 'http://console').searchParams;
+    const forget = `${beginCookieOf('', isSecure)}; Max-Age=0`;
+    try {
+      if (bySignIn === undefined) throw new ConsoleRefusal(404, 'not_found', 'Nobody signs in so.');
+      const { grant, next } = await bySignIn.finish(
+        {
+          state: answer.get('state') ?? '',
+          code: answer.get('code') ?? undefined,
+          issuer: answer.get('iss') ?? undefined,
+          error: answer.get('error') ?? undefined,
+        },
+        keyIn(req, beginCookie) ?? '',
+      );
+      await exchangeGrant(req, grant);
+      redirect(res, next, [cookieOf(sessions.open({ grant }), isSecure), forget]);
+    } catch (error) {
+      redirect(res, `/sign-in?problem=${encodeURIComponent(refusalOf(error).code)}`, [forget]);
     }
   }
 
@@ -107,14 +143,38 @@ export function createConsole({ url, transport, cache, isSecure, say }: ConsoleO
       await readBody(req, []);
       const key = keyIn(req);
       const session = key === undefined ? undefined : sessions.use(key);
-      if (session === undefined) throw new ConsoleRefusal(401, 'signed_out', 'Sign in first.');
-      sendJson(res, 200, tokenOf(await exchange(req, session.token)));
+      if (key === undefined || session === undefined)
+        throw new ConsoleRefusal(401, 'signed_out', 'Sign in first.');
+      if (session.grant === undefined) return sendJson(res, 200, tokenOf(await exchange(req, session.token)));
+      const issued = await exchangeGrant(req, session.grant).catch((error: unknown) => {
+        const { status, code, message } = refusalOf(error);
+        if (status === 429 || status >= 500) throw error;
+        // The provider, or identity, does not vouch for this person any more.
+        sessions.close(key);
+        throw new ConsoleRefusal(401, code, message);
+      });
+      sendJson(res, 200, tokenOf(issued));
     },
     '/console/sign-out': async (req, res) => {
       await readBody(req, []);
       const key = keyIn(req);
       if (key !== undefined) sessions.close(key);
       sendJson(res, 200, {}, { 'set-cookie': `${cookieOf('', isSecure)}; Max-Age=0` });
+    },
+    '/console/providers': async (req, res) => {
+      await readBody(req, []);
+      sendJson(res, 200, { providers: bySignIn?.providers ?? [] });
+    },
+    '/console/provider-sign-in': async (req, res) => {
+      const { provider, next = '/' } = await readBody(req, ['provider', 'next']);
+      if (bySignIn === undefined || provider === undefined)
+        throw new ConsoleRefusal(404, 'identity_provider_not_found', 'Name an identity provider.');
+      // The cookie is for one host: at another the browser would not be known when it comes back.
+      if (req.headers.host !== new URL(bySignIn.origin).host)
+        throw new ConsoleRefusal(409, 'wrong_address', `Open the console at ${bySignIn.origin} for that.`);
+      const { url: at, browser } = await bySignIn.begin(provider, next);
+      const cookie = `${beginCookieOf(browser, isSecure)}; Max-Age=${signInBounds.lastsMsMax / 1000}`;
+      sendJson(res, 200, { url: at }, { 'set-cookie': cookie });
     },
     '/console/codes': async (req, res) => {
       const { token } = await readBody(req, ['token']);
@@ -132,6 +192,10 @@ export function createConsole({ url, transport, cache, isSecure, say }: ConsoleO
       const act = acts[path];
       if (act !== undefined && req.method === 'POST') {
         act(req, res).catch((error: unknown) => sendError(res, error));
+        return true;
+      }
+      if (path === callbackPath && req.method === 'GET') {
+        void finishSignIn(req, res);
         return true;
       }
       if (req.method !== 'GET' && req.method !== 'HEAD') return false;
@@ -158,8 +222,12 @@ function cookieOf(key: string, isSecure: boolean): string {
   return `${cookieName}=${key}; Path=/console; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
 }
 
-function keyIn(req: IncomingMessage): string | undefined {
-  return new RegExp(`(?:^|;\\s*)${cookieName}=([\\w-]{43})(?:;|$)`).exec(req.headers.cookie ?? '')?.[1];
+function beginCookieOf(key: string, isSecure: boolean): string {
+  return `${beginCookie}=${key}; Path=${callbackPath}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+}
+
+function keyIn(req: IncomingMessage, name = cookieName): string | undefined {
+  return new RegExp(`(?:^|;\\s*)${name}=([\\w-]{43})(?:;|$)`).exec(req.headers.cookie ?? '')?.[1];
 }
 
 /**
@@ -215,6 +283,17 @@ function sendJson(
     ...headers,
   });
   res.end(JSON.stringify(body));
+}
+
+/** To another page of the console. Neither the address that was left nor the answer stays anywhere. */
+function redirect(res: ServerResponse, path: string, cookies: readonly string[]): void {
+  res.writeHead(303, {
+    ...securityHeaders,
+    'cache-control': 'no-store',
+    location: path,
+    'set-cookie': [...cookies],
+  });
+  res.end();
 }
 
 /** In the form of the services' errors, so that the page's client reads it alike. */

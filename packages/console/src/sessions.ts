@@ -1,14 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { ProviderGrant } from './provider-sign-in.ts';
 
-/** What a browser signed in with: a personal access token, kept here so that no page ever holds it. */
-export interface SignedIn {
+/** Of a personal access token. */
+interface ByToken {
   readonly token: string;
+  readonly grant?: undefined;
 }
 
-interface Session extends SignedIn {
+/** What a browser signed in with, kept here so that no page ever holds it. */
+type SignedIn = ByToken | { readonly grant: ProviderGrant; readonly token?: undefined };
+
+type Session = SignedIn & {
   readonly endsAtMs: number;
   usedAtMs: number;
-}
+};
 
 /** In milliseconds and numbers. A browser that is left alone for a night is signed out. */
 export const sessionBounds = {
@@ -25,7 +30,7 @@ export const sessionBounds = {
  */
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
-  readonly #codes = new Map<string, SignedIn & { readonly endsAtMs: number }>();
+  readonly #codes = new Map<string, ByToken & { readonly endsAtMs: number }>();
   readonly #now: () => number;
 
   /** @param now milliseconds of a clock that does not go back */
@@ -34,7 +39,7 @@ export class Sessions {
   }
 
   /** @returns a code that signs one browser in within 60 seconds; the oldest of a hundred ends for a new one */
-  newCode(signedIn: SignedIn): string {
+  newCode(signedIn: ByToken): string {
     return put(this.#codes, sessionBounds.codesMax, {
       ...signedIn,
       endsAtMs: this.#now() + sessionBounds.codeMsMax,
@@ -42,7 +47,7 @@ export class Sessions {
   }
 
   /** Takes a code, which is gone then. @returns undefined for one that is unknown, used or too old */
-  takeCode(code: string): SignedIn | undefined {
+  takeCode(code: string): ByToken | undefined {
     const key = hashOf(code);
     const found = this.#codes.get(key);
     this.#codes.delete(key);

@@ -7,6 +7,7 @@ import { type BootstrapResult, bootstrap } from './bootstrap/bootstrap.ts';
 import { type BootstrapState, openState } from './bootstrap/state.ts';
 import { doorOf, type Environment, type PlatformSettings, readPlatformSettings } from './config.ts';
 import { type Connection, connectionFile, writeConnection } from './connection.ts';
+import { consoleSignIn } from './console-sign-in.ts';
 import { type Databases, migrateDatabases, openDatabases } from './databases.ts';
 import { type Home, openHome } from './home.ts';
 import { onBehalf } from './on-behalf.ts';
@@ -95,7 +96,13 @@ async function start(
     home: settings.BATON_HOME,
   });
   const services = (parts.services = await startServices(serviceEnvironment(env, defaults)));
+  const signIn = consoleSignIn(settings, {
+    ...urls,
+    tenantId: state.tenantId,
+    adminSecret: secrets.iamBootstrapToken,
+  });
   const page = createConsole({
+    ...(signIn && { signIn }),
     url: urls.localUrl,
     transport: (req) => onBehalf(services.identity, req),
     cache: home.path('console'),

@@ -31,6 +31,17 @@ export const settingTable = {
     default: [],
     doc: 'Origins of other web pages that may call; in the default run the port refuses all others.',
   }),
+  BATON_CONSOLE_PROVIDERS: list({
+    default: [],
+    doc: "Keys of the identity providers through which people may sign in to the console. There, the provider's audience is the client id, and `/console/callback` below the public address the redirect URI.",
+  }),
+  BATON_CONSOLE_SECRETS_FILE: optional(
+    'A file of `key:secret` lines: the secret of the console as a client of that provider. Providers without a line know it as a public client.',
+  ),
+  IAM_OUTBOUND_ALLOWED_HOSTS: list({
+    default: [],
+    doc: 'Hosts of providers that may be private, or be called over http; for the console, too.',
+  }),
   IAM_DATABASE_URL: secret("Identity's PostgreSQL, instead of the built-in one."),
   CP_DATABASE_URL: secret("Coordination's PostgreSQL, instead of the built-in one."),
   IAM_PUBLIC_URL: optional(

@@ -1,14 +1,14 @@
 import { type BatonClient, BatonError, createClient, type IssuedToken } from '@baton/sdk';
 
 /** What the console's own server answers: an access token for the next minutes; the browser keeps it in memory alone. */
-async function ask(path: string, body: object = {}): Promise<IssuedToken> {
+async function ask<Answer = IssuedToken>(path: string, body: object = {}): Promise<Answer> {
   const answer = await fetch(`/console/${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(15_000),
   });
-  const said = (await answer.json()) as IssuedToken & { error?: { code: string; message: string } };
+  const said = (await answer.json()) as Answer & { error?: { code: string; message: string } };
   if (said.error !== undefined)
     throw new BatonError({ ...said.error, code: said.error.code as never, status: answer.status });
   return said;
@@ -23,10 +23,20 @@ export const baton: BatonClient = createClient({
 /** Signs this browser in by a code that was printed in a terminal, or by a personal access token. */
 export const signIn = (given: { code: string } | { token: string }) => ask('sign-in', given);
 
+/** Keys of the identity providers through which people may sign in here. */
+export const signInProviders = async () =>
+  (await ask<{ providers: readonly string[] }>('providers')).providers;
+
+/** Leaves for an identity provider. @param next where in the console to go afterwards */
+export async function signInThrough(provider: string, next: string): Promise<void> {
+  const { url } = await ask<{ url: string }>('provider-sign-in', { provider, next });
+  location.assign(url);
+}
+
 /** Ends the session of this browser. */
 export const signOut = () => ask('sign-out');
 
 /** Whether an error says that nobody is signed in. */
-export function isSignedOut(error: unknown): boolean {
+export function isSignedOut(error: unknown): error is BatonError {
   return error instanceof BatonError && error.status === 401;
 }

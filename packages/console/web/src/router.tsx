@@ -30,7 +30,16 @@ const shell = createRoute({
     try {
       await queries.query({ ...meQuery, staleTime: 'static' });
     } catch (error) {
-      if (isSignedOut(error)) redirect({ to: '/sign-in', search: { next: location.href }, throw: true });
+      if (isSignedOut(error))
+        redirect({
+          to: '/sign-in',
+          // Why the session is over is said there; where there was none, nothing is.
+          search: {
+            next: location.href,
+            ...((error.code as string) !== 'signed_out' && { problem: error.code }),
+          },
+          throw: true,
+        });
       // Any other failure is shown by the shell.
     }
   },

@@ -1,6 +1,8 @@
 import { type SubmitEvent, useEffect, useRef, useState } from 'react';
 import { signIn } from '../client.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
+import { localPath } from './local-path.ts';
+import { Providers } from './Providers.tsx';
 import styles from './sign-in.module.css';
 
 /** Takes the code out of the address, where no history and no server keeps it: it stands behind the `#`. */
@@ -49,6 +51,7 @@ export function SignInPage() {
     <main className={styles.page}>
       <form className={`card ${styles.form}`} onSubmit={onSubmit}>
         <h1>Sign in to Baton</h1>
+        <Providers />
         <p>
           Run <code className="mono">npx baton console</code> where Baton runs: it opens this page and signs
           you in.
@@ -72,11 +75,4 @@ export function SignInPage() {
       </form>
     </main>
   );
-}
-
-/** Where to go after the sign-in: a path of the console, never another site. */
-function localPath(next: string | null): string {
-  if (next === null || !next.startsWith('/')) return '/';
-  const url = new URL(next, location.origin);
-  return url.origin === location.origin ? url.pathname + url.search : '/';
 }

@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { BrowserContext, Page } from 'playwright-core';
+import { createClient } from '@baton/sdk';
+import { type BatonProcess, program } from '../testing/baton-process.ts';
+import { assertAccessible, noBrowser, openPage } from '../testing/browser.ts';
+import { type RunningConsole, startConsole } from '../testing/console.ts';
+
+// Signing in through an identity provider, the package `oidc-provider`, in a real browser.
+
+const clientSecret = 'the-secret-of-the-console-at-the-provider';
+
+describe('signing in to the console through an identity provider', { skip: noBrowser }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'baton-providers-'));
+  let world: RunningConsole;
+  let identity: ReturnType<typeof createClient>['identity'];
+  const providers: BatonProcess[] = [];
+  let url: string;
+  let tenantId: string;
+
+  before(async () => {
+    writeFileSync(join(folder, 'secrets'), `corporate:${clientSecret}\n`, { mode: 0o600 });
+    world = await startConsole({
+      BATON_CONSOLE_PROVIDERS: '["corporate","short","renewed"]',
+      BATON_CONSOLE_SECRETS_FILE: join(folder, 'secrets'),
+      IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
+    });
+    ({ url, tenantId } = world);
+    ({ identity } = createClient({ url, adminSecret: world.adminSecret }));
+    await register('corporate', 'console', {});
+    await register('short', 'console-public', { ID_TOKEN_SECONDS: '14' });
+    await register('renewed', 'console-public', { ID_TOKEN_SECONDS: '14', HAS_REFRESH: 'yes' });
+  });
+  after(async () => {
+    await world?.close();
+    for (const { child, ended } of providers) {
+      child.kill('SIGTERM');
+      await ended;
+    }
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function register(key: string, audience: string, env: Record<string, string>) {
+    const provider = program('packages/identity/src/testing/oidc-people.main.ts', [], {
+      ...env,
+      REDIRECT_URI: `${url}/console/callback`,
+      CLIENT_SECRET: clientSecret,
+    });
+    providers.push(provider);
+    const [, issuer = ''] = await provider.prints(/issuer (\S+)/);
+    await identity.identityProviders.create(tenantId, { key, issuer, audience, displayNameClaim: 'name' });
+  }
+  /** Admits a person who has signed in, with all rights to read. */
+  async function admit(displayName: string) {
+    const { items } = await identity.principals.list(tenantId, { kind: 'human' });
+    const issuer = JSON.parse(
+      Buffer.from((await world.baton.accessToken?.get())?.split('.')[1] as string, 'base64url').toString(),
+    ).iss;
+    for (const { id } of items.filter(({ display_name }) => display_name === displayName)) {
+      const { id: principal } = await world.baton.principals.create({ kind: 'human', displayName });
+      await world.baton.principals.createIamBinding(principal, {
+        issuer,
+        iamTenantId: tenantId,
+        iamPrincipalId: id,
+        permissions: ['tasks.read', 'events.read'],
+      });
+    }
+  }
+  async function begin(provider: string, path = '/') {
+    const watched = await openPage(world.browser);
+    await watched.page.goto(url + path);
+    await watched.page.getByRole('button', { name: `Sign in with ${provider}` }).click();
+    await watched.page.getByRole('heading', { name: 'Who are you?' }).waitFor();
+    return watched;
+  }
+  const problem = (page: Page, code: string) =>
+    page.getByRole('alert').getByText(code, { exact: true }).waitFor();
+  const choose = (page: Page, who: string) => page.getByRole('link', { name: who }).click();
+  /** The address to which the provider sends the browser back, which does not go there. */
+  async function stoppedCallback(page: Page, who: string): Promise<string> {
+    let at = new URL((await page.getByRole('link', { name: who }).getAttribute('href')) as string, page.url())
+      .href;
+    for (let step = 0; step < 5 && !at.startsWith(`${url}/console/callback`); step += 1) {
+      const { location } = (await page.request.get(at, { maxRedirects: 0 })).headers();
+      at = new URL(location as string, at).href;
+    }
+    assert.match(at, /\/console\/callback\?/);
+    return at;
+  }
+  const cookiesOf = async (context: BrowserContext) =>
+    (await context.cookies()).filter(({ name }) => name.startsWith('baton'));
+
+  test('a person signs in, comes where they wanted to go, and holds no token that outlives the page', async () => {
+    const first = await begin('corporate');
+    await choose(first.page, 'ada');
+    await first.page.getByText(/not admitted to Baton yet/).waitFor();
+    await admit('ada');
+    const { page, complaints } = await begin('corporate', '/journal?types=task.');
+    const seen: string[] = [];
+    page.on('response', (response) => {
+      if (response.url().startsWith(`${url}/console/`)) seen.push(response.url());
+    });
+    await choose(page, 'ada');
+    await page.getByRole('heading', { name: 'Journal' }).waitFor();
+    assert.equal(page.url(), `${url}/journal?types=task.`);
+    await page.getByText('ada').first().waitFor();
+    const cookies = await cookiesOf(page.context());
+    assert.deepEqual(
+      cookies.map(({ name, httpOnly, sameSite, path }) => [name, httpOnly, sameSite, path]),
+      [['baton_console', true, 'Strict', '/console']],
+    );
+    const stored = await page.evaluate(
+      'JSON.stringify([Object.values({ ...localStorage, ...sessionStorage }), document.cookie, location.href])',
+    );
+    assert.doesNotMatch(String(stored), /eyJ/);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Journal' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+    assert.doesNotMatch(world.output(), /eyJ|the-secret-of-the-console/);
+    assert.deepEqual(complaints, []);
+  });
+
+  test('a callback is good once, in the browser that began, with the state that it began with', async () => {
+    const { page } = await begin('corporate');
+    const callback = await stoppedCallback(page, 'ada');
+    const forged = new URL(callback);
+    forged.searchParams.set('state', 'A'.repeat(43));
+    await page.goto(forged.href);
+    await problem(page, 'sign_in_expired');
+    // The cookie went with the refusal: the sign-in that was begun is over.
+    await page.goto(callback);
+    await problem(page, 'sign_in_of_another');
+    await page.goto(callback);
+    await problem(page, 'sign_in_expired');
+
+    const other = await begin('corporate');
+    const stolen = await stoppedCallback(other.page, 'ada');
+    const thief = await openPage(world.browser);
+    await thief.page.goto(stolen);
+    await problem(thief.page, 'sign_in_of_another');
+    assert.deepEqual(await cookiesOf(thief.page.context()), []);
+
+    const good = await begin('corporate');
+    const once = await stoppedCallback(good.page, 'ada');
+    await good.page.goto(once);
+    await good.page.getByRole('navigation').waitFor();
+    const again = await openPage(world.browser);
+    await again.page.goto(once);
+    await problem(again.page, 'sign_in_expired');
+    await again.page.goto(`${url}/console/callback`);
+    await problem(again.page, 'sign_in_expired');
+  });
+
+  test('an answer that names another provider, or a code of another sign-in, is refused', async () => {
+    const { page } = await begin('corporate');
+    const mixed = new URL(await stoppedCallback(page, 'ada'));
+    mixed.searchParams.set('iss', 'https://evil.example');
+    await page.goto(mixed.href);
+    await problem(page, 'invalid_issuer');
+    const mine = await begin('corporate');
+    const first = new URL(await stoppedCallback(mine.page, 'ada'));
+    const theirs = await begin('corporate');
+    const second = new URL(await stoppedCallback(theirs.page, 'bob'));
+    // The code of another's sign-in under my own state: PKCE has the provider refuse it.
+    first.searchParams.set('code', second.searchParams.get('code') as string);
+    await mine.page.goto(first.href);
+    await problem(mine.page, 'provider_refused');
+    const unwilling = await begin('corporate');
+    await choose(unwilling.page, 'nobody');
+    await problem(unwilling.page, 'provider_refused');
+    await assertAccessible(unwilling.page, 'sign-in with a problem');
+  });
+
+  test('a token of another audience, and a provider that is disabled, let nobody in', async () => {
+    const { page } = await begin('corporate');
+    const callback = await stoppedCallback(page, 'ada');
+    await identity.identityProviders.update(tenantId, 'corporate', { audience: 'another' });
+    await page.goto(callback);
+    await problem(page, 'invalid_audience');
+    await identity.identityProviders.update(tenantId, 'corporate', { audience: 'console' });
+
+    const late = await begin('corporate');
+    const address = await stoppedCallback(late.page, 'ada');
+    await identity.identityProviders.disable(tenantId, 'corporate');
+    await late.page.goto(address);
+    await problem(late.page, 'identity_provider_not_found');
+    await late.page.getByRole('button', { name: 'Sign in with corporate' }).click();
+    await late.page.getByText(/^identity_provider_not_found · /).waitFor();
+    await identity.identityProviders.enable(tenantId, 'corporate');
+
+    const { page: inside } = await begin('corporate');
+    await choose(inside, 'ada');
+    await inside.getByRole('navigation').waitFor();
+    await identity.identityProviders.disable(tenantId, 'corporate');
+    await inside.reload();
+    await problem(inside, 'identity_provider_not_found');
+    await identity.identityProviders.enable(tenantId, 'corporate');
+    await inside.goto(url);
+    await inside.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+  });
+
+  test('the session ends with the ID token, unless the provider renews it', async () => {
+    const short = await begin('short');
+    await choose(short.page, 'bob');
+    const renewed = await begin('renewed');
+    await choose(renewed.page, 'bob');
+    for (const { page } of [short, renewed]) await page.getByText(/not admitted to Baton yet/).waitFor();
+    await admit('bob');
+    for (const { page } of [short, renewed]) {
+      await page.goto(url);
+      await page.getByRole('heading', { name: 'Work' }).waitFor();
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    await short.page.reload();
+    await problem(short.page, 'sign_in_over');
+    // Two at once: the refresh token is good once.
+    const [second] = await Promise.all([renewed.page.context().newPage(), renewed.page.reload()]);
+    await second.goto(url);
+    for (const page of [second, renewed.page]) await page.getByRole('heading', { name: 'Work' }).waitFor();
+    await identity.identityProviders.disable(tenantId, 'renewed');
+    await second.reload();
+    await problem(second, 'identity_provider_not_found');
+  });
+
+  test('other sites can neither begin a sign-in nor choose where it leads', async () => {
+    const ask = (body: object, headers: Record<string, string> = {}) =>
+      fetch(`${url}/console/provider-sign-in`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      });
+    assert.equal((await ask({ provider: 'corporate' }, { 'sec-fetch-site': 'cross-site' })).status, 403);
+    assert.equal((await ask({ provider: 'corporate' }, { 'content-type': 'text/plain' })).status, 400);
+    assert.equal((await ask({ provider: 'unknown' })).status, 404);
+    const elsewhere = await fetch(`${url.replace('127.0.0.1', 'localhost')}/console/provider-sign-in`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ provider: 'corporate' }),
+    });
+    assert.equal(elsewhere.status, 409);
+    const { page } = await begin('corporate', `/sign-in?next=${encodeURIComponent('/.//evil.example')}`);
+    const asked = new URL(page.url());
+    assert.notEqual(asked.origin, url);
+    await choose(page, 'ada');
+    await page.getByRole('navigation').waitFor();
+    assert.equal(page.url(), `${url}/`);
+    const answer = await ask({ provider: 'corporate', next: '//evil.example/' });
+    const { searchParams } = new URL(((await answer.json()) as { url: string }).url);
+    assert.equal(searchParams.get('redirect_uri'), `${url}/console/callback`);
+    assert.deepEqual(
+      ['code_challenge_method', 'response_type', 'scope'].map((name) => searchParams.get(name)),
+      ['S256', 'code', 'openid profile'],
+    );
+    assert.match(
+      answer.headers.get('set-cookie') ?? '',
+      /^baton_console_begin=[\w-]{43}; Path=\/console\/callback; HttpOnly; SameSite=Lax; Max-Age=600$/,
+    );
+  });
+});

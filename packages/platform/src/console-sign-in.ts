@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { type ConsoleOptions, callbackPath } from '@baton/console/server';
+import { OutboundClient } from '@baton/kernel/outbound';
+import { createClient } from '@baton/sdk';
+import type { PlatformSettings } from './config.ts';
+import { ownHosts } from './services.ts';
+import { StartError } from './start-error.ts';
+
+/**
+ * How people sign in to the console through the tenant's identity providers; undefined where the settings name none.
+ * @throws StartError for a file of secrets that can't be read
+ */
+export function consoleSignIn(
+  settings: PlatformSettings,
+  parts: { tenantId: string; adminSecret: string; localUrl: string; publicUrl: string },
+): ConsoleOptions['signIn'] {
+  const keys = settings.BATON_CONSOLE_PROVIDERS;
+  if (keys.length === 0) return undefined;
+  const { tenantId, adminSecret, localUrl, publicUrl } = parts;
+  const secrets = secretsIn(settings.BATON_CONSOLE_SECRETS_FILE);
+  const { identity } = createClient({ url: localUrl, adminSecret, deadlineMs: 10_000 });
+  const allowed = settings.IAM_OUTBOUND_ALLOWED_HOSTS;
+  return {
+    tenantId,
+    redirectUri: publicUrl.replace(/\/+$/, '') + callbackPath,
+    providers: new Map(keys.map((key) => [key, secrets.get(key)])),
+    read: (key) => identity.identityProviders.get(tenantId, key),
+    outbound: new OutboundClient({ allowedHosts: allowed.length > 0 ? allowed : ownHosts(localUrl) }),
+  };
+}
+
+function secretsIn(path: string): Map<string, string> {
+  if (path === '') return new Map();
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new StartError(`BATON_CONSOLE_SECRETS_FILE ${path} can't be read.`, { cause });
+  }
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  return new Map(
+    lines.map((line, place) => {
+      const [, key, secret] = /^([^:\s]+):(\S+)\s*$/.exec(line) ?? [];
+      if (key === undefined || secret === undefined)
+        throw new StartError(`BATON_CONSOLE_SECRETS_FILE: line ${place + 1} must be key:secret.`);
+      return [key, secret] as const;
+    }),
+  );
+}
