@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { startCluster } from '@baton/platform/postgres/cluster';
 import { StartError } from '@baton/platform/start-error';
 import { brokenVersions } from './event-versions.ts';
+import { writeCli } from './generate-cli.ts';
 import { writeConfiguration } from './generate-configuration.ts';
 import { writeErrors } from './generate-errors.ts';
 import { writeEvents } from './generate-events.ts';
@@ -26,6 +27,7 @@ async function generate(): Promise<GeneratedFile[]> {
     writeErrors(services),
     await writeEvents(root, services),
     writePermissions(services),
+    writeCli(),
     writeConfiguration(services),
     ...writeSdk(services),
   ];

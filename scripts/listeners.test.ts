@@ -9,6 +9,8 @@ const root = dirname(import.meta.dirname);
 /** The one listener of Baton, what it is made of where that is tested alone, and the fakes of other people's servers. */
 const allowed = [
   'e2e/chaos/webhook-receiver.ts',
+  'e2e/console/system.test.ts',
+  'e2e/lease-guard.test.ts',
   'packages/cli/src/demo/organisation/demo-memory.ts',
   'packages/cli/src/operations/adapter/adapter.test.ts',
   'packages/cli/src/operations/operations.test.ts',
@@ -33,6 +35,7 @@ const allowed = [
   'packages/identity/src/sign-in/federation/testing/upstream.ts',
   'packages/identity/src/sign-in/identity-providers/provider-keys.test.ts',
   'packages/identity/src/sign-in/upstream-token/bad-keys.test.ts',
+  'packages/identity/src/testing/oidc-people.main.ts',
   'packages/identity/src/testing/oidc-provider.main.ts',
   'packages/kernel/src/byte-stream.test.ts',
   'packages/kernel/src/listener.ts',

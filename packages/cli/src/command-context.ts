@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { AccessToken } from './access-token.ts';
+import type { BatonClient } from '@baton/sdk';
+import { type Access, type AccessOptions, findAccess, withClient } from './access.ts';
 import type { CliConfig } from './config.ts';
-import { type ConnectionOptions, readConnection } from './connection.ts';
 import type { ConsoleOutput } from './console-output.ts';
 import { CoordinationClient } from './coordination-client.ts';
-import { HttpClient } from './http-client.ts';
+import type { ShowOptions } from './show.ts';
 
 /** What every command is given. */
 export interface CommandContext {
@@ -13,30 +13,35 @@ export interface CommandContext {
 }
 
 /** The options that every command has. */
-export interface CommonOptions extends ConnectionOptions {
-  readonly json?: boolean;
-}
+export interface CommonOptions extends AccessOptions, ShowOptions {}
+
+/** The options that `withCommonOptions` adds. */
+export const commonOptionNames: readonly string[] = ['--json', '--jq', '--profile', '--connection', '--url'];
 
 export function withCommonOptions(command: Command): Command {
   return command
-    .option('--json', 'print JSON for a program')
+    .option('--json [fields]', 'print JSON for a program: all of it, or these fields, separated by commas')
+    .option('--jq <filter>', 'print what this filter of jq makes of the JSON')
+    .option('--profile <name>', 'as whom you signed in by that name (npx baton context)')
     .option('--connection <file>', 'the connection file (default: connection.json in BATON_HOME or .baton)')
-    .option('--url <address>', 'the address of Baton, instead of the one in the connection file');
+    .option('--url <address>', 'the address of Baton, instead of the one that is known');
 }
 
-/** Runs `work` with a client of the administrator, for the Baton that the options name; then closes its connections. */
-export async function asAdministrator<T>(
+/** Runs `work` with a client for the Baton, and as whom, the options name. */
+export function asCaller<Value>(
   options: CommonOptions,
   { config }: CommandContext,
-  work: (client: CoordinationClient) => Promise<T>,
-): Promise<T> {
-  const connection = readConnection(options, config);
-  const identity = new HttpClient(connection.identityUrl);
-  const coordination = new HttpClient(connection.coordinationUrl);
-  try {
-    return await work(new CoordinationClient(coordination, new AccessToken(identity, connection.adminToken)));
-  } finally {
-    identity.close();
-    coordination.close();
-  }
+  work: (baton: BatonClient, access: Access) => Promise<Value>,
+): Promise<Value> {
+  const access = findAccess(options, config);
+  return withClient(access, (baton) => work(baton, access));
+}
+
+/** As `asCaller`, for commands that call by method and path. */
+export function asAdministrator<Value>(
+  options: CommonOptions,
+  context: CommandContext,
+  work: (client: CoordinationClient) => Promise<Value>,
+): Promise<Value> {
+  return asCaller(options, context, (baton) => work(new CoordinationClient(baton)));
 }

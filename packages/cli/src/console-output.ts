@@ -27,14 +27,3 @@ export function consoleOutput(): ConsoleOutput {
     columns: process.stderr.columns ?? 80,
   };
 }
-
-/** Prints a result as JSON, or as lines of text. */
-export function show(
-  output: ConsoleOutput,
-  json: boolean | undefined,
-  value: unknown,
-  lines: () => string[],
-): void {
-  if (json) output.line(JSON.stringify(value));
-  else for (const text of lines()) output.line(text);
-}

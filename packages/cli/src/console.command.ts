@@ -2,9 +2,10 @@ import type { Command } from 'commander';
 import open from 'open';
 import { type CommandContext, type CommonOptions, withCommonOptions } from './command-context.ts';
 import { readConnection } from './connection.ts';
-import { show } from './console-output.ts';
-import { HttpClient, type HttpResponse } from './http-client.ts';
 import { PlainError } from './plain-error.ts';
+import { show } from './show.ts';
+
+const answerMsMax = 15_000;
 
 interface ConsoleOptions extends CommonOptions {
   readonly browser: boolean;
@@ -18,26 +19,37 @@ export function addConsole(program: Command, context: CommandContext): void {
     .option('--no-browser', 'print the address only');
   withCommonOptions(command).action(async (options: ConsoleOptions) => {
     const { coordinationUrl, adminToken } = readConnection(options, context.config);
-    const client = new HttpClient(coordinationUrl);
-    try {
-      const url = signInUrl(
-        coordinationUrl,
-        await client.send('POST', '/console/codes', { body: { token: adminToken } }),
-      );
-      show(context.output, options.json, { url }, () => [
-        'This address signs you in, once, within a minute:',
-        url,
-      ]);
-      // Elsewhere, as in a script, a browser would surprise.
-      if (options.browser && context.output.isTerminal) await open(url).catch(() => undefined);
-    } finally {
-      client.close();
-    }
+    const url = signInUrl(coordinationUrl, await newCode(coordinationUrl, adminToken));
+    await show(context.output, options, { url }, () => [
+      'This address signs you in, once, within a minute:',
+      url,
+    ]);
+    // Elsewhere, as in a script, a browser would surprise.
+    if (options.browser && context.output.isTerminal) await open(url).catch(() => undefined);
   });
 }
 
-function signInUrl(baseUrl: string, { status, body }: HttpResponse): string {
-  const { code, error } = (body ?? {}) as { code?: string; error?: { message?: string } };
+interface CodeAnswer {
+  readonly status: number;
+  readonly code?: string;
+  readonly error?: { readonly message?: string };
+}
+
+async function newCode(baseUrl: string, token: string): Promise<CodeAnswer> {
+  try {
+    const answer = await fetch(`${baseUrl}/console/codes`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token }),
+      signal: AbortSignal.timeout(answerMsMax),
+    });
+    return { ...((await answer.json()) as Omit<CodeAnswer, 'status'>), status: answer.status };
+  } catch (cause) {
+    throw new PlainError(`${baseUrl} can't be reached: npx baton start starts Baton here.`, { cause });
+  }
+}
+
+function signInUrl(baseUrl: string, { status, code, error }: CodeAnswer): string {
   if (status === 201 && code !== undefined) return `${baseUrl}/sign-in#code=${code}`;
   if (status === 404)
     throw new PlainError(`${baseUrl} serves no console: services that run apart have none.`);

@@ -1,18 +1,26 @@
 import { Command, CommanderError } from 'commander';
-import { ApiError } from './api-error.ts';
+import { BatonError } from '@baton/sdk';
+import { addApi } from './api/api.command.ts';
 import type { CommandContext } from './command-context.ts';
+import { addCompletion } from './completion.command.ts';
 import { addConsole } from './console.command.ts';
 import { addDemo } from './demo/demo.command.ts';
+import { addDoctor } from './doctor.command.ts';
+import { exitCodeFor, exitCodes, textOf } from './error-text.ts';
 import { addEvents } from './events.command.ts';
 import { addOperations } from './operations/operations.command.ts';
 import { PlainError } from './plain-error.ts';
+import { addResource } from './resources/resource.command.ts';
+import { resources } from './resources/resources.ts';
+import { addSignIn } from './sign-in/login.command.ts';
 import { addStatus } from './status.command.ts';
-import { addTaskCreate } from './task-create.command.ts';
-import { addTasks } from './tasks.command.ts';
+import { addTask } from './tasks/task.command.ts';
+import { addAvailable } from './tasks/tasks.command.ts';
 import { addWhoami } from './whoami.command.ts';
+import { addWork } from './work/work.command.ts';
 
 /** Separate programs, which bin/baton.mjs runs itself; here they are only listed in the help. */
-const otherPrograms: readonly [command: string, sentence: string][] = [
+export const otherPrograms: readonly [command: string, sentence: string][] = [
   ['start', 'start everything on this machine: PostgreSQL, both services and the worker, on one port'],
   ['env', 'print how to connect, as shell exports'],
   ['backup <file>', 'write all of this Baton into one file, while it runs or not'],
@@ -25,8 +33,7 @@ const otherPrograms: readonly [command: string, sentence: string][] = [
   ['mcp', 'serve agents that speak MCP, over standard input and output'],
 ];
 
-const usageError = 2;
-const failure = 1;
+export { commonOptionNames } from './command-context.ts';
 
 /** The command `baton` with its subcommands. */
 export function buildProgram(context: CommandContext): Command {
@@ -41,10 +48,16 @@ export function buildProgram(context: CommandContext): Command {
   addConsole(program, context);
   addStatus(program, context);
   addWhoami(program, context);
-  addTasks(program, context);
-  addTaskCreate(program.command('task').description('work with one task'), context);
+  addSignIn(program, context);
+  addDoctor(program, context);
+  addAvailable(program.command('tasks').description('list the tasks that can be claimed now'), context);
+  addTask(program, context);
+  addWork(program, context);
+  for (const resource of resources) addResource(program, resource, context);
   addEvents(program, context);
   addOperations(program, context);
+  addApi(program, context);
+  addCompletion(program, context);
   for (const [command, sentence] of otherPrograms) addOther(program, command, sentence);
   for (const command of descendants(program)) command.exitOverride().copyInheritedSettings(program);
   return program.addHelpText(
@@ -55,7 +68,8 @@ export function buildProgram(context: CommandContext): Command {
 
 /**
  * Runs one command line.
- * @returns the exit code: 0; 1 when the command failed or a service refused; 2 for a usage error
+ * @returns the exit code: 0; 1 when the command failed or a service refused; 2 for a usage error; 4 where
+ * nobody is signed in
  */
 export async function runProgram(args: readonly string[], context: CommandContext): Promise<number> {
   const program = buildProgram(context);
@@ -64,10 +78,13 @@ export async function runProgram(args: readonly string[], context: CommandContex
     return Number(process.exitCode ?? 0);
   } catch (error) {
     if (error instanceof CommanderError) return exitCodeOf(error, context);
-    if (error instanceof ApiError) context.output.progress(`${error.code}: ${error.message}\n`);
-    else if (error instanceof PlainError) context.output.progress(`${error.message}\n`);
-    else throw error;
-    return failure;
+    if (error instanceof BatonError) {
+      context.output.progress(`${textOf(error)}\n`);
+      return exitCodeFor(error);
+    }
+    if (!(error instanceof PlainError)) throw error;
+    context.output.progress(`${error.message}\n`);
+    return error.exitCode;
   }
 }
 
@@ -81,13 +98,14 @@ function exitCodeOf({ code, exitCode, message }: CommanderError, { output }: Com
       .replace(/\.$/, '');
     output.progress(`${text.charAt(0).toUpperCase()}${text.slice(1)}: see npx baton --help.\n`);
   }
-  return usageError;
+  return exitCodes.usage;
 }
 
 function addOther(program: Command, command: string, sentence: string): void {
   const [first = '', second] = command.split(' ');
   const isGroup = second !== undefined && !second.startsWith('<');
-  const parent = isGroup ? program.command(first).description(sentence) : program;
+  const group = program.commands.find((known) => known.name() === first);
+  const parent = isGroup ? (group ?? program.command(first).description(sentence)) : program;
   parent
     .command(isGroup ? second : command)
     .description(sentence)
@@ -98,11 +116,13 @@ function descendants(command: Command): Command[] {
   return command.commands.flatMap((child) => [child, ...descendants(child)]);
 }
 
-function leavesOf(command: Command): Command[] {
+/** The commands that do something, below this one. */
+export function leavesOf(command: Command): Command[] {
   return descendants(command).filter(({ commands }) => commands.length === 0);
 }
 
-function termOf(command: Command): string {
+/** A command as it is typed, its arguments in capitals. */
+export function termOf(command: Command): string {
   const inGroup = command.parent?.parent ? [command.parent.name()] : [];
   const args = command.registeredArguments.map((argument) => argument.name().toUpperCase());
   return [...inGroup, command.name(), ...args].join(' ');

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { type CommandContext, type CommonOptions, withCommonOptions } from './command-context.ts';
 import { readConnection } from './connection.ts';
-import { show } from './console-output.ts';
-import { HttpClient } from './http-client.ts';
+import { show } from './show.ts';
+
+const answerMsMax = 10_000;
 
 interface PartStatus {
   readonly part: string;
@@ -20,7 +21,7 @@ export function addStatus(program: Command, context: CommandContext): void {
       statusOf('identity', identityUrl, '/healthz'),
       statusOf('coordination', coordinationUrl, '/health/ready'),
     ]);
-    show(context.output, options.json, parts, () =>
+    await show(context.output, options, parts, () =>
       parts.map(
         ({ part, url, ready, says }) => `${part.padEnd(12)}  ${ready ? 'up' : 'down'}  ${url}  ${says}`,
       ),
@@ -30,14 +31,16 @@ export function addStatus(program: Command, context: CommandContext): void {
 }
 
 async function statusOf(part: string, url: string, path: string): Promise<PartStatus> {
-  const http = new HttpClient(url);
   try {
-    const { status, body } = await http.send('GET', path);
-    const { reason, revision } = (body ?? {}) as { reason?: string; revision?: string };
-    return { part, url, ready: status === 200, says: reason ?? (revision ? `schema ${revision}` : '') };
-  } catch (error) {
-    return { part, url, ready: false, says: (error as Error).message };
-  } finally {
-    http.close();
+    const answer = await fetch(url + path, { signal: AbortSignal.timeout(answerMsMax) });
+    const { reason, revision } = (await answer.json()) as { reason?: string; revision?: string };
+    return {
+      part,
+      url,
+      ready: answer.status === 200,
+      says: reason ?? (revision ? `schema ${revision}` : ''),
+    };
+  } catch {
+    return { part, url, ready: false, says: `${url} can't be reached.` };
   }
 }

@@ -5,7 +5,7 @@ import {
   type CommonOptions,
   withCommonOptions,
 } from './command-context.ts';
-import { show } from './console-output.ts';
+import { show } from './show.ts';
 import type { HarnessContext } from './wire.ts';
 
 /** `baton whoami`: the principal of the connection file and its permissions. */
@@ -14,7 +14,7 @@ export function addWhoami(program: Command, context: CommandContext): void {
   withCommonOptions(command).action((options: CommonOptions) =>
     asAdministrator(options, context, async (client) => {
       const { tenant, principal, permissions } = await client.call<HarnessContext>('GET', '/harness/context');
-      show(context.output, options.json, { tenant, principal, permissions }, () => [
+      await show(context.output, options, { tenant, principal, permissions }, () => [
         `${principal.displayName} (${principal.kind}, ${principal.status}), principal ${principal.id}`,
         `tenant ${tenant.slug} (${tenant.name}), ${tenant.id}`,
         `permissions: ${permissions.join(', ') || 'none'}`,

@@ -1,4 +1,4 @@
-import type { CallOptions } from './call.ts';
+import type { CallOptions, Matched } from './call.ts';
 import { type Operation, readTable } from './call-table.ts';
 import { AccessToken, type Credential, type IssuedToken } from './credentials.ts';
 import type { CoordinationApi } from './generated/coordination-api.ts';
@@ -42,6 +42,19 @@ export interface Api extends CoordinationApi {
   readonly accessToken: AccessToken | undefined;
   /** Where coordination answers. */
   readonly coordinationUrl: string;
+  /**
+   * Sends a request that no operation of this version describes, with the client's credential, retries and errors.
+   * @param path as `/api/v1/tasks`; below `/iam` it is identity's, asked with the admin secret
+   * @example await client.request('POST', '/api/v1/tasks', { body: { title: 'Fix it' } })
+   */
+  request(method: string, path: string, options?: RequestOptions): Promise<unknown>;
+}
+
+/** What `request` takes. */
+export interface RequestOptions extends CallOptions, Partial<Matched> {
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly query?: Readonly<Record<string, unknown>>;
 }
 
 const coordinationTable = readTable(coordinationOperations);
@@ -75,7 +88,39 @@ export function createApi(options: ClientOptions): Api {
     identity: identityApi,
     accessToken,
     coordinationUrl,
+    request: (method: string, path: string, given: RequestOptions = {}) =>
+      requestOf(caller, { coordination, identity }, method, path, given),
   }) as unknown as Api;
+}
+
+/** A call of an operation that is made up for it. */
+function requestOf(
+  caller: Caller,
+  services: { readonly coordination: Service; readonly identity: Service },
+  method: string,
+  path: string,
+  { body, query, ...options }: RequestOptions,
+): Promise<unknown> {
+  const isIdentity = path.startsWith('/iam/');
+  const operation: Operation = {
+    name: `${method} ${path}`,
+    method,
+    path: [isIdentity ? path.slice('/iam'.length) : path],
+    hasBody: body !== undefined,
+    hasQuery: true,
+    isKeyed: method !== 'GET' && method !== 'HEAD',
+    isPaged: false,
+    isRaw: false,
+    bodyMedia: 'application/json',
+    credential: isIdentity ? 'admin secret' : 'access token',
+  };
+  return send(caller, isIdentity ? services.identity : services.coordination, {
+    operation,
+    parameters: [],
+    body,
+    query,
+    options,
+  });
 }
 
 function addressesOf({

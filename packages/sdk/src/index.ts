@@ -1,6 +1,6 @@
 export { type BatonClient, createClient } from './baton.ts';
 export type { CallOptions, Matched, Paged, RawAnswer, RawBody } from './call.ts';
-export type { ClientOptions } from './client.ts';
+export type { ClientOptions, RequestOptions } from './client.ts';
 export type { Credential, IssuedToken } from './credentials.ts';
 export { BatonError, type ClientErrorCode, LeaseLostError } from './errors.ts';
 export { etagOf } from './etag.ts';

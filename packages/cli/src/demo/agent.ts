@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiError } from '../api-error.ts';
+import { BatonError } from '@baton/sdk';
 import type { CoordinationClient } from '../coordination-client.ts';
 import type { Claim, Run, Task } from '../wire.ts';
 import type { KillPoint } from './kill-plan.ts';
@@ -117,7 +117,7 @@ async function recordProgress(client: CoordinationClient, { id }: Run, tally: Ta
     await client.call('POST', `/runs/${id}/actions`, { action: 'one too many' });
     tally.budgetsExceeded += 1;
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'budget_exceeded') throw error;
+    if (!(error instanceof BatonError) || error.code !== 'budget_exceeded') throw error;
     tally.budgetsRefused += 1;
   }
   return {};
@@ -132,7 +132,7 @@ async function resultOrConflict<Result extends object>(
     return await call();
   } catch (error) {
     const isConflict =
-      error instanceof ApiError && (error.status === 409 || error.code === 'task_not_claimable');
+      error instanceof BatonError && (error.status === 409 || error.code === 'task_not_claimable');
     if (!isConflict) throw error;
     count(tally.conflicts, error.code);
     return error.code;

@@ -68,11 +68,11 @@ async function importTask(
   queueId: string,
 ): Promise<string> {
   const created = await operator.call<Task>('POST', '/tasks', { ...planned.body, assigneeId: queueId });
-  const headers = { 'if-match': `"task-${created.version}"` };
-  if (planned.fate === 'done') await operator.call('POST', `/tasks/${created.id}:complete`, {}, { headers });
+  const ifMatch = `"task-${created.version}"`;
+  if (planned.fate === 'done') await operator.call('POST', `/tasks/${created.id}:complete`, {}, { ifMatch });
   if (planned.fate === 'deleted') {
     const status = isFeature(planned.issueType) ? 'dropped' : 'cancelled';
-    await operator.call('PATCH', `/tasks/${created.id}`, { status }, { headers });
+    await operator.call('PATCH', `/tasks/${created.id}`, { status }, { ifMatch });
   }
   return created.id;
 }

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { type Connection, findConnection } from '../connection.ts';
-import { show } from '../console-output.ts';
 import { PlainError } from '../plain-error.ts';
+import { show } from '../show.ts';
 import { readBacklog } from './backlog.ts';
 import { generateBacklog } from './backlog-generator.ts';
 import { runDemo } from './demo.ts';
@@ -58,7 +58,7 @@ async function demonstrate(
 ): Promise<void> {
   const { agents, kill = false, workMs } = options;
   const result = await runDemo(connection, plan, { agents, kill, workMs }, output);
-  show(output, options.json, resultJson(result), () => resultLines(result));
+  await show(output, options, resultJson(result), () => resultLines(result));
   if (!allHolds(result)) process.exitCode = 1;
 }
 
@@ -82,7 +82,7 @@ async function demonstrateOrganisation(options: Options, context: CommandContext
   try {
     await withBaton(options, context, settings, async (connection) => {
       const result = await runOrganisationDemo(connection);
-      show(context.output, options.json, result, () => organisationLines(result));
+      await show(context.output, options, result, () => organisationLines(result));
     });
   } finally {
     await memory.close();

@@ -1,9 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { AccessToken } from '../access-token.ts';
-import { apiErrorOf } from '../api-error.ts';
+import { type BatonClient, createClient } from '@baton/sdk';
 import type { Connection } from '../connection.ts';
 import { CoordinationClient } from '../coordination-client.ts';
-import { HttpClient } from '../http-client.ts';
+import { httpTransport } from '../http-transport.ts';
 import { forEachConcurrently } from './concurrently.ts';
 import { canDebug, prepareSpecialties } from './specialties.ts';
 
@@ -57,38 +55,47 @@ export interface Access {
   revoke(): Promise<void>;
 }
 
-export function openAccess(connection: Connection): Access {
-  const identity = new HttpClient(connection.identityUrl);
-  const coordination = new HttpClient(connection.coordinationUrl);
-  const administrator = new CoordinationClient(
-    coordination,
-    new AccessToken(identity, connection.adminToken),
-  );
-  const iam = new IdentityAdministration(identity, connection);
+export function openAccess({ identityUrl, coordinationUrl, ...connection }: Connection): Access {
+  const { send: transport, close } = httpTransport();
+  const clientOf = (token: string): BatonClient =>
+    createClient({
+      identityUrl,
+      coordinationUrl,
+      transport,
+      credential: { token },
+      adminSecret: connection.iamBootstrapToken,
+    });
+  const baton = clientOf(connection.adminToken);
+  const { tenantId, issuer } = connection;
   const created: string[] = [];
   return {
-    administrator,
+    administrator: new CoordinationClient(baton),
     async create(name, kind, permissions) {
-      const iamPrincipalId = await iam.createPrincipal(kind, name);
-      created.push(iamPrincipalId);
-      const personalToken = await iam.issueToken(iamPrincipalId, kind);
-      const { id } = await administrator.call<{ id: string }>('POST', '/principals', {
+      const { id: iamPrincipalId } = await baton.identity.principals.create(tenantId, {
         kind,
         displayName: name,
       });
-      await administrator.call('POST', `/principals/${id}/iam-bindings`, {
-        issuer: connection.issuer,
-        iamTenantId: connection.tenantId,
-        iamPrincipalId,
-        permissions,
+      created.push(iamPrincipalId);
+      // Identity issues a token to a human only soon after a sign-in, which the administrator records here.
+      if (kind === 'human')
+        await baton.identity.principals.recordAuthenticationContext(tenantId, iamPrincipalId, { issuer });
+      const { token } = await baton.identity.principals.createToken(tenantId, iamPrincipalId, {
+        name: 'baton demo',
+        audiences: [audience],
+        scopeCeiling: [...scopes],
+        expiresInSeconds: tokenSeconds,
       });
-      const client = new CoordinationClient(coordination, new AccessToken(identity, personalToken));
-      return { name, client, principalId: id };
+      if (token === null) throw new Error('the answer of a new token holds no token');
+      const { id } = await baton.principals.create({ kind, displayName: name });
+      const identity = { issuer, iamTenantId: tenantId, iamPrincipalId };
+      await baton.principals.createIamBinding(id, { ...identity, permissions: [...permissions] });
+      return { name, client: new CoordinationClient(clientOf(token)), principalId: id };
     },
     async revoke() {
-      await forEachConcurrently(created, 8, (principalId) => iam.disablePrincipal(principalId));
-      identity.close();
-      coordination.close();
+      await forEachConcurrently(created, 8, async (id) => {
+        await baton.identity.principals.disable(tenantId, id, { reason: 'demo_over' });
+      });
+      close();
     },
   };
 }
@@ -117,50 +124,7 @@ export async function createParticipants(connection: Connection, size: number): 
     agents,
     debuggerIds: new Set(agents.filter((_, index) => canDebug(index)).map(({ principalId }) => principalId)),
     queueId: queue.id,
-    exchanges: () =>
-      [operator, reviewer, ...agents].reduce((sum, { client }) => sum + client.access.exchanges, 0),
+    exchanges: () => [operator, reviewer, ...agents].reduce((sum, { client }) => sum + client.exchanges, 0),
     revokeAccess: () => access.revoke(),
   };
-}
-
-/** The administrator's calls to identity. */
-class IdentityAdministration {
-  readonly #identity: HttpClient;
-  readonly #connection: Connection;
-
-  constructor(identity: HttpClient, connection: Connection) {
-    this.#identity = identity;
-    this.#connection = connection;
-  }
-
-  async createPrincipal(kind: string, displayName: string): Promise<string> {
-    const { id } = await this.#call<{ id: string }>('/principals', { kind, displayName });
-    return id;
-  }
-
-  async issueToken(principalId: string, kind: 'human' | 'agent'): Promise<string> {
-    const path = `/principals/${principalId}`;
-    // Identity issues a token to a human only soon after a sign-in, which the administrator records here.
-    if (kind === 'human')
-      await this.#call(`${path}/authentication-contexts`, { issuer: this.#connection.issuer });
-    const { token } = await this.#call<{ token: string }>(`${path}/platform-access-tokens`, {
-      name: 'baton demo',
-      audiences: [audience],
-      scopeCeiling: scopes,
-      expiresInSeconds: tokenSeconds,
-    });
-    return token;
-  }
-
-  async disablePrincipal(principalId: string): Promise<void> {
-    await this.#call(`/principals/${principalId}:disable?reason=demo_over`);
-  }
-
-  async #call<Body>(path: string, body?: unknown): Promise<Body> {
-    const { iamBootstrapToken, tenantId } = this.#connection;
-    const headers = { 'x-iam-bootstrap-token': iamBootstrapToken, 'idempotency-key': randomUUID() };
-    const answer = await this.#identity.send('POST', `/api/v1/tenants/${tenantId}${path}`, { body, headers });
-    if (answer.status >= 300) throw apiErrorOf(answer.status, answer.body, answer.headers['retry-after']);
-    return answer.body as Body;
-  }
 }

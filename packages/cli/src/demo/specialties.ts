@@ -1,4 +1,4 @@
-import { ApiError } from '../api-error.ts';
+import { BatonError } from '@baton/sdk';
 import type { CoordinationClient } from '../coordination-client.ts';
 import type { Page } from '../wire.ts';
 import type { Issue } from './backlog.ts';
@@ -79,7 +79,7 @@ async function findOrMakeCapability(administrator: CoordinationClient): Promise<
     const made = await administrator.call<{ id: string }>('POST', '/capabilities', { name: debugging });
     return made.id;
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'capability_exists') throw error;
+    if (!(error instanceof BatonError) || error.code !== 'capability_exists') throw error;
   }
   for (let cursor: string | null = ''; cursor !== null; ) {
     const page: Page<{ id: string; name: string }> = await administrator.call(

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiError } from '../api-error.ts';
+import { BatonError } from '@baton/sdk';
 import type { Task } from '../wire.ts';
 import type { StalledWriter } from './agent.ts';
 import { count, type Tally } from './tally.ts';
@@ -27,7 +27,7 @@ async function expectRefusal(tally: Tally, write: () => Promise<void>): Promise<
     await write();
     tally.stalledAccepted += 1;
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
+    if (!(error instanceof BatonError)) throw error;
     count(tally.stalledRefused, error.code);
   }
 }
@@ -44,10 +44,10 @@ async function changeTask({ client, claim }: StalledWriter): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const { version } = await client.call<Task>('GET', `/tasks/${taskId}`);
     try {
-      await client.call('PATCH', `/tasks/${taskId}`, body, { headers: { 'if-match': `"task-${version}"` } });
+      await client.call('PATCH', `/tasks/${taskId}`, body, { ifMatch: `"task-${version}"` });
       return;
     } catch (error) {
-      const isRace = error instanceof ApiError && error.code === 'version_conflict';
+      const isRace = error instanceof BatonError && error.code === 'version_conflict';
       if (!isRace || attempt === versionConflictsMax) throw error;
     }
   }

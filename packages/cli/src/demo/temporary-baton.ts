@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CliConfig } from '../config.ts';
 import { type Connection, parseConnection, projectRoot } from '../connection.ts';
-import { HttpClient } from '../http-client.ts';
 import { PlainError } from '../plain-error.ts';
 
 const startWaitMs = 120_000;
 const stopWaitMs = 30_000;
 const pollMs = 100;
+const answerMsMax = 10_000;
 const recentOutputCharactersMax = 4000;
 
 /**
@@ -46,14 +46,13 @@ export async function startTemporaryBaton(
 
 /** Whether the Baton at this address is ready. */
 export async function isReady(coordinationUrl: string): Promise<boolean> {
-  const http = new HttpClient(coordinationUrl);
   try {
-    return (await http.send('GET', '/health/ready')).status === 200;
-  } catch (error) {
-    if (error instanceof PlainError) return false;
-    throw error;
-  } finally {
-    http.close();
+    const answer = await fetch(`${coordinationUrl}/health/ready`, {
+      signal: AbortSignal.timeout(answerMsMax),
+    });
+    return answer.status === 200;
+  } catch {
+    return false;
   }
 }
 

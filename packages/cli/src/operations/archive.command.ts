@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { asAdministrator, type CommandContext } from '../command-context.ts';
-import { show } from '../console-output.ts';
+import { show } from '../show.ts';
 import { callRetention, countOf, type RetentionOptions, withRetentionOptions } from './retention.ts';
 
 interface Archiving {
@@ -16,7 +16,7 @@ export function addArchive(operations: Command, context: CommandContext): void {
   withRetentionOptions(command).action((options: RetentionOptions) =>
     asAdministrator(options, context, async (client) => {
       const answer = await callRetention<Archiving>(client, 'archive', options);
-      show(context.output, options.json, answer, () => [
+      await show(context.output, options, answer, () => [
         answer.archived === 0
           ? `Nothing was archived: no event is ${answer.minAgeSeconds} s old, confirmed by all consumers and delivered.`
           : `${countOf(answer.archived)} archived, through ${answer.journalFloorCursor}.`,

@@ -5,8 +5,8 @@ import {
   type CommonOptions,
   withCommonOptions,
 } from '../command-context.ts';
-import { show } from '../console-output.ts';
 import { PlainError } from '../plain-error.ts';
+import { show } from '../show.ts';
 import { type EventLines, linesToFile, linesToOutput } from './event-lines.ts';
 import { type EventRange, eventsOf } from './event-range.ts';
 import { countOf } from './retention.ts';
@@ -39,7 +39,7 @@ export function addExport(operations: Command, context: CommandContext): void {
           eventsOf(client, { ...options, after: lines.cursor ?? options.after }),
           lines,
         );
-        report(exported, options, context);
+        await report(exported, options, context);
       }),
     );
 }
@@ -66,10 +66,14 @@ function linesOf({ file, resume, after }: Options, { output }: CommandContext): 
 }
 
 /** Standard output holds the events, unless they go to a file. */
-function report(exported: Exported, { file, json }: Options, { output }: CommandContext): void {
+async function report(
+  exported: Exported,
+  { file, ...options }: Options,
+  { output }: CommandContext,
+): Promise<void> {
   const sentence = `${countOf(exported.events)} exported.${exported.cursor === null ? '' : ` What comes later: --after ${exported.cursor}`}`;
-  if (file === undefined) output.progress(`${json ? JSON.stringify(exported) : sentence}\n`);
-  else show(output, json, exported, () => [sentence]);
+  if (file === undefined) output.progress(`${options.json ? JSON.stringify(exported) : sentence}\n`);
+  else await show(output, options, exported, () => [sentence]);
 }
 
 function time(text: string): number {

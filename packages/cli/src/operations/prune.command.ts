@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { asAdministrator, type CommandContext } from '../command-context.ts';
-import { show } from '../console-output.ts';
+import { show } from '../show.ts';
 import { callRetention, countOf, type RetentionOptions, withRetentionOptions } from './retention.ts';
 
 interface Pruning {
@@ -16,7 +16,7 @@ export function addPrune(operations: Command, context: CommandContext): void {
   withRetentionOptions(command).action((options: RetentionOptions) =>
     asAdministrator(options, context, async (client) => {
       const answer = await callRetention<Pruning>(client, 'prune', options);
-      show(context.output, options.json, answer, () => [
+      await show(context.output, options, answer, () => [
         answer.pruned === 0
           ? 'Nothing was deleted: no event of the archive is that old and confirmed by all consumers.'
           : `${countOf(answer.pruned)} deleted. The journal begins after ${answer.archiveFloorCursor}.`,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CommonOptions, withCommonOptions } from '../command-context.ts';
 import type { CoordinationClient } from '../coordination-client.ts';
@@ -22,13 +21,7 @@ export function callRetention<Answer>(
   verb: 'archive' | 'prune',
   { beforeSeconds, maxEvents }: RetentionOptions,
 ): Promise<Answer> {
-  const headers = { 'idempotency-key': randomUUID() };
-  return client.call<Answer>(
-    'POST',
-    `/operations/journal:${verb}`,
-    { beforeSeconds, maxEvents },
-    { headers },
-  );
+  return client.call<Answer>('POST', `/operations/journal:${verb}`, { beforeSeconds, maxEvents });
 }
 
 export function countOf(events: number): string {

@@ -1,4 +1,4 @@
-import { ApiError } from '../../api-error.ts';
+import { BatonError } from '@baton/sdk';
 import type { CoordinationClient } from '../../coordination-client.ts';
 
 /** A calendar of which the second version has a holiday that the first one did not know. */
@@ -111,9 +111,8 @@ async function makeRevision(operator: CoordinationClient, projectId: string, max
 async function narrow(operator: CoordinationClient, projectId: string, maxRunActions: number): Promise<void> {
   const { revision } = await makeRevision(operator, projectId, maxRunActions);
   const { version } = await operator.call<{ version: number }>('GET', `/projects/${projectId}`);
-  const headers = { 'if-match': `"project-${version}"` };
   const path = `/projects/${projectId}/config-revisions/${revision}:activate`;
-  await operator.call('POST', path, undefined, { headers });
+  await operator.call('POST', path, undefined, { ifMatch: `"project-${version}"` });
 }
 
 /** @throws Error when it is not refused */
@@ -121,7 +120,7 @@ async function refusalOf(call: () => Promise<unknown>): Promise<string> {
   try {
     await call();
   } catch (error) {
-    if (error instanceof ApiError) return error.code;
+    if (error instanceof BatonError) return error.code;
     throw error;
   }
   throw new Error('a project was allowed more than the one above it');

@@ -1,4 +1,4 @@
-import { ApiError } from '../../api-error.ts';
+import { BatonError } from '@baton/sdk';
 import type { CoordinationClient } from '../../coordination-client.ts';
 import type { Company } from './company.ts';
 import type { DerivedTask } from './what-followed.ts';
@@ -53,7 +53,7 @@ export async function attachKnowledge(
     const { changes } = await operator.call<Reconciled>('POST', '/knowledge/snapshots', snapshot);
     return { refusedCode: null, source, opened: changes.opened.map(({ key }) => key) };
   } catch (error) {
-    if (!(error instanceof ApiError && error.code.startsWith('memory_'))) throw error;
+    if (!(error instanceof BatonError && error.code.startsWith('memory_'))) throw error;
     return { refusedCode: error.code, source, opened: [] };
   }
 }

@@ -5,7 +5,7 @@ import {
   type CommonOptions,
   withCommonOptions,
 } from '../../command-context.ts';
-import { show } from '../../console-output.ts';
+import { show } from '../../show.ts';
 import { changeAdapter, linesOf } from './adapter-state.ts';
 
 /** `baton operations adapter rebuild`: tells the memory service the journal again, from its beginning or a cursor. */
@@ -19,7 +19,7 @@ export function addAdapterRebuild(adapter: Command, context: CommandContext): vo
     asAdministrator(options, context, async (client) => {
       const { cursor, reason } = options;
       const state = await changeAdapter(client, 'rebuild', { cursor, reason });
-      show(context.output, options.json, state, () => ['It begins again now.', ...linesOf(state)]);
+      await show(context.output, options, state, () => ['It begins again now.', ...linesOf(state)]);
     }),
   );
 }

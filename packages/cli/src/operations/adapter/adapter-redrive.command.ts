@@ -5,7 +5,7 @@ import {
   type CommonOptions,
   withCommonOptions,
 } from '../../command-context.ts';
-import { show } from '../../console-output.ts';
+import { show } from '../../show.ts';
 import { changeAdapter, linesOf } from './adapter-state.ts';
 
 /** `baton operations adapter redrive`: tries the event at which the tenant is parked again at once. */
@@ -17,7 +17,7 @@ export function addAdapterRedrive(adapter: Command, context: CommandContext): vo
   withCommonOptions(command).action((options: CommonOptions & { reason?: string }) =>
     asAdministrator(options, context, async (client) => {
       const state = await changeAdapter(client, 'redrive', { reason: options.reason });
-      show(context.output, options.json, state, () => ['It is tried again now.', ...linesOf(state)]);
+      await show(context.output, options, state, () => ['It is tried again now.', ...linesOf(state)]);
     }),
   );
 }

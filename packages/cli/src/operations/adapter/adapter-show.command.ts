@@ -5,7 +5,7 @@ import {
   type CommonOptions,
   withCommonOptions,
 } from '../../command-context.ts';
-import { show } from '../../console-output.ts';
+import { show } from '../../show.ts';
 import { linesOf, readAdapterState } from './adapter-state.ts';
 
 /** `baton operations adapter show`: how far the delivery to the memory service has come, and where it is parked. */
@@ -14,7 +14,7 @@ export function addAdapterShow(adapter: Command, context: CommandContext): void 
   withCommonOptions(command).action((options: CommonOptions) =>
     asAdministrator(options, context, async (client) => {
       const state = await readAdapterState(client);
-      show(context.output, options.json, state, () => linesOf(state));
+      await show(context.output, options, state, () => linesOf(state));
     }),
   );
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { CoordinationClient } from '../../coordination-client.ts';
 
 /** How far the delivery to the memory service has come in the own tenant's journal. */
@@ -30,8 +29,7 @@ export async function changeAdapter(
   body: object,
 ): Promise<AdapterState> {
   const { tenantId } = await readAdapterState(client);
-  const headers = { 'idempotency-key': randomUUID() };
-  return client.call<AdapterState>('POST', `${path}/${tenantId}:${verb}`, body, { headers });
+  return client.call<AdapterState>('POST', `${path}/${tenantId}:${verb}`, body);
 }
 
 /** The state in a few lines for a person. */

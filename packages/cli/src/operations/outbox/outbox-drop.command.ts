@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import {
   asAdministrator,
@@ -6,7 +5,7 @@ import {
   type CommonOptions,
   withCommonOptions,
 } from '../../command-context.ts';
-import { show } from '../../console-output.ts';
+import { show } from '../../show.ts';
 import { lineOf, type Undelivered } from './undelivered.ts';
 
 /** `baton operations outbox drop ID`: give up the delivery of an event to a sink. */
@@ -19,10 +18,9 @@ export function addOutboxDrop(outbox: Command, context: CommandContext): void {
     .requiredOption('--reason <text>', 'why, for the journal')
     .action((id: string, options: CommonOptions & { reason: string }) =>
       asAdministrator(options, context, async (client) => {
-        const headers = { 'idempotency-key': randomUUID() };
         const path = `/operations/outbox/${encodeURIComponent(id)}:drop`;
-        const answer = await client.call<Undelivered>('POST', path, { reason: options.reason }, { headers });
-        show(context.output, options.json, answer, () => [`dropped: ${lineOf(answer)}`]);
+        const answer = await client.call<Undelivered>('POST', path, { reason: options.reason });
+        await show(context.output, options, answer, () => [`dropped: ${lineOf(answer)}`]);
       }),
     );
 }

@@ -5,7 +5,7 @@ import {
   type CommonOptions,
   withCommonOptions,
 } from '../../command-context.ts';
-import { show } from '../../console-output.ts';
+import { show } from '../../show.ts';
 import type { Page } from '../../wire.ts';
 import { lineOf, type Undelivered } from './undelivered.ts';
 
@@ -24,7 +24,7 @@ export function addOutboxList(outbox: Command, context: CommandContext): void {
         if (options.status !== undefined) query.set('status', options.status);
         if (options.cursor !== undefined) query.set('cursor', options.cursor);
         const page = await client.call<Page<Undelivered>>('GET', `/operations/outbox?${query}`);
-        show(context.output, options.json, page, () => linesOf(page));
+        await show(context.output, options, page, () => linesOf(page));
       }),
     );
 }

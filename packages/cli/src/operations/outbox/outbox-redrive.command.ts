@@ -1,15 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import { ApiError } from '../../api-error.ts';
+import { BatonError } from '@baton/sdk';
 import {
   asAdministrator,
   type CommandContext,
   type CommonOptions,
   withCommonOptions,
 } from '../../command-context.ts';
-import { show } from '../../console-output.ts';
 import type { CoordinationClient } from '../../coordination-client.ts';
 import { PlainError } from '../../plain-error.ts';
+import { show } from '../../show.ts';
 import type { Page } from '../../wire.ts';
 import { lineOf, type Undelivered } from './undelivered.ts';
 
@@ -31,21 +30,20 @@ export function addOutboxRedrive(outbox: Command, context: CommandContext): void
         if (options.sink !== undefined && id !== undefined) throw new PlainError('--sink goes with --all.');
         if (id === undefined) return redriveAll(client, options, context);
         const answer = await redrive(client, id, options.reason);
-        show(context.output, options.json, answer, () => [`tried again: ${lineOf(answer)}`]);
+        await show(context.output, options, answer, () => [`tried again: ${lineOf(answer)}`]);
       }),
     );
 }
 
 function redrive(client: CoordinationClient, id: string, reason: string): Promise<Undelivered> {
-  const headers = { 'idempotency-key': randomUUID() };
   const path = `/operations/outbox/${encodeURIComponent(id)}:redrive`;
-  return client.call<Undelivered>('POST', path, { reason }, { headers });
+  return client.call<Undelivered>('POST', path, { reason });
 }
 
 /** Page by page, from the newest on: what fails again meanwhile keeps its place, and is not met twice. */
 async function redriveAll(
   client: CoordinationClient,
-  { reason, sink, json }: Options,
+  { reason, sink, ...options }: Options,
   { output }: CommandContext,
 ): Promise<void> {
   let redriven = 0;
@@ -57,7 +55,7 @@ async function redriveAll(
     output.progress(`${countOf(redriven)}, then it failed.\n`);
     throw error;
   }
-  show(output, json, { redriven }, () => [`${countOf(redriven)}.`]);
+  await show(output, options, { redriven }, () => [`${countOf(redriven)}.`]);
 }
 
 async function* deadLetters(client: CoordinationClient): AsyncGenerator<Undelivered> {
@@ -79,7 +77,7 @@ async function redriveIfThere(client: CoordinationClient, id: string, reason: st
     await redrive(client, id, reason);
     return true;
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'not_found') return false;
+    if (error instanceof BatonError && error.code === 'not_found') return false;
     throw error;
   }
 }

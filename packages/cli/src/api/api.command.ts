@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
+import { exitCodes } from '../error-text.ts';
+import { PlainError } from '../plain-error.ts';
+import { show } from '../show.ts';
+
+interface Options extends CommonOptions {
+  readonly field: readonly string[];
+  readonly rawField: readonly string[];
+  readonly input?: string;
+  readonly ifMatch?: string;
+  readonly paginate?: boolean;
+}
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+const pagesMax = 1_000;
+
+/** `baton api METHOD PATH`: any call of the API, signed in as the other commands are. */
+export function addApi(program: Command, context: CommandContext): void {
+  const command = program
+    .command('api <method> <path>')
+    .description('call the API: {me} and {tenant} in the path are yours; below /iam it is identity’s');
+  const list = (value: string, before: readonly string[]) => [...before, value];
+  withCommonOptions(command)
+    .option(
+      '-F, --field <name=value>',
+      'a member of the body, or of the query of a GET; numbers, true, false, null and @file are read as such',
+      list,
+      [],
+    )
+    .option('-f, --raw-field <name=text>', 'likewise, always a text', list, [])
+    .option('--input <file>', 'the body from a file of JSON; - is standard input')
+    .option('--if-match <etag>', 'only where the object still has this version')
+    .option('--paginate', 'all pages of a list, as one')
+    .action((method: string, path: string, options: Options) => callApi(method, path, options, context));
+}
+
+async function callApi(
+  given: string,
+  givenPath: string,
+  options: Options,
+  context: CommandContext,
+): Promise<void> {
+  const method = given.toUpperCase();
+  if (!methods.includes(method)) throw usageError(`${given} is no method: ${methods.join(', ')}.`);
+  const fields = { ...fieldsOf(options.field, typed), ...fieldsOf(options.rawField, String) };
+  const input = options.input === undefined ? undefined : jsonOf(options.input);
+  if (input !== undefined && Object.keys(fields).length > 0)
+    throw usageError('Give the body by --input or by fields, not by both.');
+  await asCaller(options, context, async (baton, { tenantId }) => {
+    const path = await filledIn(givenPath, async (name) => {
+      if (name === 'tenant' && tenantId !== undefined) return tenantId;
+      const { principal, tenant } = await baton.harness.getContext();
+      return name === 'me' ? principal.id : tenant.id;
+    });
+    const hasQuery = method === 'GET' || method === 'DELETE';
+    const body = input ?? (hasQuery || Object.keys(fields).length === 0 ? undefined : fields);
+    const query: Record<string, unknown> = hasQuery ? { ...fields } : {};
+    const send = (more: Record<string, unknown> = {}) =>
+      baton.request(method, path, {
+        query: { ...query, ...more },
+        ...(body !== undefined && { body }),
+        ...(options.ifMatch !== undefined && { ifMatch: options.ifMatch }),
+      });
+    let answer = await send();
+    if (options.paginate) answer = await allPages(answer, send);
+    await show(context.output, options, answer, () => [
+      answer === undefined ? '' : JSON.stringify(answer, undefined, 2),
+    ]);
+  });
+}
+
+interface Page {
+  readonly items: readonly unknown[];
+  readonly nextCursor?: string | null;
+  readonly hasMore?: boolean;
+}
+
+async function allPages(
+  first: unknown,
+  send: (more: Record<string, unknown>) => Promise<unknown>,
+): Promise<Page> {
+  let page = first as Page;
+  if (!Array.isArray(page?.items)) throw usageError('--paginate is for lists: this answer has no items.');
+  const items = [...page.items];
+  for (let pages = 1; typeof page.nextCursor === 'string' && page.hasMore !== false; pages += 1) {
+    if (pages === pagesMax) throw new PlainError(`There are more than ${pagesMax} pages: narrow the list.`);
+    page = (await send({ cursor: page.nextCursor })) as Page;
+    items.push(...page.items);
+  }
+  return { ...page, items };
+}
+
+/** `/tasks` is `/api/v1/tasks`; `{me}` and `{tenant}` become ids. */
+async function filledIn(path: string, idOf: (name: string) => Promise<string>): Promise<string> {
+  let filled = path.startsWith('/') ? path : `/${path}`;
+  for (const name of ['me', 'tenant'])
+    if (filled.includes(`{${name}}`)) filled = filled.replaceAll(`{${name}}`, await idOf(name));
+  const unknown = /\{(\w+)\}/.exec(filled)?.[1];
+  if (unknown !== undefined) throw usageError(`{${unknown}} is not known: {me} and {tenant} are.`);
+  if (/^\/(?:api|iam|health|healthz)(?:\/|$)/.test(filled)) return filled;
+  return `/api/v1${filled}`;
+}
+
+function fieldsOf(given: readonly string[], read: (value: string) => unknown): Record<string, unknown> {
+  return Object.fromEntries(
+    given.map((field) => {
+      const at = field.indexOf('=');
+      if (at < 1) throw usageError(`${field} is no field: name=value.`);
+      return [field.slice(0, at), read(field.slice(at + 1))];
+    }),
+  );
+}
+
+function typed(value: string): unknown {
+  if (value.startsWith('@')) return textOf(value.slice(1));
+  if (['true', 'false', 'null'].includes(value) || /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(value))
+    return JSON.parse(value) as unknown;
+  return value;
+}
+
+function jsonOf(file: string): unknown {
+  try {
+    return JSON.parse(textOf(file)) as unknown;
+  } catch (error) {
+    if (error instanceof SyntaxError) throw usageError(`${file} is not JSON: ${error.message}.`);
+    throw error;
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    throw new PlainError(`${file} can't be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}
+
+const usageError = (message: string) => new PlainError(message, { exitCode: exitCodes.usage });

@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { Task } from '@baton/sdk';
+import { program } from '../../../e2e/testing/baton-process.ts';
+import {
+  type Participant,
+  type RunningBaton,
+  startRunningBaton,
+} from '../../../e2e/testing/running-baton.ts';
+
+// The command line as a process of its own, against a whole Baton.
+
+let baton: RunningBaton;
+let folder: string;
+let person: Participant;
+
+before(async () => {
+  baton = await startRunningBaton();
+  folder = mkdtempSync(join(tmpdir(), 'baton-commands-'));
+  const permissions = [
+    'tasks.read',
+    'tasks.write',
+    'tasks.claim',
+    'task_types.read',
+    'sessions.open',
+    'events.read',
+  ];
+  person = await baton.participant([...permissions, 'approvals.read', 'approvals.decide'], 'human');
+});
+after(async () => {
+  await baton?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Said {
+  readonly code: number | NodeJS.Signals | null;
+  readonly text: string;
+}
+
+/** Runs one command; by default as the administrator of the Baton of this machine. */
+async function run(
+  args: readonly string[],
+  env: Record<string, string> = { BATON_HOME: baton.home },
+  input?: string,
+): Promise<Said> {
+  const running = program(
+    'packages/cli/src/main.ts',
+    args,
+    { HOME: folder, ...env },
+    { hasInput: input !== undefined },
+  );
+  running.child.stdin?.end(input);
+  return { code: await running.ended, text: running.output() };
+}
+
+/** Runs one command that shall succeed. */
+async function done(args: readonly string[], env?: Record<string, string>): Promise<string> {
+  const { code, text } = await run(args, env);
+  assert.equal(code, 0, text);
+  return text;
+}
+
+const json = async <Value>(args: readonly string[], env?: Record<string, string>) =>
+  JSON.parse(await done([...args, '--json'], env)) as Value;
+const asPerson = () => ({ BATON_URL: baton.url, BATON_TOKEN: person.token });
+
+test('a task is created, listed, shown, changed, commented and closed', async () => {
+  const { publicId } = await json<Task>([
+    'task',
+    'create',
+    'Write the page',
+    '--priority',
+    'high',
+    '--assignee',
+    'me',
+  ]);
+  assert.match(
+    await done(['task', 'list', '--q', 'page', '--assignee', 'me']),
+    new RegExp(`^${publicId}  todo +high +task +Write the page$`, 'm'),
+  );
+  assert.match(await done(['task', 'view', publicId]), /^title +Write the page$/m);
+  assert.match(
+    await done(['task', 'edit', publicId, '--title', 'Write both pages', '--status', 'blocked']),
+    /Write both pages \(blocked, priority high\)/,
+  );
+  assert.equal(await done(['task', 'comment', publicId, 'Half is done.']), `Said on ${publicId}.\n`);
+  assert.equal(await done(['task', 'close', publicId]), `${publicId} is done.\n`);
+  assert.match((await run(['task', 'edit', publicId])).text, /Name what to change/);
+});
+
+test('a task that waits says why, and by which call it would move', async () => {
+  const first = await baton.admin.tasks.create({ title: 'First' });
+  const second = await baton.admin.tasks.create({ title: 'Second' });
+  await baton.admin.tasks.createRelation(second.id, { type: 'depends_on', toTask: first.id });
+  const text = await done(['task', 'why', second.publicId]);
+  assert.match(text, /^\w+, since \S+Z$/m);
+  assert.match(text, /^ {2}.+: npx baton api (GET|POST|PATCH|DELETE) \//m);
+  assert.match(await done(['task', 'why', first.publicId]), /can be taken now: npx baton work take/);
+});
+
+test('a person takes a task, saves a step, finishes it; another is given back', async () => {
+  const env = asPerson();
+  const [first, second] = [
+    await baton.admin.tasks.create({ title: 'Take me' }),
+    await baton.admin.tasks.create({ title: 'Drop me' }),
+  ];
+  assert.match(await done(['work', 'next'], env), /Take me/);
+  assert.match(
+    await done(['work', 'take', first.publicId, '--intent', 'now'], env),
+    new RegExp(`^You hold ${first.publicId}: Take me$`, 'm'),
+  );
+  const twice = await run(['work', 'take', second.publicId], env);
+  assert.deepEqual([twice.code, /You hold .* already/.test(twice.text)], [1, true]);
+  assert.match(await done(['work', 'status'], env), /It is yours until/);
+  assert.match(await done(['work', 'checkpoint', 'half'], env), /Checkpoint 1/);
+  assert.equal((await run(['work', 'done', '--output', '[1]'], env)).code, 2);
+  assert.match(await done(['work', 'done', '--output', '{"said":"yes"}'], env), /is done\./);
+  const [finished] = (await baton.admin.runs.list({ taskId: first.id })).items;
+  assert.deepEqual([finished?.status, finished?.output], ['succeeded', { said: 'yes' }]);
+  await done(['work', 'take', second.publicId], env);
+  const [held] = (await baton.admin.runs.list({ taskId: second.id })).items;
+  await baton.admin.claims.release(held?.claimId as string, { reason: 'taken away' });
+  const lost = await run(['work', 'done'], env);
+  assert.deepEqual([lost.code, /is over \(.*\): somebody else/.test(lost.text)], [1, true]);
+  assert.match(await done(['work', 'drop'], env), /is given back/);
+  assert.match((await run(['work', 'status'], env)).text, /You hold no task here/);
+  assert.equal((await baton.admin.sessions.get(held?.sessionId as string)).status, 'closed');
+});
+
+test('an approval is decided', async () => {
+  const { id: task } = await baton.admin.tasks.create({ title: 'Release' });
+  const { id } = await baton.admin.approvals.request({
+    task,
+    comment: 'May I?',
+    assignedPrincipalId: person.principalId,
+  });
+  assert.match(
+    await done(['approval', 'list', '--status', 'pending'], asPerson()),
+    new RegExp(`${id}  pending .*May I\\?`),
+  );
+  assert.equal(await done(['approval', 'approve', id, '--comment', 'Yes.'], asPerson()), 'It is approved.\n');
+  assert.equal((await baton.admin.approvals.get(id)).comment, 'Yes.');
+});
+
+test('every list and its header', async () => {
+  const lists = [
+    'claim',
+    'run',
+    'approval',
+    'artifact',
+    'agent',
+    'skill',
+    'project',
+    'process',
+    'principal',
+    'directory',
+    'token',
+  ];
+  for (const noun of lists) {
+    const { items } = await json<{ items: unknown[] }>([noun, 'list', '--limit', '2']);
+    assert.ok(Array.isArray(items) && items.length <= 2, noun);
+  }
+  assert.match(await done(['principal', 'list']), /^ID +KIND +STATUS +NAME$/m);
+});
+
+test('a token is issued, signs in, and is revoked', async () => {
+  const [{ id: principal }] = (await json<{ items: { id: string }[] }>(['directory', 'list'])).items as [
+    { id: string },
+  ];
+  const { tenantId, issuer } = baton.connection;
+  // A human gets a token only soon after a sign-in.
+  await baton.admin.identity.principals.recordAuthenticationContext(tenantId, principal, { issuer });
+  const create = ['token', 'create', principal, 'from the test', '--days', '1', '--json'];
+  const { token, credential } = JSON.parse(await done(create)) as {
+    token: string;
+    credential: { id: string };
+  };
+  const { id } = credential;
+  const env = { BATON_URL: baton.url, BATON_TOKEN: token };
+  assert.match(await done(['whoami'], env), /permissions: /);
+  assert.match(await done(['token', 'list']), new RegExp(`^${id} .* from the test$`, 'm'));
+  assert.equal(await done(['token', 'revoke', id]), `Token ${id} is revoked.\n`);
+  assert.equal((await run(['whoami'], env)).code, 4);
+  const wrong = await run(['token', 'list'], asPerson());
+  assert.match(wrong.text, /This is for whoever runs Baton/);
+});
+
+test('login keeps a profile, which only its owner may read, and context and logout know it', async () => {
+  const config = join(folder, 'login');
+  const env = { XDG_CONFIG_HOME: config };
+  const refused = await run(['login', '--url', baton.url], env, 'wrong\n');
+  assert.equal(refused.code, 4);
+  const { text, code } = await run(['login', '--url', baton.url, '--name', 'here'], env, `${person.token}\n`);
+  assert.equal(code, 0, text);
+  assert.match(text, /^Signed in at \S+ as a test \(tenant \w+\); the profile is here\.$/m);
+  const file = join(config, 'baton', 'profiles.json');
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.match(await done(['whoami'], env), new RegExp(person.principalId));
+  assert.match(await done(['context'], env), /^\* +here +http/m);
+  assert.equal((await run(['whoami', '--profile', 'elsewhere'], env)).code, 4);
+  await done(['logout'], env);
+  assert.doesNotMatch(readFileSync(file, 'utf8'), new RegExp(person.token));
+});
+
+test('json has the fields that are wanted, and goes through jq', async () => {
+  const { publicId } = await json<Task>(['task', 'create', 'For jq']);
+  const fields = JSON.parse(await done(['task', 'list', '--q', 'jq', '--json', 'publicId,title']));
+  assert.deepEqual(fields, [{ publicId, title: 'For jq' }]);
+  assert.equal(await done(['task', 'view', publicId, '--jq', '.title']), 'For jq\n');
+  assert.equal(await done(['task', 'list', '--q', 'jq', '--json', 'title', '--jq', '.[].title']), 'For jq\n');
+  const unknown = await run(['task', 'view', publicId, '--json', 'colour']);
+  assert.deepEqual([unknown.code, /There is no field colour; there are: id, /.test(unknown.text)], [2, true]);
+  assert.equal((await run(['task', 'view', publicId, '--jq', '.title | nonsense('])).code, 2);
+});
+
+test('the API is called with fields, a file, placeholders, and page after page', async () => {
+  const fields = ['-F', 'title=By the API', '-f', 'description=42', '-F', 'startDate=null'];
+  const created = JSON.parse(await done(['api', 'post', '/tasks', ...fields])) as Task;
+  assert.equal(created.description, '42');
+  const file = join(folder, 'body.json');
+  writeFileSync(file, JSON.stringify({ title: 'From a file' }));
+  assert.match(await done(['api', 'POST', '/api/v1/tasks', '--input', file]), /"From a file"/);
+  assert.match(await done(['api', 'GET', '/principals/{me}']), /"kind"/);
+  assert.match(await done(['api', 'GET', '/iam/api/v1/tenants/{tenant}']), /"slug"/);
+  const all = JSON.parse(await done(['api', 'GET', '/tasks', '-F', 'limit=2', '--paginate'])) as {
+    items: unknown[];
+  };
+  assert.ok(all.items.length > 2);
+  for (const args of [
+    ['api', 'FETCH', '/tasks'],
+    ['api', 'GET', '/tasks/{what}'],
+    ['api', 'POST', '/tasks', '-F', 'title'],
+    ['api', 'POST', '/tasks', '-F', 'title=x', '--input', file],
+  ])
+    assert.equal((await run(args)).code, 2, args.join(' '));
+});
+
+test('doctor finds nothing wrong here, and says what to do where there is', async () => {
+  const good = await done(['doctor']);
+  for (const check of [
+    'node',
+    'disk',
+    'signed in',
+    'coordination',
+    'identity',
+    'clock',
+    'signing keys',
+    'token',
+  ])
+    assert.match(good, new RegExp(`^✔ ${check} `, 'm'));
+  const away = await run(['doctor'], { BATON_URL: 'http://127.0.0.1:9', BATON_TOKEN: 'x' });
+  assert.equal(away.code, 1);
+  assert.match(away.text, /^✘ coordination +http\S+ can't be reached\.\n {2}Start it with npx baton start;/m);
+  const wrong = await run(['doctor'], { BATON_URL: baton.url, BATON_TOKEN: 'wrong' });
+  assert.match(wrong.text, /^✘ token +\w+\n {2}Sign in again: npx baton login\.$/m);
+});
+
+test('nobody signed in, and a task that is not there', async () => {
+  const nobody = await run(['task', 'list'], {
+    XDG_CONFIG_HOME: join(folder, 'none'),
+    BATON_PROFILE: 'none',
+  });
+  assert.equal(nobody.code, 4);
+  const missing = await run(['task', 'view', 'TASK-999999']);
+  assert.equal(missing.code, 1);
+  assert.match(missing.text, /^not_found: .* \(request req_\w+\)\n$/);
+});
+
+test('text of others can not move the cursor of a terminal', async () => {
+  await baton.admin.tasks.create({ title: 'evil \u001b[2Jscreen' });
+  assert.match(await done(['task', 'list', '--q', 'evil']), /evil {1,2}\[2Jscreen/);
+});
+
+test('the completion of bash knows the commands and their options', async () => {
+  const script = await done(['completion', 'bash']);
+  const complete = (...words: string[]) =>
+    execFileSync(
+      'bash',
+      [
+        '-c',
+        `${script}\nCOMP_WORDS=(baton ${words.join(' ')} ''); COMP_CWORD=${words.length + 1}; _baton; echo "\${COMPREPLY[@]}"`,
+      ],
+      { encoding: 'utf8' },
+    );
+  assert.match(complete(), /\btask\b.*\bwork\b/);
+  assert.match(complete('task'), /\bcreate\b/);
+  assert.match(complete('task', 'create'), /--priority/);
+  for (const shell of ['zsh', 'fish']) assert.match(await done(['completion', shell]), /task create/);
+});

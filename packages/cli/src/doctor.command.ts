@@ -1,0 +1,181 @@
+import { statfs } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { BatonError } from '@baton/sdk';
+import { type Access, findAccess, withClient } from './access.ts';
+import { type CommandContext, type CommonOptions, withCommonOptions } from './command-context.ts';
+import { exitCodes } from './error-text.ts';
+import { PlainError } from './plain-error.ts';
+import { show } from './show.ts';
+
+/** What one look found. */
+interface Finding {
+  readonly check: string;
+  readonly isGood: boolean;
+  readonly says: string;
+  /** What to do; only where something is wrong. */
+  readonly repair?: string;
+}
+
+const answerMsMax = 5_000;
+/** Access tokens last 300 seconds, so a clock that is off by more than this begins to cost part of that. */
+const skewSecondsMax = 30;
+const diskBytesMin = 1024 ** 3;
+const nodeMajorMin = 20;
+
+/** `baton doctor`: looks at all that must hold, and says what to do about what doesn't; exits with 1 then. */
+export function addDoctor(program: Command, context: CommandContext): void {
+  const command = program.command('doctor').description('look for what is wrong, and say how it is mended');
+  withCommonOptions(command).action(async (options: CommonOptions) => {
+    const findings = await examine(options, context);
+    await show(context.output, options, findings, () =>
+      findings.flatMap(({ check, isGood, says, repair }) => [
+        `${isGood ? '✔' : '✘'} ${check.padEnd(14)}  ${says}`,
+        ...(repair === undefined ? [] : [`  ${repair}`]),
+      ]),
+    );
+    if (findings.some(({ isGood }) => !isGood)) process.exitCode = exitCodes.failed;
+  });
+}
+
+async function examine(options: CommonOptions, { config }: CommandContext): Promise<Finding[]> {
+  const machine = [nodeVersion(), await disk(config.home)];
+  let access: Access;
+  try {
+    access = findAccess(options, config);
+  } catch (error) {
+    if (!(error instanceof PlainError)) throw error;
+    return [
+      ...machine,
+      {
+        check: 'signed in',
+        isGood: false,
+        says: error.message,
+        repair: 'npx baton start, or npx baton login',
+      },
+    ];
+  }
+  const { coordinationUrl, identityUrl, source } = access;
+  const found = { check: 'signed in', isGood: true, says: `${coordinationUrl} (${source})` };
+  const [coordination, identity, keys, token] = await Promise.all([
+    ready('coordination', `${coordinationUrl}/health/ready`),
+    ready('identity', `${identityUrl}/healthz`),
+    signingKeys(identityUrl),
+    tokenWorks(access),
+  ]);
+  return [...machine, found, ...coordination, ...identity, keys, token];
+}
+
+function nodeVersion(): Finding {
+  const { node } = process.versions;
+  const isGood = Number(node.split('.')[0]) >= nodeMajorMin;
+  return {
+    check: 'node',
+    isGood,
+    says: node,
+    ...(!isGood && { repair: `Install Node ${nodeMajorMin} or later.` }),
+  };
+}
+
+async function disk(home: string | undefined): Promise<Finding> {
+  const { bavail, bsize } = await statfs(home ?? '.').catch(() => statfs('.'));
+  const bytes = bavail * bsize;
+  const isGood = bytes >= diskBytesMin;
+  return {
+    check: 'disk',
+    isGood,
+    says: `${(bytes / 1024 ** 3).toFixed(1)} GiB free in ${home ?? process.cwd()}`,
+    ...(!isGood && { repair: 'PostgreSQL stops when the disk is full: make room, or move BATON_HOME.' }),
+  };
+}
+
+/** Whether a service is ready, and, by its Date header, whether the clocks agree. */
+async function ready(check: string, url: string): Promise<Finding[]> {
+  const began = Date.now();
+  let answer: Response;
+  try {
+    answer = await fetch(url, { signal: AbortSignal.timeout(answerMsMax) });
+  } catch {
+    const port = new URL(url).port || '80';
+    return [
+      {
+        check,
+        isGood: false,
+        says: `${url} can't be reached.`,
+        repair: `Start it with npx baton start; if it runs, is it on port ${port}, and does a firewall stand between?`,
+      },
+    ];
+  }
+  const body = (await answer.json().catch(() => ({}))) as { reason?: string; revision?: string };
+  const isReady = answer.status === 200;
+  const finding: Finding = {
+    check,
+    isGood: isReady,
+    says: isReady
+      ? `ready${body.revision ? `, schema ${body.revision}` : ''}`
+      : (body.reason ?? `answers ${answer.status}`),
+    ...(!isReady && { repair: repairOf(body.reason) }),
+  };
+  return [finding, ...clock(check, answer.headers.get('date'), (began + Date.now()) / 2)];
+}
+
+function repairOf(reason: string | undefined): string {
+  if (reason === 'migrations_pending')
+    return 'The schema is older than the program: npx baton identity migrate, npx baton coordination migrate.';
+  if (reason?.includes('database'))
+    return 'Is PostgreSQL running, and are IAM_DATABASE_URL and CP_DATABASE_URL right?';
+  return 'Its log says more: in the folder logs of BATON_HOME, or where it runs.';
+}
+
+function clock(check: string, date: string | null, hereMs: number): Finding[] {
+  const thereMs = Date.parse(date ?? '');
+  if (Number.isNaN(thereMs)) return [];
+  // The header has whole seconds, cut off: half a second is added.
+  const seconds = Math.round((hereMs - thereMs - 500) / 1000);
+  const isGood = Math.abs(seconds) <= skewSecondsMax;
+  return [
+    {
+      check: 'clock',
+      isGood,
+      says: `${Math.abs(seconds)} s from that of ${check}`,
+      ...(!isGood && { repair: 'Set the clocks by NTP: tokens and leases are judged by time.' }),
+    },
+  ];
+}
+
+async function signingKeys(identityUrl: string): Promise<Finding> {
+  const url = `${identityUrl}/.well-known/jwks.json`;
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(answerMsMax) });
+    const { keys = [] } = (await answer.json()) as { keys?: { kid?: string }[] };
+    if (keys.length > 0)
+      return { check: 'signing keys', isGood: true, says: keys.map(({ kid }) => kid ?? '?').join(', ') };
+  } catch {
+    // The same answer as for a document without keys.
+  }
+  return {
+    check: 'signing keys',
+    isGood: false,
+    says: `${url} gives none.`,
+    repair: 'Without them no token is taken: docs/operations.md says how keys are made and rotated.',
+  };
+}
+
+async function tokenWorks(access: Access): Promise<Finding> {
+  try {
+    const { principal, tenant } = await withClient(access, (baton) =>
+      baton.harness.getContext({}, { attempts: 1, deadlineMs: answerMsMax }),
+    );
+    return { check: 'token', isGood: true, says: `${principal.displayName}, tenant ${tenant.slug}` };
+  } catch (error) {
+    if (!(error instanceof BatonError)) throw error;
+    return {
+      check: 'token',
+      isGood: false,
+      says: error.code,
+      repair:
+        error.status === 401
+          ? 'Sign in again: npx baton login.'
+          : 'It was not judged: mend what stands above first.',
+    };
+  }
+}

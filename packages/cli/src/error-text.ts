@@ -1,0 +1,47 @@
+import { BatonError } from '@baton/sdk';
+
+/** Exit codes of every command, as the reference lists them. */
+export const exitCodes = { failed: 1, usage: 2, notSignedIn: 4 } as const;
+
+const connectionHint =
+  'Is Baton running there? npx baton start starts it here; npx baton doctor looks closer.';
+
+/** One sentence for a refusal or a failure: its code, what happened, the request's name for the operator, what to do. */
+export function textOf(error: BatonError): string {
+  const about = error.requestId === undefined ? '' : ` (request ${error.requestId})`;
+  const hint = hintOf(error);
+  return `${error.code}: ${error.message}${problemsIn(error)}${about}${hint === undefined ? '' : `\n${hint}`}`;
+}
+
+/** What the user can do about it; undefined where the message says it. */
+function hintOf({ code, status, cause }: BatonError): string | undefined {
+  if (code === 'network_error' || code === 'deadline_exceeded')
+    return [causeOf(cause), connectionHint].filter(Boolean).join(' ');
+  if (status === 401)
+    return 'The token is not valid there: npx baton login signs in with another. If Baton was set up anew, its new connection file counts from its next start on.';
+  if (status === 403) return 'npx baton whoami shows what you may do.';
+  return undefined;
+}
+
+function causeOf(cause: unknown): string | undefined {
+  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
+  if (!(inner instanceof Error)) return undefined;
+  const { code } = inner as NodeJS.ErrnoException;
+  return code === 'ECONNREFUSED' ? 'The connection was refused.' : `${code ?? inner.message}.`;
+}
+
+/** The list of what is wrong with a body. */
+function problemsIn({ details }: BatonError): string {
+  const { errors } = details as { errors?: unknown };
+  if (!Array.isArray(errors)) return '';
+  const problems = errors as { loc?: string; path?: string; message?: string; code?: string }[];
+  const texts = problems.map(({ loc, path, message, code }) =>
+    `${loc ?? path ?? ''} ${message ?? code ?? ''}`.trim(),
+  );
+  return ` (${texts.join('; ')})`;
+}
+
+/** The exit code for an error. */
+export function exitCodeFor(error: BatonError): number {
+  return error.status === 401 ? exitCodes.notSignedIn : exitCodes.failed;
+}

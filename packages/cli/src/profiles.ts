@@ -1,0 +1,46 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { CliConfig } from './config.ts';
+import { PlainError } from './plain-error.ts';
+
+/** A Baton that somebody signed in to. */
+export interface Profile {
+  readonly url: string;
+  /** A personal access token. */
+  readonly token: string;
+}
+
+export interface Profiles {
+  /** The name of the one that is used where none is named. */
+  readonly current: string | undefined;
+  readonly profiles: Readonly<Record<string, Profile>>;
+}
+
+/** The file of all profiles, which only its owner may read. */
+export function profilesFile({ environment }: CliConfig): string {
+  const base = environment.XDG_CONFIG_HOME || join(environment.HOME || homedir(), '.config');
+  return join(base, 'baton', 'profiles.json');
+}
+
+/** @throws PlainError for a file that is damaged or can't be read */
+export function readProfiles(config: CliConfig): Profiles {
+  const path = profilesFile(config);
+  try {
+    const read = JSON.parse(readFileSync(path, 'utf8')) as Partial<Profiles>;
+    return { current: read.current, profiles: read.profiles ?? {} };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { current: undefined, profiles: {} };
+    throw new PlainError(`${path} can't be read: mend it, or delete it and sign in again.`);
+  }
+}
+
+/** Replaces the file at once: a crash leaves the one before. */
+export function writeProfiles(config: CliConfig, profiles: Profiles): void {
+  const path = profilesFile(config);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const next = `${path}.${process.pid}.tmp`;
+  writeFileSync(next, `${JSON.stringify(profiles, undefined, 2)}\n`, { mode: 0o600 });
+  chmodSync(next, 0o600);
+  renameSync(next, path);
+}

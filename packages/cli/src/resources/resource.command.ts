@@ -1,0 +1,104 @@
+import type { Command } from 'commander';
+import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
+import { show, table } from '../show.ts';
+import type { ActSpec, Item, ListSpec, Resource } from './resource.ts';
+
+type Options = CommonOptions & Readonly<Record<string, string | boolean | undefined>>;
+
+const pageMax = 200;
+
+/** Adds the commands of one kind of thing below its noun. */
+export function addResource(program: Command, resource: Resource, context: CommandContext): Command {
+  const group =
+    program.commands.find((command) => command.name() === resource.noun) ??
+    program.command(resource.noun).description(resource.summary);
+  if (resource.list !== undefined) addList(group, resource.summary, resource.list, context);
+  if (resource.view !== undefined) addView(group, resource.summary, resource.view, context);
+  for (const act of resource.acts ?? []) addAct(group, act, context);
+  return group;
+}
+
+function addList(group: Command, summary: string, list: ListSpec, context: CommandContext): void {
+  const command = withCommonOptions(group.command('list').description(`list ${summary}`));
+  for (const [flags, description] of list.filters) command.option(flags, description);
+  command.option('--limit <number>', 'at most this many', '50').action((options: Options) =>
+    asCaller(options, context, async (baton, access) => {
+      const limit = Math.max(Number(options['limit']) || 1, 1);
+      const filters = Object.fromEntries(
+        list.filters.map(([flags]) => {
+          const name = nameOf(flags);
+          return [name, options[name]];
+        }),
+      );
+      const items: Item[] = [];
+      let hasMore = false;
+      const query = { ...filters, limit: Math.min(limit, pageMax) };
+      for await (const item of list.call({ baton, access, args: [], options }, query)) {
+        hasMore = items.length === limit;
+        if (hasMore) break;
+        items.push(item as Item);
+      }
+      await show(context.output, options, { items, hasMore }, () => [
+        ...table(
+          list.columns.map(([header]) => header),
+          items.map((item) => list.columns.map(([, cell]) => text(cell(item)))),
+          context.output.isTerminal ? context.output.columns : undefined,
+          `There are no ${summary} here.`,
+        ),
+        ...(hasMore ? ['There are more: raise --limit.'] : []),
+      ]);
+    }),
+  );
+}
+
+function addView(
+  group: Command,
+  summary: string,
+  { argument, call }: NonNullable<Resource['view']>,
+  context: CommandContext,
+): void {
+  withCommonOptions(group.command(`view <${argument}>`).description(`show one of the ${summary}`)).action(
+    (arg: string, options: Options) =>
+      asCaller(options, context, async (baton, access) => {
+        const value = await call({ baton, access, args: [arg], options });
+        await show(context.output, options, value, () => fieldLines(value as Item));
+      }),
+  );
+}
+
+function addAct(group: Command, act: ActSpec, context: CommandContext): void {
+  const command = withCommonOptions(group.command(act.usage).description(act.summary));
+  for (const [flags, description] of act.options ?? []) command.option(flags, description);
+  const count = command.registeredArguments.length;
+  command.action((...given: unknown[]) => {
+    const args = given.slice(0, count).map((one) => (one === undefined ? '' : String(one)));
+    const options = given[count] as Options;
+    return asCaller(options, context, async (baton, access) => {
+      const value = await act.call({ baton, access, args, options });
+      await show(context.output, options, value, () => [act.says(value as Item)]);
+    });
+  });
+}
+
+/** The name under which commander keeps an option: `--task-id <id>` is `taskId`. */
+function nameOf(flags: string): string {
+  const [, long = ''] = /--([\w-]+)/.exec(flags) ?? [];
+  return long.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Every field of an object on a line of its own; documents as JSON. */
+export function fieldLines(value: Item): string[] {
+  const names = Object.keys(value);
+  const width = Math.max(...names.map((name) => name.length), 0);
+  return names
+    .filter((name) => value[name] !== null && value[name] !== undefined)
+    .map((name) => `${name.padEnd(width)}  ${text(value[name])}`);
+}
+
+function text(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'object') return JSON.stringify(value);
+  // What somebody else wrote must not move the terminal's cursor or change its colours.
+  const shown = typeof value === 'string' ? value : JSON.stringify(value);
+  return shown.replaceAll(/[\p{Cc}]+/gu, ' ');
+}

@@ -1,0 +1,47 @@
+import type { Command } from 'commander';
+import type { BatonClient } from '@baton/sdk';
+import type { Access } from '../access.ts';
+
+/** One column of a list: its header and what stands in it. */
+export type Column = readonly [header: string, cell: (item: Item) => unknown];
+
+/** What the service answers; a table names only what it shows. */
+export type Item = Readonly<Record<string, unknown>>;
+
+/** What a command of the table works with. */
+export interface Called {
+  readonly baton: BatonClient;
+  readonly access: Access;
+  readonly args: readonly string[];
+  /** The options by their names, as commander reads them. */
+  readonly options: Readonly<Record<string, string | boolean | undefined>>;
+}
+
+export interface ListSpec {
+  readonly columns: readonly Column[];
+  /** Options that are members of the query: `--status <status>` is `status`. */
+  readonly filters: readonly (readonly [flags: string, description: string])[];
+  call(called: Called, query: Readonly<Record<string, unknown>>): AsyncIterable<unknown>;
+}
+
+export interface ActSpec {
+  /** As `approve <id>`. */
+  readonly usage: string;
+  readonly summary: string;
+  readonly options?: readonly (readonly [flags: string, description: string])[];
+  call(called: Called): Promise<unknown>;
+  /** What people read afterwards. */
+  says(value: Item): string;
+}
+
+/** The commands about one kind of thing. */
+export interface Resource {
+  readonly noun: string;
+  readonly summary: string;
+  readonly list?: ListSpec;
+  readonly view?: { readonly argument: string; call(called: Called): Promise<unknown> };
+  readonly acts?: readonly ActSpec[];
+}
+
+/** Adds one command; whoever calls it gives it its action. */
+export type Adder = (parent: Command, usage: string, summary: string) => Command;

@@ -1,0 +1,140 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import type { Command } from 'commander';
+import { findAccess, ofUrl, withClient } from '../access.ts';
+import { type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
+import { exitCodes } from '../error-text.ts';
+import { PlainError } from '../plain-error.ts';
+import { readProfiles, writeProfiles } from '../profiles.ts';
+import { show, table } from '../show.ts';
+
+const localUrl = 'http://localhost:8080';
+const tokenCharactersMax = 8_192;
+
+/** `baton login`, `logout` and `context`: where the commands act, and as whom. */
+export function addSignIn(program: Command, context: CommandContext): void {
+  withCommonOptions(
+    program
+      .command('login')
+      .description('sign in with a personal access token, which is asked for, or read from standard input'),
+  )
+    .option('--name <name>', 'the name of the profile; the host of the address without it')
+    .action((options: CommonOptions & { name?: string }) => logIn(options, context));
+  withCommonOptions(program.command('logout [name]').description('forget a profile with its token')).action(
+    (name: string | undefined, options: CommonOptions) => logOut(name, options, context),
+  );
+  withCommonOptions(
+    program
+      .command('context [name]')
+      .description('list the profiles, or use another; `local` is the Baton of this machine'),
+  ).action((name: string | undefined, options: CommonOptions) => useContext(name, options, context));
+}
+
+async function logIn(options: CommonOptions & { name?: string }, context: CommandContext): Promise<void> {
+  const url = (options.url ?? localUrl).replace(/\/+$/, '');
+  const access = ofUrl(url, await readToken(url), 'login');
+  // Nothing is kept before the token was seen to work.
+  const { principal, tenant } = await withClient(access, (baton) => baton.harness.getContext());
+  const name = options.name ?? new URL(url).host;
+  if (name === 'local')
+    throw new PlainError('`local` is the Baton of this machine: choose another --name.', {
+      exitCode: exitCodes.usage,
+    });
+  const { profiles } = readProfiles(context.config);
+  writeProfiles(context.config, {
+    current: name,
+    profiles: { ...profiles, [name]: { url, token: access.token } },
+  });
+  await show(context.output, options, { name, url, principal: principal.id, tenant: tenant.id }, () => [
+    `Signed in at ${url} as ${principal.displayName} (tenant ${tenant.slug}); the profile is ${name}.`,
+  ]);
+}
+
+async function logOut(
+  name: string | undefined,
+  options: CommonOptions,
+  context: CommandContext,
+): Promise<void> {
+  const { current, profiles } = readProfiles(context.config);
+  const gone = name ?? current;
+  if (gone === undefined || profiles[gone] === undefined)
+    throw new PlainError(gone === undefined ? 'No profile is in use.' : `There is no profile ${gone}.`);
+  const { [gone]: _gone, ...rest } = profiles;
+  writeProfiles(context.config, { current: current === gone ? undefined : current, profiles: rest });
+  await show(context.output, options, { name: gone }, () => [
+    `${gone} is forgotten here. Its token stays valid: npx baton token revoke ends it.`,
+  ]);
+}
+
+async function useContext(
+  name: string | undefined,
+  options: CommonOptions,
+  context: CommandContext,
+): Promise<void> {
+  const { current, profiles } = readProfiles(context.config);
+  if (name !== undefined) {
+    if (name !== 'local' && profiles[name] === undefined)
+      throw new PlainError(`There is no profile ${name}: npx baton login makes one.`);
+    writeProfiles(context.config, { current: name === 'local' ? undefined : name, profiles });
+  }
+  const used = name === 'local' ? undefined : (name ?? current);
+  const known = Object.entries(profiles).map(([one, { url }]) => ({
+    name: one,
+    url,
+    isCurrent: one === used,
+  }));
+  const source = sourceOf(options, context);
+  await show(context.output, options, { profiles: known, source }, () => [
+    ...table(
+      ['', 'PROFILE', 'ADDRESS'],
+      known.map((one) => [one.isCurrent ? '*' : '', one.name, one.url]),
+      undefined,
+      'There is no profile: npx baton login makes one.',
+    ),
+    `Commands use: ${source ?? 'nothing, nobody is signed in'}.`,
+  ]);
+}
+
+function sourceOf(options: CommonOptions, { config }: CommandContext): string | undefined {
+  try {
+    return findAccess(options, config).source;
+  } catch (error) {
+    if (error instanceof PlainError) return undefined;
+    throw error;
+  }
+}
+
+/** From the terminal without an echo, or all of standard input. Never an argument: those are seen by every account. */
+async function readToken(url: string): Promise<string> {
+  const token = process.stdin.isTTY ? await askForToken(url) : await readInput();
+  if (token === '' || token.length > tokenCharactersMax)
+    throw new PlainError('No token was given: npx baton token create makes one, for whoever runs Baton.', {
+      exitCode: exitCodes.usage,
+    });
+  return token;
+}
+
+function askForToken(url: string): Promise<string> {
+  process.stderr.write(`Personal access token for ${url}: `);
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: silent, terminal: true });
+  return new Promise((resolve) => {
+    lines.once('line', (line) => {
+      resolve(line.trim());
+      lines.close();
+    });
+    lines.once('close', () => {
+      process.stderr.write('\n');
+      resolve('');
+    });
+  });
+}
+
+async function readInput(): Promise<string> {
+  let text = '';
+  for await (const chunk of process.stdin.setEncoding('utf8') as AsyncIterable<string>) {
+    text += chunk;
+    if (text.length > tokenCharactersMax) break;
+  }
+  return text.trim();
+}
