@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { lineBytesMax } from './protocol.ts';
+import { killStrays } from './strays.ts';
 
 export interface CommandOptions {
   /** What `sh -c` runs. */
@@ -10,6 +11,10 @@ export interface CommandOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Goes to standard input, which ends then. */
   readonly input: string;
+  /** As in the environment: by it a process is known that has left the group. */
+  readonly runId: string;
+  /** How long it may live without a word of the runner. */
+  readonly leftMs: number;
   /** Gets what the command prints, both streams in the order of arrival. */
   readonly outputFile: string;
   /** Called with each line of standard output; the next line waits for it. */
@@ -28,12 +33,19 @@ export const outputBytesMax = 10 * 1024 * 1024;
 const outputMsMax = 5_000;
 
 /**
- * Waits for a word on descriptor 3 and becomes the command. Beside it stands a process of the same group that reads from
- * descriptor 3 and kills the group when nobody holds the other end any more: so no command outlives its runner, not even
- * one that was killed by SIGKILL, and nothing that the command left behind outlives the run.
+ * Waits for a word on descriptor 3 and becomes the command. Beside it stands a process of the same group that kills the group
+ * when nobody holds the other end of descriptor 3 any more, or when the seconds that it read there last are over and no others
+ * came: so no command outlives its runner, be it killed by SIGKILL, nor its lease, be the runner stopped by SIGSTOP. What the
+ * command left behind does not outlive the run either. `sleep` inherits that SIGTERM is ignored, as the group gets one first.
  */
 const wrapper = `read -r go <&3 || exit 125
-( read -r never; kill -KILL 0 ) <&3 >/dev/null 2>&1 &
+( trap '' TERM INT HUP QUIT USR1 USR2
+  while read -r seconds; do
+    ( sleep "$seconds"; kill -KILL 0 ) &
+    [ -z "$last" ] || kill -KILL "$last"
+    last=$!
+  done
+  kill -KILL 0 ) <&3 >/dev/null 2>&1 &
 exec 3<&-
 exec sh -c "$0"`;
 
@@ -41,6 +53,8 @@ exec sh -c "$0"`;
 export class Command {
   readonly ended: Promise<CommandEnd>;
   readonly #pid: number;
+  readonly #runId: string;
+  readonly #lifeline: Writable;
   #hasEnded = false;
 
   /** @throws Error where it can't be started */
@@ -59,21 +73,30 @@ export class Command {
     const input = child.stdin;
     // A command that reads nothing closes its end.
     for (const stream of [lifeline, input]) stream.on('error', () => undefined);
-    lifeline.write('go\n');
+    lifeline.write(`go\n${secondsOf(options.leftMs)}\n`);
     input.end(options.input);
     const exited = new Promise<CommandEnd>((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }));
     });
-    return new Command(Number(child.pid), exited, lifeline, collect(child.stdout, child.stderr, options));
+    const collected = collect(child.stdout, child.stderr, options);
+    return new Command(Number(child.pid), options.runId, exited, lifeline, collected);
   }
 
-  private constructor(pid: number, exited: Promise<CommandEnd>, lifeline: Writable, collected: Collected) {
+  private constructor(
+    pid: number,
+    runId: string,
+    exited: Promise<CommandEnd>,
+    lifeline: Writable,
+    collected: Collected,
+  ) {
     this.#pid = pid;
+    this.#runId = runId;
+    this.#lifeline = lifeline;
     this.ended = exited.then(async (end) => {
       this.#hasEnded = true;
       lifeline.destroy();
       // What the command started and left running goes with it.
-      this.#signal('SIGKILL');
+      this.#killAll();
       const slow = setTimeout(() => collected.stop(), outputMsMax);
       await collected.done;
       clearTimeout(slow);
@@ -92,7 +115,17 @@ export class Command {
 
   /** Kills it with all that it started, at once. */
   kill(): void {
-    if (!this.#hasEnded) this.#signal('SIGKILL');
+    if (!this.#hasEnded) this.#killAll();
+  }
+
+  /** Lets it live for so long from now without a further word, whatever happens to the runner. */
+  prolong(leftMs: number): void {
+    if (!this.#hasEnded) this.#lifeline.write(`${secondsOf(leftMs)}\n`);
+  }
+
+  #killAll(): void {
+    this.#signal('SIGKILL');
+    killStrays([this.#runId]);
   }
 
   #signal(signal: NodeJS.Signals): void {
@@ -102,6 +135,11 @@ export class Command {
       // The group is gone.
     }
   }
+}
+
+/** `sleep` of every system takes whole seconds. */
+function secondsOf(ms: number): number {
+  return Math.max(Math.floor(ms / 1000), 0);
 }
 
 interface Collected {

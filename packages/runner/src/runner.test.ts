@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -110,6 +111,7 @@ test('a command does its task: it reads it, saves a step, comments, and its outp
   const environment = readFileSync(join(runner.place, 'env'), 'utf8');
   assert.match(environment, new RegExp(`^BATON_TASK=${task.publicId}$`, 'm'));
   assert.match(environment, /^BATON_FENCING_TOKEN=\d+$/m);
+  assert.match(environment, /^BATON_TASK_TITLE=Say hello$/m);
   // The command is not the runner: it gets no credential.
   assert.doesNotMatch(environment, /TOKEN=(?!\d+$)/m);
   assert.equal(readFileSync(join(runner.place, 'count'), 'utf8').trim(), '0');
@@ -268,6 +270,97 @@ test('a runner that is killed takes its command along, and the next one continue
     runs.map(({ status }) => status),
     ['succeeded'],
   );
+});
+
+test('a command is gone before its lease may be over, when the runner itself stands still', async () => {
+  const { agent } = await agentWith('Stopped runner');
+  const runner = run(
+    agent,
+    'trap "" TERM; while :; do date +%s%N > "$PLACE/alive"; sleep 0.05; done',
+    '--once',
+    '--lease-seconds',
+    '10',
+  );
+  const alive = () => textOf(join(runner.place, 'alive'));
+  await eventually('the begin', alive);
+  // Past the first lease: what it lives by is that the runner prolonged it.
+  await sleep(11_000);
+  const stoppedAtMs = Date.now();
+  assert.ok(Number(alive()) / 1e6 > stoppedAtMs - 1_000, 'a lease that is kept does not end the command');
+  runner.child.kill('SIGSTOP');
+  await sleep(11_000);
+  const livedMs = Number(alive()) / 1e6 - stoppedAtMs;
+  runner.child.kill('SIGCONT');
+  assert.ok(livedMs < 9_500, `it lived for ${livedMs} ms`);
+  assert.equal(await runner.ended, 1);
+});
+
+test('a command that ignores SIGTERM does not outlive a runner that is killed in the grace', async () => {
+  const { agent } = await agentWith('Killed in the grace');
+  const runner = run(
+    agent,
+    'trap "touch $PLACE/asked" TERM; while :; do date +%s%N > "$PLACE/alive"; sleep 0.05; done',
+    '--grace-seconds',
+    '60',
+  );
+  await eventually('the begin', () => textOf(join(runner.place, 'alive')));
+  runner.child.kill('SIGTERM');
+  await eventually('SIGTERM', () => existsSync(join(runner.place, 'asked')) || undefined);
+  runner.child.kill('SIGKILL');
+  await runner.ended;
+  await sleep(300);
+  const last = textOf(join(runner.place, 'alive'));
+  await sleep(500);
+  assert.equal(textOf(join(runner.place, 'alive')), last);
+});
+
+test('a command may use the whole grace, though it is longer than a lease', async () => {
+  const { agent } = await agentWith('Takes its time to end');
+  const runner = run(
+    agent,
+    `trap 'sleep 12; touch "$PLACE/tidied"; exit 0' TERM; touch "$PLACE/begun"; while :; do sleep 0.1; done`,
+    '--lease-seconds',
+    '10',
+    '--grace-seconds',
+    '60',
+  );
+  await eventually('the begin', () => existsSync(join(runner.place, 'begun')) || undefined);
+  runner.child.kill('SIGTERM');
+  await runner.ended;
+  assert.ok(existsSync(join(runner.place, 'tidied')), runner.output());
+});
+
+const noSetsid = process.platform !== 'linux' || spawnSync('setsid', ['--version']).error !== undefined;
+
+test('what has left the process group ends with the run, and at the next start after kill -9', {
+  skip: noSetsid && 'setsid is not here, or this is not Linux',
+}, async () => {
+  const daemon = `setsid sh -c 'while :; do date +%s%N > "$PLACE/alive"; sleep 0.05; done'`;
+  const { agent } = await agentWith('Leaves a daemon');
+  const runner = run(
+    agent,
+    `${daemon} >/dev/null 2>&1 & until [ -e "$PLACE/alive" ]; do sleep 0.1; done`,
+    '--once',
+  );
+  assert.equal(await runner.ended, 0, runner.output());
+  const alive = (place: string) => textOf(join(place, 'alive'));
+  const isGone = async (place: string) => {
+    const last = alive(place);
+    await sleep(500);
+    return alive(place) === last;
+  };
+  assert.ok(await isGone(runner.place));
+  const second = await agentWith('Leaves a daemon, and is killed');
+  const killed = run(second.agent, `${daemon} >/dev/null 2>&1 & wait`, '--lease-seconds', '10');
+  await eventually('the begin', () => alive(killed.place));
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  assert.equal(await isGone(killed.place), false);
+  const next = again(second.agent, killed.place, 'true', '--type', 'other');
+  await next.prints(/an earlier runner had left behind: [1-9] processes/);
+  assert.ok(await isGone(killed.place));
+  next.child.kill('SIGTERM');
+  await next.ended;
 });
 
 test('several tasks are done at a time, each in its own folder', async () => {

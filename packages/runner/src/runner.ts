@@ -1,10 +1,11 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BatonError, createClient, type Lease, type Task, type WorkOptions } from '@baton/sdk';
 import { fileStore } from '@baton/sdk/node';
 import { takeLock } from '../../../bin/lock.mjs';
 import { type RunnerSettings, SettingsError } from './settings.ts';
+import { killStrays } from './strays.ts';
 import { type Place, type TaskEnd, TaskRun } from './task-run.ts';
 import { version } from './version.ts';
 
@@ -31,8 +32,12 @@ export async function runRunner(
       1,
     );
   try {
-    // The commands of a runner that was killed ended with it (see Command), so their folders are nobody's.
-    rmSync(join(settings.folder, 'runs'), { recursive: true, force: true });
+    // The commands of a runner that was killed ended with it (see Command); what had left their groups ends now, and their
+    // folders are nobody's.
+    const runs = join(settings.folder, 'runs');
+    const killed = killStrays(existsSync(runs) ? readdirSync(runs) : []);
+    if (killed > 0) say(`Killed what an earlier runner had left behind: ${killed} processes.`);
+    rmSync(runs, { recursive: true, force: true });
     return await work(settings, stopping, say);
   } finally {
     lock.release();

@@ -81,6 +81,8 @@ export class TaskRun {
       environment: { ...withoutOwn(settings.environment), ...(await this.#variables()) },
       input: inputOf(this.#lease, context),
       outputFile: this.#outputFile,
+      runId: this.#lease.run.id,
+      leftMs: this.#lease.leftMs() - marginMs,
       onLine: (line) => this.#hear(line, command),
     });
     const end = await this.#watch(command);
@@ -99,6 +101,7 @@ export class TaskRun {
       BATON_TASK: task.publicId,
       BATON_TASK_ID: task.id,
       BATON_TASK_TYPE: task.typeKey,
+      BATON_TASK_TITLE: task.title,
       BATON_RUN_ID: run.id,
       BATON_ATTEMPT: String(run.attempt),
       BATON_CLAIM_ID: claim.id,
@@ -125,6 +128,8 @@ export class TaskRun {
     const kill = () => command.kill();
     // Somebody else may have the task already.
     signal.addEventListener('abort', kill, { once: true });
+    // Also while it is asked to end: the grace may be longer than the lease, which is kept meanwhile.
+    const prolonging = this.#prolong(command);
     try {
       while (ended === undefined) {
         await Promise.race([command.ended, sleep(watchEveryMs)]);
@@ -142,8 +147,20 @@ export class TaskRun {
       }
       return await command.ended;
     } finally {
+      clearInterval(prolonging);
       signal.removeEventListener('abort', kill);
     }
+  }
+
+  /** Tells the command after each heartbeat how long its lease certainly lasts. */
+  #prolong(command: Command): NodeJS.Timeout {
+    let toldUntil = 0;
+    return setInterval(() => {
+      const leftMs = this.#lease.leftMs() - marginMs;
+      if (performance.now() + leftMs <= toldUntil + marginMs) return;
+      command.prolong(leftMs);
+      toldUntil = performance.now() + leftMs;
+    }, watchEveryMs);
   }
 
   async #isCancelRequested(): Promise<boolean> {

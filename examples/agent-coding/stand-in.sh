@@ -1,0 +1,7 @@
+#!/bin/sh
+# Takes the place of a coding agent in the test: reads its instructions, and writes what the task is called.
+set -eu
+title=$(sed -n 's/.*"task":{[^}]*"title":"\([^"]*\)".*/\1/p')
+echo "$title" >> CHANGES
+echo '::baton:: {"do":"output","data":{"claimed":"by the agent itself"}}'
+echo "I wrote down: $title"

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""An agent in Python that speaks plain HTTP to Baton: it counts the words of a task's description.
+
+    BATON_URL=http://localhost:8080 BATON_TOKEN=... python3 agent.py [--once] [--mine]
+
+Only the standard library is needed. It takes one task after another, keeps its lease from a second thread, and writes
+nothing when the lease may be over. Ctrl-C gives back what it works on. With --mine it takes only what is assigned to it.
+"""
+import http.client
+import json
+import os
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+import uuid
+
+URL = os.environ["BATON_URL"].rstrip("/")
+LEASE_SECONDS = 30
+CALL_SECONDS = 10
+ATTEMPTS = 3
+ANSWER_BYTES_MAX = 10_000_000
+AWAY = (OSError, http.client.HTTPException)
+
+
+class Refused(Exception):
+    """What Baton answers when it doesn't do something: `code` says why."""
+
+    def __init__(self, status, code, message):
+        super().__init__(f"{status} {code}: {message}")
+        self.status, self.code = status, code
+
+
+class Baton:
+    """Calls of the API, each repeated under one idempotency key when the network or the service fails."""
+
+    def __init__(self, token):
+        self._token, self._access, self._until = token, None, 0.0
+        self._lock = threading.Lock()
+
+    def call(self, method, path, body=None):
+        headers = {}
+        if method == "POST":
+            headers["Idempotency-Key"] = str(uuid.uuid4())
+        for attempt in range(ATTEMPTS):
+            try:
+                headers["Authorization"] = "Bearer " + self._access_token()
+                return request(method, URL + "/api/v1" + path, body, headers)
+            except (Refused, *AWAY) as error:
+                if isinstance(error, Refused) and error.status < 500 and error.status != 429:
+                    raise
+                if attempt == ATTEMPTS - 1:
+                    raise
+                time.sleep(2**attempt * 0.2)
+
+    def _access_token(self):
+        """An access token is good for minutes: it is asked for again when 80 % of that time is over."""
+        with self._lock:
+            if time.monotonic() >= self._until:
+                body = {"token": self._token, "audience": "control-plane"}
+                issued = request("POST", URL + "/iam/api/v1/platform-access-tokens:exchange", body, {})
+                self._access = issued["accessToken"]
+                self._until = time.monotonic() + issued["expiresIn"] * 0.8
+            return self._access
+
+
+def request(method, url, body, headers):
+    data = None if body is None else json.dumps(body).encode()
+    sent = urllib.request.Request(url, data, {"Content-Type": "application/json", **headers}, method=method)
+    try:
+        with urllib.request.urlopen(sent, timeout=CALL_SECONDS) as answer:
+            text = answer.read(ANSWER_BYTES_MAX)
+            return json.loads(text) if text else None
+    except urllib.error.HTTPError as error:
+        try:
+            said = json.loads(error.read(ANSWER_BYTES_MAX))
+            said = said.get("error", said)
+        except ValueError:
+            said = {}
+        raise Refused(error.code, said.get("code", "unknown"), said.get("message", "")) from None
+
+
+class Lease:
+    """A task that is held. A thread prolongs session and claim; `is_live` judges by this machine's monotonic clock."""
+
+    def __init__(self, baton, session, claim, granted_at):
+        self._baton, self._session, self._claim = baton, session, claim
+        self._until = granted_at + LEASE_SECONDS
+        self._ended = threading.Event()
+        threading.Thread(target=self._keep, daemon=True).start()
+
+    def is_live(self):
+        return not self._ended.is_set() and time.monotonic() < self._until
+
+    def end(self):
+        self._ended.set()
+
+    def _keep(self):
+        wait = LEASE_SECONDS / 3
+        while not self._ended.wait(wait):
+            sent_at = time.monotonic()
+            try:
+                for path in (f"/sessions/{self._session}:heartbeat", f"/claims/{self._claim}:heartbeat"):
+                    self._baton.call("POST", path, {"ttlSeconds": LEASE_SECONDS})
+                self._until = sent_at + LEASE_SECONDS
+                wait = LEASE_SECONDS / 3
+            except Refused as refused:
+                if refused.status in (403, 404, 409):
+                    return self._ended.set()
+                wait = 1
+            except AWAY:
+                wait = 1
+
+
+def do_next(baton, session):
+    """Takes one task and does it. Returns whether there was one."""
+    granted_at = time.monotonic()
+    wanted = {"sessionId": session, "ttlSeconds": LEASE_SECONDS, "count": 1, "assignedToMe": "--mine" in sys.argv}
+    taken = baton.call("POST", "/work:claim-next", wanted)
+    if not taken["items"]:
+        return False
+    task, claim = taken["items"][0]["task"], taken["items"][0]["claim"]
+    lease = Lease(baton, session, claim["id"], granted_at)
+    held = {"claimId": claim["id"], "fencingToken": claim["fencingToken"]}
+    try:
+        run = baton.call("POST", f"/tasks/{task['id']}:start-run", held)
+        print(f"{task['publicId']} begins: {task['title']}", flush=True)
+        words = count_words(task["description"], lease)
+        if not lease.is_live():
+            print(f"{task['publicId']} is lost", flush=True)
+            return True
+        baton.call("POST", f"/runs/{run['id']}/checkpoints", {"kind": "counted", "data": {"words": words}})
+        baton.call("POST", f"/runs/{run['id']}:succeed", {"output": {"words": words}})
+        print(f"{task['publicId']} done: {words} words", flush=True)
+    except Refused as refused:
+        # Somebody else has the task by now, or a person has changed it: the next one may be better.
+        print(f"{task['publicId']} could not be done: {refused}", flush=True)
+    finally:
+        lease.end()
+    return True
+
+
+def count_words(text, lease):
+    words = 0
+    for line in (text or "").splitlines():
+        # Work that takes longer looks at its lease now and then, and stops when it may be over.
+        if not lease.is_live():
+            break
+        words += len(line.split())
+    return words
+
+
+def main():
+    baton = Baton(os.environ["BATON_TOKEN"])
+    body = {"clientName": "word counter", "ttlSeconds": LEASE_SECONDS, "harness": {"type": "word-counter"}}
+    session = baton.call("POST", "/sessions", body)["id"]
+    # Its end gives back whatever is held.
+    try:
+        kept_at = time.monotonic()
+        while True:
+            try:
+                if do_next(baton, session):
+                    continue
+                if "--once" in sys.argv:
+                    return
+                if time.monotonic() - kept_at > LEASE_SECONDS / 3:
+                    baton.call("POST", f"/sessions/{session}:heartbeat", {"ttlSeconds": LEASE_SECONDS})
+                    kept_at = time.monotonic()
+            except AWAY as error:
+                print(f"Baton can't be reached: {error}", flush=True)
+            time.sleep(2)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        baton.call("POST", f"/sessions/{session}:close", {})
+
+
+main()
