@@ -1,13 +1,15 @@
 import { Command, CommanderError } from 'commander';
 import { BatonError } from '@baton/sdk';
 import { addApi } from './api/api.command.ts';
+import { addApply } from './apply/apply.command.ts';
 import type { CommandContext } from './command-context.ts';
 import { addCompletion } from './completion.command.ts';
 import { addConsole } from './console.command.ts';
 import { addDemo } from './demo/demo.command.ts';
 import { addDoctor } from './doctor.command.ts';
 import { exitCodeFor, exitCodes, textOf } from './error-text.ts';
-import { addEvents } from './events.command.ts';
+import { addEventTail } from './events/event-tail.command.ts';
+import { addEvents } from './events/events.command.ts';
 import { addOperations } from './operations/operations.command.ts';
 import { PlainError } from './plain-error.ts';
 import { addResource } from './resources/resource.command.ts';
@@ -54,7 +56,9 @@ export function buildProgram(context: CommandContext): Command {
   addTask(program, context);
   addWork(program, context);
   for (const resource of resources) addResource(program, resource, context);
+  addApply(program, context);
   addEvents(program, context);
+  addEventTail(program, context);
   addOperations(program, context);
   addApi(program, context);
   addCompletion(program, context);

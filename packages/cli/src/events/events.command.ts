@@ -5,10 +5,11 @@ import {
   type CommandContext,
   type CommonOptions,
   withCommonOptions,
-} from './command-context.ts';
-import type { ConsoleOutput } from './console-output.ts';
-import type { CoordinationClient } from './coordination-client.ts';
-import type { JournalEvent, JournalPage } from './wire.ts';
+} from '../command-context.ts';
+import type { ConsoleOutput } from '../console-output.ts';
+import type { CoordinationClient } from '../coordination-client.ts';
+import type { JournalPage } from '../wire.ts';
+import { lineOf } from './event-line.ts';
 
 type Options = CommonOptions & { follow?: boolean; tail: string; types?: string };
 
@@ -41,9 +42,4 @@ async function showEvents(
     const next = new URLSearchParams({ cursor: page.nextCursor, limit: '200', ...filter });
     page = await client.call<JournalPage>('GET', `/events?${next}`);
   }
-}
-
-function lineOf({ occurredAt, type, entityType, entityId, payload }: JournalEvent): string {
-  const name = typeof payload.publicId === 'string' ? payload.publicId : `${entityType} ${entityId}`;
-  return `${occurredAt}  ${type.padEnd(20)}  ${name}`;
 }

@@ -1,0 +1,184 @@
+import { createInterface } from 'node:readline/promises';
+import type { Command } from 'commander';
+import { BatonError } from '@baton/sdk';
+import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
+import { Progress } from '../demo/progress.ts';
+import { exitCodes } from '../error-text.ts';
+import { PlainError } from '../plain-error.ts';
+import { show } from '../show.ts';
+import type { Change, FieldChange } from './change.ts';
+import { declaredIn, fieldOf, Problems, visible } from './documents.ts';
+import { readFiles } from './files.ts';
+import { planAll, refusalOf } from './plan.ts';
+import { World } from './world.ts';
+import { escaped } from './yaml-documents.ts';
+
+type Options = CommonOptions & { file: string[]; yes?: boolean; dryRun?: boolean };
+
+type Outcome = 'planned' | 'done' | 'failed' | 'not reached';
+
+/** `baton apply`: brings what files declare, after a plan was shown. */
+export function addApply(program: Command, context: CommandContext): void {
+  const command = program
+    .command('apply')
+    .description('make things as files of YAML or JSON declare them, after a plan was shown (docs/apply.md)');
+  withCommonOptions(command)
+    .requiredOption('-f, --file <files...>', 'a file, a folder with all below it, or - for standard input')
+    .option('--yes', 'change it without asking; needed where no terminal is')
+    .option('--dry-run', 'show the plan only; exit code 0, whether something would change or not')
+    .action((options: Options) => runApply(options, context));
+}
+
+async function runApply(options: Options, context: CommandContext): Promise<void> {
+  const problems = new Problems();
+  const declared = declaredIn(await readFiles(options.file), problems);
+  problems.throwIfAny();
+  await asCaller(options, context, async (baton, access) => {
+    const planning = { baton, access, world: new World(baton), problems, declared };
+    const changes = await planAll(planning);
+    problems.throwIfAny();
+    const writing = changes.filter(({ action }) => action !== 'unchanged');
+    const { output } = context;
+    const isForProgram = Boolean(options.json) || options.jq !== undefined;
+    if (!isForProgram) for (const line of planLines(changes)) output.line(line);
+    const outcomes = new Map<Change, Outcome>();
+    const report = (applied: boolean) =>
+      isForProgram
+        ? show(
+            output,
+            options,
+            { items: changes.map((one) => itemOf(one, outcomes.get(one))), applied },
+            () => [],
+          )
+        : undefined;
+    if (options.dryRun === true || writing.length === 0) return report(false);
+    if (options.yes !== true) {
+      if (isForProgram) output.progress(`${planLines(changes).join('\n')}\n`);
+      await askToGoOn(options, context);
+    }
+    try {
+      await carryOutAll(writing, outcomes, planning.world, context);
+    } catch (error) {
+      await report(true);
+      throw error;
+    }
+    if (isForProgram) return report(true);
+    output.line(`${writing.length === 1 ? 'One change is' : `${writing.length} changes are`} made.`);
+  });
+}
+
+/** @throws PlainError where the answer is no, or nobody can be asked */
+async function askToGoOn({ file }: Options, { output }: CommandContext): Promise<void> {
+  if (process.stdin.isTTY !== true || !output.isTerminal || file.includes('-'))
+    throw new PlainError('Nothing was changed: say --yes to change it, or --dry-run for the plan alone.', {
+      exitCode: exitCodes.usage,
+    });
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  // The end of the input, as by Ctrl-D, is a no.
+  const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
+  const answer = await Promise.race([lines.question('Change it? Only yes goes on: '), ended]);
+  lines.close();
+  if (answer.trim().toLowerCase() !== 'yes') throw new PlainError('Nothing was changed.');
+}
+
+/** One after the other. @throws PlainError that says what was made, what was not, and what to do */
+async function carryOutAll(
+  changes: readonly Change[],
+  outcomes: Map<Change, Outcome>,
+  world: World,
+  { output }: CommandContext,
+): Promise<void> {
+  for (const change of changes) outcomes.set(change, 'not reached');
+  let done = 0;
+  const progress = new Progress(output);
+  if (changes.length > 1) progress.begin('applying', changes.length, () => done);
+  try {
+    for (const change of changes) {
+      outcomes.set(change, 'failed');
+      await change.carryOut();
+      outcomes.set(change, 'done');
+      world.forget(change.document.kind);
+      done += 1;
+    }
+  } catch (error) {
+    const failed = changes[done] as Change;
+    throw new PlainError(failureText(error, failed, done, changes.length), { cause: error });
+  } finally {
+    progress.end();
+  }
+}
+
+const conflictCodes: readonly string[] = [
+  'version_conflict',
+  'idempotency_key_reused',
+  'process_version_conflict',
+  'rule_key_taken',
+  'role_slug_conflict',
+  'capability_exists',
+  'workspace_type_exists',
+  'workspace_slug_conflict',
+  'project_exists',
+];
+
+function failureText(error: unknown, { document }: Change, done: number, all: number): string {
+  const { kind, key } = document;
+  if (!(error instanceof BatonError) && !(error instanceof PlainError)) throw error;
+  const isConflict = error instanceof BatonError && conflictCodes.includes(error.code);
+  return [
+    `${document.placeOf(error instanceof BatonError ? placeIn(error) : '')}: ${kind} ${visible(key)} was not changed:`,
+    error instanceof BatonError ? refusalOf(error) : error.message,
+    ...(isConflict ? ['Somebody has changed it since the plan, and that was not overwritten.'] : []),
+    `${done} of ${all} changes were made. Run it again: what is made already is unchanged then.`,
+  ].join('\n');
+}
+
+/** The field that the service refused, as far as it says it; what stands around it is the place otherwise. */
+function placeIn({ details }: BatonError): string {
+  const [first] = (Array.isArray(details['errors']) ? details['errors'] : []) as {
+    loc?: string;
+    path?: string;
+  }[];
+  const field = first?.loc?.replace(/^body\./, '') ?? details['field'];
+  const path = first?.path ?? details['path'];
+  const parts = [
+    ...(typeof field === 'string' ? field.split('.') : []),
+    ...(typeof path === 'string' ? path.split('/') : []),
+  ];
+  const known = parts.filter((part) => part !== '');
+  return known.length === 0 ? '' : `/spec/${known.map(escaped).join('/')}`;
+}
+
+const valueCharactersMax = 200;
+const fieldsShownMax = 50;
+const marks = { create: '+', change: '~', unchanged: '=' } as const;
+
+function planLines(changes: readonly Change[]): string[] {
+  const counts = { create: 0, change: 0, unchanged: 0 };
+  const lines = changes.flatMap(({ document, action, fields, note }) => {
+    counts[action] += 1;
+    const { kind, key, file, line } = document;
+    const shown = action === 'change' ? fields : [];
+    return [
+      `${marks[action]} ${action.padEnd(9)}  ${kind} ${visible(key)}  (${file}:${line})`,
+      ...(note === undefined ? [] : [`    ${note}`]),
+      ...shown.slice(0, fieldsShownMax).map(fieldLine),
+      ...(shown.length > fieldsShownMax ? [`    and ${shown.length - fieldsShownMax} more fields`] : []),
+    ];
+  });
+  return [...lines, `${counts.create} to create, ${counts.change} to change, ${counts.unchanged} unchanged.`];
+}
+
+function fieldLine({ path, before, after }: FieldChange): string {
+  return `    ${fieldOf(path)}: ${valueText(before)} → ${valueText(after)}`;
+}
+
+function valueText(value: unknown): string {
+  const text = visible(JSON.stringify(value) ?? 'nothing');
+  return text.length > valueCharactersMax ? `${text.slice(0, valueCharactersMax)}…` : text;
+}
+
+function itemOf({ document, action, fields, note }: Change, outcome: Outcome | undefined): object {
+  const { kind, key, file, line } = document;
+  const outcomeOf = action === 'unchanged' ? null : (outcome ?? 'planned');
+  return { kind, key, action, outcome: outcomeOf, fields, note: note ?? null, file, line };
+}

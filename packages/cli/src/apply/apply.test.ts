@@ -1,0 +1,594 @@
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import type { AgentSpecInput } from '@baton/sdk';
+import { program, repository } from '../../../../e2e/testing/baton-process.ts';
+import { type RunningBaton, startRunningBaton } from '../../../../e2e/testing/running-baton.ts';
+import { declaredIn, Problems } from './documents.ts';
+import { planAll } from './plan.ts';
+import { World } from './world.ts';
+
+// `baton apply` as a process of its own, against a whole Baton.
+
+let baton: RunningBaton;
+let folder: string;
+
+before(async () => {
+  baton = await startRunningBaton();
+  folder = mkdtempSync(join(tmpdir(), 'baton-apply-'));
+});
+after(async () => {
+  await baton?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Said {
+  readonly code: number | NodeJS.Signals | null;
+  readonly text: string;
+}
+
+interface Item {
+  readonly kind: string;
+  readonly key: string;
+  readonly action: string;
+  readonly outcome: string | null;
+  readonly fields: readonly { path: string; before: unknown; after: unknown }[];
+}
+
+function start(
+  args: readonly string[],
+  env: Record<string, string> = { BATON_HOME: baton.home },
+  input?: string,
+) {
+  const main = 'packages/cli/src/main.ts';
+  const running = program(
+    main,
+    ['apply', ...args],
+    { HOME: folder, ...env },
+    { hasInput: input !== undefined },
+  );
+  running.child.stdin?.end(input);
+  return running;
+}
+
+async function run(args: readonly string[], env?: Record<string, string>, input?: string): Promise<Said> {
+  const running = start(args, env, input);
+  return { code: await running.ended, text: running.output() };
+}
+
+/** The plan, or what became of it. */
+async function itemsOf(args: readonly string[]): Promise<Item[]> {
+  const { code, text } = await run([...args, '--json']);
+  assert.equal(code, 0, text);
+  const json = text.split('\n').find((line) => line.startsWith('{')) ?? text;
+  return (JSON.parse(json) as { items: Item[] }).items;
+}
+
+const actionsOf = (items: readonly Item[]) => [...new Set(items.map(({ action }) => action))];
+
+let files = 0;
+function file(text: string, ending = 'yaml'): string {
+  files += 1;
+  const path = join(folder, `${files}.${ending}`);
+  writeFileSync(path, text);
+  return path;
+}
+
+const documentOf = (kind: string, key: string, spec: object) =>
+  JSON.stringify({ apiVersion: 'baton/v1', kind, key, spec });
+const example = join(repository, 'examples', 'apply');
+
+test('the example is planned without a change, applied, and then unchanged', async () => {
+  const planned = await run(['-f', example, '--dry-run']);
+  assert.equal(planned.code, 0);
+  assert.match(planned.text, /^\+ create {5}Role packer {2}\(.*people\.yaml:2\)$/m);
+  assert.match(planned.text, /^14 to create, 0 to change, 0 unchanged\.$/m);
+  assert.equal((await baton.admin.roles.list({})).items.length, 0);
+  const applied = await itemsOf(['-f', example, '--yes']);
+  assert.deepEqual(
+    [applied.length, actionsOf(applied), [...new Set(applied.map(({ outcome }) => outcome))]],
+    [14, ['create'], ['done']],
+  );
+  assert.deepEqual(actionsOf(await itemsOf(['-f', example, '--yes'])), ['unchanged']);
+  const people = (await baton.admin.principals.list({ kind: 'human' })).items;
+  const ada = people.find(({ displayName }) => displayName === 'Ada Okafor');
+  assert.deepEqual([ada?.profile.email, ada?.metadata], ['ada@shop.example', { applyKey: 'ada' }]);
+  const roles = (await baton.admin.principals.listRoles(ada?.id as string)).items;
+  assert.deepEqual(roles.map(({ role }) => role.slug).sort(), ['packer', 'shop-manager']);
+  const [project] = (await baton.admin.projects.list({})).items;
+  assert.deepEqual(
+    [project?.templateKey, project?.ownerPrincipalId, project?.customFields],
+    ['improvement', ada?.id, { budget: 5000 }],
+  );
+  assert.equal((await baton.admin.processDefinitions.get('take-back')).identityAgent, 'shop-desk');
+  assert.equal((await baton.admin.calendars.get('shop-hours')).version, 1);
+});
+
+test('every kind with all that it may say is unchanged the second time, and says what changes in which field', async () => {
+  const text = readFileSync(join(import.meta.dirname, 'testing', 'everything.yaml'), 'utf8');
+  const identity = await baton.admin.identity.principals.create(baton.connection.tenantId, {
+    kind: 'human',
+    displayName: 'Kim',
+  });
+  const path = file(text.replace('IDENTITY', identity.id));
+  await itemsOf(['-f', path, '--yes']);
+  assert.deepEqual(actionsOf(await itemsOf(['-f', path, '--dry-run'])), ['unchanged']);
+  const changed = readFileSync(path, 'utf8')
+    .replaceAll('displayName: A ', 'displayName: The ')
+    .replaceAll('name: A ', 'name: The ')
+    .replace('description: Looked at by hand', 'description: Looked at twice')
+    .replace('version: 1 # of the process', 'version: 2')
+    .replace('permissions: [tasks.read] # of Kim', 'permissions: [tasks.read, tasks.write]')
+    .replace('status: idea', 'status: going');
+  writeFileSync(path, changed);
+  const plan = await run(['-f', path, '--dry-run']);
+  assert.match(plan.text, /^~ change {5}Role all-role .*\n {4}name: "A role" → "The role"$/m);
+  assert.match(plan.text, /^ {4}access\.permissions: \["tasks\.read"\] → \["tasks\.read","tasks\.write"\]$/m);
+  assert.match(plan.text, /^ {4}status: "idea" → "going"$/m);
+  assert.match(plan.text, /^0 to create, 11 to change, 2 unchanged\.$/m);
+  await itemsOf(['-f', path, '--yes']);
+  assert.deepEqual(actionsOf(await itemsOf(['-f', path, '--dry-run'])), ['unchanged']);
+  assert.equal((await baton.admin.taskTypes.list({ key: 'all-type' })).items[0]?.displayName, 'The type');
+});
+
+test('what a file does not name stays: other objects, other members, other roles', async () => {
+  const [role, other] = ['stays', 'stays-too'].map((key) => documentOf('Role', key, { name: key }));
+  const principal = (spec: object) =>
+    documentOf('Principal', 'stays-person', { kind: 'human', displayName: 'Stays', ...spec });
+  const first = file(
+    [role, other, principal({ roles: ['stays', 'stays-too'], metadata: { a: 1 } })].join('\n---\n'),
+  );
+  await itemsOf(['-f', first, '--yes']);
+  await itemsOf(['-f', file(principal({ roles: ['stays'], metadata: { b: 2 } })), '--yes']);
+  const found = (await baton.admin.principals.list({})).items.find(
+    ({ displayName }) => displayName === 'Stays',
+  );
+  assert.deepEqual(found?.metadata, { a: 1, b: 2, applyKey: 'stays-person' });
+  assert.equal((await baton.admin.principals.listRoles(found?.id ?? '')).items.length, 2);
+  assert.ok((await baton.admin.roles.list({ limit: 200 })).items.some(({ slug }) => slug === 'stays-too'));
+});
+
+test('somebody who was made by hand is not made twice, and is taken over by id', async () => {
+  const { id } = await baton.admin.principals.create({
+    kind: 'human',
+    displayName: 'By hand',
+    metadata: { a: 1 },
+  });
+  const path = file(documentOf('Principal', 'by-hand', { kind: 'human', displayName: 'By hand' }));
+  const refused = await run(['-f', path, '--yes']);
+  assert.equal(refused.code, 1);
+  assert.match(refused.text, new RegExp(`spec\\.displayName: there is one already .* id: ${id}`));
+  writeFileSync(path, documentOf('Principal', 'by-hand', { kind: 'human', displayName: 'By hand', id }));
+  await itemsOf(['-f', path, '--yes']);
+  assert.deepEqual((await baton.admin.principals.get(id)).metadata, { a: 1, applyKey: 'by-hand' });
+  assert.deepEqual(actionsOf(await itemsOf(['-f', path, '--dry-run'])), ['unchanged']);
+});
+
+describe('standard input', () => {
+  const text = documentOf('Role', 'from-input', { name: 'From input' });
+
+  test('is read for -, and nothing is changed without a terminal or --yes', async () => {
+    const refused = await run(['-f', '-'], undefined, text);
+    assert.deepEqual([refused.code, /say --yes/.test(refused.text)], [2, true]);
+    assert.match((await run(['-f', '-', '--yes'], undefined, text)).text, /^One change is made\.$/m);
+    const { code, text: said } = await run(['-f', '-', '--jq', '.items[].action'], undefined, text);
+    assert.deepEqual([code, said], [0, 'unchanged\n']);
+  });
+
+  test('of several documents as one list of JSON', async () => {
+    const list = `[${text}, ${documentOf('Role', 'listed', { name: 'Listed' })}]`;
+    assert.match(
+      (await run(['-f', '-', '--dry-run'], undefined, list)).text,
+      /^1 to create, 0 to change, 1 unch/m,
+    );
+  });
+});
+
+describe('a change of somebody else between plan and apply', () => {
+  async function planOf(...documents: string[]) {
+    const problems = new Problems();
+    const declared = declaredIn([{ name: 'test.yaml', text: documents.join('\n---\n') }], problems);
+    const { admin } = baton;
+    const access = { ...baton.connection, token: '', adminSecret: undefined, source: '' };
+    const changes = await planAll({ baton: admin, access, world: new World(admin), problems, declared });
+    problems.throwIfAny();
+    return changes;
+  }
+
+  test('is not overwritten: of a role, a principal, and a workspace', async () => {
+    const { admin } = baton;
+    const role = await admin.roles.create({ slug: 'raced', name: 'Before' });
+    const workspace = await admin.workspaces.create({ slug: 'raced', name: 'Before' });
+    const person = await admin.principals.create({
+      kind: 'human',
+      displayName: 'Before',
+      metadata: { applyKey: 'raced' },
+    });
+    const changes = await planOf(
+      documentOf('Role', 'raced', { name: 'File' }),
+      documentOf('Workspace', 'raced', { name: 'File' }),
+      documentOf('Principal', 'raced', { kind: 'human', displayName: 'File' }),
+    );
+    await admin.roles.update(role.id, { name: 'Theirs' }, { ifMatch: '"role-1"' });
+    await admin.workspaces.update(workspace.id, { name: 'Theirs' }, { ifMatch: '"workspace-1"' });
+    await admin.principals.update(person.id, { displayName: 'Theirs' }, { ifMatch: '"principal-1"' });
+    for (const change of changes) await assert.rejects(change.carryOut(), { code: 'version_conflict' });
+    assert.equal((await admin.roles.get(role.id)).name, 'Theirs');
+  });
+
+  test('is not overwritten: of a task type, an agent, a calendar, a template and a process', async () => {
+    const { admin } = baton;
+    const agent: AgentSpecInput = {
+      displayName: 'x',
+      identity: { kind: 'agent', permissions: ['tasks.read'] },
+    };
+    const calendar = { displayName: 'x', timezone: 'Europe/Berlin', years: [{ year: 2026 }] };
+    const process = (displayName: string) => ({
+      version: 1,
+      displayName,
+      identity: { agent: 'shop-desk' },
+      owner: [{ agent: 'shop-desk' }],
+      data: { type: 'object' },
+      start: { on: { observation: 'raced' }, key: 'event.payload.data.order' },
+      stages: [{ id: 'one', steps: [{ id: 'end', complete: { outcome: 'done' } }] }],
+    });
+    const changes = await planOf(
+      documentOf('TaskType', 'raced', { displayName: 'File' }),
+      documentOf('Agent', 'raced', agent),
+      documentOf('Calendar', 'raced', calendar),
+      documentOf('ProjectTemplate', 'raced', { displayName: 'File' }),
+      documentOf('Process', 'raced', process('File')),
+    );
+    await admin.taskTypes.create({ key: 'raced', displayName: 'Theirs' });
+    await admin.agents.publish({ key: 'raced', spec: { ...agent, displayName: 'Theirs' } });
+    await admin.calendars.publish({ key: 'raced', spec: { ...calendar, displayName: 'Theirs' } });
+    await admin.projectTemplates.create({ key: 'raced', displayName: 'Theirs' });
+    await admin.processDefinitions.publish({ key: 'raced', spec: process('Theirs') });
+    for (const change of changes)
+      await assert.rejects(
+        change.carryOut(),
+        /Somebody has changed (TaskType|Agent|Calendar|ProjectTemplate|Process) raced/,
+      );
+    assert.equal((await admin.taskTypes.list({ key: 'raced' })).items.length, 1);
+    assert.equal((await admin.agents.get('raced')).displayName, 'Theirs');
+  });
+
+  test('eight applies of one file at once make each thing once; another file at the same moment wins or is refused', async () => {
+    const documents = (name: string) =>
+      file(
+        [
+          documentOf('Role', 'at-once', { name }),
+          documentOf('TaskType', 'at-once', { displayName: name }),
+          documentOf('Workspace', 'at-once', { name }),
+          documentOf('Principal', 'at-once', { kind: 'service', displayName: name, roles: ['at-once'] }),
+          documentOf('ProjectTemplate', 'at-once', { displayName: name }),
+        ].join('\n---\n'),
+      );
+    const [one, two] = [documents('One'), documents('Two')];
+    const all = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => run(['-f', n % 4 === 3 ? two : one, '--yes'])),
+    );
+    for (const { code, text } of all.filter((said) => said.code !== 0))
+      assert.match(text, /Somebody (has changed|else published)|_conflict/, `${code} ${text}`);
+    await itemsOf(['-f', one, '--yes']);
+    const { admin } = baton;
+    const named = (items: readonly { metadata: Record<string, unknown> }[]) =>
+      items.filter(({ metadata }) => metadata['applyKey'] === 'at-once').length;
+    assert.equal(named((await admin.principals.list({ limit: 200 })).items), 1);
+    assert.equal(
+      (await admin.roles.list({ limit: 200 })).items.filter(({ slug }) => slug === 'at-once').length,
+      1,
+    );
+    const types = (await admin.taskTypes.list({ key: 'at-once' })).items.map(
+      ({ displayName }) => displayName,
+    );
+    assert.ok(
+      types.every((name, n) => name !== types[n + 1]),
+      `a version repeats the one before: ${types.join()}`,
+    );
+    assert.deepEqual(actionsOf(await itemsOf(['-f', one, '--dry-run'])), ['unchanged']);
+  });
+});
+
+test('killed midway, the next apply finishes it and makes nothing twice', async () => {
+  const count = 60;
+  const path = file(
+    Array.from({ length: count }, (_, n) =>
+      documentOf('Principal', `killed-${n}`, {
+        kind: 'service',
+        displayName: `Killed ${n}`,
+        roles: ['packer'],
+      }),
+    ).join('\n---\n'),
+  );
+  const killed = async () => {
+    const all: string[] = [];
+    for await (const { metadata } of baton.admin.principals.list({ limit: 200 }))
+      if (String(metadata['applyKey']).startsWith('killed-')) all.push(String(metadata['applyKey']));
+    return all;
+  };
+  const running = start(['-f', path, '--yes']);
+  while ((await killed()).length < 3) assert.equal(running.child.exitCode, null);
+  running.child.kill('SIGKILL');
+  await running.ended;
+  const before = (await killed()).length;
+  assert.ok(before < count, `${before} were made before it was killed`);
+  assert.match((await run(['-f', path, '--yes'])).text, /changes are made\.$/m);
+  const made = await killed();
+  assert.deepEqual([made.length, new Set(made).size], [count, count]);
+  assert.deepEqual(actionsOf(await itemsOf(['-f', path, '--dry-run'])), ['unchanged']);
+});
+
+describe('what is wrong with a file is told by file, line, document and field, and changes nothing', () => {
+  const head = (kind: string, key = 'x') => `apiVersion: baton/v1\nkind: ${kind}\nkey: ${key}\nspec:`;
+  const cases: readonly [name: string, text: string, told: RegExp][] = [
+    ['no YAML', 'a: [1', /\.yaml:\d+:\d+: .*\./],
+    [
+      'a field that is none',
+      `${head('Role')}\n  name: A\n  nmae: B`,
+      /:6:3: document 1 \(Role x\), spec\.nmae: there is no such field; there are: name, description\./,
+    ],
+    [
+      'a field of another form',
+      `${head('Role')}\n  name: 12`,
+      /:5:3: .*spec\.name: write a text in quotes\./,
+    ],
+    ['a field that is missing', `${head('Role')}\n  description: A`, /:4:1: .*, spec: it lacks name\./],
+    [
+      'the second document',
+      `${head('Role')} {name: A}\n---\n${head('Rule')} {}`,
+      /:7:1: document 2, kind: write one of Role, /,
+    ],
+    [
+      'another version',
+      'apiVersion: v2\nkind: Role\nkey: a\nspec: {name: A}',
+      /:1:1: document 1, apiVersion: write apiVersion: baton\/v1\./,
+    ],
+    [
+      'a key that is a number',
+      `${head('Role', '12')} {name: A}`,
+      /:3:1: document 1, key: put the key in quotes\./,
+    ],
+    [
+      'the same thing twice',
+      `${head('Role')} {name: A}\n---\n${head('Role')} {name: B}`,
+      /:8:1: document 2 \(Role x\), key: .*\.yaml:3:1 declares it, too/,
+    ],
+    [
+      'a role that is nowhere',
+      `${head('Principal')}\n  kind: human\n  displayName: A\n  roles: [packer, nowhere]`,
+      /:7:19: .*spec\.roles\.1: there is no role nowhere, here or in the files\./,
+    ],
+    [
+      'a workspace that is nowhere',
+      `${head('Workspace', 'a/b')} {name: A}`,
+      /:3:1: .*there is no workspace a\b/,
+    ],
+    [
+      'a project without template',
+      `${head('Workspace')} {name: A}\n---\n${head('Project')} {template: none}`,
+      /:9:8: .*spec\.template: there is no project template none/,
+    ],
+    [
+      'what only the service knows',
+      `${head('TaskType')}\n  displayName: A\n  fieldSchema:\n    type: nothing`,
+      /:\d+:\d+: document 1 \(TaskType x\), spec\.fieldSchema.*invalid_json_schema/,
+    ],
+    [
+      'a list within, that only the service knows',
+      `${head('Agent')}\n  displayName: A\n  identity:\n    kind: agent\n    permissions:\n      - tasks.read\n      - tasks.fly`,
+      /document 1 \(Agent x\), .*invalid_permissions/,
+    ],
+    ['a part of a package', `${head('View')} {}`, /:2:1: document 1, kind: View is a part of a package/],
+    ['no object', '- 1\n- [2]', /:1:3: document 1: it is no object/],
+    ['nothing', '# only a remark\n', /the file holds no document/],
+  ];
+  for (const [name, text, told] of cases)
+    test(name, async () => {
+      const { code, text: said } = await run(['-f', file(text), '--yes']);
+      assert.equal(code, 1, said);
+      assert.match(said, told);
+      assert.match(said, /Nothing was changed: mend the files and apply again\.$/m);
+    });
+
+  test('all of it at once, up to 20 lines', async () => {
+    const wrong = Array.from({ length: 30 }, (_, n) => `${head('Role', `w${n}`)} {}`).join('\n---\n');
+    const { text } = await run(['-f', file(wrong), '--yes']);
+    assert.equal(text.match(/it lacks name/g)?.length, 20);
+    assert.match(text, /^And 10 more\.$/m);
+  });
+});
+
+describe('a file that means harm is refused within seconds, in words', () => {
+  const head = 'apiVersion: baton/v1\nkind: Role\nkey: evil\nspec:\n';
+  const bomb = [
+    '  a: &a [x,x,x,x,x,x,x,x,x]',
+    ...'bcdefgh'.split('').map((name, n) => {
+      const before = 'abcdefg'[n] as string;
+      return `  ${name}: &${name} [${Array.from({ length: 9 }, () => `*${before}`).join()}]`;
+    }),
+  ].join('\n');
+  const cases: readonly [name: string, text: string | Buffer, told: RegExp][] = [
+    ['aliases that grow', head + bomb, /more than 20000 values, aliases counted each time/],
+    [
+      'more aliases than 100',
+      `${head}  a: &a 1\n${Array.from({ length: 101 }, (_, n) => `  k${n}: *a`).join('\n')}`,
+      /aliases exceeded maxAliases \(100\)/,
+    ],
+    ['an alias of itself', `${head}  name: &a [*a]`, /nested deeper than 64/],
+    ['depth', `${head}  name: ${'['.repeat(100_000)}`, /nesting exceeded maxDepth/],
+    ['questions', `${'? '.repeat(50_000)}x`, /nesting exceeded maxDepth/],
+    ['a program in a tag', `${head}  name: !!js/function 'process.exit()'`, /unknown scalar tag/],
+    ['a prototype', `${head}  __proto__: { name: A }`, /spec\.__proto__: there is no such field/],
+    ['size', `${head}  name: ${'x'.repeat(1_048_576)}`, /larger than 1048576 bytes: split it/],
+    ['documents', '---\n{}\n'.repeat(20_000), /a file holds 1000 documents at most/],
+    ['a number that is lost', `${head}  name: 12345678901234567890`, /in quotes/],
+    ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00]), /is no text of UTF-8/],
+    ['half a character', `${head}  name: "\\ud800"`, /surrogate|escape|unexpected|unknown/i],
+  ];
+  for (const [name, text, told] of cases)
+    test(name, async () => {
+      const path = join(folder, 'evil.yaml');
+      writeFileSync(path, text);
+      const began = performance.now();
+      const { code, text: said } = await run(['-f', path, '--yes']);
+      assert.equal(code, 1, said.slice(0, 500));
+      assert.match(said, told);
+      assert.ok(
+        said.length < 10_000 && performance.now() - began < 10_000,
+        `${performance.now() - began} ms`,
+      );
+    });
+
+  test('text that moves a cursor or turns around is shown without that', async () => {
+    const name = 'a\u001b[2J\u009b2J\u202eb';
+    const { text } = await run(['-f', file(documentOf('Role', name, { name })), '--dry-run']);
+    assert.match(text, /create/);
+    assert.doesNotMatch(text.replaceAll('\n', ''), /[\p{Cc}\p{Cf}]/u);
+  });
+
+  test('a file that is not there, a folder without files, and one without end', async () => {
+    mkdirSync(join(folder, 'empty', '.hidden'), { recursive: true });
+    writeFileSync(join(folder, 'empty', '.hidden', 'a.yaml'), 'x');
+    assert.match((await run(['-f', join(folder, 'none.yaml')])).text, /none\.yaml can't be read \(ENOENT\)/);
+    assert.match((await run(['-f', join(folder, 'empty')])).text, /holds no file that ends in/);
+    assert.match((await run(['-f', '/dev/zero'])).text, /\/dev\/zero is larger than 1048576 bytes/);
+  });
+});
+
+test('whoever lacks a right is told which, and nothing is made', async () => {
+  const reader = await baton.participant(['tasks.read', 'org.read', 'task_types.read'], 'human');
+  const env = { BATON_URL: baton.url, BATON_TOKEN: reader.token };
+  const role = file(documentOf('Role', 'forbidden', { name: 'Forbidden' }));
+  const refused = await run(['-f', role, '--yes'], env);
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.text,
+    /Role forbidden was not changed:\npermission_denied: .*\n.*whoami.*\nIt takes org\.manage\./,
+  );
+  assert.match(refused.text, /^0 of 1 changes were made\./m);
+  const type = file(documentOf('TaskType', 'forbidden', { displayName: 'Forbidden' }));
+  assert.match(
+    (await run(['-f', type, '--dry-run'], env)).text,
+    /permission_denied.*\n.*\nIt takes packages\.plan\./,
+  );
+  const person = file(documentOf('Principal', 'forbidden', { kind: 'human', displayName: 'Forbidden' }));
+  assert.match((await run(['-f', person], env)).text, /Principals can't be read: permission_denied/);
+});
+
+test('a change that is refused midway says what was made; with --json, for each', async () => {
+  const path = file(
+    [
+      documentOf('Role', 'midway', { name: 'Midway' }),
+      documentOf('Workspace', 'Not A Slug', { name: 'Wrong' }),
+      documentOf('Principal', 'midway', { kind: 'human', displayName: 'Midway' }),
+    ].join('\n---\n'),
+  );
+  const { code, text } = await run(['-f', path, '--yes', '--json', 'key,outcome']);
+  assert.equal(code, 1);
+  const line = text.split('\n').find((one) => one.startsWith('[')) as string;
+  assert.deepEqual(JSON.parse(line), [
+    { key: 'midway', outcome: 'done' },
+    { key: 'Not A Slug', outcome: 'failed' },
+    { key: 'midway', outcome: 'not reached' },
+  ]);
+  assert.match(text, /:3:65: Workspace Not A Slug was not changed:\n.*body\.slug/);
+  assert.match(text, /^1 of 3 changes were made\. Run it again: what is made already is unchanged then\.$/m);
+});
+
+test('what is too much for one plan is refused with what to do', async () => {
+  const types = (count: number, spec: object) =>
+    file(Array.from({ length: count }, (_, n) => documentOf('TaskType', `much-${n}`, spec)).join('\n---\n'));
+  const many = await run(['-f', types(101, { displayName: 'x' }), '--dry-run']);
+  assert.match(many.text, /more than 100 calendars, task types, agents, .* change: apply them in parts\./);
+});
+
+test('what a package brought is not changed', async () => {
+  await baton.admin.roles.create({ slug: 'packaged', name: 'Packaged' });
+  await baton.admin.packages.record({
+    package: { key: 'returns', version: '1' },
+    objects: [{ kind: 'Role', key: 'packaged' }],
+  });
+  const { text } = await run(['-f', file(documentOf('Role', 'packaged', { name: 'Mine' })), '--yes']);
+  assert.match(text, /key: it is an object of the package returns: change that\./);
+});
+
+test('what was made by a file and has another name since is made again', async () => {
+  const path = file(
+    [
+      documentOf('Role', 'moved', { name: 'Moved' }),
+      documentOf('Principal', 'moved', { kind: 'service', displayName: 'Moved' }),
+    ].join('\n---\n'),
+  );
+  await itemsOf(['-f', path, '--yes']);
+  const { admin } = baton;
+  const role = (await admin.roles.list({ limit: 200 })).items.find(({ slug }) => slug === 'moved');
+  await admin.roles.update(role?.id ?? '', { slug: 'elsewhere' }, { ifMatch: '"role-1"' });
+  const person = (await admin.principals.list({ limit: 200 })).items.find(
+    ({ metadata }) => metadata['applyKey'] === 'moved',
+  );
+  const unknown = { displayName: 'Elsewhere', metadata: {} };
+  await admin.principals.update(person?.id ?? '', unknown, { ifMatch: '"principal-1"' });
+  assert.deepEqual(actionsOf(await itemsOf(['-f', path, '--yes'])), ['create']);
+  assert.deepEqual(actionsOf(await itemsOf(['-f', path, '--dry-run'])), ['unchanged']);
+});
+
+test('a project loses its owner and its date by null', async () => {
+  const project = (spec: object) =>
+    file(documentOf('Project', 'shop/returns', { template: 'improvement', ...spec }));
+  const before = { owner: 'ada', targetDate: '2027-03-01T00:00:00Z' };
+  const path = project({ owner: null, targetDate: null });
+  const [item] = await itemsOf(['-f', path, '--yes']);
+  assert.deepEqual(item?.fields.map(({ path: at, after }) => [at, after]).sort(), [
+    ['/owner', null],
+    ['/targetDate', null],
+  ]);
+  assert.deepEqual(actionsOf(await itemsOf(['-f', path, '--dry-run'])), ['unchanged']);
+  await itemsOf(['-f', project(before), '--yes']);
+  assert.deepEqual(actionsOf(await itemsOf(['-f', example, '--dry-run'])), ['unchanged']);
+});
+
+// Of util-linux: runs a command at a terminal of its own.
+const script = '/usr/bin/script';
+const noTerminal = !existsSync(script) && `${script} is not there`;
+
+test('at a terminal it asks after the plan, and only yes goes on', { skip: noTerminal }, async () => {
+  const path = file(documentOf('Role', 'asked', { name: 'Asked' }));
+  const answered = async (answer: string) => {
+    const command = `${process.execPath} packages/cli/src/main.ts apply -f ${path}`;
+    const env = { PATH: process.env['PATH'], HOME: folder, BATON_HOME: baton.home };
+    const child = spawn(script, ['-qec', command, '/dev/null'], { cwd: repository, env });
+    let text = '';
+    child.stdout.on('data', (part: Buffer) => {
+      const isAsked = /goes on/.test(text);
+      text += part.toString();
+      if (!isAsked && /goes on/.test(text)) child.stdin.write(answer);
+    });
+    const [code] = (await once(child, 'close')) as [number];
+    return { code, text };
+  };
+  for (const answer of ['y\n', '\n', '\u0004', '\u0003']) {
+    const { code, text } = await answered(answer);
+    assert.equal(code, 1, text);
+    assert.match(text, /create +Role asked[^]*Nothing was changed\./);
+  }
+  const { code, text } = await answered('yes\n');
+  assert.equal(code, 0, text);
+  assert.match(text, /One change is made\./);
+});
+
+test('every command of docs/apply.md works as written', async () => {
+  const page = readFileSync(join(repository, 'docs', 'apply.md'), 'utf8');
+  const lines = [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block]) => block).join('');
+  assert.match(lines, /npx baton apply/);
+  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', lines], {
+    cwd: repository,
+    env: { ...process.env, BATON_HOME: baton.home },
+  });
+  assert.match(stdout, /unchanged/);
+});

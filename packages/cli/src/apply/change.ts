@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { BatonClient } from '@baton/sdk';
+import type { Access } from '../access.ts';
+import { type Declared, isObject, type Problems } from './documents.ts';
+import type { World } from './world.ts';
+import { escaped, type JsonObject } from './yaml-documents.ts';
+
+/** One field that differs. */
+export interface FieldChange {
+  readonly path: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** What becomes of one document. */
+export interface Change {
+  readonly document: Declared;
+  readonly action: 'create' | 'change' | 'unchanged';
+  readonly fields: readonly FieldChange[];
+  /** What else people should know. */
+  readonly note?: string;
+  /**
+   * Writes it, on the state that was compared.
+   * @throws BatonError, also where somebody has changed it since; PlainError
+   */
+  carryOut(): Promise<void>;
+}
+
+/** What planning works with. */
+export interface Planning {
+  readonly baton: BatonClient;
+  readonly access: Access;
+  readonly world: World;
+  readonly problems: Problems;
+  /** Everything that the files declare. */
+  readonly declared: readonly Declared[];
+}
+
+export const unchanged = (document: Declared): Change => ({
+  document,
+  action: 'unchanged',
+  fields: [],
+  carryOut: () => Promise.resolve(),
+});
+
+/** The fields in which an object differs from what is wanted; what isn't wanted in words is not compared. */
+export function differences(wanted: JsonObject, current: JsonObject, at = ''): FieldChange[] {
+  return Object.entries(wanted).flatMap(([name, after]) => {
+    const before = current[name] ?? null;
+    const path = `${at}/${escaped(name)}`;
+    if (isSame(name, before, after)) return [];
+    return isObject(after) && isObject(before) && mergedFields.has(name)
+      ? differences(after, before, path)
+      : [{ path, before, after }];
+  });
+}
+
+/** Objects whose other members stay as they are. */
+const mergedFields = new Set(['customFields', 'settings', 'metadata', 'profile']);
+const timeFields = new Set(['startDate', 'targetDate']);
+
+function isSame(name: string, before: unknown, after: unknown): boolean {
+  if (timeFields.has(name) && typeof before === 'string' && typeof after === 'string')
+    return Date.parse(before) === Date.parse(after);
+  return isDeepStrictEqual(before, after);
+}
+
+/** The members of a change that go into a PATCH; an object that is merged is sent whole, with what stays. */
+export function patchOf(wanted: JsonObject, current: JsonObject): JsonObject {
+  const changed = Object.entries(wanted).filter(
+    ([name, after]) => differences({ [name]: after }, current).length > 0,
+  );
+  return Object.fromEntries(
+    changed.map(([name, after]) => {
+      const before = current[name];
+      const isMerged = mergedFields.has(name) && isObject(after) && isObject(before);
+      return [name, isMerged ? { ...before, ...after } : after];
+    }),
+  );
+}
+
+/**
+ * A key under which the service does a write once: two applies that start from the same state have the same one, so the
+ * second is answered what the first did, or refused where it wants something else.
+ */
+export function keyOnState(...parts: readonly (string | number)[]): string {
+  return `apply-${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 48)}`;
+}
+
+/** Whether all of a part stands in a whole, in which more may stand: the service fills in what was left out. */
+export function holds(whole: unknown, part: unknown): boolean {
+  if (Array.isArray(part))
+    return (
+      Array.isArray(whole) && whole.length === part.length && part.every((one, n) => holds(whole[n], one))
+    );
+  if (!isObject(part)) return isDeepStrictEqual(whole, part);
+  return isObject(whole) && Object.entries(part).every(([name, member]) => holds(whole[name], member));
+}

@@ -1,0 +1,190 @@
+import { PlainError } from '../plain-error.ts';
+import type { SourceFile } from './files.ts';
+import {
+  documentBounds,
+  type JsonObject,
+  readDocuments,
+  type TextDocument,
+  TextFault,
+} from './yaml-documents.ts';
+
+/** In the order in which they are applied: what names another comes after it. */
+export const kinds = [
+  'Role',
+  'Capability',
+  'Calendar',
+  'TaskType',
+  'WorkspaceType',
+  'Workspace',
+  'Principal',
+  'ProjectTemplate',
+  'Project',
+  'Agent',
+  'Process',
+  'WorkRule',
+] as const;
+export type Kind = (typeof kinds)[number];
+
+/** One object as a file wants it. */
+export interface Declared {
+  readonly kind: Kind;
+  readonly key: string;
+  readonly spec: JsonObject;
+  readonly file: string;
+  /** From 1 on, within its file. */
+  readonly number: number;
+  readonly line: number;
+  /** Of a JSON pointer into the document. */
+  placeOf(pointer: string): string;
+}
+
+const { documentsMax } = documentBounds;
+const keyCharactersMax = 500;
+const apiVersion = 'baton/v1';
+const packageKinds = ['View', 'Settings', 'Test'];
+
+const problemsShownMax = 20;
+
+/** Collects what is wrong, so that one run tells all of it. */
+export class Problems {
+  readonly #lines: string[] = [];
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** @param pointer of the field within the document */
+  add(document: Declared, pointer: string, message: string): void {
+    const { number, kind, key } = document;
+    const field = pointer === '' ? '' : `, ${fieldOf(pointer)}`;
+    const place = () => `${document.placeOf(pointer)}: document ${number} (${kind} ${visible(key)})${field}`;
+    this.addAt(place, message);
+  }
+
+  /** @param place asked only for what is shown */
+  addAt(place: () => string, message: string): void {
+    this.#count += 1;
+    if (this.#count <= problemsShownMax) this.#lines.push(`${place()}: ${visible(message)}`);
+  }
+
+  /** @throws PlainError that lists the problems, where there are any */
+  throwIfAny(): void {
+    if (this.#lines.length === 0) return;
+    const more = this.#count - this.#lines.length;
+    throw new PlainError(
+      [
+        ...this.#lines,
+        ...(more > 0 ? [`And ${more} more.`] : []),
+        'Nothing was changed: mend the files and apply again.',
+      ].join('\n'),
+    );
+  }
+}
+
+/** What a file says must not move the terminal's cursor or turn its text around. */
+export const visible = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ');
+
+/** A pointer as people write it: `spec.roles.0`. */
+export function fieldOf(pointer: string): string {
+  const parts = pointer.slice(1).split('/');
+  return parts.map((part) => visible(part.replaceAll('~1', '/').replaceAll('~0', '~'))).join('.');
+}
+
+/** The documents of all files; what is wrong with one goes to the problems. */
+export function declaredIn(files: readonly SourceFile[], problems: Problems): Declared[] {
+  const all: Declared[] = [];
+  for (const { name, text } of files)
+    try {
+      const documents = readDocuments(text);
+      if (documents.length === 0) problems.addAt(() => name, 'the file holds no document.');
+      for (const [at, document] of documents.entries()) {
+        const declared = declaredOf(document, { file: name, number: at + 1 }, problems);
+        if (declared !== undefined) all.push(declared);
+      }
+    } catch (error) {
+      if (!(error instanceof TextFault)) throw error;
+      const { line, column } = error.position;
+      problems.addAt(() => `${name}:${line}:${column}`, `${error.message}.`);
+    }
+  if (all.length > documentsMax)
+    throw new PlainError(
+      `One apply takes ${documentsMax} documents at most, these are ${all.length}: apply them in parts.`,
+    );
+  noteRepeated(all, problems);
+  return all.sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind));
+}
+
+function declaredOf(
+  { value, positionOf }: TextDocument,
+  { file, number }: { file: string; number: number },
+  problems: Problems,
+): Declared | undefined {
+  const placeOf = (pointer: string) => {
+    const { line, column } = positionOf(pointer);
+    return `${file}:${line}:${column}`;
+  };
+  const before = problems.count;
+  const wrong = (pointer: string, message: string) => {
+    const field = pointer === '' ? '' : `, ${fieldOf(pointer)}`;
+    problems.addAt(() => `${placeOf(pointer)}: document ${number}${field}`, message);
+  };
+  if (!isObject(value)) {
+    wrong('', `it is no object; a document has apiVersion: ${apiVersion}, kind, key and spec.`);
+    return undefined;
+  }
+  const { apiVersion: version, kind, key, spec } = value;
+  if (/(^|[/\\])package\.ya?ml$/.test(file) && version === undefined) {
+    wrong('', 'this is a package, with a plan of its own: POST /packages:plan and :apply (docs/agents.md).');
+    return undefined;
+  }
+  for (const name of Object.keys(value))
+    if (!['apiVersion', 'kind', 'key', 'spec'].includes(name))
+      wrong(
+        `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+        'there is no such field; a document has apiVersion, kind, key and spec.',
+      );
+  if (version !== apiVersion) wrong('/apiVersion', `write apiVersion: ${apiVersion}.`);
+  if (packageKinds.includes(kind as string))
+    wrong(
+      '/kind',
+      `${String(kind)} is a part of a package: apply it by POST /packages:plan and :apply (docs/agents.md).`,
+    );
+  else if (!isKind(kind)) wrong('/kind', `write one of ${kinds.join(', ')}.`);
+  if (typeof key !== 'string' || key.trim() !== key || key === '' || key.length > keyCharactersMax)
+    wrong(
+      '/key',
+      typeof key === 'number'
+        ? 'put the key in quotes.'
+        : `write a key of 1 to ${keyCharactersMax} characters.`,
+    );
+  if (!isObject(spec)) wrong('/spec', 'write an object: what the thing shall be.');
+  if (problems.count > before) return undefined;
+  return {
+    kind: kind as Kind,
+    key: key as string,
+    spec: spec as JsonObject,
+    file,
+    number,
+    line: positionOf('').line,
+    placeOf,
+  };
+}
+
+function noteRepeated(all: readonly Declared[], problems: Problems): void {
+  const seen = new Map<string, Declared>();
+  for (const one of all) {
+    const name = `${one.kind}/${one.key}`;
+    const first = seen.get(name);
+    if (first === undefined) seen.set(name, one);
+    else problems.add(one, '/key', `${first.placeOf('/key')} declares it, too: keep one of them.`);
+  }
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isKind(kind: unknown): kind is Kind {
+  return kinds.some((known) => known === kind);
+}

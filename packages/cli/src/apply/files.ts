@@ -1,0 +1,108 @@
+import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { PlainError } from '../plain-error.ts';
+
+export interface SourceFile {
+  /** As it was named, or as it lies in the folder that was. */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** What one apply reads: a larger one is nothing that people look at as one plan. */
+export const fileBounds = { fileBytesMax: 1_048_576, filesMax: 200, foldersMax: 200, depthMax: 10 } as const;
+
+const endings = /\.(ya?ml|json)$/i;
+
+/**
+ * The files that -f names: a file, a folder with all `.yaml`, `.yml` and `.json` below it, or `-`.
+ * Names that begin with a dot, `node_modules`, and folders behind links are left out.
+ * @throws PlainError for a file that isn't there, is no text of UTF-8, or is too large, and for too many
+ */
+export async function readFiles(names: readonly string[]): Promise<SourceFile[]> {
+  const { filesMax } = fileBounds;
+  const paths: string[] = [];
+  for (const name of new Set(names)) paths.push(...(name === '-' ? ['-'] : await pathsOf(name)));
+  const unique = [...new Map(paths.map((path) => [path === '-' ? path : resolve(path), path])).values()];
+  if (unique.length > filesMax)
+    throw new PlainError(
+      `One apply reads ${filesMax} files at most, these are ${unique.length}: apply them in parts.`,
+    );
+  const files: SourceFile[] = [];
+  for (const path of unique)
+    files.push({
+      name: path === '-' ? 'standard input' : shown(path),
+      text: await readText(path === '-' ? process.stdin : createReadStream(path), path),
+    });
+  return files;
+}
+
+/** What a file is called comes from whoever wrote the folder. */
+const shown = (path: string) => path.replaceAll(/[\p{Cc}\p{Cf}]+/gu, '?');
+
+async function pathsOf(name: string): Promise<string[]> {
+  const kind = await stat(name).catch((error: NodeJS.ErrnoException) => {
+    throw new PlainError(`${shown(name)} can't be read (${error.code}): name a file or a folder by -f.`);
+  });
+  if (!kind.isDirectory()) return [name];
+  const found = await filesBelow(name);
+  if (found.length === 0)
+    throw new PlainError(`${shown(name)} holds no file that ends in .yaml, .yml or .json.`);
+  return found;
+}
+
+async function filesBelow(root: string): Promise<string[]> {
+  const { filesMax, foldersMax, depthMax } = fileBounds;
+  const found: string[] = [];
+  const folders = [root];
+  for (let at = 0; at < folders.length; at += 1) {
+    const folder = folders[at] as string;
+    if (folders.length > foldersMax || found.length > filesMax)
+      throw new PlainError(
+        `${shown(root)} holds more than ${filesMax} files or ${foldersMax} folders: name a smaller one.`,
+      );
+    const depth = relative(root, folder) === '' ? 0 : relative(root, folder).split(/[/\\]/).length;
+    const entries = await readdir(folder, { withFileTypes: true });
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      if (entry.name.startsWith('.') || entry.name === 'node_modules') continue;
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) {
+        if (depth + 1 > depthMax)
+          throw new PlainError(
+            `${shown(path)} is more than ${depthMax} folders deep: name a smaller folder.`,
+          );
+        folders.push(path);
+      } else if (endings.test(entry.name) && (await isFile(path))) found.push(path);
+    }
+  }
+  return found.sort();
+}
+
+/** A folder brings files, and no pipe at which reading would wait. */
+async function isFile(path: string): Promise<boolean> {
+  const kind = await stat(path).catch(() => undefined);
+  return kind?.isFile() === true;
+}
+
+async function readText(stream: AsyncIterable<unknown>, path: string): Promise<string> {
+  const name = path === '-' ? 'Standard input' : shown(path);
+  const { fileBytesMax } = fileBounds;
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const part of stream) {
+      parts.push(Buffer.from(part as Uint8Array));
+      bytes += parts.at(-1)?.length ?? 0;
+      if (bytes > fileBytesMax)
+        throw new PlainError(`${name} is larger than ${fileBytesMax} bytes: split it into several files.`);
+    }
+  } catch (error) {
+    if (error instanceof PlainError) throw error;
+    throw new PlainError(`${name} can't be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
+  } catch {
+    throw new PlainError(`${name} is no text of UTF-8.`);
+  }
+}

@@ -1,0 +1,288 @@
+import {
+  BatonError,
+  type PackagePlan,
+  type PackageProblem,
+  type PlannedChange,
+  type TaskType,
+} from '@baton/sdk';
+import { PlainError } from '../../plain-error.ts';
+import { type Change, holds, keyOnState, type Planning, unchanged } from '../change.ts';
+import { type Declared, type Kind } from '../documents.ts';
+import type { JsonObject } from '../yaml-documents.ts';
+
+/** Kinds that the service compares itself, by the plan of packages: it knows the defaults of what a file leaves out. */
+export const catalogueKinds = [
+  'Calendar',
+  'TaskType',
+  'Agent',
+  'Process',
+  'WorkRule',
+] as const satisfies Kind[];
+type CatalogueKind = (typeof catalogueKinds)[number];
+
+export const isOfCatalogue = ({ kind }: Pick<Declared, 'kind'>): boolean =>
+  catalogueKinds.some((known) => known === kind);
+
+/** Only planned, never applied: nothing gets to belong to it. */
+const manifest = 'key: baton-apply\nversion: "1"\n';
+
+/** @throws PlainError where the documents are too many for one plan */
+export async function planCatalogue(planning: Planning, documents: readonly Declared[]): Promise<Change[]> {
+  if (documents.length === 0) return [];
+  const named = new Map(documents.map((document, n) => [`${n}.json`, document]));
+  const files = [...named].map(([path, { kind, key, spec }]) => ({
+    path,
+    content: JSON.stringify({ apiVersion: 'baton/v1', kind, key, spec }),
+  }));
+  // Read before the plan: a change between the two is taken for one after it, and never overwritten.
+  const bases = await versionsOf(planning, documents);
+  const plan = await planned(planning, files);
+  noteProblems(planning, plan.problems, named);
+  const changes = new Map(plan.changes.map((change) => [`${change.kind}/${change.key}`, change]));
+  const all: Change[] = [];
+  for (const document of documents) {
+    const change = changes.get(`${document.kind}/${document.key}`);
+    // One without a change has a problem, which is told.
+    if (change === undefined || change.action === 'unchanged') all.push(unchanged(document));
+    else all.push(await changeOf(planning, document, change, bases.get(document) ?? stamped(0)));
+  }
+  return all;
+}
+
+async function planned(
+  { baton }: Planning,
+  files: { path: string; content: string }[],
+): Promise<PackagePlan> {
+  try {
+    return await baton.packages.plan({
+      package: { files: [{ path: 'package.yaml', content: manifest }, ...files] },
+      overwriteConsole: true,
+      replayLimit: 0,
+    });
+  } catch (error) {
+    if (error instanceof BatonError && error.code === 'request_too_large')
+      throw new PlainError(
+        `Calendars, task types, agents, processes and rules of one apply are planned by one request, and these ${files.length} are too large for it: apply them in parts.`,
+      );
+    throw error;
+  }
+}
+
+function noteProblems(
+  planning: Planning,
+  problems: readonly PackageProblem[],
+  named: ReadonlyMap<string, Declared>,
+): void {
+  for (const { severity, file, path: given, message, code, hint } of problems) {
+    if (severity !== 'error') continue;
+    const path = pointerOf(given);
+    const document = file === undefined ? undefined : named.get(file);
+    if (document === undefined) {
+      const isCount = message.includes('objects change');
+      planning.problems.addAt(
+        () => 'all files',
+        isCount
+          ? 'more than 100 calendars, task types, agents, processes and rules change: apply them in parts.'
+          : `${code}: ${message}. ${hint ?? ''}`,
+      );
+      continue;
+    }
+    // Only an installer of packages replaces variables; the service refuses them in a process.
+    if (code === 'unresolved_install_variable' && document.kind !== 'Process') continue;
+    if (isGiven(planning, document, path, code)) continue;
+    planning.problems.add(document, path, `${message} (${code}).${hint === undefined ? '' : ` ${hint}`}`);
+  }
+}
+
+/** Some places are told as `/spec/acceptance[0].kind`. */
+function pointerOf(path: string): string {
+  if (!/\[\d+\]/.test(path)) return path;
+  return path.replaceAll(/\[(\d+)\]/g, '/$1').replaceAll('.', '/');
+}
+
+const absentCodes = ['unknown_reference', 'unknown_role', 'unknown_requirement', 'not_found'];
+const givenKinds: readonly Kind[] = ['Role', 'Capability', 'Workspace', 'Project'];
+
+/** Whether it names only what the files themselves bring, which is made before. */
+function isGiven({ declared }: Planning, document: Declared, path: string, code: string): boolean {
+  if (!absentCodes.includes(code)) return false;
+  const value = valueAt(document, path);
+  return declared.some(({ kind, key }) => givenKinds.includes(kind) && key === value);
+}
+
+function valueAt({ spec }: Declared, path: string): unknown {
+  let value: unknown = { spec };
+  for (const part of path.slice(1).split('/'))
+    value = (value as JsonObject | undefined)?.[part.replaceAll('~1', '/').replaceAll('~0', '~')];
+  return value;
+}
+
+async function changeOf(
+  planning: Planning,
+  document: Declared,
+  change: PlannedChange,
+  base: Base,
+): Promise<Change> {
+  const { key } = document;
+  const kind = document.kind as CatalogueKind;
+  const isNew = change.action === 'create';
+  const fields = isNew ? change.fields : await withoutFilledIn(planning, document, change.fields);
+  if (change.action === 'update' && fields.length === 0) return unchanged(document);
+  const note = change.action === 'restore' ? 'It was retired, and comes back.' : undefined;
+  return {
+    document,
+    action: isNew ? 'create' : 'change',
+    fields: fields.map(({ path, before, after }) => ({ path, before, after })),
+    ...(note !== undefined && { note }),
+    async carryOut() {
+      const now = await versionOf(planning, kind, key);
+      if (now.stamp !== base.stamp) throw changedSince(kind, key);
+      const written = await writers[kind](planning, document, base);
+      // The service gives the numbers; one in between is somebody else's, published within this very moment.
+      if (written !== undefined && written > base.version + 1)
+        throw new PlainError(
+          `Somebody else published ${kind} ${key} at the same moment: theirs is version ${base.version + 1}, yours is ${written} and counts. Compare them.`,
+        );
+    },
+  };
+}
+
+/**
+ * The plan of packages knows from its record what a package said; without one it takes what the writers of the objects fill
+ * in for a difference.
+ */
+async function withoutFilledIn(
+  { baton }: Planning,
+  { kind, key, spec }: Declared,
+  fields: PlannedChange['fields'],
+): Promise<PlannedChange['fields']> {
+  if (kind === 'WorkRule')
+    return fields.filter(
+      ({ path, before, after }) => !(path === '/condition' && before === true && after === null),
+    );
+  if (kind !== 'TaskType' || !fields.some(({ path }) => path === '/lifecycleSchema')) return fields;
+  // Version 1 of `task` is the system's own; a type that declares no lifecycle has the same.
+  const { lifecycleSchema: wanted = (await oldestType(baton, 'task'))?.lifecycleSchema } = spec;
+  const [current] = (await baton.taskTypes.list({ key, status: 'active', limit: 1 })).items;
+  const isFilledIn = current !== undefined && holds(current.lifecycleSchema, wanted);
+  return fields.filter(({ path }) => !(isFilledIn && path === '/lifecycleSchema'));
+}
+
+async function oldestType(baton: Planning['baton'], key: string): Promise<TaskType | undefined> {
+  let oldest: TaskType | undefined;
+  for await (const type of baton.taskTypes.list({ key, limit: 200 })) oldest = type;
+  return oldest;
+}
+
+const changedSince = (kind: string, key: string) =>
+  new PlainError(`Somebody has changed ${kind} ${key} since the plan: apply again, and look at the plan.`);
+
+/** What a change goes by. */
+interface Base {
+  /** 0 for what there is not. */
+  readonly version: number;
+  /** Another one after every change that its kind's plan sees. */
+  readonly stamp: string;
+  readonly id?: string;
+  readonly status?: string;
+}
+
+async function versionOf({ baton }: Planning, kind: CatalogueKind, key: string): Promise<Base> {
+  try {
+    switch (kind) {
+      case 'TaskType': {
+        const [newest] = (await baton.taskTypes.list({ key, limit: 1 })).items;
+        return stamped(newest?.version ?? 0, newest?.status);
+      }
+      case 'Agent': {
+        const { currentRevision, version } = await baton.agents.get(key);
+        return stamped(currentRevision, version);
+      }
+      case 'Calendar': {
+        const { latestVersion, retired } = await baton.calendars.get(key);
+        return stamped(latestVersion, retired?.at);
+      }
+      case 'Process': {
+        const { latestVersion, retired } = await baton.processDefinitions.get(key);
+        return stamped(latestVersion, retired?.at);
+      }
+      case 'WorkRule': {
+        const [rule] = (await baton.rules.list({ key, limit: 1 })).items;
+        if (rule === undefined) return stamped(0);
+        const { id, version, status } = rule;
+        return { ...stamped(version, id, status), id, status };
+      }
+    }
+  } catch (error) {
+    if (error instanceof BatonError && error.status === 404) return stamped(0);
+    throw error;
+  }
+}
+
+const stamped = (version: number, ...rest: readonly (string | number | undefined)[]): Base => ({
+  version,
+  stamp: [version, ...rest].join(' '),
+});
+
+const readsAtOnce = 8;
+
+async function versionsOf(
+  planning: Planning,
+  documents: readonly Declared[],
+): Promise<ReadonlyMap<Declared, Base>> {
+  const bases = new Map<Declared, Base>();
+  for (let from = 0; from < documents.length; from += readsAtOnce)
+    await Promise.all(
+      documents.slice(from, from + readsAtOnce).map(async (document) => {
+        bases.set(document, await versionOf(planning, document.kind as CatalogueKind, document.key));
+      }),
+    );
+  return bases;
+}
+
+type Writer = (planning: Planning, document: Declared, base: Base) => Promise<number | undefined>;
+
+/** Return the number that the service gave, where it gives one. */
+const writers: Readonly<Record<CatalogueKind, Writer>> = {
+  async TaskType({ baton }, { key, spec }, { stamp }) {
+    const body = { ...(spec as { displayName: string }), key };
+    const idempotencyKey = keyOnState('TaskType', key, stamp);
+    return (await baton.taskTypes.create(body, { idempotencyKey })).version;
+  },
+  async Agent({ baton }, { key, spec }, { stamp }) {
+    const idempotencyKey = keyOnState('Agent', key, stamp);
+    const body = { key, spec: spec as never };
+    return (await baton.agents.publish(body, { idempotencyKey })).currentRevision;
+  },
+  async Calendar({ baton }, { key, spec }, { stamp }) {
+    const idempotencyKey = keyOnState('Calendar', key, stamp);
+    return (await baton.calendars.publish({ key, spec: spec as never }, { idempotencyKey })).version;
+  },
+  async Process({ baton }, { key, spec }) {
+    // The file gives the number: the service refuses one that is taken.
+    await baton.processDefinitions.publish({ key, spec });
+    return undefined;
+  },
+  async WorkRule({ baton }, { key, spec }, { id, version, status: before }) {
+    const {
+      status,
+      description = '',
+      condition = null,
+      interpretation = null,
+      goalId = null,
+      identity = null,
+      ...rest
+    } = spec;
+    if (id === undefined) {
+      await baton.rules.create({ ...(spec as { trigger: never; action: never }), key });
+      return undefined;
+    }
+    const { workspaceId: _place, ...fields } = rest;
+    const change = { ...fields, description, condition, interpretation, goalId, identity };
+    await baton.rules.update(id, change as never, { ifMatch: `"rule-${version}"` });
+    const wanted = status ?? 'enabled';
+    if (wanted === before) return undefined;
+    await (wanted === 'enabled' ? baton.rules.enable(id) : baton.rules.disable(id));
+    return undefined;
+  },
+};

@@ -1,0 +1,306 @@
+import type { IamBinding, Principal } from '@baton/sdk';
+import { PlainError } from '../../plain-error.ts';
+import {
+  type Change,
+  differences,
+  type FieldChange,
+  keyOnState,
+  type Planning,
+  patchOf,
+  unchanged,
+} from '../change.ts';
+import { type Declared, isObject } from '../documents.ts';
+import { checkFields, checkForm, type Form } from '../form.ts';
+import { principalKeyMember } from '../world.ts';
+import type { JsonObject } from '../yaml-documents.ts';
+
+const form: Form = {
+  fields: {
+    id: 'text',
+    kind: ['human', 'agent', 'service'],
+    displayName: 'text',
+    status: ['active', 'disabled'],
+    profile: 'object',
+    metadata: 'object',
+    roles: 'texts',
+    capabilities: 'texts',
+    access: 'object',
+  },
+  required: ['kind', 'displayName'],
+};
+
+const profileForm: Form = {
+  fields: { jobTitle: 'text?', email: 'text?', phone: 'text?', note: 'text?' },
+  required: [],
+};
+
+/** Who it is at identity, and what it may do: a binding of the contract. */
+const accessForm: Form = {
+  fields: {
+    identity: 'text',
+    issuer: 'text',
+    identityTenant: 'text',
+    permissions: 'texts',
+    visibility: ['tenant', 'members'],
+  },
+  required: ['identity', 'permissions'],
+};
+
+/** What the file says, by what it is written with. */
+interface Wanted {
+  /** Members of the principal itself. */
+  readonly own: JsonObject;
+  readonly status: 'active' | 'disabled' | undefined;
+  readonly roles: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly access: Access | undefined;
+}
+
+interface Access {
+  readonly issuer: string;
+  readonly iamTenantId: string;
+  readonly iamPrincipalId: string;
+  readonly permissions: readonly string[];
+  readonly visibility?: 'tenant' | 'members';
+}
+
+/** What of it there is. */
+interface Held {
+  readonly roles: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly binding: IamBinding | undefined;
+}
+
+/** A principal is known by its key in the member `applyKey` of its metadata; `spec.id` takes one over that has none. */
+export async function planPrincipal(planning: Planning, document: Declared): Promise<Change> {
+  const { world, problems } = planning;
+  const { key, spec } = document;
+  const before = problems.count;
+  checkForm(document, form, problems);
+  if (isObject(spec['profile']))
+    checkFields(document, spec['profile'], '/spec/profile', profileForm, problems);
+  if (isObject(spec['access'])) checkFields(document, spec['access'], '/spec/access', accessForm, problems);
+  if (problems.count > before) return unchanged(document);
+  await requireNames(planning, document, 'roles');
+  await requireNames(planning, document, 'capabilities');
+  const wanted = await wantedIn(planning, document);
+  const found = (await world.principal(key)) ?? (await takenOver(planning, document));
+  if (found === undefined) {
+    await refuseNamesake(planning, document);
+    return {
+      document,
+      action: 'create',
+      fields: differences(spec, {}),
+      carryOut: () => createPrincipal(planning, key, wanted),
+    };
+  }
+  const held = await heldBy(planning, found.id, wanted);
+  const fields = fieldsOf(wanted, found, held);
+  if (fields.some(({ path }) => path === '/kind'))
+    problems.add(
+      document,
+      '/spec/kind',
+      `it is ${found.kind}, and a principal keeps its kind: take another key.`,
+    );
+  if (wanted.access === undefined && isObject(spec['access']) && problems.count === before)
+    return unchanged(document);
+  if (fields.length === 0) return unchanged(document);
+  return {
+    document,
+    action: 'change',
+    fields,
+    carryOut: () => changePrincipal(planning, found, wanted, held),
+  };
+}
+
+async function requireNames(
+  { world, declared, problems }: Planning,
+  document: Declared,
+  field: 'roles' | 'capabilities',
+): Promise<void> {
+  const kind = field === 'roles' ? 'Role' : 'Capability';
+  const names = (document.spec[field] ?? []) as readonly string[];
+  for (const [n, name] of names.entries()) {
+    if (declared.some((one) => one.kind === kind && one.key === name)) continue;
+    const found = field === 'roles' ? await world.role(name) : await world.capability(name);
+    if (found === undefined)
+      problems.add(
+        document,
+        `/spec/${field}/${n}`,
+        `there is no ${kind.toLowerCase()} ${name}, here or in the files.`,
+      );
+  }
+}
+
+async function wantedIn(planning: Planning, document: Declared): Promise<Wanted> {
+  const { id: _id, status, roles, capabilities, access, metadata, ...own } = document.spec;
+  return {
+    own: {
+      ...own,
+      metadata: { ...(metadata as JsonObject | undefined), [principalKeyMember]: document.key },
+    },
+    status: status as Wanted['status'],
+    roles: (roles ?? []) as string[],
+    capabilities: (capabilities ?? []) as string[],
+    access: isObject(access) ? await accessIn(planning, document, access) : undefined,
+  };
+}
+
+/** Issuer and tenant are those of whoever applies, unless the file says others. */
+async function accessIn(
+  { access: own, baton, problems }: Planning,
+  document: Declared,
+  { identity, issuer, identityTenant, permissions, visibility }: JsonObject,
+): Promise<Access | undefined> {
+  const known =
+    own.issuer !== undefined && own.tenantId !== undefined
+      ? { issuer: own.issuer, iamTenantId: own.tenantId }
+      : issuer === undefined || identityTenant === undefined
+        ? await ownIdentity(baton)
+        : undefined;
+  const place = {
+    issuer: (issuer as string | undefined) ?? known?.issuer,
+    iamTenantId: (identityTenant as string | undefined) ?? known?.iamTenantId,
+  };
+  if (place.issuer === undefined || place.iamTenantId === undefined) {
+    problems.add(document, '/spec/access', 'it lacks issuer and identityTenant, which are not known here.');
+    return undefined;
+  }
+  return {
+    issuer: place.issuer,
+    iamTenantId: place.iamTenantId,
+    iamPrincipalId: identity as string,
+    permissions: [...new Set(permissions as string[])].sort(),
+    ...(visibility !== undefined && { visibility: visibility as 'tenant' | 'members' }),
+  };
+}
+
+async function ownIdentity(
+  baton: Planning['baton'],
+): Promise<Pick<IamBinding, 'issuer' | 'iamTenantId'> | undefined> {
+  const { principal } = await baton.harness.getContext({});
+  const { items } = await baton.principals.listIamBindings(principal.id);
+  return items.find(({ status }) => status === 'active');
+}
+
+/** The principal that `spec.id` names, which must not be another key's. */
+async function takenOver({ world, problems }: Planning, document: Declared): Promise<Principal | undefined> {
+  const { id } = document.spec;
+  if (id === undefined) return undefined;
+  const found = (await world.principals()).find((one) => one.id === id);
+  const other = found?.metadata[principalKeyMember];
+  if (found === undefined) problems.add(document, '/spec/id', 'there is no principal with this id.');
+  else if (other !== undefined && other !== document.key)
+    problems.add(document, '/spec/id', `it has the key ${JSON.stringify(other)} already.`);
+  return found;
+}
+
+/** Who was made by hand is not made a second time. */
+async function refuseNamesake({ world, problems }: Planning, document: Declared): Promise<void> {
+  const { kind, displayName } = document.spec;
+  const namesake = (await world.principals()).find(
+    (one) =>
+      one.kind === kind && one.displayName === displayName && one.metadata[principalKeyMember] === undefined,
+  );
+  if (namesake !== undefined)
+    problems.add(
+      document,
+      '/spec/displayName',
+      `there is one already that no file knows: take it over by id: ${namesake.id}, or take another name.`,
+    );
+}
+
+async function heldBy(
+  { baton }: Planning,
+  id: string,
+  { roles, capabilities, access }: Wanted,
+): Promise<Held> {
+  const rolesHeld = roles.length === 0 ? [] : (await baton.principals.listRoles(id)).items;
+  const capabilitiesHeld =
+    capabilities.length === 0 ? [] : (await baton.principals.listCapabilities(id)).items;
+  const bindings = access === undefined ? [] : (await baton.principals.listIamBindings(id)).items;
+  return {
+    roles: rolesHeld.filter(({ workspaceId }) => workspaceId === null).map(({ role }) => role.slug),
+    capabilities: capabilitiesHeld.map(({ capability }) => capability.name),
+    binding: bindings.find(
+      (one) => one.issuer === access?.issuer && one.iamPrincipalId === access.iamPrincipalId,
+    ),
+  };
+}
+
+function fieldsOf(wanted: Wanted, found: Principal, held: Held): FieldChange[] {
+  const { status, access } = wanted;
+  const fields = differences(wanted.own, found);
+  if (status !== undefined && found.status !== status)
+    fields.push({ path: '/status', before: found.status, after: status });
+  for (const name of ['roles', 'capabilities'] as const) {
+    const missing = missingIn(wanted[name], held[name]);
+    if (missing.length > 0)
+      fields.push({ path: `/${name}`, before: held[name], after: [...held[name], ...missing] });
+  }
+  if (access !== undefined)
+    fields.push(...differences({ ...access, status: 'active' }, bindingOf(held), '/access'));
+  return fields;
+}
+
+const missingIn = (wanted: readonly string[], held: readonly string[]) =>
+  [...new Set(wanted)].filter((one) => !held.includes(one));
+
+function bindingOf({ binding }: Held): JsonObject {
+  return binding === undefined ? {} : { ...binding, permissions: [...binding.permissions].sort() };
+}
+
+async function createPrincipal(planning: Planning, key: string, wanted: Wanted): Promise<void> {
+  const { profile: _profile, ...own } = wanted.own;
+  const body = own as { kind: string; displayName: string };
+  const { principals } = planning.baton;
+  // No name of a principal is unique, so two applies at once are kept apart by the key.
+  let made = await principals.create(body, { idempotencyKey: keyOnState('Principal', key, 'create') });
+  made = await principals.get(made.id);
+  // What the key made within the last day may have lost its key since.
+  if (made.metadata[principalKeyMember] !== key) made = await principals.create(body);
+  const nothing: Held = { roles: [], capabilities: [], binding: undefined };
+  await changePrincipal(planning, made, wanted, nothing);
+}
+
+/** Each write stands for itself: killed between two, the next apply does what is missing. */
+async function changePrincipal(
+  planning: Planning,
+  found: Principal,
+  wanted: Wanted,
+  held: Held,
+): Promise<void> {
+  const { principals } = planning.baton;
+  const { kind: _kind, ...patch } = patchOf(wanted.own, found);
+  if (Object.keys(patch).length > 0)
+    await principals.update(found.id, patch, { ifMatch: `"principal-${found.version}"` });
+  if (wanted.status === 'active' && found.status !== 'active') await principals.enable(found.id, {});
+  for (const slug of missingIn(wanted.roles, held.roles)) {
+    const role = await planning.world.role(slug);
+    if (role === undefined) throw new PlainError(`The role ${slug} is not there any more: apply again.`);
+    await principals.assignRole(found.id, { roleId: role.id });
+  }
+  for (const name of missingIn(wanted.capabilities, held.capabilities)) {
+    const capability = await planning.world.capability(name);
+    if (capability === undefined)
+      throw new PlainError(`The capability ${name} is not there any more: apply again.`);
+    await principals.assignCapability(found.id, { capabilityId: capability.id });
+  }
+  await bind(planning, found.id, wanted, held);
+  if (wanted.status === 'disabled' && found.status !== 'disabled') await principals.disable(found.id, {});
+}
+
+async function bind(planning: Planning, id: string, { access }: Wanted, held: Held): Promise<void> {
+  if (access === undefined) return;
+  if (differences({ ...access, status: 'active' }, bindingOf(held)).length === 0) return;
+  const { items } = await planning.baton.principals.listIamBindings(id);
+  const now = items.find(
+    (one) => one.issuer === access.issuer && one.iamPrincipalId === access.iamPrincipalId,
+  );
+  // A binding has no version to be matched: what is left to a race is the time of one request.
+  if (now?.updatedAt !== held.binding?.updatedAt || now?.status !== held.binding?.status)
+    throw new PlainError(
+      'Somebody has changed its access since the plan: apply again, and look at the plan.',
+    );
+  await planning.baton.principals.createIamBinding(id, { ...access, permissions: [...access.permissions] });
+}

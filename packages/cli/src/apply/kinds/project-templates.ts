@@ -1,0 +1,67 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ProjectTemplate } from '@baton/sdk';
+import { PlainError } from '../../plain-error.ts';
+import { type Change, type FieldChange, holds, keyOnState, type Planning, unchanged } from '../change.ts';
+import type { Declared } from '../documents.ts';
+import { checkForm, type Form } from '../form.ts';
+import type { JsonObject } from '../yaml-documents.ts';
+import { created, refusePackaged } from './named.ts';
+
+const form: Form = {
+  fields: {
+    displayName: 'text',
+    description: 'text',
+    fieldSchema: 'object',
+    lifecycleSchema: 'object',
+    defaultConfig: 'object',
+    defaultViews: 'list',
+    governanceSchema: 'object',
+    memoryDefaults: 'object',
+  },
+  required: ['displayName'],
+};
+
+/** What the service takes where a file leaves a field out; the others it fills in itself. */
+const defaults: JsonObject = { description: '', fieldSchema: {}, defaultViews: [], memoryDefaults: {} };
+/** Fields that the service completes: what the file says must stand there, and more may. */
+const completed = new Set(['lifecycleSchema', 'defaultConfig', 'governanceSchema']);
+
+/** A template never changes: another document is its next version. */
+export async function planProjectTemplate(planning: Planning, document: Declared): Promise<Change> {
+  const { baton, problems } = planning;
+  const { key, spec } = document;
+  checkForm(document, form, problems);
+  const found = await newest(planning, key);
+  const write = async () => {
+    const now = await newest(planning, key);
+    if (stampOf(now) !== stampOf(found))
+      throw new PlainError(
+        `Somebody has changed ProjectTemplate ${key} since the plan: apply again, and look at the plan.`,
+      );
+    await baton.projectTemplates.create(
+      { ...(spec as { displayName: string }), key },
+      { idempotencyKey: keyOnState('ProjectTemplate', key, stampOf(found)) },
+    );
+  };
+  if (found?.status !== 'active')
+    return { document, action: 'create', fields: created(spec), carryOut: write };
+  refusePackaged(planning, document, found);
+  const fields = changedFields({ ...defaults, ...spec }, found);
+  return fields.length === 0 ? unchanged(document) : { document, action: 'change', fields, carryOut: write };
+}
+
+const stampOf = (found: ProjectTemplate | undefined) =>
+  found === undefined ? 'none' : `${found.version} ${found.status}`;
+
+async function newest({ baton }: Planning, key: string): Promise<ProjectTemplate | undefined> {
+  const { items } = await baton.projectTemplates.list({ key, limit: 1 });
+  return items[0];
+}
+
+function changedFields(wanted: JsonObject, current: JsonObject): FieldChange[] {
+  return Object.entries(wanted)
+    .filter(([name, after]) =>
+      completed.has(name) ? !holds(current[name], after) : !isDeepStrictEqual(current[name], after),
+    )
+    .map(([name, after]) => ({ path: `/${name}`, before: current[name], after }));
+}

@@ -1,0 +1,111 @@
+import type {
+  BatonClient,
+  Capability,
+  Paged,
+  Principal,
+  Project,
+  Role,
+  Workspace,
+  WorkspaceType,
+} from '@baton/sdk';
+import { PlainError } from '../plain-error.ts';
+import type { Kind } from './documents.ts';
+
+/** The member of a principal's metadata that keeps the key under which files know it. */
+export const principalKeyMember = 'applyKey';
+
+const listNames: Partial<Record<Kind, string>> = {
+  Role: 'roles',
+  Capability: 'capabilities',
+  WorkspaceType: 'workspace types',
+  Workspace: 'workspaces',
+  Principal: 'principals',
+  Project: 'projects',
+};
+
+/** Of one list; a larger one is not for files. */
+const itemsMax = 20_000;
+
+/** What there is, read when it is first asked for, and told of what an apply makes. */
+export class World {
+  readonly #baton: BatonClient;
+  readonly #lists = new Map<string, Promise<unknown[]>>();
+
+  constructor(baton: BatonClient) {
+    this.#baton = baton;
+  }
+
+  /** Roles of the tenant; those of a workspace are left out. */
+  async role(slug: string): Promise<Role | undefined> {
+    const all = await this.#all('roles', () => this.#baton.roles.list({ limit: 200 }));
+    return all.find((one) => one.slug === slug && one.workspaceId === null);
+  }
+
+  async capability(name: string): Promise<Capability | undefined> {
+    const all = await this.#all('capabilities', () => this.#baton.capabilities.list({ limit: 200 }));
+    return all.find((one) => one.name === name);
+  }
+
+  async workspaceType(keyOrId: string): Promise<WorkspaceType | undefined> {
+    const all = await this.#all('workspace types', () => this.#baton.workspaceTypes.list({ limit: 200 }));
+    return all.find(({ key, id }) => key === keyOrId || id === keyOrId);
+  }
+
+  /** @param path slugs from the root on: `company/shop` */
+  async workspace(path: string): Promise<Workspace | undefined> {
+    const all = await this.#all('workspaces', () => this.#baton.workspaces.list({ limit: 200 }));
+    let found: Workspace | undefined;
+    for (const slug of path.split('/')) {
+      const parentId: string | null = found === undefined ? null : found.id;
+      found = all.find((one) => one.slug === slug && one.parentId === parentId);
+      if (found === undefined) return undefined;
+    }
+    return found;
+  }
+
+  /** @throws PlainError for a key that two principals have */
+  async principal(key: string): Promise<Principal | undefined> {
+    const found = (await this.principals()).filter(({ metadata }) => metadata[principalKeyMember] === key);
+    if (found.length > 1)
+      throw new PlainError(
+        `The principals ${found.map(({ id }) => id).join(' and ')} both have the key ${key} in their metadata (${principalKeyMember}): take it from one of them.`,
+      );
+    return found[0];
+  }
+
+  async principalByKeyOrId(name: string): Promise<Principal | undefined> {
+    return (await this.principal(name)) ?? (await this.principals()).find(({ id }) => id === name);
+  }
+
+  principals(): Promise<Principal[]> {
+    return this.#all('principals', () => this.#baton.principals.list({ limit: 200 }));
+  }
+
+  async project(workspaceId: string): Promise<Project | undefined> {
+    const all = await this.#all('projects', () => this.#baton.projects.list({ limit: 200 }));
+    return all.find((one) => one.workspaceId === workspaceId);
+  }
+
+  /** Reads the list of a kind again when it is next asked for. */
+  forget(kind: Kind): void {
+    this.#lists.delete(listNames[kind] ?? '');
+  }
+
+  #all<Item>(name: string, list: () => Paged<unknown, Item>): Promise<Item[]> {
+    const known = this.#lists.get(name);
+    if (known !== undefined) return known as Promise<Item[]>;
+    const read = readAll(name, list);
+    this.#lists.set(name, read);
+    return read;
+  }
+}
+
+async function readAll<Item>(name: string, list: () => Paged<unknown, Item>): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of list()) {
+    if (all.length >= itemsMax)
+      throw new PlainError(`There are more than ${itemsMax} ${name}: files can't be compared with so many.`);
+    all.push(item);
+  }
+  return all;
+}

@@ -1,0 +1,13 @@
+import type { JournalEvent } from '../wire.ts';
+
+/** An event as one line for people: when, what, and about what. */
+export function lineOf({
+  occurredAt,
+  type,
+  entityType,
+  entityId,
+  payload,
+}: Pick<JournalEvent, 'occurredAt' | 'type' | 'entityType' | 'entityId' | 'payload'>): string {
+  const name = typeof payload['publicId'] === 'string' ? payload['publicId'] : `${entityType} ${entityId}`;
+  return `${occurredAt}  ${type.padEnd(20)}  ${name}`;
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { program } from '../../../../e2e/testing/baton-process.ts';
+import { type RunningBaton, startRunningBaton } from '../../../../e2e/testing/running-baton.ts';
+
+// `baton event tail` as a process of its own, against a whole Baton.
+
+let baton: RunningBaton;
+
+before(async () => {
+  baton = await startRunningBaton();
+});
+after(() => baton?.stop());
+
+const tail = (...args: string[]) =>
+  program('packages/cli/src/main.ts', ['event', 'tail', ...args], { BATON_HOME: baton.home });
+
+/** Makes tasks until one is seen: whoever follows the end of the journal has found it. */
+async function untilSeen(running: ReturnType<typeof tail>, title: string): Promise<void> {
+  for (let n = 0; n < 100 && running.output() === ''; n += 1) {
+    await baton.admin.tasks.create({ title });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.notEqual(running.output(), '');
+}
+
+test('events of a type are printed as they happen, and Ctrl-C ends it with 0', async () => {
+  const running = tail('--type', 'task.');
+  await untilSeen(running, 'Seen');
+  await baton.admin.principals.create({ kind: 'service', displayName: 'Not seen' });
+  const { publicId } = await baton.admin.tasks.create({ title: 'Last' });
+  await running.prints(new RegExp(`^\\S+Z {2}task\\.created {10}${publicId}$`, 'm'));
+  running.child.kill('SIGINT');
+  assert.equal(await running.ended, 0);
+  assert.doesNotMatch(running.output(), /principal\./);
+});
+
+test('those since a time come first, and --max ends it; --json prints one a line', async () => {
+  const { publicId } = await baton.admin.tasks.create({ title: 'Before' });
+  const running = tail(
+    '--since',
+    '1h',
+    '--type',
+    'task.created,claim.',
+    '--max',
+    '2',
+    '--json',
+    'type,payload',
+  );
+  assert.equal(await running.ended, 0);
+  const lines = running.output().trimEnd().split('\n');
+  assert.deepEqual(
+    lines.map((line) => (JSON.parse(line) as { type: string }).type),
+    ['task.created', 'task.created'],
+  );
+  const all = tail('--since', '1h', '--type', 'task.', '--jq', '.payload.publicId');
+  await all.prints(new RegExp(`^${publicId}$`, 'm'));
+  all.child.kill('SIGTERM');
+  assert.equal(await all.ended, 0);
+  const none = tail('--since', new Date(Date.now() + 3_600_000).toISOString(), '--max', '1');
+  await baton.admin.tasks.create({ title: 'Too early' });
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  assert.equal(none.output(), '');
+  none.child.kill('SIGINT');
+  assert.equal(await none.ended, 0);
+});
+
+test('a time before all that happened is the beginning, also where that is many pages back', async () => {
+  for (let n = 0; n < 25; n += 1)
+    await Promise.all(Array.from({ length: 10 }, () => baton.admin.tasks.create({ title: 'One of many' })));
+  const [first] = (await baton.admin.events.list({ limit: 1 })).items;
+  const running = tail('--since', '2020-01-01T00:00:00Z', '--max', '1', '--jq', '.id');
+  assert.equal(await running.ended, 0);
+  assert.equal(running.output().trim(), first?.id);
+});
+
+test('what is written wrongly, and a missing right, end it with a word', async () => {
+  for (const args of [
+    ['--since', 'yesterday'],
+    ['--type', 'Task!'],
+    ['--max', '0'],
+  ]) {
+    const running = tail(...args);
+    assert.equal(await running.ended, 2, running.output());
+  }
+  const { token } = await baton.participant(['tasks.read']);
+  const env = { BATON_URL: baton.url, BATON_TOKEN: token };
+  const running = program('packages/cli/src/main.ts', ['event', 'tail'], env);
+  assert.equal(await running.ended, 1);
+  assert.match(running.output(), /^permission_denied: /);
+});

@@ -1,0 +1,46 @@
+import type { BatonClient, JournalEvent } from '@baton/sdk';
+import { PlainError } from '../plain-error.ts';
+
+const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A time with its offset, or how long ago: `90s`, `15m`, `2h`, `3d`. @returns undefined for anything else */
+export function sinceMs(text: string, nowMs: number): number | undefined {
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  if (count !== undefined) return nowMs - Number(count) * (unitMs[unit] ?? 0);
+  const at = /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? undefined : at;
+}
+
+/** The journal's order is that of the commits, an event's time that of its change's begin: no change takes so long. */
+const disorderMsMax = 10 * 60_000;
+const pageEventsMax = 200;
+/** 100,000 events: what a person reads of a journal is less. */
+const pagesMax = 500;
+
+/** Where a reader begins. */
+export interface Beginning {
+  /** To be read first; where the journal itself begins there, no cursor stands before its first event. */
+  readonly first: readonly JournalEvent[];
+  readonly cursor: string;
+}
+
+/**
+ * Where every event from this time on comes, and some older ones, too.
+ * @throws PlainError where so much has happened since
+ */
+export async function beginningAt(baton: BatonClient, at: number, signal: AbortSignal): Promise<Beginning> {
+  let page = await baton.events.list({ tail: pageEventsMax, limit: pageEventsMax }, { signal });
+  let oldest = page.items[0];
+  if (oldest === undefined) return { first: [], cursor: page.nextCursor };
+  for (let pages = 1; Date.parse(oldest.occurredAt) >= at - disorderMsMax; pages += 1) {
+    if (pages === pagesMax)
+      throw new PlainError(
+        `More than ${pagesMax * pageEventsMax} events have happened since: npx baton operations export writes so many.`,
+      );
+    page = await baton.events.list({ before: oldest.cursor, limit: pageEventsMax }, { signal });
+    const [older] = page.items;
+    if (older === undefined) return { first: [oldest], cursor: oldest.cursor };
+    oldest = older;
+  }
+  return { first: [], cursor: oldest.cursor };
+}
