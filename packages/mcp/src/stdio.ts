@@ -1,12 +1,20 @@
+import type { JSONRPCMessage, McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { createClient } from '@baton/sdk';
+import { cursorKey, JournalWatch } from './journal-watch.ts';
+import { Listeners } from './listeners.ts';
+import { Pace } from './pace.ts';
 import { buildServer } from './server.ts';
 import type { McpSettings } from './settings.ts';
+import { skillsOf } from './skills.ts';
 import { messageBytesMax } from './tool.ts';
 import { version } from './version.ts';
 import { Workplace } from './workplace.ts';
 
 const closeMsMax = 15_000;
+const subscriptionsMax = 4;
+/** Bytes of answers that the client has not read. */
+const unreadBytesMax = 4 * messageBytesMax;
 
 /**
  * Serves one client over standard input and output until it goes, or the signal is aborted; then every lease is given
@@ -20,14 +28,29 @@ export async function serveOverStdio(settings: McpSettings, signal: AbortSignal)
   const workplace = new Workplace(baton, { version, leaseSeconds });
   const over = Promise.withResolvers<void>();
   const transport = new OwnTransport(() => over.resolve());
+  let server: McpServer | undefined;
+  const journal = new JournalWatch(baton, ({ uri, cursor }) => {
+    server?.server.sendResourceUpdated({ uri, _meta: { [cursorKey]: cursor } }).catch(() => undefined);
+  });
+  const listeners = new Listeners(journal);
+  transport.before = (message) => listeners.hear(message);
+  const skills = skillsOf(baton);
+  const options = { baton, workplace, permissions, toolsets, isReadOnly, version, skills, canListen: true };
   const handle = serveStdio(
-    () => buildServer({ baton, workplace, permissions, toolsets, isReadOnly, version }),
-    { transport, maxSubscriptions: 1, onerror: () => undefined },
+    ({ era }) => {
+      server = buildServer(options);
+      if (era === 'legacy') listeners.answerSubscribe(server);
+      return server;
+    },
+    { transport, maxSubscriptions: subscriptionsMax, onerror: () => undefined },
   );
   for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => over.resolve());
   process.stdout.on('error', () => over.resolve());
+  // The protocol's SDK adds one for each answer that waits until the client reads.
+  process.stdout.setMaxListeners(0);
   signal.addEventListener('abort', () => over.resolve(), { once: true });
   if (!signal.aborted) await over.promise;
+  journal.close();
   const late = new Promise((resolve) => setTimeout(resolve, closeMsMax).unref());
   await Promise.race([Promise.allSettled([handle.close(), workplace.close()]), late]);
 }
@@ -35,10 +58,38 @@ export async function serveOverStdio(settings: McpSettings, signal: AbortSignal)
 /** Says when it is closed, for whatever reason: the end of the input, or a message that is too long. */
 class OwnTransport extends StdioServerTransport {
   readonly #closed: () => void;
+  #pace: Pace | undefined;
+  /** Called with each message before it is handled, and waited for. */
+  before: (message: JSONRPCMessage) => Promise<void> | undefined = () => undefined;
 
   constructor(closed: () => void) {
     super(process.stdin, process.stdout, { maxBufferSize: messageBytesMax });
     this.#closed = closed;
+  }
+
+  override async start(): Promise<void> {
+    const deliver = this.onmessage;
+    const pace = new Pace(
+      (message) => {
+        const waiting = this.before(message);
+        if (waiting === undefined) deliver?.(message);
+        else void waiting.finally(() => deliver?.(message));
+      },
+      (id) => {
+        const error = { code: -32_000, message: 'Too many requests at once: wait for answers first.' };
+        this.send({ jsonrpc: '2.0', id, error }).catch(() => undefined);
+      },
+    );
+    this.#pace = pace;
+    this.onmessage = (message) => pace.receive(message);
+    await super.start();
+  }
+
+  override async send(message: JSONRPCMessage): Promise<void> {
+    if (!('method' in message) && message.id !== undefined) this.#pace?.answered(message.id);
+    // A client that asks and doesn't read would fill the memory.
+    if (process.stdout.writableLength > unreadBytesMax) await this.close();
+    else await super.send(message);
   }
 
   override async close(): Promise<void> {

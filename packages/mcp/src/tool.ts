@@ -1,3 +1,4 @@
+import type { StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import { type BatonClient, BatonError, LeaseLostError } from '@baton/sdk';
 import { NotHeldError, type Workplace } from './workplace.ts';
@@ -24,7 +25,7 @@ export interface Tool {
   readonly toolset: Toolset;
   /** The permissions of Baton that it can't do without. */
   readonly permissions: readonly string[];
-  readonly input: z.ZodObject;
+  readonly input: StandardSchemaWithJSON;
   readonly isReadOnly: boolean;
   /** Whether it ends or replaces something of others. */
   readonly isDestructive: boolean;
@@ -44,7 +45,14 @@ type Shaped<Input extends z.ZodObject> = Pick<Tool, 'name' | 'title' | 'descript
 /** Declares a tool. Without a word about it, it writes, destroys nothing, and does again what it is told again. */
 export function tool<Input extends z.ZodObject>(shape: Shaped<Input>): Tool {
   const { isReadOnly = false, isDestructive = false, isIdempotent = isReadOnly } = shape;
-  return { ...shape, isReadOnly, isDestructive, isIdempotent };
+  return { ...shape, input: written(shape.input), isReadOnly, isDestructive, isIdempotent };
+}
+
+/** The form with its JSON Schema written once: a server is built for each request over HTTP, and writing 14 takes 3 ms. */
+function written(form: z.ZodObject): StandardSchemaWithJSON {
+  const standard = form['~standard'] as StandardSchemaWithJSON['~standard'];
+  const schema = standard.jsonSchema.input({ target: 'draft-2020-12' });
+  return { '~standard': { ...standard, jsonSchema: { input: () => schema, output: () => schema } } };
 }
 
 /** Lines of an answer; what is undefined is left out. */

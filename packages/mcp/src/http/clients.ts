@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
-import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
+import { createMcpHandler, InMemoryServerEventBus, type McpHttpHandler } from '@modelcontextprotocol/server';
 import { BatonError, createClient, type Transport } from '@baton/sdk';
+import { cursorKey, JournalWatch } from '../journal-watch.ts';
 import { offerOf } from '../offer.ts';
 import { buildServer } from '../server.ts';
+import { skillsOf } from '../skills.ts';
 import { messageBytesMax } from '../tool.ts';
 import { version } from '../version.ts';
 import { Workplace } from '../workplace.ts';
+import type { Turns } from './turns.ts';
 
 export const clientBounds = {
   /** Tokens that are served at a time. */
@@ -14,11 +17,19 @@ export const clientBounds = {
   clientsOfPrincipalMax: 4,
   /** Requests of one token under way. */
   requestsMax: 16,
+  /** Unknown tokens of one address that are looked at, at a time. */
+  openingsOfAddressMax: 50,
+  /** Bytes of the bodies of one principal that are in memory at a time, and of everybody's. */
+  principalBytesMax: 2 * messageBytesMax,
+  bytesMax: 128 * messageBytesMax,
   /** Without a request a client is forgotten after this, and a lease that no call named is given back. */
   idleMs: 600_000,
   /** How long what a token may do is believed. */
   believedMs: 60_000,
   sweepEveryMs: 15_000,
+  /** Streams of changes of one token, and how long one lasts: then its client listens anew. */
+  subscriptionsMax: 2,
+  listenMsMax: 600_000,
   bodyBytesMax: messageBytesMax,
 };
 export type ClientBounds = typeof clientBounds;
@@ -35,29 +46,32 @@ export interface ServedClient {
   readonly principalId: string;
   readonly workplace: Workplace;
   readonly handler: McpHttpHandler;
+  readonly journal: JournalWatch;
   permissions: readonly string[];
   believedUntilMs: number;
   usedAtMs: number;
   requests: number;
-  /** Has the token exchanged anew by the next call: one that was revoked shows then. */
-  renew(): Promise<void>;
-  /** Asks Baton whether the token is good. */
-  check(): Promise<{ principalId: string; permissions: readonly string[] }>;
+  /** Asks Baton what the token may do. A token that was revoked shows when it is exchanged anew. */
+  check(isAnew: boolean): Promise<{ principalId: string; permissions: readonly string[] }>;
 }
 
 /** The clients of this process, by a hash of their tokens. */
 export class ServedClients {
   readonly #url: string;
   readonly #bounds: ClientBounds;
+  readonly #turns: Turns;
   readonly #clients = new Map<string, ServedClient>();
   readonly #opening = new Map<string, Promise<ServedClient | Refusal>>();
+  readonly #openingsOf = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
   #isClosed = false;
+  #isSweeping = false;
 
   /** @param url where this Baton reaches itself */
-  constructor(url: string, bounds: ClientBounds) {
+  constructor(url: string, bounds: ClientBounds, turns: Turns) {
     this.#url = url;
     this.#bounds = bounds;
+    this.#turns = turns;
     this.#timer = setInterval(() => void this.#sweep(), bounds.sweepEveryMs).unref();
   }
 
@@ -65,14 +79,32 @@ export class ServedClients {
     return this.#clients.size;
   }
 
-  /** The client of a token; whoever gets it counts its request in `requests`. */
-  async find(token: string, transport: Transport | undefined): Promise<ServedClient | Refusal> {
+  /**
+   * The client of a token; whoever gets it counts its request in `requests`.
+   * @param address where the request came from
+   */
+  async find(
+    token: string,
+    address: string,
+    transport: Transport | undefined,
+  ): Promise<ServedClient | Refusal> {
     const key = createHash('sha256').update(token).digest('base64');
     const known = this.#clients.get(key);
     if (known !== undefined) return this.#believed(key, known);
-    const opening = this.#opening.get(key) ?? this.#open(key, token, transport);
+    const before = this.#opening.get(key);
+    if (before !== undefined) return before;
+    // Each token that is looked at costs a call, wrong ones too.
+    const openings = this.#openingsOf.get(address) ?? 0;
+    if (openings >= this.#bounds.openingsOfAddressMax) return 'full';
+    this.#openingsOf.set(address, openings + 1);
+    const opening = this.#open(key, token, address, transport).finally(() => {
+      this.#opening.delete(key);
+      const left = (this.#openingsOf.get(address) ?? 1) - 1;
+      if (left === 0) this.#openingsOf.delete(address);
+      else this.#openingsOf.set(address, left);
+    });
     this.#opening.set(key, opening);
-    return opening.finally(() => this.#opening.delete(key));
+    return opening;
   }
 
   /** Gives back every lease and forgets every client. */
@@ -84,10 +116,13 @@ export class ServedClients {
 
   async #believed(key: string, client: ServedClient): Promise<ServedClient | Refusal> {
     client.usedAtMs = performance.now();
-    if (performance.now() < client.believedUntilMs) return client;
+    return performance.now() < client.believedUntilMs ? client : this.#checked(key, client);
+  }
+
+  /** Asks again what the token may do; one that is over is forgotten, with all that it holds. */
+  async #checked(key: string, client: ServedClient): Promise<ServedClient | Refusal> {
     try {
-      await client.renew();
-      ({ permissions: client.permissions } = await client.check());
+      ({ permissions: client.permissions } = await client.check(true));
       client.believedUntilMs = performance.now() + this.#bounds.believedMs;
       return client;
     } catch (error) {
@@ -97,12 +132,16 @@ export class ServedClients {
     }
   }
 
-  async #open(key: string, token: string, transport: Transport | undefined): Promise<ServedClient | Refusal> {
-    // Each token that is looked at costs a call, wrong ones too.
-    if (this.#opening.size >= this.#bounds.clientsMax) return 'full';
+  async #open(
+    key: string,
+    token: string,
+    address: string,
+    transport: Transport | undefined,
+  ): Promise<ServedClient | Refusal> {
+    await this.#turns.take(`address ${address}`);
     const client = this.#make(token, transport);
     try {
-      const found = await client.check();
+      const found = await client.check(false);
       if (!(await this.#makeRoom(found.principalId))) return 'full';
       if (this.#isClosed) return 'unavailable';
       const opened = Object.assign(client, found, {
@@ -121,32 +160,47 @@ export class ServedClients {
     const credential = isAccessToken
       ? { accessToken: async () => ({ accessToken: token, expiresIn: 3600 }) }
       : { token };
-    const baton = createClient({ url: this.#url, credential, ...(transport && { transport }) });
+    const newClient = () => createClient({ url: this.#url, credential, ...(transport && { transport }) });
+    const baton = newClient();
     const workplace = new Workplace(baton, { version, leaseSeconds });
+    const skills = skillsOf(baton);
+    const bus = new InMemoryServerEventBus();
+    const journal = new JournalWatch(baton, ({ uri, cursor }) =>
+      bus.publish({ kind: 'resource_updated', uri, params: { _meta: { [cursorKey]: cursor } } }),
+    );
     const client: ServedClient = {
       principalId: '',
       workplace,
+      journal,
       permissions: [],
       believedUntilMs: 0,
       usedAtMs: performance.now(),
       requests: 0,
       handler: createMcpHandler(
-        ({ requestInfo }) =>
+        ({ era, requestInfo }) =>
           buildServer({
             baton,
             workplace,
             permissions: client.permissions,
             version,
+            skills,
+            // Clients of 2025 have no stream here that outlives a request.
+            canListen: era === 'modern',
             ...offerOf(requestInfo?.url ?? ''),
           }),
-        // Nothing that is listed changes by itself, so there is nothing to listen for.
-        { maxSubscriptions: 0, maxRequestBodySize: this.#bounds.bodyBytesMax, onerror: () => undefined },
+        {
+          bus,
+          maxSubscriptions: this.#bounds.subscriptionsMax,
+          maxRequestBodySize: this.#bounds.bodyBytesMax,
+          onerror: () => undefined,
+        },
       ),
-      async renew() {
-        if (!isAccessToken) await baton.accessToken?.forget(await baton.accessToken.get());
-      },
-      async check() {
-        const context = await baton.harness.getContext(undefined, { deadlineMs: checkMsMax, attempts: 2 });
+      async check(isAnew) {
+        // Where the token was revoked, what was exchanged before still serves to give leases back.
+        const asked = isAnew ? newClient() : baton;
+        const context = await asked.harness.getContext(undefined, { deadlineMs: checkMsMax, attempts: 2 });
+        const isOther = String(context.permissions) !== String(client.permissions);
+        if (isAnew && isOther) await baton.accessToken?.forget(await baton.accessToken.get());
         return { principalId: context.principal.id, permissions: context.permissions };
       },
     };
@@ -169,13 +223,22 @@ export class ServedClients {
   }
 
   async #sweep(): Promise<void> {
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
+    await Promise.allSettled([...this.#clients].map(([key, client]) => this.#lookAfter(key, client)));
+    this.#isSweeping = false;
+  }
+
+  async #lookAfter(key: string, client: ServedClient): Promise<void> {
     const { idleMs } = this.#bounds;
-    const since = performance.now() - idleMs;
-    for (const [key, client] of this.#clients) {
-      await client.workplace.releaseIdle(idleMs);
-      if (client.usedAtMs < since && client.requests === 0 && client.workplace.size === 0)
-        await this.#forget(key);
-    }
+    const { workplace, journal } = client;
+    // A client that listens lives, and its leases with it.
+    if (journal.isListening) workplace.touch();
+    else await workplace.releaseIdle(idleMs);
+    if (client.requests > 0 || workplace.size > 0) {
+      // It may hold or hear something for long without a request by which a revoked token would show.
+      if (performance.now() >= client.believedUntilMs) await this.#checked(key, client);
+    } else if (client.usedAtMs < performance.now() - idleMs) await this.#forget(key);
   }
 
   async #forget(key: string): Promise<void> {
@@ -185,7 +248,8 @@ export class ServedClients {
   }
 }
 
-async function closed({ handler, workplace }: ServedClient): Promise<void> {
+async function closed({ handler, journal, workplace }: ServedClient): Promise<void> {
+  journal.close();
   await Promise.allSettled([handler.close(), workplace.close()]);
 }
 

@@ -76,10 +76,10 @@ const send = (
   });
 
 /** As a browser would send it: with a Host and an Origin of its choice. */
-const statusWith = (headers: Record<string, string>) =>
+const statusWith = (headers: Record<string, string>, path = '/mcp') =>
   new Promise<number>((resolve, reject) => {
     const all = { authorization: `Bearer ${agent.token}`, 'content-type': 'application/json', ...headers };
-    const sent = request(`${baton.url}/mcp`, { method: 'POST', headers: all }, (response) => {
+    const sent = request(`${baton.url}${path}`, { method: 'POST', headers: all }, (response) => {
       response.resume();
       resolve(Number(response.statusCode));
     });
@@ -144,6 +144,10 @@ test('pages of others can not call: by Host, or by Origin', async () => {
   assert.equal(await statusWith({ host: 'evil.example', accept }), 421);
   assert.equal(await statusWith({ host: own, accept, origin: 'https://evil.example' }), 403);
   assert.equal(await statusWith({ host: own, accept, origin: 'null' }), 403);
+  // A name of the attacker that was made to lead here (DNS rebinding), with its port, and in the metadata.
+  assert.equal(await statusWith({ host: `evil.example:${new URL(baton.url).port}`, accept }), 421);
+  const metadata = '/.well-known/oauth-protected-resource/mcp';
+  assert.equal(await statusWith({ host: 'evil.example' }, metadata), 421);
 });
 
 test('the address chooses toolsets and read-only', async () => {
@@ -259,6 +263,18 @@ test('a token that was revoked is refused when it is looked at again', async () 
   assert.equal((await send(url, one.token)).status, 200);
   await baton.admin.identity.platformAccessTokens.revokeOwn({ token: one.token });
   assert.equal((await send(url, one.token)).status, 401);
+});
+
+test('a token that was revoked in the midst of work loses its lease without a further call', async () => {
+  const one = await baton.participant();
+  const task = await taskFor(one);
+  const { url } = await endpointWith({ believedMs: 0, sweepEveryMs: 200 });
+  const mcp = await connect(one.token, '2025', url);
+  await mcp.call('work_next', { assignedToMe: true });
+  await sleep(1_000);
+  assert.equal((await claimOf(task.id))?.status, 'active');
+  await baton.admin.identity.platformAccessTokens.revokeOwn({ token: one.token });
+  await until('given back', async () => (await claimOf(task.id))?.status === 'released');
 });
 
 test('a Baton that stops gives back what its clients hold, before anything else', async () => {

@@ -3,7 +3,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import type { Transport } from '@baton/sdk';
+import { listenedIn } from '../listeners.ts';
 import { offerOf } from '../offer.ts';
+import { Bodies, type BodyRefusal, messageIn } from './bodies.ts';
 import {
   type ClientBounds,
   clientBounds,
@@ -11,6 +13,7 @@ import {
   type ServedClient,
   ServedClients,
 } from './clients.ts';
+import { Turns } from './turns.ts';
 
 export interface McpEndpointOptions {
   /** Where this Baton reaches itself: the endpoint is a client as any other. */
@@ -45,7 +48,9 @@ export function isForMcp(url: string | undefined): boolean {
  */
 export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   const bounds = { ...clientBounds, ...options.bounds };
-  const clients = new ServedClients(options.localUrl, bounds);
+  const turns = new Turns();
+  const bodies = new Bodies(bounds);
+  const clients = new ServedClients(options.localUrl, bounds, turns);
   let isClosed = false;
   return {
     handler(req, res) {
@@ -67,7 +72,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
     const token = bearerOf(req);
     if (token === undefined)
       return refuse(res, 'invalid_token', base, req.headers.authorization !== undefined);
-    const client = await clients.find(token, options.transport?.(req));
+    const client = await clients.find(token, req.socket.remoteAddress ?? '', options.transport?.(req));
     if (typeof client === 'string') return refuse(res, client, base, true);
     if (client.requests >= bounds.requestsMax) return refuse(res, 'busy', base, true);
     client.requests += 1;
@@ -93,7 +98,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   async function exchange(
     req: IncomingMessage,
     res: ServerResponse,
-    { handler }: ServedClient,
+    { handler, journal, principalId }: ServedClient,
     base: string,
   ): Promise<void> {
     try {
@@ -101,42 +106,44 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
     } catch (error) {
       return answer(res, 400, { error: 'invalid_request', error_description: (error as Error).message });
     }
-    const body = await bodyOf(req, bounds.bodyBytesMax);
-    if (body === 'too long') return answer(res, 413, { error: 'payload_too_large' }, { connection: 'close' });
-    const gone = new AbortController();
-    res.once('close', () => gone.abort());
-    const response = await handler.fetch(
-      new Request(new URL(req.url ?? '', base), {
+    const done = new AbortController();
+    res.once('close', () => done.abort());
+    try {
+      const body = req.method === 'POST' ? await bodies.read(req, principalId, done.signal) : undefined;
+      if (typeof body === 'string') return refuseBody(res, body, base);
+      await turns.take(principalId);
+      if (done.signal.aborted) return;
+      const parsedBody = body && messageIn(body);
+      if (parsedBody === 'not_a_message') return refuseBody(res, parsedBody, base);
+      const uris = listenedIn(parsedBody);
+      if (uris !== undefined) {
+        const timer = setTimeout(() => done.abort(), bounds.listenMsMax);
+        const stop = await journal.listen(uris).catch(() => () => undefined);
+        ended(done.signal, () => {
+          clearTimeout(timer);
+          stop();
+        });
+      }
+      const request = new Request(new URL(req.url ?? '', base), {
         method: req.method ?? 'GET',
         headers: headersOf(req),
-        signal: gone.signal,
-        ...(body !== undefined && { body }),
-      }),
-    );
-    await send(res, response);
+        signal: done.signal,
+      });
+      await send(res, await handler.fetch(request, { parsedBody }));
+    } finally {
+      done.abort();
+    }
   }
+}
+
+function ended(signal: AbortSignal, act: () => void): void {
+  if (signal.aborted) act();
+  else signal.addEventListener('abort', act, { once: true });
 }
 
 /** Credentials come in the header only: an address is logged and kept. */
 function bearerOf({ headers: { authorization = '' } }: IncomingMessage): string | undefined {
   return /^Bearer ([\w.~+/=-]{1,8192})$/i.exec(authorization)?.[1];
-}
-
-/** The body of a POST, once its sender is known. How long it may take is bounded by the port. */
-async function bodyOf(
-  req: IncomingMessage,
-  bytesMax: number,
-): Promise<Uint8Array<ArrayBuffer> | 'too long' | undefined> {
-  if (req.method !== 'POST') return undefined;
-  if (Number(req.headers['content-length'] ?? 0) > bytesMax) return 'too long';
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of req as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > bytesMax) return 'too long';
-    chunks.push(chunk);
-  }
-  return new Uint8Array(Buffer.concat(chunks));
 }
 
 /** What the protocol reads; the credential stays here. */
@@ -171,7 +178,32 @@ function refuse(res: ServerResponse, refusal: Refusal, base: string, isPresented
     ...(status === 401
       ? { 'www-authenticate': isPresented ? `${challenge}, error="${error}"` : challenge }
       : { 'retry-after': '1' }),
-    connection: 'close',
+    ...kept(res.req),
+  });
+}
+
+/**
+ * A connection stays open where the rest of its request is small enough to be thrown away. 1,000 refused clients that connect
+ * anew fill the queue of new connections, and others wait 6 s there.
+ */
+function kept({ headers }: IncomingMessage): { connection?: 'close' } {
+  return Number(headers['content-length'] ?? Infinity) <= clientBounds.bodyBytesMax
+    ? {}
+    : { connection: 'close' };
+}
+
+function refuseBody(res: ServerResponse, refusal: BodyRefusal, base: string): void {
+  if (refusal === 'busy' || refusal === 'full') return refuse(res, refusal, base, true);
+  if (refusal === 'too_long')
+    return answer(res, 413, { error: 'payload_too_large' }, { connection: 'close' });
+  answer(res, 400, {
+    jsonrpc: '2.0',
+    error: {
+      code: -32_600,
+      message:
+        'A request holds one message of JSON, of 4000 values and 64 levels at most; no list of messages.',
+    },
+    id: null,
   });
 }
 

@@ -9,6 +9,8 @@ import {
 
 export { agentPermissions, type Participant } from '../../../../e2e/testing/running-baton.ts';
 
+const mainFile = join(repository, 'packages/mcp/src/main.ts');
+
 /** The protocol that most clients speak today, and the current one. */
 export type Era = '2025' | '2026';
 
@@ -38,7 +40,8 @@ export async function startRunningBaton(settings: Record<string, string> = {}): 
     async connect(token, args = [], era = '2025') {
       const transport = new StdioClientTransport({
         command: process.execPath,
-        args: [join(repository, 'bin', 'baton.mjs'), 'mcp', ...args],
+        // Without the wrapper `baton`, so that signals reach the server itself.
+        args: [mainFile, ...args],
         env: { PATH: process.env.PATH ?? '', BATON_URL: running.url, BATON_TOKEN: token },
         stderr: 'inherit',
       });

@@ -1,0 +1,62 @@
+import type { JSONRPCMessage, McpServer } from '@modelcontextprotocol/server';
+import { type JournalWatch, listenedMax } from './journal-watch.ts';
+
+/** What a request to listen (2026-07-28) names; undefined where it is another request. */
+export function listenedIn(message: object | undefined): readonly string[] | undefined {
+  const { method, params } = (message ?? {}) as { method?: unknown; params?: Listen };
+  if (method !== 'subscriptions/listen') return undefined;
+  const uris = params?.notifications?.resourceSubscriptions;
+  return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : [];
+}
+
+interface Listen {
+  readonly notifications?: { readonly resourceSubscriptions?: unknown };
+}
+
+/** What the one client of a connection listens for, in the protocols of 2025 and 2026. */
+export class Listeners {
+  readonly #journal: JournalWatch;
+  /** What ends each, by the id of its request, or the address in the protocol of 2025. */
+  readonly #stops = new Map<unknown, () => void>();
+
+  constructor(journal: JournalWatch) {
+    this.#journal = journal;
+  }
+
+  /** Hears each message before the server does. @returns what is to be waited for, if anything */
+  hear(message: JSONRPCMessage): Promise<void> | undefined {
+    const uris = listenedIn(message);
+    if (uris !== undefined && 'id' in message && this.#stops.size < listenedMax)
+      return this.#start(message.id, uris);
+    if ('method' in message && message.method === 'notifications/cancelled')
+      this.#stop((message.params as { requestId?: unknown } | undefined)?.requestId);
+    return undefined;
+  }
+
+  /** Answers `resources/subscribe` and `resources/unsubscribe` of clients of 2025. */
+  answerSubscribe({ server }: McpServer): void {
+    if (server.getCapabilities().resources?.subscribe !== true) return;
+    server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {
+      if (!this.#stops.has(uri) && this.#stops.size >= listenedMax)
+        throw new TypeError(`a client listens for ${listenedMax} resources at most`);
+      await this.#start(uri, [uri]);
+      return {};
+    });
+    server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
+      this.#stop(uri);
+      return {};
+    });
+  }
+
+  async #start(key: unknown, uris: readonly string[]): Promise<void> {
+    // Where Baton is away nothing is told; the client reads the journal then.
+    const stop = await this.#journal.listen(uris).catch(() => () => undefined);
+    this.#stop(key);
+    this.#stops.set(key, stop);
+  }
+
+  #stop(key: unknown): void {
+    this.#stops.get(key)?.();
+    this.#stops.delete(key);
+  }
+}

@@ -1,0 +1,44 @@
+// A thread of its own that sends what it is told, as fast as it is answered, so that the tests' own clock stays true.
+import { Agent, request } from 'node:http';
+import { parentPort, workerData } from 'node:worker_threads';
+
+export interface Flood {
+  readonly url: string;
+  /** Without one each request has a wrong token of its own. */
+  readonly token?: string;
+  readonly body: string;
+  readonly connections: number;
+}
+
+const { url, token, body, connections } = workerData as Flood;
+const agent = new Agent({ keepAlive: true, maxSockets: connections });
+const answers: Record<string, number> = {};
+const pauseMs = 2;
+let isOn = true;
+
+const sent = (): Promise<string> =>
+  new Promise((resolve) => {
+    const authorization = `Bearer ${token ?? `wrong${Math.random()}`}`;
+    const accept = 'application/json, text/event-stream';
+    const headers = { 'content-type': 'application/json', accept, authorization };
+    const out = request(url, { agent, method: 'POST', headers }, (response) => {
+      response.resume();
+      response.on('close', () => resolve(String(response.statusCode)));
+    });
+    out.on('error', () => resolve('broken'));
+    out.end(body);
+  });
+
+async function loop(): Promise<void> {
+  while (isOn) {
+    const answer = await sent();
+    answers[answer] = (answers[answer] ?? 0) + 1;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}
+
+parentPort?.once('message', () => {
+  isOn = false;
+  parentPort?.postMessage(answers);
+});
+for (let index = 0; index < connections; index += 1) void loop();
