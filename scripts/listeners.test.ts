@@ -8,6 +8,7 @@ const root = dirname(import.meta.dirname);
 
 /** The one listener of Baton, what it is made of where that is tested alone, and the fakes of other people's servers. */
 const allowed = [
+  'e2e/agents.test.ts',
   'e2e/chaos/webhook-receiver.ts',
   'e2e/console/system.test.ts',
   'e2e/lease-guard.test.ts',
@@ -40,6 +41,7 @@ const allowed = [
   'packages/kernel/src/byte-stream.test.ts',
   'packages/kernel/src/listener.ts',
   'packages/kernel/src/outbound.test.ts',
+  'packages/mcp/src/extensions.test.ts',
   'packages/mcp/src/http/endpoint.test.ts',
   'packages/sdk/src/testing/stub-service.ts',
 ];
