@@ -110,7 +110,7 @@ async function fill(count: number): Promise<void> {
     'rules',
     'workspaces',
   ])
-    await pool.run({ text: `analyze ${table}`, values: [] });
+    await pool.run({ text: `vacuum analyze ${table}`, values: [] });
 }
 
 /** Lists, each with queries that find all that is out of sight, and some of what is in it. */
