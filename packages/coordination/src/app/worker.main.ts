@@ -5,6 +5,8 @@ import { startWorker } from './worker.ts';
 
 // `baton worker`: runs until SIGTERM or SIGINT.
 await runProgram(async () => {
-  const worker = await startWorker({ env: process.env, measures: createMeasures(true) });
-  onStopSignal(() => void worker.close());
+  const starting = startWorker({ env: process.env, measures: createMeasures(true) });
+  // Before it has started too: a signal without a listener ends the process, and the supervisor sees a crash.
+  onStopSignal(() => void starting.then((worker) => worker.close(), () => undefined));
+  await starting;
 });

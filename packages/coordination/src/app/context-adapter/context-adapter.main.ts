@@ -5,10 +5,12 @@ import { startContextAdapter } from './context-adapter.ts';
 
 // `baton context-adapter`: runs until SIGTERM or SIGINT.
 await runProgram(async () => {
-  const adapter = await startContextAdapter({
+  const starting = startContextAdapter({
     env: process.env,
     isWatched: true,
     measures: createMeasures(true),
   });
-  onStopSignal(() => void adapter.close());
+  // Before it has started too: a signal without a listener ends the process, and the supervisor sees a crash.
+  onStopSignal(() => void starting.then((adapter) => adapter.close(), () => undefined));
+  await starting;
 });
