@@ -7,6 +7,12 @@ import { startWorker } from './worker.ts';
 await runProgram(async () => {
   const starting = startWorker({ env: process.env, measures: createMeasures(true) });
   // Before it has started too: a signal without a listener ends the process, and the supervisor sees a crash.
-  onStopSignal(() => void starting.then((worker) => worker.close(), () => undefined));
+  onStopSignal(
+    () =>
+      void starting.then(
+        (worker) => worker.close(),
+        () => undefined,
+      ),
+  );
   await starting;
 });

@@ -11,6 +11,12 @@ await runProgram(async () => {
     measures: createMeasures(true),
   });
   // Before it has started too: a signal without a listener ends the process, and the supervisor sees a crash.
-  onStopSignal(() => void starting.then((adapter) => adapter.close(), () => undefined));
+  onStopSignal(
+    () =>
+      void starting.then(
+        (adapter) => adapter.close(),
+        () => undefined,
+      ),
+  );
   await starting;
 });
