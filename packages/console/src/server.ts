@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BatonError, createClient, type IssuedToken, type Transport } from '@baton/sdk';
 import { builtConsole } from './build.ts';
+import type { ConsoleDemo } from './demo.ts';
 import { Files, securityHeaders } from './files.ts';
 import {
   type ProviderGrant,
@@ -11,6 +12,8 @@ import {
 import { ConsoleRefusal } from './refusal.ts';
 import { Sessions } from './sessions.ts';
 
+export type { ConsoleDemo } from './demo.ts';
+
 export interface ConsoleOptions {
   /** Where this process reaches Baton. */
   readonly url: string;
@@ -18,6 +21,8 @@ export interface ConsoleOptions {
   readonly transport?: (req: IncomingMessage) => Transport;
   /** The tenant's identity providers through which people may sign in. */
   readonly signIn?: ProviderSignInOptions;
+  /** The live demo; without it the console offers none. */
+  readonly demo?: ConsoleDemo;
   /** Folder for the built console, where the checkout can't be written to. */
   readonly cache: string;
   /** Whether browsers reach it by https, so that the cookie may not travel otherwise. */
@@ -60,7 +65,8 @@ const pages = new Set([
 ]);
 
 /** Serves the console; builds it first, in the background, where no earlier build of the same content is there. */
-export function createConsole({ url, transport, signIn, cache, isSecure, say }: ConsoleOptions): Console {
+export function createConsole(options: ConsoleOptions): Console {
+  const { url, transport, signIn, demo, cache, isSecure, say } = options;
   const sessions = new Sessions();
   const bySignIn = signIn && new ProviderSignIn(signIn);
   let files: Files | undefined;
@@ -100,6 +106,30 @@ export function createConsole({ url, transport, signIn, cache, isSecure, say }: 
     const token = await grant.idToken();
     const body = { identityProvider: grant.provider, token, audience };
     return atIdentity(req, (identity) => identity.federation.exchange(bySignIn?.tenantId ?? '', body));
+  }
+  /** For the person whom the browser's session is of. @throws ConsoleRefusal where there is none, or none any more */
+  async function tokenOfSession(req: IncomingMessage): Promise<IssuedToken> {
+    const key = keyIn(req);
+    const session = key === undefined ? undefined : sessions.use(key);
+    if (key === undefined || session === undefined)
+      throw new ConsoleRefusal(401, 'signed_out', 'Sign in first.');
+    if (session.grant === undefined) return exchange(req, session.token);
+    return exchangeGrant(req, session.grant).catch((error: unknown) => {
+      const { status, code, message } = refusalOf(error);
+      if (status === 429 || status >= 500) throw error;
+      // The provider, or identity, does not vouch for this person any more.
+      sessions.close(key);
+      throw new ConsoleRefusal(401, code, message);
+    });
+  }
+  /** Who an access token is of, at coordination. */
+  async function principalOf(accessToken: string): Promise<string> {
+    const { harness } = createClient({
+      url,
+      deadlineMs: exchangeMsMax,
+      credential: { accessToken: () => Promise.resolve({ accessToken, expiresIn: 60 }) },
+    });
+    return (await harness.getContext()).principal.id;
   }
   /** Opens a session for the browser that comes back from a provider, or says on the page why not. */
   async function finishSignIn(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -141,19 +171,25 @@ export function createConsole({ url, transport, signIn, cache, isSecure, say }: 
     },
     '/console/token': async (req, res) => {
       await readBody(req, []);
-      const key = keyIn(req);
-      const session = key === undefined ? undefined : sessions.use(key);
-      if (key === undefined || session === undefined)
-        throw new ConsoleRefusal(401, 'signed_out', 'Sign in first.');
-      if (session.grant === undefined) return sendJson(res, 200, tokenOf(await exchange(req, session.token)));
-      const issued = await exchangeGrant(req, session.grant).catch((error: unknown) => {
-        const { status, code, message } = refusalOf(error);
-        if (status === 429 || status >= 500) throw error;
-        // The provider, or identity, does not vouch for this person any more.
-        sessions.close(key);
-        throw new ConsoleRefusal(401, code, message);
+      sendJson(res, 200, tokenOf(await tokenOfSession(req)));
+    },
+    '/console/demo': async (req, res) => {
+      const { act } = await readBody(req, ['act']);
+      if (act !== 'state' && act !== 'start' && act !== 'remove')
+        throw new ConsoleRefusal(400, 'invalid_request', 'The act is state, start or remove.');
+      const { accessToken } = await tokenOfSession(req);
+      const isAllowed = demo?.isFor(await principalOf(accessToken)) ?? false;
+      if (act === 'state') return sendJson(res, 200, { isAllowed });
+      if (demo === undefined || !isAllowed)
+        throw new ConsoleRefusal(
+          403,
+          'permission_denied',
+          'Only the administrator of this Baton starts and removes its demo.',
+        );
+      await demo[act]().catch((error: Error) => {
+        throw new ConsoleRefusal(409, 'demo_refused', error.message);
       });
-      sendJson(res, 200, tokenOf(issued));
+      sendJson(res, 200, {});
     },
     '/console/sign-out': async (req, res) => {
       await readBody(req, []);

@@ -10,6 +10,7 @@ import { type Connection, connectionFile, writeConnection } from './connection.t
 import { consoleSignIn } from './console-sign-in.ts';
 import { type Databases, migrateDatabases, openDatabases } from './databases.ts';
 import { type Home, openHome } from './home.ts';
+import { LiveDemo } from './live-demo.ts';
 import { onBehalf } from './on-behalf.ts';
 import { openRouter, type Router } from './router.ts';
 import { ensureSecrets, type Secrets } from './secrets.ts';
@@ -46,6 +47,7 @@ interface Parts {
   databases?: Databases;
   services?: Services;
   mcp?: McpEndpoint;
+  demo?: LiveDemo;
 }
 
 /**
@@ -101,8 +103,16 @@ async function start(
     tenantId: state.tenantId,
     adminSecret: secrets.iamBootstrapToken,
   });
+  let administratorId: string | undefined;
+  const demo = (parts.demo = new LiveDemo({
+    env,
+    connectionFile: home.path(connectionFile),
+    localUrl: urls.localUrl,
+    administratorId: () => administratorId,
+  }));
   const page = createConsole({
     ...(signIn && { signIn }),
+    demo,
     url: urls.localUrl,
     transport: (req) => onBehalf(services.identity, req),
     cache: home.path('console'),
@@ -123,6 +133,7 @@ async function start(
   if (isFirstStart) say('Created the tenant "baton" and its administrator, in both services.');
   const connection = connectionOf({ secrets, databases, urls, state, admin });
   writeConnection(home, connection);
+  administratorId = connection.adminPrincipalId;
   say(`How to connect is in ${home.path(connectionFile)}, which only you can read.`);
   router.markReady();
   return { connection, signInUrl: `${urls.publicUrl}/sign-in#code=${page.newCode(connection.adminToken)}` };
@@ -199,9 +210,9 @@ function reportDatabases({ cluster }: Databases, say: (line: string) => void): v
   else say('PostgreSQL is running.');
 }
 
-async function stop({ home, router, databases, services, mcp }: Parts): Promise<void> {
-  // It gives leases back through the port, which must still be open.
-  if (mcp !== undefined) await waitAtMost(partWaitMs, mcp.close());
+async function stop({ home, router, databases, services, mcp, demo }: Parts): Promise<void> {
+  // They give leases back through the port, which must still be open.
+  await waitAtMost(partWaitMs, Promise.all([mcp?.close(), demo?.close()]));
   await router?.drain(drainWaitMs);
   if (services !== undefined) {
     await waitAtMost(partWaitMs, Promise.all([services.worker.close(), services.contextAdapter.close()]));

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { type Connection, findConnection } from '../connection.ts';
 import { PlainError } from '../plain-error.ts';
@@ -7,10 +7,12 @@ import { readBacklog } from './backlog.ts';
 import { generateBacklog } from './backlog-generator.ts';
 import { runDemo } from './demo.ts';
 import { type ImportPlan, planImport } from './import-plan.ts';
+import { addLiveDemo } from './live/live.command.ts';
 import { startDemoMemory } from './organisation/demo-memory.ts';
 import { organisationLines, runOrganisationDemo } from './organisation/organisation-demo.ts';
 import { allHolds, resultJson, resultLines } from './report.ts';
 import { isReady, startTemporaryBaton } from './temporary-baton.ts';
+import { wholeNumber } from './whole-number.ts';
 
 interface Options extends CommonOptions {
   readonly from?: string;
@@ -30,6 +32,7 @@ export function addDemo(program: Command, context: CommandContext): void {
   const command = program
     .command('demo')
     .description('let sixteen agents drain a backlog, then check in the journal that all was done right');
+  addLiveDemo(command, context);
   withCommonOptions(command)
     .option('--from <file>', 'a backlog, one JSON issue per line (default: a generated one)')
     .option('--agents <number>', 'how many agents', wholeNumber(1, 200), 16)
@@ -143,14 +146,5 @@ function onInterrupt(stop: () => Promise<void>): () => void {
   for (const signal of signals) process.on(signal, end);
   return () => {
     for (const signal of signals) process.removeListener(signal, end);
-  };
-}
-
-function wholeNumber(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (!/^\d+$/.test(text) || value < min || value > max)
-      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
-    return value;
   };
 }

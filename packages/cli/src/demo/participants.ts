@@ -9,6 +9,7 @@ import { canDebug, prepareSpecialties } from './specialties.ts';
 export interface Participant {
   readonly name: string;
   readonly client: CoordinationClient;
+  readonly baton: BatonClient;
   readonly principalId: string;
 }
 
@@ -50,7 +51,11 @@ const agentPermissions = [
 /** Who makes participants, as the administrator of both services. */
 export interface Access {
   readonly administrator: CoordinationClient;
+  /** As the administrator of both services. */
+  readonly baton: BatonClient;
   create(name: string, kind: 'human' | 'agent', permissions: readonly string[]): Promise<Participant>;
+  /** Closes the connections. */
+  close(): void;
   /** Disables the principals, which revokes their tokens, and closes the connections. */
   revoke(): Promise<void>;
 }
@@ -70,6 +75,7 @@ export function openAccess({ identityUrl, coordinationUrl, ...connection }: Conn
   const created: string[] = [];
   return {
     administrator: new CoordinationClient(baton),
+    baton,
     async create(name, kind, permissions) {
       const { id: iamPrincipalId } = await baton.identity.principals.create(tenantId, {
         kind,
@@ -89,8 +95,10 @@ export function openAccess({ identityUrl, coordinationUrl, ...connection }: Conn
       const { id } = await baton.principals.create({ kind, displayName: name });
       const identity = { issuer, iamTenantId: tenantId, iamPrincipalId };
       await baton.principals.createIamBinding(id, { ...identity, permissions: [...permissions] });
-      return { name, client: new CoordinationClient(clientOf(token)), principalId: id };
+      const own = clientOf(token);
+      return { name, client: new CoordinationClient(own), baton: own, principalId: id };
     },
+    close,
     async revoke() {
       await forEachConcurrently(created, 8, async (id) => {
         await baton.identity.principals.disable(tenantId, id, { reason: 'demo_over' });

@@ -1,0 +1,146 @@
+/** A task of the live demo. */
+export interface LiveTask {
+  readonly key: string;
+  readonly title: string;
+  readonly description: string;
+  readonly priority: 'critical' | 'high' | 'medium' | 'low';
+  /** Keys of the tasks that must be done before it. */
+  readonly after: readonly string[];
+  /** What the agent asks the visitor before it goes on. */
+  readonly question?: string;
+  /** What the agent says it has done, one sentence for each step. */
+  readonly steps: readonly string[];
+}
+
+/** The work of a small team that brings a new checkout to its shop, in an order in which it can be done. */
+export const liveBacklog: readonly LiveTask[] = [
+  {
+    key: 'wishes',
+    title: 'Collect what customers asked for since spring',
+    description: 'Read the mails about the checkout and list what comes up more than once.',
+    priority: 'critical',
+    after: [],
+    steps: ['Read 212 mails.', 'Grouped them by wish.', 'The five most frequent wishes are listed.'],
+  },
+  {
+    key: 'vouchers',
+    title: 'Delete vouchers that nobody can use any more',
+    description: 'Vouchers of the shop that was closed in 2023 still stand in the database.',
+    priority: 'critical',
+    after: [],
+    steps: ['Counted 1,940 old vouchers.', 'Deleted them.', 'No order refers to one of them.'],
+  },
+  {
+    key: 'returns',
+    title: 'Write the help page about returns',
+    description: 'One page: how long, how, who pays.',
+    priority: 'low',
+    after: [],
+    steps: ['Read the terms of sale.', 'Wrote the page.', 'It has 240 words.'],
+  },
+  {
+    key: 'libraries',
+    title: 'Update the libraries of the shop',
+    description: 'Eleven libraries have a newer version; two of them close a security issue.',
+    priority: 'medium',
+    after: [],
+    steps: ['Updated eleven libraries.', 'The tests pass.', 'No security issue is open.'],
+  },
+  {
+    key: 'behaviour',
+    title: 'Write down how the new checkout behaves',
+    description: 'Every step, every error, and what a customer sees when the payment fails.',
+    priority: 'high',
+    after: ['wishes'],
+    steps: ['Described the four steps.', 'Described what happens when a payment fails.'],
+  },
+  {
+    key: 'tax',
+    title: 'Compute the tax for six countries',
+    description: 'Germany, France, Austria, Belgium, Italy and Spain.',
+    priority: 'high',
+    after: ['behaviour'],
+    question: 'May I use the tax rates of 1 January, although they are not in force yet?',
+    steps: [
+      'Compared the rates of six countries.',
+      'Wrote the table of rates.',
+      '48 examples come out right.',
+    ],
+  },
+  {
+    key: 'page',
+    title: 'Build the checkout page',
+    description: 'One page with address, delivery and payment, as described.',
+    priority: 'high',
+    after: ['behaviour'],
+    steps: ['Address and delivery stand.', 'Payment stands.', 'It works without a mouse.'],
+  },
+  {
+    key: 'cards',
+    title: 'Charge cards in the test environment',
+    description: 'Success, refusal, and a bank that asks the customer.',
+    priority: 'high',
+    after: ['behaviour'],
+    steps: ['A card is charged.', 'A refused card is told.', 'A bank that asks back works.'],
+  },
+  {
+    key: 'receipt',
+    title: 'Send the receipt by e-mail',
+    description: 'With the tax of each item.',
+    priority: 'medium',
+    after: ['cards'],
+    steps: ['Wrote the mail.', 'It shows the tax of each item.'],
+  },
+  {
+    key: 'translate',
+    title: 'Translate the checkout to German and French',
+    description: 'Every text, errors included.',
+    priority: 'medium',
+    after: ['page'],
+    steps: ['German stands.', 'French stands.', 'No text is cut off.'],
+  },
+  {
+    key: 'reader',
+    title: 'Try the checkout with a screen reader',
+    description: 'From the basket to the receipt, without looking at the screen.',
+    priority: 'medium',
+    after: ['page'],
+    steps: ['Came through to the payment.', 'Gave two fields a label.', 'Came through to the receipt.'],
+  },
+  {
+    key: 'speed',
+    title: 'Measure how fast the checkout opens',
+    description: 'On a slow phone, with an empty cache.',
+    priority: 'low',
+    after: ['page'],
+    steps: ['Measured 20 openings.', 'Half of them take less than 1.1 s.'],
+  },
+  {
+    key: 'terms',
+    title: 'Show the terms of sale before the payment',
+    description: 'With the date from which they count.',
+    priority: 'medium',
+    after: ['page', 'returns'],
+    steps: ['The terms are shown.', 'The date stands above them.'],
+  },
+  {
+    key: 'publish',
+    title: 'Publish version 1.4 of the shop',
+    description: 'Everything before it is done, and a person has said yes.',
+    priority: 'critical',
+    after: ['tax', 'receipt', 'translate', 'reader', 'terms', 'libraries'],
+    question: 'All checks pass. May I publish version 1.4 to every customer?',
+    steps: ['Built version 1.4.', 'Every check passes.', 'Version 1.4 is published.'],
+  },
+  {
+    key: 'tell',
+    title: 'Tell customers about the new checkout',
+    description: 'Three sentences for the newsletter.',
+    priority: 'low',
+    after: ['publish'],
+    steps: ['Wrote three sentences.', 'Handed them to the newsletter.'],
+  },
+];
+
+/** The task that the agent takes who then stands still. */
+export const stalledTaskKey = 'vouchers';

@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BatonClient } from '@baton/sdk';
+import type { Connection } from '../../connection.ts';
+import { PlainError } from '../../plain-error.ts';
+import { type Access, openAccess } from '../participants.ts';
+import { liveBacklog, stalledTaskKey } from './backlog.ts';
+import { createDemoTasks, createDemoWorkspace, demoWorkspaces, removeDemo } from './demo-workspace.ts';
+import { runLiveAgent } from './live-agent.ts';
+import { runStandingAgent } from './standing-agent.ts';
+
+export interface LiveDemoOptions {
+  /** How long one step of an agent takes, in milliseconds. */
+  readonly stepMs: number;
+  /** How long the agents wait for the visitor's answers, in milliseconds. */
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  /** Called once everything stands, before the agents begin. */
+  ready(workspaceId: string): void;
+  say(line: string): void;
+}
+
+export interface LiveDemoResult {
+  readonly workspaceId: string;
+  readonly slug: string;
+  readonly tasks: number;
+  readonly done: number;
+  /** Codes with which late writes were refused. */
+  readonly refused: readonly string[];
+  /** Whether questions still wait for the visitor. */
+  readonly waits: boolean;
+}
+
+const agentNames = ['Ada', 'Grace', 'Linus'];
+const standingAgentName = 'Robin';
+const agentPermissions = [
+  'tasks.read',
+  'tasks.write',
+  'tasks.claim',
+  'task_types.read',
+  'sessions.open',
+  'approvals.read',
+  'approvals.manage',
+];
+const pollMs = 1_000;
+/** The agent that stands still has taken its task by then. */
+const headStartMs = 700;
+
+/**
+ * Lets agents do the backlog of the live demo in a workspace of its own, at a speed at which a person can watch.
+ * @throws PlainError where a demo runs or was not removed
+ */
+export async function runLiveDemo(connection: Connection, options: LiveDemoOptions): Promise<LiveDemoResult> {
+  const access = openAccess(connection);
+  const { baton } = access;
+  try {
+    const [before] = await demoWorkspaces(baton);
+    if (before !== undefined)
+      throw new PlainError(
+        `A demo is there already (${before.slug}): npx baton demo remove takes it away first.`,
+      );
+    const { principal: visitor } = await baton.harness.getContext();
+    const workspace = await createDemoWorkspace(baton);
+    try {
+      return await perform(access, workspace, visitor.id, options);
+    } catch (error) {
+      const { status } = await baton.workspaces.get(workspace.id);
+      if (status === 'archived') throw new PlainError('The demo was removed.');
+      // Half a demo helps nobody.
+      await removeDemo(baton, workspace, connection.tenantId);
+      throw error;
+    }
+  } finally {
+    access.close();
+  }
+}
+
+async function perform(
+  access: Access,
+  { id: workspaceId, slug }: { id: string; slug: string },
+  visitorId: string,
+  { stepMs, waitMs, signal, ready, say }: LiveDemoOptions,
+): Promise<LiveDemoResult> {
+  const { baton } = access;
+  const join = async (name: string) => {
+    const agent = await access.create(name, 'agent', agentPermissions);
+    await baton.workspaces.addMember(workspaceId, { principalId: agent.principalId });
+    return agent;
+  };
+  const agents = await Promise.all(agentNames.map(join));
+  const standing = await join(standingAgentName);
+  const ids = await createDemoTasks(baton, workspaceId);
+  const script = new Map(liveBacklog.map((task) => [ids.get(task.key) ?? '', task]));
+  ready(workspaceId);
+
+  const end = new AbortController();
+  const stopped = AbortSignal.any([signal, end.signal]);
+  const sayAs = (name: string) => (what: string) => say(`${name} ${what}`);
+  const refused: string[] = [];
+  // It comes first, so that it gets the task on which it stands still.
+  const taskId = ids.get(stalledTaskKey) ?? '';
+  const standStill = runStandingAgent({
+    baton: standing.baton,
+    taskId,
+    signal: stopped,
+    say: sayAs(standingAgentName),
+  }).then((code) => void refused.push(code));
+  const work = async ({ name, baton: own }: { name: string; baton: BatonClient }) => {
+    await sleep(headStartMs, undefined, { signal: stopped });
+    await runLiveAgent({
+      name,
+      baton: own,
+      workspaceId,
+      script,
+      visitorId,
+      stepMs,
+      signal: stopped,
+      say: sayAs(name),
+    });
+  };
+  const isOver = Promise.all([untilDone(baton, workspaceId, waitMs, stopped), standStill]).then(() =>
+    end.abort(),
+  );
+  await together([isOver, ...agents.map(work)], stopped, end);
+  const open = await countOpen(baton, workspaceId);
+  return { workspaceId, slug, tasks: ids.size, done: ids.size - open, refused, waits: open > 0 };
+}
+
+/** Waits for all; the first failure ends the others. What ends because it was stopped has not failed. */
+async function together(parts: readonly Promise<unknown>[], stopped: AbortSignal, end: AbortController) {
+  const outcomes = await Promise.allSettled(
+    parts.map((part) =>
+      part.catch((error: unknown) => {
+        if (stopped.aborted) return;
+        end.abort();
+        throw error;
+      }),
+    ),
+  );
+  const failure = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failure !== undefined) throw failure.reason;
+}
+
+/** Until no task is open, or the time is over. */
+async function untilDone(baton: BatonClient, workspaceId: string, waitMs: number, stopped: AbortSignal) {
+  const deadlineMs = performance.now() + waitMs;
+  while (performance.now() < deadlineMs && (await countOpen(baton, workspaceId)) > 0)
+    await sleep(pollMs, undefined, { signal: stopped });
+}
+
+/** The tasks of a demo fit on one page. */
+async function countOpen(baton: BatonClient, workspaceId: string): Promise<number> {
+  const { items } = await baton.tasks.list({ workspaceId, limit: 100 });
+  return items.filter(({ systemStatusCategory }) => !systemStatusCategory.startsWith('terminal')).length;
+}

@@ -1,0 +1,80 @@
+import type { Command } from 'commander';
+import { type CommandContext, type CommonOptions, withCommonOptions } from '../../command-context.ts';
+import { readConnection } from '../../connection.ts';
+import { show } from '../../show.ts';
+import { openAccess } from '../participants.ts';
+import { wholeNumber } from '../whole-number.ts';
+import { demoWorkspaces, type RemovedDemo, removeDemo } from './demo-workspace.ts';
+import { runLiveDemo } from './live-demo.ts';
+
+interface LiveOptions extends CommonOptions {
+  readonly stepMs: number;
+  readonly waitMinutes: number;
+}
+
+const interrupted = 130;
+
+/** `baton demo live` and `baton demo remove`: agents at work to watch, in a workspace of their own. */
+export function addLiveDemo(demo: Command, context: CommandContext): void {
+  const live = demo
+    .command('live')
+    .description(
+      'let four agents work in a workspace of their own, slowly enough to watch them in the console',
+    )
+    .option('--step-ms <number>', 'how long one step takes, on average', wholeNumber(50, 60_000), 1_500)
+    .option('--wait-minutes <number>', 'how long they wait for your answers', wholeNumber(1, 600), 30);
+  withCommonOptions(live).action((options: LiveOptions) => watchable(options, context));
+  const remove = demo
+    .command('remove')
+    .description(
+      'end the demos that demo live has begun: disable their agents, cancel and archive what they worked on',
+    );
+  withCommonOptions(remove).action(async (options: CommonOptions) => {
+    const connection = readConnection(options, context.config);
+    const { baton, close } = openAccess(connection);
+    try {
+      const removed: RemovedDemo[] = [];
+      for (const workspace of await demoWorkspaces(baton))
+        removed.push(await removeDemo(baton, workspace, connection.tenantId));
+      await show(context.output, options, { items: removed }, () => removedLines(removed));
+    } finally {
+      close();
+    }
+  });
+}
+
+async function watchable(options: LiveOptions, { config, output }: CommandContext): Promise<void> {
+  const connection = readConnection(options, config);
+  const stop = new AbortController();
+  const onSignal = () => stop.abort();
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.on(signal, onSignal);
+  try {
+    const result = await runLiveDemo(connection, {
+      stepMs: options.stepMs,
+      waitMs: options.waitMinutes * 60_000,
+      signal: stop.signal,
+      ready(workspaceId) {
+        output.progress(`Watch it at ${connection.coordinationUrl}/?workspace=${workspaceId}&view=board\n`);
+        output.progress('(npx baton console signs your browser in.)\n');
+      },
+      say: (line) => output.progress(`${line}\n`),
+    });
+    await show(output, options, result, () => [
+      `${result.done} of ${result.tasks} tasks are done; ${result.refused.length} late write was refused (${result.refused.join(', ')}).`,
+      ...(result.waits ? ['The rest waits: questions for you stand in the inbox of the console.'] : []),
+      'npx baton demo remove takes the demo away.',
+    ]);
+    if (stop.signal.aborted) process.exitCode = interrupted;
+  } finally {
+    for (const signal of signals) process.removeListener(signal, onSignal);
+  }
+}
+
+function removedLines(removed: readonly RemovedDemo[]): string[] {
+  if (removed.length === 0) return ['There is no demo to remove.'];
+  return removed.map(
+    ({ workspace, agents, cancelledApprovals, cancelledTasks }) =>
+      `Removed ${workspace}: ${agents} agents disabled, ${cancelledTasks} open tasks and ${cancelledApprovals} questions cancelled, the workspace archived.`,
+  );
+}

@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import type { ConsoleDemo } from '@baton/console/server';
+import { type Environment, projectRoot } from './config.ts';
+
+export interface LiveDemoOptions {
+  readonly env: Environment;
+  /** The file that says how to reach this Baton, and as whom. */
+  readonly connectionFile: string;
+  /** How this process reaches itself. */
+  readonly localUrl: string;
+  /** The principal at coordination who may start and remove the demo; undefined until Baton is ready. */
+  administratorId(): string | undefined;
+}
+
+const startMsMax = 60_000;
+const removeMsMax = 60_000;
+const stopMsMax = 10_000;
+const outputCharactersMax = 4_000;
+
+/** Lets the console start `baton demo live` and `baton demo remove`, as programs of their own, one at a time. */
+export class LiveDemo implements ConsoleDemo {
+  readonly #options: LiveDemoOptions;
+  #running: ChildProcess | undefined;
+  /** The act that goes on now; the next one begins after it. */
+  #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(options: LiveDemoOptions) {
+    this.#options = options;
+  }
+
+  isFor(principalId: string): boolean {
+    return principalId === this.#options.administratorId();
+  }
+
+  /** @throws Error with a sentence for people, where a demo is there already or it can't start */
+  start(): Promise<void> {
+    return this.#next(() => this.#started());
+  }
+
+  /** @throws Error with a sentence for people */
+  remove(): Promise<void> {
+    return this.#next(async () => {
+      await stop(this.#running);
+      const { child, output } = this.#spawn('remove');
+      const code = await exitOf(child, removeMsMax);
+      if (code !== 0) throw new Error(lastLine(output()));
+    });
+  }
+
+  /** Stops the demo that runs; its agents give back what they hold. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await stop(this.#running);
+    await this.#last.catch(() => undefined);
+  }
+
+  #next(act: () => Promise<void>): Promise<void> {
+    const after = this.#last.catch(() => undefined).then(act);
+    this.#last = after;
+    return after;
+  }
+
+  async #started(): Promise<void> {
+    const { child, output } = this.#spawn('live');
+    await new Promise<void>((resolve, reject) => {
+      const fail = () => reject(new Error(lastLine(output())));
+      const timer = setTimeout(() => {
+        child.kill('SIGTERM');
+        reject(new Error(`The demo did not start within ${startMsMax / 1000} s.`));
+      }, startMsMax);
+      child.stderr?.on('data', () => {
+        // Its first line says where to watch; the workspace and its tasks stand then.
+        if (output().includes('Watch it at ')) resolve();
+      });
+      child.once('exit', fail);
+      child.once('error', fail);
+      void exitOf(child).then(() => clearTimeout(timer));
+    });
+    this.#running = child;
+  }
+
+  #spawn(act: 'live' | 'remove'): { child: ChildProcess; output: () => string } {
+    if (this.#isClosed) throw new Error('Baton is stopping.');
+    const { env, connectionFile, localUrl } = this.#options;
+    const program = join(projectRoot, 'bin', 'baton.mjs');
+    const words = ['demo', act, '--connection', connectionFile, '--url', localUrl];
+    const child = spawn(process.execPath, [program, ...words], {
+      env,
+      // In a process group of its own: Ctrl-C reaches Baton alone, which then stops it.
+      detached: true,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let output = '';
+    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+      output = (output + chunk).slice(-outputCharactersMax);
+    });
+    return { child, output: () => output };
+  }
+}
+
+async function stop(child: ChildProcess | undefined): Promise<void> {
+  if (child === undefined || hasEnded(child)) return;
+  child.kill('SIGTERM');
+  if ((await exitOf(child, stopMsMax)) === undefined) child.kill('SIGKILL');
+  await exitOf(child);
+}
+
+/** @returns the exit code; undefined after the time, in milliseconds, or a signal */
+function exitOf(child: ChildProcess, msMax?: number): Promise<number | undefined> {
+  if (hasEnded(child)) return Promise.resolve(child.exitCode ?? undefined);
+  return new Promise((resolve) => {
+    const timer = msMax === undefined ? undefined : setTimeout(() => resolve(undefined), msMax);
+    const end = (code: number | null) => {
+      clearTimeout(timer);
+      resolve(code ?? undefined);
+    };
+    child.once('exit', end);
+    child.once('error', () => end(null));
+  });
+}
+
+function hasEnded({ exitCode, signalCode, pid }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null || pid === undefined;
+}
+
+function lastLine(output: string): string {
+  return output.trim().split('\n').at(-1) || 'The demo ended without a word.';
+}
