@@ -1,12 +1,12 @@
 import { type BatonClient, BatonError, createClient, type IssuedToken } from '@baton/sdk';
 
 /** What the console's own server answers: an access token for the next minutes; the browser keeps it in memory alone. */
-async function ask<Answer = IssuedToken>(path: string, body: object = {}): Promise<Answer> {
+async function ask<Answer = IssuedToken>(path: string, body: object = {}, msMax = 15_000): Promise<Answer> {
   const answer = await fetch(`/console/${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
-    signal: AbortSignal.timeout(15_000),
+    signal: AbortSignal.timeout(msMax),
   });
   const said = (await answer.json()) as Answer & { error?: { code: string; message: string } };
   if (said.error !== undefined)
@@ -35,6 +35,12 @@ export async function signInThrough(provider: string, next: string): Promise<voi
 
 /** Ends the session of this browser. */
 export const signOut = () => ask('sign-out');
+
+/** Whether this person may start and remove the demo of this Baton. */
+export const demoState = () => ask<{ isAllowed: boolean }>('demo', { act: 'state' });
+
+/** Starts the demo, or removes it; answered once that is done. */
+export const runDemo = (act: 'start' | 'remove') => ask<object>('demo', { act }, 90_000);
 
 /** Whether an error says that nobody is signed in. */
 export function isSignedOut(error: unknown): error is BatonError {

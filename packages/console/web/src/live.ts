@@ -57,6 +57,7 @@ function queryKeysOf(entityType: string): string[] {
   if (['task', 'claim', 'run', 'comment', 'task_relation'].includes(entityType)) return ['tasks', 'me'];
   if (entityType === 'approval') return ['approvals', 'tasks', 'me'];
   if (entityType === 'session') return ['sessions', 'me'];
+  if (entityType === 'workspace') return ['workspaces'];
   if (entityType === 'principal') return ['principals', 'people'];
   return [];
 }

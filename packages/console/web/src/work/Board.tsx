@@ -4,23 +4,29 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef } from 'react';
 import { Priority } from '../parts/Category.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
-import { Who } from '../parts/Who.tsx';
+import { Holder } from './Holder.tsx';
+import { NoTasks } from './NoTasks.tsx';
 import { type StatusOfTasks, statusesQuery } from './statuses.ts';
 import { tasksQuery } from './task-lists.ts';
 import styles from './work.module.css';
 import type { WorkSearch } from './work-search.ts';
+import { useHidden } from './workspaces.ts';
 
 const cardHeight = 96;
 
 /** A column for each status of the task types in use. */
 export function Board({ search, me }: { search: WorkSearch; me: string | undefined }) {
   const statuses = useQuery(statusesQuery);
+  const hidden = useHidden(search);
+  const { category: _category, ...anyStatus } = search;
+  const some = useInfiniteQuery(tasksQuery(anyStatus, me, hidden));
   if (statuses.isError) return <ErrorNote error={statuses.error} onRetry={() => void statuses.refetch()} />;
   if (statuses.isPending) return <Loading lines={6} />;
+  if (some.data?.length === 0 && !some.hasNextPage) return <NoTasks search={anyStatus} />;
   return (
     <div className={styles.board}>
       {statuses.data.map((status) => (
-        <Column key={status.key} status={status} search={search} me={me} />
+        <Column key={status.key} status={status} search={search} me={me} hidden={hidden} />
       ))}
     </div>
   );
@@ -30,10 +36,11 @@ interface ColumnProps {
   readonly status: StatusOfTasks;
   readonly search: WorkSearch;
   readonly me: string | undefined;
+  readonly hidden: ReadonlySet<string>;
 }
 
-function Column({ status: { key, name }, search, me }: ColumnProps) {
-  const query = useInfiniteQuery(tasksQuery(search, me, key));
+function Column({ status: { key, name }, search, me, hidden }: ColumnProps) {
+  const query = useInfiniteQuery(tasksQuery(search, me, hidden, key));
   const tasks = query.data ?? [];
   const frame = useRef<HTMLDivElement>(null);
   const cards = useVirtualizer({
@@ -79,7 +86,7 @@ function Column({ status: { key, name }, search, me }: ColumnProps) {
                   <span className="mono soft">{task.publicId}</span>
                   <Priority priority={task.priority} />
                   <span className={styles.who}>
-                    <Who id={task.assigneeId} nobody="" />
+                    <Holder task={task} nobody="" />
                   </span>
                 </span>
               </li>

@@ -4,12 +4,14 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import { Priority, Status } from '../parts/Category.tsx';
 import { Moment } from '../parts/Moment.tsx';
-import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
-import { Who } from '../parts/Who.tsx';
+import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { useKeys } from '../shell/keys.ts';
+import { Holder } from './Holder.tsx';
+import { NoTasks } from './NoTasks.tsx';
 import { tasksQuery } from './task-lists.ts';
 import styles from './work.module.css';
 import type { WorkSearch } from './work-search.ts';
+import { useHidden } from './workspaces.ts';
 
 const rowHeight = 38;
 /** The next page is asked for when so many rows are left to scroll. */
@@ -18,7 +20,7 @@ const rowsAhead = 60;
 /** Every task that the search finds; only rows in sight are in the document. */
 export function TaskList({ search, me }: { search: WorkSearch; me: string | undefined }) {
   const navigate = useNavigate();
-  const query = useInfiniteQuery(tasksQuery(search, me));
+  const query = useInfiniteQuery(tasksQuery(search, me, useHidden(search)));
   const tasks = query.data ?? [];
   const frame = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState(-1);
@@ -89,7 +91,7 @@ export function TaskList({ search, me }: { search: WorkSearch; me: string | unde
               <Status task={task} />
               <Priority priority={task.priority} />
               <span className={styles.who}>
-                <Who id={task.assigneeId} nobody="–" />
+                <Holder task={task} nobody="–" />
               </span>
               <span className={`soft ${styles.when}`}>
                 <Moment at={task.updatedAt} />
@@ -99,25 +101,5 @@ export function TaskList({ search, me }: { search: WorkSearch; me: string | unde
         })}
       </ul>
     </div>
-  );
-}
-
-function NoTasks({ search }: { search: WorkSearch }) {
-  const { view: _view, create: _create, ...filters } = search;
-  if (Object.keys(filters).length > 0)
-    return (
-      <Empty title="No task is like this">
-        <Link to="/" search={{}}>
-          Show all tasks
-        </Link>
-      </Empty>
-    );
-  return (
-    <Empty title="There is no task yet">
-      <p>
-        Create one with <kbd>c</kbd>, or watch sixteen agents share a backlog: run{' '}
-        <code className="mono">npx baton demo</code> in a terminal.
-      </p>
-    </Empty>
   );
 }

@@ -1,13 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { categories } from '../parts/Category.tsx';
 import { meQuery } from '../queries.ts';
 import { useKeys } from '../shell/keys.ts';
 import { Board } from './Board.tsx';
+import { DemoBanner } from './Demo.tsx';
 import { TaskList } from './TaskList.tsx';
 import styles from './work.module.css';
 import { priorities, type WorkSearch } from './work-search.ts';
+import { useHidden } from './workspaces.ts';
 
 const NewTask = lazy(() => import('./NewTask.tsx'));
 const route = getRouteApi('/shell/');
@@ -100,9 +102,28 @@ export function WorkPage() {
           </button>
         </div>
       </header>
+      <div>
+        <DemoBanner search={search} />
+        <Hidden search={search} />
+      </div>
       {search.view === 'board' ? <Board search={search} me={me} /> : <TaskList search={search} me={me} />}
       <Suspense>{search.create && <NewTask onClose={() => change({ create: undefined })} />}</Suspense>
     </div>
+  );
+}
+
+/** Says that tasks of archived workspaces are left out, and shows them on demand. */
+function Hidden({ search }: { search: WorkSearch }) {
+  const hidden = useHidden(search);
+  if (hidden.size === 0) return null;
+  return (
+    <p className={`soft ${styles.hidden}`}>
+      Tasks of {hidden.size === 1 ? 'one archived workspace are' : `${hidden.size} archived workspaces are`}{' '}
+      not shown.{' '}
+      <Link to="/" search={{ ...search, archived: true }}>
+        Show them
+      </Link>
+    </p>
   );
 }
 

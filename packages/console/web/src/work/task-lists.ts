@@ -5,15 +5,21 @@ import type { WorkSearch } from './work-search.ts';
 
 const pageSize = 100;
 
-/** The tasks that a search finds, page after page. @param status of a column of the board; it wins over the search's category */
+/**
+ * The tasks that a search finds, page after page.
+ * @param hidden workspaces whose tasks are left out
+ * @param status of a column of the board; it wins over the search's category
+ */
 export const tasksQuery = (
-  { q, priority, assignee, category }: WorkSearch,
+  { q, priority, assignee, category, workspace }: WorkSearch,
   me: string | undefined,
+  hidden: ReadonlySet<string>,
   status?: string,
 ) => {
   const filter = {
     ...(q && { q }),
     ...(priority && { priority }),
+    ...(workspace && { workspaceId: workspace }),
     ...(assignee && me && { assigneeId: me }),
     ...(status ? { status } : category && { systemStatusCategory: category }),
   };
@@ -23,6 +29,7 @@ export const tasksQuery = (
       baton.tasks.list({ ...filter, limit: pageSize, ...(pageParam && { cursor: pageParam }) }, { signal }),
     initialPageParam: '',
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    select: ({ pages }): Task[] => pages.flatMap(({ items }) => items),
+    select: ({ pages }): Task[] =>
+      pages.flatMap(({ items }) => items.filter(({ workspaceId }) => !hidden.has(workspaceId ?? ''))),
   });
 };

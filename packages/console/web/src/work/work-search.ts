@@ -7,6 +7,10 @@ export interface WorkSearch {
   readonly category?: Category;
   readonly priority?: Priority;
   readonly assignee?: 'me';
+  /** Id of a workspace. */
+  readonly workspace?: string;
+  /** Whether tasks of archived workspaces are shown too. */
+  readonly archived?: boolean;
   readonly create?: boolean;
 }
 
@@ -15,7 +19,7 @@ export type Priority = (typeof priorities)[number];
 
 /** Reads the address; what it does not know is left out. */
 export function workSearch(given: Record<string, unknown>): WorkSearch {
-  const { q, view, category, priority, assignee, create } = given;
+  const { q, view, category, priority, assignee, workspace, archived, create } = given;
   const known = categories.find(([name]) => name === category)?.[0];
   const asked = priorities.find((name) => name === priority);
   return {
@@ -24,6 +28,8 @@ export function workSearch(given: Record<string, unknown>): WorkSearch {
     ...(known && { category: known }),
     ...(asked && { priority: asked }),
     ...(assignee === 'me' && { assignee }),
+    ...(typeof workspace === 'string' && /^[\da-f-]{36}$/.test(workspace) && { workspace }),
+    ...(archived === true && { archived }),
     ...(create === true && { create }),
   };
 }

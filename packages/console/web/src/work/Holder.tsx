@@ -1,0 +1,18 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Task } from '@baton/sdk';
+import { Who } from '../parts/Who.tsx';
+import { holdersQuery } from './holders.ts';
+import styles from './work.module.css';
+
+/** Who holds a task now, marked; else to whom it is given. */
+export function Holder({ task, nobody }: { task: Task; nobody: string }) {
+  const { data } = useQuery(holdersQuery);
+  const holder = task.activeClaimId === null ? undefined : data?.get(task.id);
+  if (holder === undefined) return <Who id={task.assigneeId} nobody={nobody} />;
+  return (
+    <span className={styles.held} title="Works on it now">
+      <span className="visually-hidden">Held by </span>
+      <Who id={holder} />
+    </span>
+  );
+}
