@@ -7,10 +7,13 @@ import { keepLog } from '@baton/kernel/testing/leaks';
 import { type BatonClient, createClient } from '@baton/sdk';
 import { program } from './baton-process.ts';
 import { openPage, startBrowser, type Watched } from './browser.ts';
+import { admit, allScopes, type Participant } from './participant.ts';
 
 /** A Baton that `npm start` has started, with its console built, and a browser. */
 export interface RunningConsole {
   readonly url: string;
+  /** Its folder. */
+  readonly home: string;
   readonly browser: Browser;
   /** The administrator's. */
   readonly adminToken: string;
@@ -23,6 +26,8 @@ export interface RunningConsole {
   readonly me: string;
   /** The address that signs in once, as the start has printed it. */
   readonly printedAddress: string;
+  /** A person with these permissions and a token. */
+  person(permissions: readonly string[]): Promise<Participant>;
   /** All that Baton has printed so far. */
   output(): string;
   /** @returns a code that signs in the owner of this token; the administrator without it */
@@ -52,14 +57,16 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
   try {
     const [printedAddress] = await running.prints(/http:\S+\/sign-in#code=\S+/);
     const connection = JSON.parse(readFileSync(join(folder, 'connection.json'), 'utf8'));
-    const { publicUrl: url, adminToken, iamBootstrapToken: adminSecret, tenantId } = connection;
-    const baton = createClient({ url, credential: { token: adminToken } });
+    const { publicUrl: url, adminToken, iamBootstrapToken: adminSecret, tenantId, issuer } = connection;
+    const clientOf = (token: string) => createClient({ url, credential: { token }, adminSecret });
+    const baton = clientOf(adminToken);
     const me = (await baton.harness.getContext()).principal.id;
     await untilBuilt(url);
     const started = (browser = await startBrowser());
     const newCode = (token = adminToken) => codeOf(url, token);
     return {
       url,
+      home: folder,
       browser,
       adminToken,
       adminSecret,
@@ -67,6 +74,12 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
       baton,
       me,
       printedAddress,
+      person: (permissions) =>
+        admit({ admin: baton, tenantId, issuer }, clientOf, {
+          permissions,
+          kind: 'human',
+          scopes: allScopes,
+        }),
       output: () => running.output(),
       newCode,
       async signedIn(path = '/', options = {}, token = adminToken) {

@@ -4,26 +4,9 @@ import { join } from 'node:path';
 import { type BatonClient, createClient } from '@baton/sdk';
 import { type Connection, parseConnection } from '@baton/sdk/node';
 import { type BatonProcess, baton as runBaton } from './baton-process.ts';
+import { admit, agentPermissions, allScopes, type Participant } from './participant.ts';
 
-/** What an agent that works needs. */
-export const agentPermissions = [
-  'sessions.open',
-  'tasks.read',
-  'tasks.write',
-  'tasks.claim',
-  'task_types.read',
-  'artifacts.read',
-  'artifacts.write',
-  'approvals.read',
-  'approvals.manage',
-  'events.read',
-] as const;
-
-export interface Participant {
-  readonly token: string;
-  readonly principalId: string;
-  readonly baton: BatonClient;
-}
+export { agentPermissions, type Participant };
 
 export interface RunningBaton {
   readonly url: string;
@@ -39,9 +22,6 @@ export interface RunningBaton {
   ): Promise<Participant>;
   stop(): Promise<void>;
 }
-
-const audiences = ['control-plane'];
-const allScopes = ['control-plane:read', 'control-plane:write'];
 
 /** Starts the whole of Baton in a temporary folder. */
 export async function startRunningBaton(settings: Record<string, string> = {}): Promise<RunningBaton> {
@@ -68,22 +48,8 @@ export async function startRunningBaton(settings: Record<string, string> = {}): 
     connection,
     admin,
     process: running,
-    async participant(permissions = agentPermissions, kind = 'agent', scopes = allScopes) {
-      const made = await admin.identity.principals.create(tenantId, { kind, displayName: 'a test' });
-      if (kind === 'human')
-        await admin.identity.principals.recordAuthenticationContext(tenantId, made.id, { issuer });
-      const { token } = await admin.identity.principals.createToken(tenantId, made.id, {
-        name: 'test',
-        audiences,
-        scopeCeiling: [...scopes],
-        expiresInSeconds: 3600,
-      });
-      if (token === null) throw new Error('the answer of a new token holds no token');
-      const { id: principalId } = await admin.principals.create({ kind, displayName: 'a test' });
-      const identity = { issuer, iamTenantId: tenantId, iamPrincipalId: made.id };
-      await admin.principals.createIamBinding(principalId, { ...identity, permissions: [...permissions] });
-      return { token, principalId, baton: clientOf(token) };
-    },
+    participant: (permissions = agentPermissions, kind = 'agent', scopes = allScopes) =>
+      admit({ admin, tenantId, issuer }, clientOf, { permissions, kind, scopes }),
     stop,
   };
 }

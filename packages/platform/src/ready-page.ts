@@ -15,9 +15,10 @@ Baton is ready at ${publicUrl}
 
 Type next, in another terminal:
 
-  npx baton demo     sixteen agents share a backlog while you watch
-  npx baton env      how to connect, as shell exports: eval "$(npx baton env)"
-  npx baton --help   everything else
+  npx baton demo live   four agents work, slowly enough to watch them in the console
+  npx baton demo        sixteen agents drain a backlog, and the journal proves that all was done right
+  npx baton env         how to connect, as shell exports: eval "$(npx baton env)"
+  npx baton --help      everything else
 
 Ctrl-C stops Baton and keeps its data. \`kill -HUP ${process.pid}\` reads keys and admin secrets again.`);
 }
