@@ -144,8 +144,10 @@ async function exchanged(
   audience: string,
 ): Promise<IssuedToken> {
   if ('accessToken' in credential) return credential.accessToken();
-  if ('token' in credential)
-    return identity.platformAccessTokens.exchange({ token: credential.token, audience });
+  if ('token' in credential) {
+    const token = typeof credential.token === 'string' ? credential.token : await credential.token();
+    return identity.platformAccessTokens.exchange({ token, audience });
+  }
   const { clientId, clientSecret } = credential;
   return identity.tokens.exchange({ clientId, clientSecret, audience });
 }

@@ -1,7 +1,10 @@
 /** How the client proves who it is. One of these; the browser's console gives access tokens that it got elsewhere. */
 export type Credential =
-  /** A personal access token, or the token of an agent: it is exchanged for short-lived access tokens. */
-  | { readonly token: string }
+  /**
+   * A personal access token, or the token of an agent: it is exchanged for short-lived access tokens. A function is asked
+   * before each exchange, so that a token that was rotated is found without a restart.
+   */
+  | { readonly token: string | (() => string | Promise<string>) }
   /** A service account: exchanged likewise. */
   | { readonly clientId: string; readonly clientSecret: string }
   /** Gives an access token when asked; asked again when the one before is over or was refused. */
