@@ -12,11 +12,15 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, before, beforeEach, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { keepLog } from '@baton/kernel/testing/leaks';
+import { type BatonClient, createClient } from '@baton/sdk';
 import { build } from '../scripts/build.ts';
 import { type BatonProcess, program, repository } from './testing/baton-process.ts';
+import { noBrowser, openPage, startBrowser } from './testing/browser.ts';
 
 // What users install, in empty folders: the packages are made, installed by npm and run.
 
@@ -52,6 +56,9 @@ describe('installed from its packages', () => {
     assert.equal(await running.ended, 0, running.output());
     return running.output();
   }
+
+  const adminTokenOf = (): string =>
+    JSON.parse(readFileSync(join(app, '.baton', 'connection.json'), 'utf8')).adminToken;
 
   before(async () => {
     chmodSync(folder, 0o755);
@@ -126,6 +133,103 @@ describe('installed from its packages', () => {
     assert.equal(await other.ended, 0);
   });
 
+  describe('the five ways in that the README shows, from an empty folder to a finished task', () => {
+    const readme = readFileSync(join(repository, 'README.md'), 'utf8');
+    const [, ...ways] = readme.split(/^### \d\. .*\n/m);
+    /** The code that one of the ways shows. */
+    const shown = (way: number, language: string) => {
+      const [, code] = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'ms').exec(ways[way - 1] ?? '') ?? [];
+      assert.ok(code, `the README shows no ${language} for way ${way}`);
+      return code;
+    };
+    const shell = (commands: string) =>
+      run('bash', ['-euo', 'pipefail', '-c', commands], { cwd: app, timeout: 120_000 });
+    let admin: BatonClient;
+    /** Nothing that an earlier test has left open is taken. */
+    async function nothingOpen(): Promise<void> {
+      for await (const task of admin.tasks.list({ limit: 100 }))
+        if (!task.systemStatusCategory.startsWith('terminal'))
+          await admin.tasks.complete(task.id, {}, { ifMatch: `"task-${task.version}"` });
+    }
+    const newest = async () => (await admin.tasks.list({ limit: 1 })).items[0];
+
+    before(() => {
+      admin = createClient({ url, credential: { token: adminTokenOf() } });
+    });
+    beforeEach(nothingOpen);
+
+    test('the console', { skip: noBrowser }, async () => {
+      const { stdout } = await shell('npx baton console --no-browser');
+      const [address] = /http:\S+#code=\S+/.exec(stdout) ?? [];
+      assert.ok(address);
+      const browser = await startBrowser();
+      try {
+        const { page, complaints } = await openPage(browser);
+        await page.goto(address);
+        await page.getByRole('heading', { name: 'Work' }).waitFor();
+        await page.keyboard.press('c');
+        await page.getByRole('dialog').waitFor();
+        await page.keyboard.type('Made in the console');
+        await page.keyboard.press('Enter');
+        await page.getByRole('heading', { name: 'Made in the console' }).waitFor();
+        await page.getByRole('button', { name: 'Done' }).click();
+        await page.getByText('done', { exact: true }).first().waitFor();
+        assert.deepEqual(complaints, []);
+      } finally {
+        await browser.close();
+      }
+      const task = await newest();
+      assert.deepEqual(
+        [task?.title, task?.systemStatusCategory],
+        ['Made in the console', 'terminal_success'],
+      );
+    });
+
+    test('the command line', async () => {
+      const { stdout } = await shell(shown(2, 'sh'));
+      const [task] = JSON.parse(/^\[.*$/m.exec(stdout)?.[0] ?? '[]') as { title: string; status: string }[];
+      assert.deepEqual([task?.title, task?.status], ['Fix the flaky test', 'done']);
+    });
+
+    test('a program of 15 lines', async () => {
+      const code = shown(3, 'js');
+      assert.ok(code.split('\n').filter((line) => line.trim() !== '').length <= 15);
+      const program = join(folder, 'program');
+      await install(program, tarballs.sdk);
+      writeFileSync(join(program, 'agent.mjs'), code);
+      const env = { ...process.env, BATON_PUBLIC_URL: url, BATON_ADMIN_TOKEN: adminTokenOf() };
+      const { stdout } = await run(process.execPath, ['agent.mjs'], { cwd: program, env, timeout: 60_000 });
+      assert.match(stdout, /is terminal_success/);
+    });
+
+    test('a client of MCP', async () => {
+      await admin.tasks.create({ title: 'For a client of MCP' });
+      const { command, args } = JSON.parse(shown(4, 'json')).mcpServers.baton;
+      const mcp = new Client({ name: 'newcomer', version: '1' });
+      const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
+      await mcp.connect(new StdioClientTransport({ command, args, cwd: app, env, stderr: 'inherit' }));
+      const call = async (name: string, given: Record<string, unknown> = {}) =>
+        JSON.stringify((await mcp.callTool({ name, arguments: given })).content);
+      const taken = await call('work_next');
+      assert.match(taken, /For a client of MCP/);
+      const [, lease] = /Lease: ([\da-f-]{36})/.exec(taken) ?? [];
+      assert.match(await call('work_done', { lease, summary: 'it is done' }), /is done/);
+      await mcp.close();
+      assert.equal((await newest())?.systemStatusCategory, 'terminal_success');
+    });
+
+    test('any command', async () => {
+      await shell(shown(5, 'sh'));
+      const task = await newest();
+      assert.equal(task?.systemStatusCategory, 'terminal_success');
+      const { items } = await admin.artifacts.list({ taskId: task?.id ?? '' });
+      assert.deepEqual(
+        items.map(({ type }) => type),
+        ['log'],
+      );
+    });
+  });
+
   describe('the SDK', () => {
     const client = join(folder, 'client');
     const example = /```ts\n(.*?)```/s;
@@ -137,8 +241,7 @@ describe('installed from its packages', () => {
         example.exec(readFileSync(join(repository, 'packages/sdk/README.md'), 'utf8')) ?? [];
       writeFileSync(join(client, 'example.mjs'), code);
       writeFileSync(join(client, 'example.mts'), code);
-      const { adminToken } = JSON.parse(readFileSync(join(app, '.baton', 'connection.json'), 'utf8'));
-      env = { BATON_PUBLIC_URL: url, BATON_ADMIN_TOKEN: adminToken };
+      env = { BATON_PUBLIC_URL: url, BATON_ADMIN_TOKEN: adminTokenOf() };
     });
 
     async function runsOn(node: string): Promise<void> {
