@@ -90,6 +90,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     endpoints: [...tasksApi, ...taskListApi, ...completionApi, ...readinessApi, ...verificationsApi],
   },
   {
+    tag: 'Sessions',
+    about: 'The presence of a program: its claims last only while its session does.',
+    endpoints: [...sessionsApi, ...harnessApi],
+  },
+  {
     tag: 'Claims',
     about: 'Find a task, take it for a limited time so that nobody else works on it, and give it back.',
     endpoints: [...workApi, ...claimsApi],
@@ -109,9 +114,34 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     ],
   },
   {
+    tag: 'Approvals',
+    about: 'What a person has to decide, and gates that hold a task back until then.',
+    endpoints: [...approvalsApi, ...outcomesApi],
+  },
+  {
     tag: 'Artifacts',
     about: 'What runs leave behind: records of results, their bytes, and what each type of them must be.',
     endpoints: [...artifactsApi, ...contentsApi, ...artifactTypesApi],
+  },
+  {
+    tag: 'Comments',
+    about: 'What people and programs say about a task.',
+    endpoints: commentsApi,
+  },
+  {
+    tag: 'Events',
+    about: 'The journal of every change, in its order.',
+    endpoints: [...eventsApi, ...eventTypesApi],
+  },
+  {
+    tag: 'Task types',
+    about: 'The kinds of tasks, with their fields, their statuses and the moves between them.',
+    endpoints: [...taskTypesApi, ...typeMigrationApi, ...executorsApi],
+  },
+  {
+    tag: 'Task relations',
+    about: 'How tasks belong together: parts, dependencies, origins.',
+    endpoints: taskRelationsApi,
   },
   {
     tag: 'Observations',
@@ -128,26 +158,6 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Knowledge',
     about: 'What the memory service is told of the world, and by which packs it reads it.',
     endpoints: knowledgeApi,
-  },
-  {
-    tag: 'Approvals',
-    about: 'What a person has to decide, and gates that hold a task back until then.',
-    endpoints: [...approvalsApi, ...outcomesApi],
-  },
-  {
-    tag: 'Sessions',
-    about: 'The presence of a program: its claims last only while its session does.',
-    endpoints: [...sessionsApi, ...harnessApi],
-  },
-  {
-    tag: 'Task types',
-    about: 'The kinds of tasks, with their fields, their statuses and the moves between them.',
-    endpoints: [...taskTypesApi, ...typeMigrationApi, ...executorsApi],
-  },
-  {
-    tag: 'Task relations',
-    about: 'How tasks belong together: parts, dependencies, origins.',
-    endpoints: taskRelationsApi,
   },
   {
     tag: 'External references',
@@ -184,16 +194,6 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     about:
       'What work is for: templates, projects and their states, and the configuration that holds for them.',
     endpoints: [...projectsApi, ...configRevisionsApi, ...projectTemplatesApi],
-  },
-  {
-    tag: 'Comments',
-    about: 'What people and programs say about a task.',
-    endpoints: commentsApi,
-  },
-  {
-    tag: 'Events',
-    about: 'The journal of every change, in its order.',
-    endpoints: [...eventsApi, ...eventTypesApi],
   },
   {
     tag: 'Operations',

@@ -365,14 +365,6 @@ startRun(ref: string, body: RunRequest, options?: CallOptions): Promise<Run>;
 getUsage(ref: string, query?: {
 includeDescendants?: boolean;
 }, options?: CallOptions): Promise<Usage>;
-/** Give a task another version of its type. Without a version the newest active one is meant. Nobody may be at work on the task, not even the caller. The version that it has already changes nothing. Needs task_types.manage. `POST /api/v1/tasks/{ref}:migrate-type` */
-migrateType(ref: string, body: TypeMigration, options: CallOptions & Matched): Promise<Task>;
-/** Relate a task to another. parent: this is a child of the other. blocks: this must end before the other. depends_on: this waits for the other. spawned_by: this came from the other; the first such relation is what $.spawnedBy reads. related_to: for people to know. A task has at most 1,000 relations, both directions together; one more at either end is refused by `invalid_relation` with `maxRelations`. Needs tasks.write. `POST /api/v1/tasks/{ref}/relations` */
-createRelation(ref: string, body: TaskRelationRequest, options?: CallOptions): Promise<TaskRelation>;
-/** List the relations of a task in both directions, oldest first. All of them, not in pages: a task has at most 1,000. Those to tasks out of the caller’s sight are left out. Needs tasks.read. `GET /api/v1/tasks/{ref}/relations` */
-listRelations(ref: string, options?: CallOptions): Paged<TaskRelationPage, TaskRelation>;
-/** Remove a relation of a task, in either direction. spawned_by is removed by holders of task_types.manage only, because checks depend on it. Needs tasks.write. `DELETE /api/v1/tasks/{ref}/relations/{id}` */
-deleteRelation(ref: string, id: string, options?: CallOptions): Promise<undefined>;
 /** Say something about a task. It may be about one run or one artifact of the task. Closed tasks take comments too. Needs tasks.write. `POST /api/v1/tasks/{ref}/comments` */
 createComment(ref: string, body: NewTaskComment, options?: CallOptions): Promise<TaskComment>;
 /** List the comments of a task, oldest first. Needs tasks.read. `GET /api/v1/tasks/{ref}/comments` */
@@ -393,6 +385,40 @@ limit?: number;
 /** The `nextCursor` of the page before; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<TaskCommentRevisionPage, TaskCommentRevision>;
+/** Give a task another version of its type. Without a version the newest active one is meant. Nobody may be at work on the task, not even the caller. The version that it has already changes nothing. Needs task_types.manage. `POST /api/v1/tasks/{ref}:migrate-type` */
+migrateType(ref: string, body: TypeMigration, options: CallOptions & Matched): Promise<Task>;
+/** Relate a task to another. parent: this is a child of the other. blocks: this must end before the other. depends_on: this waits for the other. spawned_by: this came from the other; the first such relation is what $.spawnedBy reads. related_to: for people to know. A task has at most 1,000 relations, both directions together; one more at either end is refused by `invalid_relation` with `maxRelations`. Needs tasks.write. `POST /api/v1/tasks/{ref}/relations` */
+createRelation(ref: string, body: TaskRelationRequest, options?: CallOptions): Promise<TaskRelation>;
+/** List the relations of a task in both directions, oldest first. All of them, not in pages: a task has at most 1,000. Those to tasks out of the caller’s sight are left out. Needs tasks.read. `GET /api/v1/tasks/{ref}/relations` */
+listRelations(ref: string, options?: CallOptions): Paged<TaskRelationPage, TaskRelation>;
+/** Remove a relation of a task, in either direction. spawned_by is removed by holders of task_types.manage only, because checks depend on it. Needs tasks.write. `DELETE /api/v1/tasks/{ref}/relations/{id}` */
+deleteRelation(ref: string, id: string, options?: CallOptions): Promise<undefined>;
+}
+
+export interface SessionsApi {
+/** Open a session: the lease under which a harness claims tasks. Needs sessions.open. `POST /api/v1/sessions` */
+open(body: SessionRequest, options?: CallOptions): Promise<Session>;
+/** List sessions, newest first. Needs sessions.manage. `GET /api/v1/sessions` */
+list(query?: {
+status?: string;
+/** How many items at most. */
+limit?: number;
+/** The `nextCursor` of the page before; absent for the first page. */
+cursor?: string;
+}, options?: CallOptions): Paged<SessionPage, Session>;
+/** Read a session. For its owner, or with `sessions.manage`. `GET /api/v1/sessions/{id}` */
+get(id: string, options?: CallOptions): Promise<Session>;
+/** Extend the lease of a session. For its owner, or with `sessions.manage`. Beat every third of the lease. Without `ttlSeconds` it is renewed by the length it was opened for. A lease found to be over is recorded, its claims are released, and the answer is `session_expired`. Needs sessions.open or sessions.manage. `POST /api/v1/sessions/{id}:heartbeat` */
+heartbeat(id: string, body?: SessionHeartbeat, options?: CallOptions): Promise<Session>;
+/** Close a session and release its claims. For its owner, or with `sessions.manage`. Closing a closed one changes nothing. Needs sessions.open or sessions.manage. `POST /api/v1/sessions/{id}:close` */
+close(id: string, body?: SessionClose, options?: CallOptions): Promise<Session>;
+}
+
+export interface HarnessApi {
+/** Find again, after a restart, what the caller holds and where its journal goes on. A running run without a live claim among `activeClaims` is an orphan: end it with `:fail` and the reason `restart_recovery`. `GET /api/v1/harness/context` */
+getContext(query?: {
+sessionId?: Uuid;
+}, options?: CallOptions): Promise<HarnessContext>;
 }
 
 export interface WorkApi {
@@ -535,6 +561,32 @@ get(idOrToken: string, options?: CallOptions): Promise<ChildHandleResult>;
 revoke(id: string, body?: ChildHandleRevocation, options?: CallOptions): Promise<ChildHandleResult>;
 }
 
+export interface ApprovalsApi {
+/** Ask a person to approve. Of one principal, or of whoever holds a role. A gate holds its task back: nobody claims or completes it until the gate was decided or cancelled. Needs approvals.manage. `POST /api/v1/approvals` */
+request(body?: ApprovalRequest, options?: CallOptions): Promise<Approval>;
+/** List approvals, newest first. Needs approvals.read. `GET /api/v1/approvals` */
+list(query?: {
+status?: string;
+taskId?: Uuid;
+/** How many items at most. */
+limit?: number;
+/** The `nextCursor` of the page before; absent for the first page. */
+cursor?: string;
+}, options?: CallOptions): Paged<ApprovalPage, Approval>;
+/** Read an approval. Needs approvals.read. `GET /api/v1/approvals/{id}` */
+get(id: string, options?: CallOptions): Promise<Approval>;
+/** Approve. For the assigned person, or a person who holds the required role. A gate opens. Needs approvals.decide. `POST /api/v1/approvals/{id}:approve` */
+approve(id: string, body?: ApprovalDecision, options?: CallOptions): Promise<Approval>;
+/** Reject. For whoever may approve it. A gate opens all the same, and its task stays open: what follows is for people to say. Needs approvals.decide. `POST /api/v1/approvals/{id}:reject` */
+reject(id: string, body?: ApprovalDecision, options?: CallOptions): Promise<Approval>;
+/** Take a request for approval back. A gate opens. The gate of somebody else is cancelled only by a person who may decide it. What is cancelled stays as it is. Needs approvals.manage. `POST /api/v1/approvals/{id}:cancel` */
+cancel(id: string, body?: ApprovalDecision, options?: CallOptions): Promise<Approval>;
+/** What a decision leads to, and how far that is. The task's type declares it. The worker does it in the name of the decider; while a task that it changes is claimed or held back, it waits. Needs approvals.read. `GET /api/v1/approvals/{id}/outcome` */
+getOutcome(id: string, options?: CallOptions): Promise<ApprovalOutcome>;
+/** Have what a decision leads to tried again. For the decider, or an administrator, once it has failed or hangs. What was done before stays done; the worker tries the rest. Needs approvals.decide. `POST /api/v1/approvals/{id}:replay-outcome` */
+replayOutcome(id: string, options?: CallOptions): Promise<ApprovalOutcome>;
+}
+
 export interface ArtifactsApi {
 /** Record a result; a revision is a new record that supersedes the older one. The types `verification` and `skill_result` are refused with `invalid_type`: they prove what the core found, and it alone records them. Needs artifacts.write. `POST /api/v1/artifacts` */
 create(body: NewArtifact, options?: CallOptions): Promise<Artifact>;
@@ -583,6 +635,64 @@ cursor?: string;
 }, options?: CallOptions): Paged<ArtifactTypePage, ArtifactType>;
 /** Read an artifact type. Needs artifact_types.read. `GET /api/v1/artifact-types/{ref}` */
 get(ref: string, options?: CallOptions): Promise<ArtifactType>;
+}
+
+export interface EventsApi {
+/** Read the journal by pages, in its order. Only stable events are delivered, so a cursor never skips what commits later. Delivery is at least once. The same events come as they happen by WebSocket at /events/ws. Needs events.read. `GET /api/v1/events` */
+list(query?: {
+/** Older consumers: a sequence. `cursor` goes before it. */
+after?: string;
+/** The page that ends just before this cursor. */
+before?: string;
+/** Of the items of the page only. */
+order?: "asc" | "desc";
+/** The newest events, this many at most. */
+tail?: number;
+entityType?: string;
+entityId?: Uuid;
+/** Prefixes of event types, 20 at most, repeated or separated by commas. */
+types?: string | string[];
+workspaceId?: Uuid;
+/** How many items at most. */
+limit?: number;
+/** The `nextCursor` of the page before; absent for the first page. */
+cursor?: string;
+}, options?: CallOptions): Paged<JournalEventPage, JournalEvent>;
+}
+
+export interface EventTypesApi {
+/** Read which events the journal may hold, each with the schema of its payload. The ETag `"event-types-<sha256>"` changes only with the catalog; an If-None-Match that names it is answered with 304. The same catalog stands in `/asyncapi.json`. Needs events.read. `GET /api/v1/event-types` */
+list(options?: CallOptions): Paged<EventTypePage, EventType>;
+}
+
+export interface TaskTypesApi {
+/** Make the next version of a task type. Versions never change. Without a lifecycle the type has that of the built-in type `task`. A skill in `execution` is refused by `invalid_task_execution`, whose `reason` is not_found, disabled or no_contract: no skill can be called yet. Needs task_types.manage. `POST /api/v1/task-types` */
+create(body: NewTaskType, options?: CallOptions): Promise<TaskType>;
+/** List task types, newest first. Needs task_types.read. `GET /api/v1/task-types` */
+list(query?: {
+key?: string;
+status?: string;
+/** Only what this package has installed. */
+package?: string;
+/** How many items at most. */
+limit?: number;
+/** The `nextCursor` of the page before; absent for the first page. */
+cursor?: string;
+}, options?: CallOptions): Paged<TaskTypePage, TaskType>;
+/** Read a task type. Needs task_types.read. `GET /api/v1/task-types/{id}` */
+get(id: string, options?: CallOptions): Promise<TaskType>;
+/** Deprecate a version of a task type: new tasks get it only where they name it. Needs task_types.manage. `POST /api/v1/task-types/{id}:deprecate` */
+deprecate(id: string, options?: CallOptions): Promise<TaskType>;
+/** Give the tasks of one version of a type another version, a batch at a time. A task that cannot be migrated is skipped with the reason. A batch may have fewer tasks than asked for; go on with `nextCursor` until it is null. Needs task_types.manage. `POST /api/v1/task-types/{id}:migrate-tasks` */
+migrateTasks(id: string, body?: TypeMigrationBatch, options?: CallOptions): Promise<TypeMigrationReport>;
+/** List who may be given tasks of a type in a workspace, newest first. These are the active members of the workspace, and running agents of the registry that are linked to an identity and whose `work` covers the workspace and the type. A workspace there is that one alone; a project is its workspaces, with `includeSubprojects` also those of projects below; neither is the whole tenant. Needs workspaces.read. `GET /api/v1/task-types/{id}/executors` */
+listExecutors(id: string, query: {
+workspaceId: Uuid;
+/** How many items at most. */
+limit?: number;
+/** The `nextCursor` of the page before; absent for the first page. */
+cursor?: string;
+}, options?: CallOptions): Paged<TaskTypeExecutorPage, TaskTypeExecutor>;
 }
 
 export interface ObservationsApi {
@@ -680,88 +790,6 @@ limit?: number;
 /** The `nextCursor` of the page before; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ParticipantPage, Participant>;
-}
-
-export interface ApprovalsApi {
-/** Ask a person to approve. Of one principal, or of whoever holds a role. A gate holds its task back: nobody claims or completes it until the gate was decided or cancelled. Needs approvals.manage. `POST /api/v1/approvals` */
-request(body?: ApprovalRequest, options?: CallOptions): Promise<Approval>;
-/** List approvals, newest first. Needs approvals.read. `GET /api/v1/approvals` */
-list(query?: {
-status?: string;
-taskId?: Uuid;
-/** How many items at most. */
-limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
-cursor?: string;
-}, options?: CallOptions): Paged<ApprovalPage, Approval>;
-/** Read an approval. Needs approvals.read. `GET /api/v1/approvals/{id}` */
-get(id: string, options?: CallOptions): Promise<Approval>;
-/** Approve. For the assigned person, or a person who holds the required role. A gate opens. Needs approvals.decide. `POST /api/v1/approvals/{id}:approve` */
-approve(id: string, body?: ApprovalDecision, options?: CallOptions): Promise<Approval>;
-/** Reject. For whoever may approve it. A gate opens all the same, and its task stays open: what follows is for people to say. Needs approvals.decide. `POST /api/v1/approvals/{id}:reject` */
-reject(id: string, body?: ApprovalDecision, options?: CallOptions): Promise<Approval>;
-/** Take a request for approval back. A gate opens. The gate of somebody else is cancelled only by a person who may decide it. What is cancelled stays as it is. Needs approvals.manage. `POST /api/v1/approvals/{id}:cancel` */
-cancel(id: string, body?: ApprovalDecision, options?: CallOptions): Promise<Approval>;
-/** What a decision leads to, and how far that is. The task's type declares it. The worker does it in the name of the decider; while a task that it changes is claimed or held back, it waits. Needs approvals.read. `GET /api/v1/approvals/{id}/outcome` */
-getOutcome(id: string, options?: CallOptions): Promise<ApprovalOutcome>;
-/** Have what a decision leads to tried again. For the decider, or an administrator, once it has failed or hangs. What was done before stays done; the worker tries the rest. Needs approvals.decide. `POST /api/v1/approvals/{id}:replay-outcome` */
-replayOutcome(id: string, options?: CallOptions): Promise<ApprovalOutcome>;
-}
-
-export interface SessionsApi {
-/** Open a session: the lease under which a harness claims tasks. Needs sessions.open. `POST /api/v1/sessions` */
-open(body: SessionRequest, options?: CallOptions): Promise<Session>;
-/** List sessions, newest first. Needs sessions.manage. `GET /api/v1/sessions` */
-list(query?: {
-status?: string;
-/** How many items at most. */
-limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
-cursor?: string;
-}, options?: CallOptions): Paged<SessionPage, Session>;
-/** Read a session. For its owner, or with `sessions.manage`. `GET /api/v1/sessions/{id}` */
-get(id: string, options?: CallOptions): Promise<Session>;
-/** Extend the lease of a session. For its owner, or with `sessions.manage`. Beat every third of the lease. Without `ttlSeconds` it is renewed by the length it was opened for. A lease found to be over is recorded, its claims are released, and the answer is `session_expired`. Needs sessions.open or sessions.manage. `POST /api/v1/sessions/{id}:heartbeat` */
-heartbeat(id: string, body?: SessionHeartbeat, options?: CallOptions): Promise<Session>;
-/** Close a session and release its claims. For its owner, or with `sessions.manage`. Closing a closed one changes nothing. Needs sessions.open or sessions.manage. `POST /api/v1/sessions/{id}:close` */
-close(id: string, body?: SessionClose, options?: CallOptions): Promise<Session>;
-}
-
-export interface HarnessApi {
-/** Find again, after a restart, what the caller holds and where its journal goes on. A running run without a live claim among `activeClaims` is an orphan: end it with `:fail` and the reason `restart_recovery`. `GET /api/v1/harness/context` */
-getContext(query?: {
-sessionId?: Uuid;
-}, options?: CallOptions): Promise<HarnessContext>;
-}
-
-export interface TaskTypesApi {
-/** Make the next version of a task type. Versions never change. Without a lifecycle the type has that of the built-in type `task`. A skill in `execution` is refused by `invalid_task_execution`, whose `reason` is not_found, disabled or no_contract: no skill can be called yet. Needs task_types.manage. `POST /api/v1/task-types` */
-create(body: NewTaskType, options?: CallOptions): Promise<TaskType>;
-/** List task types, newest first. Needs task_types.read. `GET /api/v1/task-types` */
-list(query?: {
-key?: string;
-status?: string;
-/** Only what this package has installed. */
-package?: string;
-/** How many items at most. */
-limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
-cursor?: string;
-}, options?: CallOptions): Paged<TaskTypePage, TaskType>;
-/** Read a task type. Needs task_types.read. `GET /api/v1/task-types/{id}` */
-get(id: string, options?: CallOptions): Promise<TaskType>;
-/** Deprecate a version of a task type: new tasks get it only where they name it. Needs task_types.manage. `POST /api/v1/task-types/{id}:deprecate` */
-deprecate(id: string, options?: CallOptions): Promise<TaskType>;
-/** Give the tasks of one version of a type another version, a batch at a time. A task that cannot be migrated is skipped with the reason. A batch may have fewer tasks than asked for; go on with `nextCursor` until it is null. Needs task_types.manage. `POST /api/v1/task-types/{id}:migrate-tasks` */
-migrateTasks(id: string, body?: TypeMigrationBatch, options?: CallOptions): Promise<TypeMigrationReport>;
-/** List who may be given tasks of a type in a workspace, newest first. These are the active members of the workspace, and running agents of the registry that are linked to an identity and whose `work` covers the workspace and the type. A workspace there is that one alone; a project is its workspaces, with `includeSubprojects` also those of projects below; neither is the whole tenant. Needs workspaces.read. `GET /api/v1/task-types/{id}/executors` */
-listExecutors(id: string, query: {
-workspaceId: Uuid;
-/** How many items at most. */
-limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
-cursor?: string;
-}, options?: CallOptions): Paged<TaskTypeExecutorPage, TaskTypeExecutor>;
 }
 
 export interface ExternalReferencesApi {
@@ -1049,34 +1077,6 @@ cursor?: string;
 get(id: string, options?: CallOptions): Promise<ProjectTemplate>;
 /** Deprecate a version of a project template: no project is made with it any more. Deprecating a deprecated one changes nothing. Needs project_templates.manage. `POST /api/v1/project-templates/{id}:deprecate` */
 deprecate(id: string, options?: CallOptions): Promise<ProjectTemplate>;
-}
-
-export interface EventsApi {
-/** Read the journal by pages, in its order. Only stable events are delivered, so a cursor never skips what commits later. Delivery is at least once. The same events come as they happen by WebSocket at /events/ws. Needs events.read. `GET /api/v1/events` */
-list(query?: {
-/** Older consumers: a sequence. `cursor` goes before it. */
-after?: string;
-/** The page that ends just before this cursor. */
-before?: string;
-/** Of the items of the page only. */
-order?: "asc" | "desc";
-/** The newest events, this many at most. */
-tail?: number;
-entityType?: string;
-entityId?: Uuid;
-/** Prefixes of event types, 20 at most, repeated or separated by commas. */
-types?: string | string[];
-workspaceId?: Uuid;
-/** How many items at most. */
-limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
-cursor?: string;
-}, options?: CallOptions): Paged<JournalEventPage, JournalEvent>;
-}
-
-export interface EventTypesApi {
-/** Read which events the journal may hold, each with the schema of its payload. The ETag `"event-types-<sha256>"` changes only with the catalog; an If-None-Match that names it is answered with 304. The same catalog stands in `/asyncapi.json`. Needs events.read. `GET /api/v1/event-types` */
-list(options?: CallOptions): Paged<EventTypePage, EventType>;
 }
 
 export interface OperationsApi {
@@ -1459,22 +1459,24 @@ bootstrap(body: BootstrapRequest, options?: CallOptions): Promise<BootstrappedTe
 /** Every operation of coordination, by what it is about. */
 export interface CoordinationApi {
 readonly tasks: TasksApi;
+readonly sessions: SessionsApi;
+readonly harness: HarnessApi;
 readonly work: WorkApi;
 readonly claims: ClaimsApi;
 readonly runs: RunsApi;
 readonly childHandles: ChildHandlesApi;
+readonly approvals: ApprovalsApi;
 readonly artifacts: ArtifactsApi;
 readonly artifactContents: ArtifactContentsApi;
 readonly artifactTypes: ArtifactTypesApi;
+readonly events: EventsApi;
+readonly eventTypes: EventTypesApi;
+readonly taskTypes: TaskTypesApi;
 readonly observations: ObservationsApi;
 readonly context: ContextApi;
 readonly contextPacks: ContextPacksApi;
 readonly knowledge: KnowledgeApi;
 readonly workspaces: WorkspacesApi;
-readonly approvals: ApprovalsApi;
-readonly sessions: SessionsApi;
-readonly harness: HarnessApi;
-readonly taskTypes: TaskTypesApi;
 readonly externalReferences: ExternalReferencesApi;
 readonly projects: ProjectsApi;
 readonly goals: GoalsApi;
@@ -1485,8 +1487,6 @@ readonly processInstances: ProcessInstancesApi;
 readonly workspaceTypes: WorkspaceTypesApi;
 readonly calendars: CalendarsApi;
 readonly projectTemplates: ProjectTemplatesApi;
-readonly events: EventsApi;
-readonly eventTypes: EventTypesApi;
 readonly operations: OperationsApi;
 readonly roles: RolesApi;
 readonly capabilities: CapabilitiesApi;

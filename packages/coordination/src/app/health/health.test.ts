@@ -191,6 +191,26 @@ test('GET /openapi.json describes the service endpoints, and GET /docs is a page
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
 });
 
+test('the API is listed by what it is about, the first steps of an agent first', async () => {
+  const { body } = await get(`${baton.url}/openapi.json`);
+  const tags = body.tags.map(({ name }: { name: string }) => name);
+  assert.deepEqual(tags.slice(0, 8), [
+    'Tasks',
+    'Sessions',
+    'Claims',
+    'Runs',
+    'Approvals',
+    'Artifacts',
+    'Comments',
+    'Events',
+  ]);
+  assert.equal(Object.keys(body.paths)[0], '/api/v1/tasks');
+  const used = Object.values<Record<string, { tags: string[] }>>(body.paths).flatMap((path) =>
+    Object.values(path).flatMap((operation) => operation.tags),
+  );
+  assert.deepEqual(tags, [...new Set(used)]);
+});
+
 test('a page of a listed origin may call and read the headers that clients use; another origin may not', async () => {
   const preflight = (origin: string) =>
     fetch(`${baton.url}/api/v1/tasks`, {
