@@ -14,7 +14,10 @@ interface LiveOptions extends CommonOptions {
 
 const interrupted = 130;
 
-/** `baton demo live` and `baton demo remove`: agents at work to watch, in a workspace of their own. */
+/**
+ * `baton demo live` and `baton demo remove`: agents at work to watch, in a workspace of their own. Options that `baton demo`
+ * has too are found there.
+ */
 export function addLiveDemo(demo: Command, context: CommandContext): void {
   const live = demo
     .command('live')
@@ -23,13 +26,16 @@ export function addLiveDemo(demo: Command, context: CommandContext): void {
     )
     .option('--step-ms <number>', 'how long one step takes, on average', wholeNumber(50, 60_000), 1_500)
     .option('--wait-minutes <number>', 'how long they wait for your answers', wholeNumber(1, 600), 30);
-  withCommonOptions(live).action((options: LiveOptions) => watchable(options, context));
+  withCommonOptions(live).action((_options, command: Command) =>
+    watchable(command.optsWithGlobals<LiveOptions>(), context),
+  );
   const remove = demo
     .command('remove')
     .description(
       'end the demos that demo live has begun: disable their agents, cancel and archive what they worked on',
     );
-  withCommonOptions(remove).action(async (options: CommonOptions) => {
+  withCommonOptions(remove).action(async (_options, command: Command) => {
+    const options = command.optsWithGlobals<CommonOptions>();
     const connection = readConnection(options, context.config);
     const { baton, close } = openAccess(connection);
     try {
