@@ -184,7 +184,7 @@ export class Harness implements AsyncDisposable {
     if (!this.signal.aborted)
       await this.#api.sessions
         .close(this.session.id, {}, { attempts: 2, deadlineMs: closeMsMax })
-        .catch(unlessAway);
+        .catch(unlessOver);
     await this.#options.store?.write('');
   }
 
@@ -341,8 +341,12 @@ function undefinedIfRefused(error: unknown): undefined {
   throw error;
 }
 
-function unlessAway(error: unknown): void {
-  if (!(error instanceof BatonError) || !(error.retryable || error.code === 'deadline_exceeded')) throw error;
+/** While the service is away nothing can be closed; for who may not enter any more nothing is left to close. */
+function unlessOver(error: unknown): void {
+  const isOver =
+    error instanceof BatonError &&
+    (error.retryable || error.code === 'deadline_exceeded' || [401, 403].includes(error.status));
+  if (!isOver) throw error;
 }
 
 /** A task that can't be taken now is no failure of the search. What says that this harness may take nothing is one. */

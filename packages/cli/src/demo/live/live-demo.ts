@@ -63,8 +63,7 @@ export async function runLiveDemo(connection: Connection, options: LiveDemoOptio
     try {
       return await perform(access, workspace, visitor.id, options);
     } catch (error) {
-      const { status } = await baton.workspaces.get(workspace.id);
-      if (status === 'archived') throw new PlainError('The demo was removed.');
+      if (await isBeingRemoved(baton, workspace.id)) throw new PlainError('The demo was removed.');
       // Half a demo helps nobody.
       await removeDemo(baton, workspace, connection.tenantId);
       throw error;
@@ -123,6 +122,13 @@ async function perform(
   await together([isOver, ...agents.map(work)], stopped, end);
   const open = await countOpen(baton, workspaceId);
   return { workspaceId, slug, tasks: ids.size, done: ids.size - open, refused, waits: open > 0 };
+}
+
+/** A removal disables the agents first. */
+async function isBeingRemoved(baton: BatonClient, workspaceId: string): Promise<boolean> {
+  const { items } = await baton.workspaces.listMembers(workspaceId, { limit: 1 });
+  const [member] = items;
+  return member !== undefined && (await baton.principals.get(member.principalId)).status === 'disabled';
 }
 
 /** Waits for all; the first failure ends the others. What ends because it was stopped has not failed. */
