@@ -62,7 +62,7 @@ test('work survives the restart of service and database: asked to stop, and kill
     const { checkpoints } = await lease.context();
     assert.deepEqual(
       checkpoints.map(({ kind }) => kind),
-      ['before', 'during'],
+      ['during', 'before'],
     );
     await lease.succeed();
     done.push(lease.task.title);

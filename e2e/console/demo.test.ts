@@ -36,6 +36,7 @@ describe('the live demo', { skip: noBrowser }, () => {
     await assertAccessible(page, 'empty board');
     await start.click();
     await page.getByRole('note', { name: 'Demo' }).waitFor();
+    await page.waitForURL(/workspace=/);
     const [demo] = await workspaces('active');
     assert.ok(demo);
     assert.equal(new URL(page.url()).searchParams.get('workspace'), demo.id);

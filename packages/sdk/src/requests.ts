@@ -48,8 +48,9 @@ export async function send(caller: Caller, service: Service, call: Call): Promis
   const attemptsMax = isRepeatable ? (options.attempts ?? caller.attempts) : 1;
   let isRenewed = false;
   for (let attempt = 1; ; ) {
-    const token = operation.credential === 'access token' ? await service.accessToken?.get() : undefined;
+    let token: string | undefined;
     try {
+      if (operation.credential === 'access token') token = await service.accessToken?.get();
       return await attemptOnce(caller, operation, withToken(request, token), endsAtMs, options.signal);
     } catch (error) {
       if (!(error instanceof BatonError)) throw error;

@@ -252,11 +252,15 @@ export class Lease {
       .catch(ignoreEnded);
   }
 
-  /** A write ends with the lease at the latest. */
+  /**
+   * A write ends with the lease at the latest. While the service is away it is tried for as long as a lease lasts: so long
+   * the lease may survive, and the write with it.
+   */
   #within(options: CallOptions = {}): CallOptions {
     const signal =
       options.signal === undefined ? this.signal : AbortSignal.any([options.signal, this.signal]);
-    return { ...options, signal };
+    const deadlineMs = this.#parts.leaseSeconds * 1_000;
+    return { attempts: Number.POSITIVE_INFINITY, deadlineMs, ...options, signal };
   }
 
   #finish(end: LeaseEnd): void {

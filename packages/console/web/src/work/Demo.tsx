@@ -17,7 +17,7 @@ export function StartDemo() {
   const start = useMutation({
     mutationFn: () => runDemo('start'),
     onSuccess: async () => {
-      const found = demoIn(await queries.fetchQuery({ ...workspacesQuery, staleTime: 0 }));
+      const found = demoIn(await queries.query({ ...workspacesQuery, staleTime: 0 }));
       await navigate({ to: '/', search: { view: 'board', ...(found && { workspace: found.id }) } });
     },
   });
