@@ -145,7 +145,7 @@ describe('the console', { skip: noBrowser }, () => {
       await route.continue();
     });
     await page.getByRole('button', { name: 'Blocked' }).click();
-    await page.getByText(/Somebody changed this task meanwhile/).waitFor();
+    await page.getByText(/changed this task meanwhile \(priority: critical\)/).waitFor();
     await page.getByText('critical', { exact: true }).waitFor();
     assert.equal((await baton.tasks.get(task.id)).status, task.status);
   });

@@ -3,6 +3,7 @@ import { BatonError, etagOf, type Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { taskQuery } from '../queries.ts';
+import { Conflict } from './Conflict.tsx';
 
 /** The statuses that the task can go to from here. A change that lost a race shows what somebody else has made of it. */
 export function Moves({ task }: { task: Task }) {
@@ -44,13 +45,7 @@ export function Moves({ task }: { task: Task }) {
           </button>
         ))}
       </div>
-      {isConflict ? (
-        <p role="alert">
-          Somebody changed this task meanwhile; you see it as it is now. Try again if it still holds.
-        </p>
-      ) : (
-        move.isError && <ErrorNote error={move.error} />
-      )}
+      {isConflict ? <Conflict task={task} /> : move.isError && <ErrorNote error={move.error} />}
     </div>
   );
 }

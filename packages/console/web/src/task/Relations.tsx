@@ -4,6 +4,7 @@ import type { Task, TaskRelation } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { Status } from '../parts/Category.tsx';
 import { taskQuery } from '../queries.ts';
+import { RelationGraph } from './RelationGraph.tsx';
 import styles from './task.module.css';
 
 /** What a relation means, seen from the task that it begins at and from the one that it leads to. */
@@ -26,6 +27,7 @@ export function Relations({ task }: { task: Task }) {
   return (
     <section className="card stack" aria-labelledby="relations">
       <h2 id="relations">Tied to</h2>
+      <RelationGraph task={task} relations={data} />
       <ul className="stack">
         {data.slice(0, shownMax).map(({ id, type, fromTaskId, toTaskId }) => {
           const isFrom = fromTaskId === task.id;

@@ -1,24 +1,31 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
+import { lazy, Suspense, useState } from 'react';
 import { Priority, Status } from '../parts/Category.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { Who } from '../parts/Who.tsx';
 import { taskQuery } from '../queries.ts';
+import { useKeys } from '../shell/keys.ts';
+import { Checks } from './Checks.tsx';
 import { Comments } from './Comments.tsx';
 import { LiveLease } from './LiveLease.tsx';
 import { Moves } from './Moves.tsx';
 import { Relations } from './Relations.tsx';
+import { Runs } from './Runs.tsx';
 import { Timeline } from './Timeline.tsx';
 import styles from './task.module.css';
 import { WhyNot } from './WhyNot.tsx';
 
+const EditTask = lazy(() => import('./EditTask.tsx'));
 const route = getRouteApi('/shell/tasks/$ref');
 
 /** One task: what it says, who holds it, why it does not move, and everything that has happened to it. */
 export function TaskPage() {
   const { ref } = route.useParams();
   const query = useQuery(taskQuery(ref));
+  const [isEditing, setEditing] = useState(false);
+  useKeys({ e: () => setEditing(true) });
   if (query.isError)
     return (
       <div className="page">
@@ -50,7 +57,13 @@ export function TaskPage() {
             changed <Moment at={task.updatedAt} />
           </span>
         </p>
-        <Moves task={task} />
+        <div className={styles.acts}>
+          <Moves task={task} />
+          <button type="button" aria-keyshortcuts="e" onClick={() => setEditing(true)}>
+            Change
+          </button>
+        </div>
+        <Suspense>{isEditing && <EditTask task={task} onClose={() => setEditing(false)} />}</Suspense>
       </header>
       <div className={styles.columns}>
         <div className="stack">
@@ -62,24 +75,14 @@ export function TaskPage() {
               <p className="text">{task.description}</p>
             )}
           </section>
-          {task.acceptance.length > 0 && (
-            <section className="card stack" aria-labelledby="checks">
-              <h2 id="checks">Done when</h2>
-              <ul className="stack">
-                {task.acceptance.map(({ key, kind, description }) => (
-                  <li key={key} className="text">
-                    {description} <span className="soft">({kind.replaceAll('_', ' ')})</span>
-                  </li>
-                ))}
-              </ul>
-            </section>
-          )}
+          <Checks task={task} />
           <Comments task={task} />
           <Timeline task={task} />
         </div>
         <aside className="stack" aria-label="State of the task">
           <LiveLease task={task} />
           <WhyNot task={task} />
+          <Runs task={task} />
           <Relations task={task} />
           <Fields task={task} />
         </aside>

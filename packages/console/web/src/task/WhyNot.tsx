@@ -1,10 +1,13 @@
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import type { Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { Moment } from '../parts/Moment.tsx';
+import { ErrorNote } from '../parts/Notes.tsx';
+import { actOf, adviceOf, type Remedy, reasonOf } from './remedies.ts';
 import styles from './task.module.css';
 
-/** Everything that stands between the task and whoever would take it, with the call that removes it. */
+/** Everything that stands between the task and whoever would take it, each with the act that removes it. */
 export function WhyNot({ task }: { task: Task }) {
   const isOver = task.systemStatusCategory.startsWith('terminal');
   const { data } = useQuery({
@@ -21,7 +24,10 @@ export function WhyNot({ task }: { task: Task }) {
         {data.reasons.map(({ code, since, remedies }) => (
           <li key={code} className="stack">
             <p>
-              {code.replaceAll('_', ' ')}
+              {reasonOf(code)}{' '}
+              <span className="soft mono" title="The code of this reason">
+                {code}
+              </span>
               {since !== null && (
                 <span className="soft">
                   {' '}
@@ -29,15 +35,82 @@ export function WhyNot({ task }: { task: Task }) {
                 </span>
               )}
             </p>
-            {remedies.map(({ act, method, path, permission, allowed }) => (
-              <p key={`${method} ${path}`} className={`soft ${styles.remedy}`}>
-                {act.replaceAll('_', ' ')}: <code className="mono">{`${method} ${path}`}</code>
-                {!allowed && ` (needs ${permission})`}
-              </p>
-            ))}
+            <div className={`stack ${styles.remedy}`}>
+              {remedies.map(({ allowed, permission, ...remedy }) =>
+                allowed ? (
+                  <Unblock key={remedy.act + remedy.path} remedy={remedy} />
+                ) : (
+                  <p key={remedy.act + remedy.path} className="soft">
+                    {actOf(remedy)?.words ?? adviceOf(remedy)} (needs {permission})
+                  </p>
+                ),
+              )}
+            </div>
           </li>
         ))}
       </ul>
     </section>
   );
+}
+
+/** One act: by a click, by a second one where it takes something from somebody, or in words. */
+function Unblock({ remedy }: { remedy: Remedy }) {
+  const queries = useQueryClient();
+  const [isAsked, setAsked] = useState(false);
+  const act = actOf(remedy);
+  const other = useOther(remedy);
+  const unblock = useMutation({
+    mutationFn: () => act?.run() ?? Promise.resolve(),
+    onSettled: () => {
+      setAsked(false);
+      for (const key of ['tasks', 'approvals', 'me']) void queries.invalidateQueries({ queryKey: [key] });
+    },
+  });
+  if (act === undefined) return <p className="soft">{adviceOf(remedy)}</p>;
+  const name = other === undefined ? act.words : `${act.words}: ${other}`;
+  if (!isAsked)
+    return (
+      <>
+        <button
+          type="button"
+          className={styles.unblock}
+          disabled={unblock.isPending}
+          onClick={() => (act.question === undefined ? unblock.mutate() : setAsked(true))}
+        >
+          {name}
+        </button>
+        {unblock.isError && <ErrorNote error={unblock.error} />}
+      </>
+    );
+  return (
+    <div className="stack" role="group" aria-label={name}>
+      <p>{act.question}</p>
+      <div className="row">
+        <button
+          type="button"
+          className="primary"
+          disabled={unblock.isPending}
+          onClick={() => unblock.mutate()}
+          autoFocus
+        >
+          {act.words}
+        </button>
+        <button type="button" onClick={() => setAsked(false)}>
+          Leave it
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** The public id of the task that a remedy is about, where that is another one. */
+function useOther({ act, path }: Remedy): string | undefined {
+  const [, id = ''] = /^\/tasks\/([\da-f-]{36}):complete$/.exec(path) ?? [];
+  const { data } = useQuery({
+    queryKey: ['tasks', 'one', id],
+    queryFn: ({ signal }) => baton.tasks.get(id, { signal }),
+    enabled: act === 'complete_prerequisite' && id !== '',
+    structuralSharing: false,
+  });
+  return data?.publicId;
 }

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { assertAccessible, noBrowser } from '../testing/browser.ts';
+import { type RunningConsole, startConsole } from '../testing/console.ts';
+import { agentPermissions } from '../testing/participant.ts';
+
+// The page of one task: what it says is compared with the service, and what it does is checked there.
+
+describe("a task's page", { skip: noBrowser }, () => {
+  let world: RunningConsole;
+
+  before(async () => {
+    world = await startConsole();
+  });
+  after(() => world?.close());
+
+  test('a lease is ended beside the reason, and its holder learns that the task is not theirs any more', async () => {
+    const { baton } = world;
+    const task = await baton.tasks.create({ title: 'Held for too long' });
+    const holder = await world.person(agentPermissions);
+    const harness = await holder.baton.harness.open({ name: 'slow', leaseSeconds: 60 });
+    const work = harness.work({ accepts: ({ id }) => id === task.id, once: true });
+    const { value: lease } = await work.next();
+    assert.ok(lease);
+    const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
+    await page.getByText('Somebody holds it.').waitFor();
+    await page.getByRole('button', { name: 'End the lease' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText(/loses it at once/).waitFor();
+    await assertAccessible(page, 'asked before a lease is ended');
+    await page.keyboard.press('Enter');
+    await page.getByText('Nobody holds it.').waitFor();
+    await page.getByRole('heading', { name: 'Ready to be taken' }).waitFor();
+    assert.equal((await baton.claims.get(lease.claim.id)).status, 'released');
+    await assert.rejects(lease.checkpoint('late'), { name: 'LeaseLostError' });
+    await work.return();
+    await harness.close();
+    assert.deepEqual(complaints, []);
+  });
+
+  test('an approval is given beside the reason; who may not is told the permission', async () => {
+    const { baton, me } = world;
+    const { id, publicId } = await baton.tasks.create({ title: 'Waits for a yes' });
+    const { id: approvalId } = await baton.approvals.request({
+      task: id,
+      gate: true,
+      assignedPrincipalId: me,
+    });
+    const reader = await world.person(['tasks.read', 'task_types.read']);
+    const other = await world.signedIn(`/tasks/${publicId}`, {}, reader.token);
+    await other.page.getByText('Approve (needs approvals.decide)').waitFor();
+    const { page } = await world.signedIn(`/tasks/${publicId}`);
+    await page.getByText('It waits for an approval.').waitFor();
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('heading', { name: 'Ready to be taken' }).waitFor();
+    assert.equal((await baton.approvals.get(approvalId)).status, 'approved');
+  });
+
+  test('what it waits for is completed, or no longer waited for; relations are drawn and listed', async () => {
+    const { baton } = world;
+    const make = (title: string) => baton.tasks.create({ title });
+    const [task, first, second] = [await make('Last'), await make('First'), await make('Second')];
+    for (const { id } of [first, second])
+      await baton.tasks.createRelation(task.id, { toTask: id, type: 'depends_on' });
+    const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
+    await page.getByRole('button', { name: `Complete what it waits for: ${first.publicId}` }).click();
+    await page.getByRole('button', { name: 'Complete what it waits for', exact: true }).click();
+    await page.locator('svg text', { hasText: `${first.publicId} · done` }).waitFor();
+    assert.equal((await baton.tasks.get(first.id)).systemStatusCategory, 'terminal_success');
+    await page.getByRole('button', { name: 'Stop waiting for it' }).click();
+    await page.getByRole('button', { name: 'Leave it' }).click();
+    await page.getByRole('button', { name: 'Stop waiting for it' }).click();
+    await page.getByRole('button', { name: 'Stop waiting for it' }).click();
+    await page.getByRole('heading', { name: 'Ready to be taken' }).waitFor();
+    const { items } = await baton.tasks.listRelations(task.id);
+    assert.deepEqual(
+      items.map(({ toTaskId }) => toTaskId),
+      [first.id],
+    );
+    assert.equal(await page.getByRole('link', { name: 'Second' }).count(), 0);
+    assert.deepEqual(complaints, []);
+  });
+
+  test('by keyboard alone a task is changed; of a lost race it is told who changed what', async () => {
+    const { baton, me } = world;
+    const task = await baton.tasks.create({ title: 'To be changed' });
+    const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
+    await page.getByRole('heading', { name: 'To be changed' }).waitFor();
+    await page.keyboard.press('e');
+    await page.getByRole('dialog').waitFor();
+    await assertAccessible(page, 'change a task');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('Is changed');
+    await page.getByRole('option', { name: 'Administrator (human)' }).waitFor({ state: 'attached' });
+    await page.getByLabel('Given to').selectOption({ label: 'Administrator (human)' });
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Title').focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Is changed' }).waitFor();
+    const changed = await baton.tasks.get(task.id);
+    assert.deepEqual([changed.title, changed.assigneeId, changed.priority], ['Is changed', me, 'medium']);
+
+    await page.keyboard.press('e');
+    await page.getByRole('dialog').waitFor();
+    await page.route('**/api/v1/tasks/*', async (route) => {
+      if (route.request().method() === 'PATCH')
+        await baton.tasks
+          .update(task.id, { priority: 'high' }, { ifMatch: `"task-${changed.version}"` })
+          .catch(() => undefined);
+      await route.continue();
+    });
+    await page.getByLabel('Title').fill('Mine');
+    await page.keyboard.press('Enter');
+    await page.getByText(/Administrator changed this task meanwhile \(priority: high\)/).waitFor();
+    await page.unroute('**/api/v1/tasks/*');
+    assert.equal((await baton.tasks.get(task.id)).title, 'Is changed');
+    // What was typed is still there, and holds against the new version.
+    assert.equal(await page.getByLabel('Title').inputValue(), 'Mine');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Mine' }).waitFor();
+    assert.equal((await baton.tasks.get(task.id)).priority, 'high');
+    assert.deepEqual(complaints, []);
+  });
+
+  test('acceptance, evidence, attempts and artifacts are shown, and no address but a page is linked', async () => {
+    const { baton } = world;
+    const evil = '<img src=x onerror="window.ran=1">';
+    const task = await baton.tasks.create({
+      title: 'Proven',
+      acceptance: [{ key: 'seen', kind: 'human', description: `A person has looked ${evil}` }],
+    });
+    const external = (id: string, url: string) =>
+      ({ kind: 'external', externalRef: { system: 'ci', id, url }, check: 'seen', note: evil }) as const;
+    const evidence = [external('safe', 'https://ci.example/1'), external('evil', 'javascript:window.ran=1')];
+    await baton.tasks.update(task.id, { evidence }, { ifMatch: `"task-${task.version}"` });
+    const harness = await baton.harness.open({ name: 'prover' });
+    for await (const lease of harness.work({ accepts: ({ id }) => id === task.id, once: true })) {
+      await lease.putArtifact({ type: 'report', name: `report ${evil}`, content: { text: 'all well' } });
+      await lease.fail(`could not ${evil}`);
+      break;
+    }
+    await harness.close();
+    for (const [colorScheme, width] of [
+      ['light', 1280],
+      ['dark', 375],
+    ] as const) {
+      const options = { colorScheme, viewport: { width, height: 800 } };
+      const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`, options);
+      await page.getByText(`A person has looked ${evil}`).waitFor();
+      assert.equal(
+        await page.getByRole('link', { name: 'ci safe' }).getAttribute('href'),
+        'https://ci.example/1',
+      );
+      await page.getByText('ci evil').waitFor();
+      assert.equal(await page.getByRole('link', { name: 'ci evil' }).count(), 0);
+      await page.getByText(`could not ${evil}`).first().waitFor();
+      await page.getByText(`report ${evil}`).first().waitFor();
+      await assertAccessible(page, `${colorScheme} ${width}`);
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
+      assert.equal(await page.evaluate('window.ran'), undefined);
+      assert.deepEqual(complaints, []);
+    }
+  });
+});

@@ -1,0 +1,134 @@
+import { Dialog } from '@base-ui/react/dialog';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type SubmitEvent, useId, useState } from 'react';
+import { BatonError, etagOf, type Task } from '@baton/sdk';
+import { baton } from '../client.ts';
+import { ErrorNote } from '../parts/Notes.tsx';
+import { taskQuery } from '../queries.ts';
+import dialog from '../shell/shell.module.css';
+import { priorities } from '../work/work-search.ts';
+import { Conflict } from './Conflict.tsx';
+
+const principalsMax = 200;
+
+/** Changes what a task says and to whom it is given. Only what was changed is sent. */
+export default function EditTask({ task, onClose }: { task: Task; onClose: () => void }) {
+  const id = useId();
+  // What somebody else changes meanwhile is no change of this form: it is not sent back.
+  const [opened] = useState(task);
+  const queries = useQueryClient();
+  const key = taskQuery(task.publicId).queryKey;
+  const people = useQuery({
+    queryKey: ['principals', 'choice'],
+    queryFn: ({ signal }) =>
+      baton.principals.list({ limit: principalsMax }, { signal }).then(({ items }) => items),
+    staleTime: 60_000,
+  });
+  const change = useMutation({
+    mutationFn: (fields: Partial<Fields>) => baton.tasks.update(task.id, fields, { ifMatch: etagOf(task) }),
+    onMutate: (fields) => {
+      queries.setQueryData(key, { ...task, ...(fields as Partial<Task>) });
+    },
+    onError: () => queries.setQueryData(key, task),
+    onSuccess: (changed) => {
+      queries.setQueryData(key, changed);
+      onClose();
+    },
+    onSettled: () => void queries.invalidateQueries({ queryKey: ['tasks'] }),
+  });
+  const isConflict = change.error instanceof BatonError && change.error.code === 'version_conflict';
+  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const given: Fields = {
+      title: String(form.get('title')).trim(),
+      description: String(form.get('description')),
+      priority: String(form.get('priority')),
+      assigneeId: String(form.get('assignee')) || null,
+    };
+    const names = Object.keys(given) as (keyof Fields)[];
+    const changed = Object.fromEntries(
+      names.filter((name) => given[name] !== opened[name]).map((name) => [name, given[name]]),
+    );
+    if (Object.keys(changed).length === 0) return onClose();
+    change.mutate(changed);
+  }
+  const choice = (people.data ?? []).filter(
+    ({ status, id: one }) => status === 'active' || one === task.assigneeId,
+  );
+  return (
+    <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className={dialog.overlay} />
+        <Dialog.Popup className={dialog.dialog}>
+          <Dialog.Title>Change {task.publicId}</Dialog.Title>
+          <form className="stack" onSubmit={onSubmit}>
+            <label className="stack" htmlFor={`${id}-title`}>
+              Title
+              <input
+                id={`${id}-title`}
+                name="title"
+                defaultValue={task.title}
+                maxLength={500}
+                required
+                autoFocus
+                autoComplete="off"
+              />
+            </label>
+            <label className="stack" htmlFor={`${id}-text`}>
+              What is to be done
+              <textarea
+                id={`${id}-text`}
+                name="description"
+                defaultValue={task.description}
+                maxLength={20_000}
+              />
+            </label>
+            <label className="stack" htmlFor={`${id}-priority`}>
+              Priority
+              <select id={`${id}-priority`} name="priority" defaultValue={task.priority}>
+                {priorities.map((name) => (
+                  <option key={name}>{name}</option>
+                ))}
+              </select>
+            </label>
+            <label className="stack" htmlFor={`${id}-assignee`}>
+              Given to
+              {/* Made again when the names are here: a select keeps no value that it has no option for. */}
+              <select
+                key={people.isSuccess ? 'names' : 'none'}
+                id={`${id}-assignee`}
+                name="assignee"
+                defaultValue={task.assigneeId ?? ''}
+              >
+                <option value="">Nobody</option>
+                {task.assigneeId !== null && !choice.some(({ id: one }) => one === task.assigneeId) && (
+                  <option value={task.assigneeId}>whoever has it now</option>
+                )}
+                {choice.map(({ id: one, displayName, kind }) => (
+                  <option key={one} value={one}>
+                    {displayName} ({kind})
+                  </option>
+                ))}
+              </select>
+            </label>
+            {isConflict ? <Conflict task={task} /> : change.isError && <ErrorNote error={change.error} />}
+            <div className="row">
+              <button type="submit" className="primary" disabled={change.isPending}>
+                {change.isPending ? 'Saving …' : 'Save'}
+              </button>
+              <Dialog.Close>Cancel</Dialog.Close>
+            </div>
+          </form>
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+interface Fields {
+  readonly title: string;
+  readonly description: string;
+  readonly priority: string;
+  readonly assigneeId: string | null;
+}

@@ -1,0 +1,62 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Task } from '@baton/sdk';
+import { baton } from '../client.ts';
+import { Moment } from '../parts/Moment.tsx';
+import { ErrorNote } from '../parts/Notes.tsx';
+import { Who } from '../parts/Who.tsx';
+import styles from './task.module.css';
+
+const runsMax = 10;
+const artifactsMax = 20;
+
+/** The attempts at the task, newest first, and what they left behind. */
+export function Runs({ task }: { task: Task }) {
+  const runs = useQuery({
+    queryKey: ['tasks', 'runs', task.id],
+    queryFn: ({ signal }) =>
+      baton.runs.list({ taskId: task.id, limit: runsMax }, { signal }).then(({ items }) => items),
+  });
+  const artifacts = useQuery({
+    queryKey: ['tasks', 'artifacts', task.id],
+    queryFn: ({ signal }) =>
+      baton.artifacts.list({ taskId: task.id, limit: artifactsMax }, { signal }).then(({ items }) => items),
+  });
+  const hasRuns = (runs.data?.length ?? 0) > 0;
+  const hasArtifacts = (artifacts.data?.length ?? 0) > 0;
+  if (runs.isError) return <ErrorNote error={runs.error} />;
+  if (!hasRuns && !hasArtifacts) return null;
+  return (
+    <section className="card stack" aria-labelledby="runs">
+      <h2 id="runs">Attempts</h2>
+      <ul className="stack">
+        {runs.data?.map(({ id, attempt, status, principalId, startedAt, finishedAt, failureReason }) => (
+          <li key={id}>
+            <p>
+              {attempt}. <Who id={principalId} /> <span className={styles[status] ?? 'soft'}>{status}</span>{' '}
+              <span className="soft">
+                <Moment at={finishedAt ?? startedAt} />
+              </span>
+            </p>
+            {failureReason !== null && <p className="text soft">{failureReason}</p>}
+          </li>
+        ))}
+      </ul>
+      {runs.data?.length === runsMax && <p className="soft">Only the newest {runsMax} are shown.</p>}
+      {hasArtifacts && (
+        <>
+          <h3>Artifacts</h3>
+          <ul className="stack">
+            {artifacts.data?.map(({ id, name, type, createdAt }) => (
+              <li key={id} className="text">
+                {name} <span className="soft">({type})</span>{' '}
+                <span className="soft">
+                  <Moment at={createdAt} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}
