@@ -93,8 +93,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     await page.keyboard.type('Is changed');
     await page.getByRole('option', { name: 'Administrator (human)' }).waitFor({ state: 'attached' });
     await page.getByLabel('Given to').selectOption({ label: 'Administrator (human)' });
-    await page.keyboard.press('Enter');
-    await page.getByLabel('Title').focus();
+    await page.getByRole('button', { name: 'Save' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Is changed' }).waitFor();
     const changed = await baton.tasks.get(task.id);

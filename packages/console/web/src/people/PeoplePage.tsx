@@ -1,32 +1,20 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { baton } from '../client.ts';
-import { Countdown, Moment } from '../parts/Moment.tsx';
 import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
-import { Who } from '../parts/Who.tsx';
 import { meQuery } from '../queries.ts';
+import { AtWork } from './AtWork.tsx';
+import { activityOf, agentsQuery, claimsQuery, runsQuery, sessionsQuery } from './activity.ts';
 import styles from './people.module.css';
 
-/** A session that was silent for this long is shown as such: harnesses beat every few seconds. */
-const silentMs = 10_000;
-
-/** Who is alive: the open sessions, what they are, and their last sign of life. */
+/** Who is at work, what they hold, who says nothing any more, and which agents are idle. */
 export function PeoplePage() {
   const me = useQuery(meQuery);
-  const mayList = me.data?.permissions.includes('sessions.manage') ?? false;
-  const query = useInfiniteQuery({
-    queryKey: ['sessions', 'active'],
-    queryFn: ({ pageParam, signal }) =>
-      baton.sessions.list(
-        { status: 'active', limit: 100, ...(pageParam && { cursor: pageParam }) },
-        { signal },
-      ),
-    initialPageParam: '',
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    select: ({ pages }) => pages.flatMap(({ items }) => items),
-    // Heartbeats write no event.
-    refetchInterval: 5_000,
-    enabled: mayList,
-  });
+  const permissions = me.data?.permissions ?? [];
+  const mayList = permissions.includes('sessions.manage');
+  const mayRead = permissions.includes('tasks.read');
+  const sessions = useInfiniteQuery({ ...sessionsQuery, enabled: mayList });
+  const claims = useQuery({ ...claimsQuery, enabled: mayList && mayRead });
+  const runs = useQuery({ ...runsQuery, enabled: mayList && mayRead });
+  const agents = useQuery({ ...agentsQuery, enabled: mayList && permissions.includes('principals.read') });
   if (me.data !== undefined && !mayList)
     return (
       <div className="page">
@@ -36,45 +24,49 @@ export function PeoplePage() {
         </Empty>
       </div>
     );
+  const activities = activityOf(sessions.data ?? [], claims.data, runs.data?.running);
+  const busy = new Set(activities.map(({ principalId }) => principalId));
+  const idle = (agents.data ?? []).filter(({ id }) => !busy.has(id));
   return (
     <div className="page">
       <h1>Agents and sessions</h1>
-      {query.isError && <ErrorNote error={query.error} onRetry={() => void query.refetch()} />}
-      {query.isPending && <Loading lines={5} />}
-      {query.data?.length === 0 && (
+      {sessions.isError && <ErrorNote error={sessions.error} onRetry={() => void sessions.refetch()} />}
+      {claims.isError && <ErrorNote error={claims.error} onRetry={() => void claims.refetch()} />}
+      {sessions.isPending && <Loading lines={5} />}
+      {sessions.isSuccess && activities.length === 0 && (
         <Empty title="Nobody is at work">
           <p>
-            Sessions appear here when agents open them; <code className="mono">npx baton demo</code> starts
-            sixteen.
+            Sessions appear here when agents open them; <code className="mono">npx baton demo live</code>{' '}
+            starts four.
           </p>
         </Empty>
       )}
-      <ul className={styles.sessions}>
-        {query.data?.map((session) => {
-          const isSilent = Date.now() - Date.parse(session.heartbeatAt) > silentMs;
-          return (
-            <li key={session.id} className={`card ${styles.session}`}>
-              <p className={styles.name}>
-                <Who id={session.principalId} />
-              </p>
-              <p className="soft">
-                {session.clientName} {session.clientVersion}
-              </p>
-              <p className={isSilent ? styles.silent : 'soft'}>
-                {isSilent ? 'Silent since' : 'Last sign of life'} <Moment at={session.heartbeatAt} />
-              </p>
-              <p className="soft">
-                ends in <Countdown to={session.expiresAt} /> unless it is kept
-              </p>
-            </li>
-          );
-        })}
+      <ul className={styles.agents}>
+        {activities.map((activity) => (
+          <AtWork key={activity.principalId} activity={activity} stalled={runs.data?.stalled ?? nobody} />
+        ))}
       </ul>
-      {query.hasNextPage && (
-        <button type="button" onClick={() => void query.fetchNextPage()}>
+      {sessions.hasNextPage && (
+        <button type="button" onClick={() => void sessions.fetchNextPage()}>
           Show more
         </button>
+      )}
+      {idle.length > 0 && (
+        <details className="card">
+          <summary>
+            {idle.length} {idle.length === 1 ? 'agent is' : 'agents are'} not at work
+          </summary>
+          <ul className={styles.idle}>
+            {idle.map(({ id, displayName }) => (
+              <li key={id} className="text">
+                {displayName}
+              </li>
+            ))}
+          </ul>
+        </details>
       )}
     </div>
   );
 }
+
+const nobody: ReadonlySet<string> = new Set();

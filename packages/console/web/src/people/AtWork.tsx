@@ -1,0 +1,129 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Claim, Run } from '@baton/sdk';
+import { baton } from '../client.ts';
+import { Countdown, Moment } from '../parts/Moment.tsx';
+import { ErrorNote } from '../parts/Notes.tsx';
+import { Who } from '../parts/Who.tsx';
+import { meQuery, taskQuery } from '../queries.ts';
+import type { Activity } from './activity.ts';
+import { Disable } from './Disable.tsx';
+import styles from './people.module.css';
+
+/** A session that was silent for this long is shown as such. */
+const silentMs = 10_000;
+
+/** One principal at work: whether it lives, what it holds, and what an operator may do about it. */
+export function AtWork({ activity, stalled }: { activity: Activity; stalled: ReadonlySet<string> }) {
+  const { principalId, sessions, held } = activity;
+  const permissions = useQuery(meQuery).data?.permissions ?? [];
+  const [isAsked, setAsked] = useState(false);
+  return (
+    <li className={`card stack ${styles.agent}`}>
+      <div className={styles.top}>
+        <h2>
+          <Who id={principalId} />
+        </h2>
+        {permissions.includes('principals.write') && (
+          <button type="button" onClick={() => setAsked(true)}>
+            Disable
+          </button>
+        )}
+      </div>
+      {isAsked && <Disable activity={activity} onClose={() => setAsked(false)} />}
+      <ul className="stack">
+        {sessions.map((session) => {
+          const isSilent = Date.now() - Date.parse(session.heartbeatAt) > silentMs;
+          return (
+            <li key={session.id} className={styles.session}>
+              <span>
+                {session.clientName} <span className="soft">{session.clientVersion}</span>
+              </span>
+              <span className={isSilent ? styles.silent : 'soft'}>
+                {isSilent ? 'Unresponsive: silent since' : 'Last sign of life'}{' '}
+                <Moment at={session.heartbeatAt} />
+              </span>
+              <span className="soft">
+                ends in <Countdown to={session.expiresAt} /> unless it is kept
+              </span>
+            </li>
+          );
+        })}
+        {sessions.length === 0 && <li className="soft">No session of it is open.</li>}
+      </ul>
+      {held.length === 0 ? (
+        <p className="soft">Holds nothing.</p>
+      ) : (
+        <ul className="stack" aria-label="Holds">
+          {held.map(({ claim, run }) => (
+            <Held
+              key={claim.id}
+              claim={claim}
+              run={run}
+              isStuck={run !== undefined && stalled.has(run.id)}
+              mayManage={permissions.includes('claims.manage')}
+            />
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+function Held({
+  claim,
+  run,
+  isStuck,
+  mayManage,
+}: {
+  claim: Claim;
+  run: Run | undefined;
+  isStuck: boolean;
+  mayManage: boolean;
+}) {
+  const queries = useQueryClient();
+  const { data: task } = useQuery(taskQuery(claim.taskId));
+  const act = useMutation({
+    mutationFn: (what: 'cancel' | 'end'): Promise<unknown> =>
+      what === 'cancel' && run !== undefined
+        ? baton.runs.requestCancel(run.id, { reason: 'asked in the console' })
+        : baton.claims.release(claim.id, { reason: 'ended in the console' }),
+    onSettled: () => void queries.invalidateQueries({ queryKey: ['tasks'] }),
+  });
+  return (
+    <li className={styles.held}>
+      <span>
+        {task === undefined ? (
+          <span className="soft">a task that you do not see</span>
+        ) : (
+          <Link to="/tasks/$ref" params={{ ref: task.publicId }}>
+            {task.title}
+          </Link>
+        )}
+      </span>
+      <span className="soft">
+        lease ends in <Countdown to={claim.expiresAt} /> unless it is kept
+      </span>
+      {run !== undefined && (
+        <span className={isStuck ? styles.silent : 'soft'}>
+          {isStuck ? 'Stuck: no progress since' : 'Last progress'} <Moment at={run.lastProgressAt} />
+          {run.cancelRequestedAt !== null && ' · asked to stop'}
+        </span>
+      )}
+      {mayManage && (
+        <span className="row">
+          {run !== undefined && run.cancelRequestedAt === null && (
+            <button type="button" disabled={act.isPending} onClick={() => act.mutate('cancel')}>
+              Ask it to stop
+            </button>
+          )}
+          <button type="button" disabled={act.isPending} onClick={() => act.mutate('end')}>
+            End the lease
+          </button>
+        </span>
+      )}
+      {act.isError && <ErrorNote error={act.error} />}
+    </li>
+  );
+}
