@@ -5,7 +5,7 @@ export type Keys = Readonly<Record<string, () => void>>;
 
 const sequenceMsMax = 1200;
 
-/** Listens for keys while the component is shown. Keys without `mod` do nothing while somebody writes or a dialog is open. */
+/** Listens for keys while the component is shown. Keys without `mod` do nothing while somebody writes, or a dialog or a menu is open. */
 export function useKeys(keys: Keys): void {
   const current = useRef(keys);
   current.current = keys;
@@ -14,7 +14,11 @@ export function useKeys(keys: Keys): void {
     function onKey(event: KeyboardEvent) {
       if (event.defaultPrevented || event.altKey) return;
       const isMod = event.metaKey || event.ctrlKey;
-      if (!isMod && (isWriting(event.target) || document.querySelector('[role="dialog"]') !== null)) return;
+      if (
+        !isMod &&
+        (isWriting(event.target) || document.querySelector('[role="dialog"], [role="menu"]') !== null)
+      )
+        return;
       const key = isMod ? `mod+${event.key.toLowerCase()}` : event.key;
       const before =
         first !== undefined && event.timeStamp - first.atMs < sequenceMsMax ? first.key : undefined;

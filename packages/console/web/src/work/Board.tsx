@@ -1,92 +1,62 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useRef } from 'react';
-import { Priority } from '../parts/Category.tsx';
+import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense, useEffect, useState } from 'react';
+import type { Task } from '@baton/sdk';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
-import { Who } from '../parts/Who.tsx';
+import { useKeys } from '../shell/keys.ts';
+import { focusCard, focusedCard } from './board-focus.ts';
+import { Column } from './Column.tsx';
 import { type StatusOfTasks, statusesQuery } from './statuses.ts';
-import { tasksQuery } from './task-lists.ts';
+import { useBoardMoves } from './use-board-moves.tsx';
 import styles from './work.module.css';
 import type { WorkSearch } from './work-search.ts';
 
-const cardHeight = 96;
+const loadMenu = () => import('./MoveMenu.tsx');
+const MoveMenu = lazy(loadMenu);
 
-/** A column for each status of the task types in use. */
+/** A card whose menu is open, and the element beside which the menu stands. */
+interface Chosen {
+  readonly task: Task;
+  readonly anchor: HTMLElement;
+}
+
+/** A column for each status of the task types in use. Cards are moved by dragging them, or by their menu. */
 export function Board({ search, me }: { search: WorkSearch; me: string | undefined }) {
   const statuses = useQuery(statusesQuery);
+  const [chosen, setChosen] = useState<Chosen>();
+  const moves = useBoardMoves(statuses.data ?? []);
+  useEffect(() => void loadMenu(), []);
+  useKeys({
+    j: () => focusCard(0, 1),
+    k: () => focusCard(0, -1),
+    l: () => focusCard(1, 0),
+    h: () => focusCard(-1, 0),
+    m: () => focusedCard()?.querySelector('button')?.click(),
+  });
   if (statuses.isError) return <ErrorNote error={statuses.error} onRetry={() => void statuses.refetch()} />;
   if (statuses.isPending) return <Loading lines={6} />;
   return (
     <div className={styles.board}>
-      {statuses.data.map((status) => (
-        <Column key={status.key} status={status} search={search} me={me} />
+      {statuses.data.map((status: StatusOfTasks) => (
+        <Column
+          key={status.key}
+          status={status}
+          search={search}
+          me={me}
+          moves={moves}
+          onChoose={(task, anchor) => setChosen({ task, anchor })}
+        />
       ))}
+      <Suspense>
+        {chosen && (
+          <MoveMenu
+            key={chosen.task.id}
+            task={chosen.task}
+            anchor={chosen.anchor}
+            onMove={(status) => moves.move(chosen.task, status)}
+            onClose={() => setChosen(undefined)}
+          />
+        )}
+      </Suspense>
     </div>
-  );
-}
-
-interface ColumnProps {
-  readonly status: StatusOfTasks;
-  readonly search: WorkSearch;
-  readonly me: string | undefined;
-}
-
-function Column({ status: { key, name }, search, me }: ColumnProps) {
-  const query = useInfiniteQuery(tasksQuery(search, me, key));
-  const tasks = query.data ?? [];
-  const frame = useRef<HTMLDivElement>(null);
-  const cards = useVirtualizer({
-    count: tasks.length,
-    getScrollElement: () => frame.current,
-    estimateSize: () => cardHeight,
-    gap: 8,
-    overscan: 4,
-  });
-  const shown = cards.getVirtualItems();
-  const last = shown.at(-1)?.index ?? 0;
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query;
-  useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage && last > tasks.length - 20) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage, last, tasks.length]);
-  return (
-    <section className={styles.column} aria-label={name}>
-      <h2>
-        {name}{' '}
-        <span className="soft">
-          {tasks.length}
-          {hasNextPage && '+'}
-        </span>
-      </h2>
-      <div ref={frame} className={styles.cards} role="region" aria-label={`${name}: tasks`} tabIndex={0}>
-        {query.isPending && <Loading />}
-        {query.isError && <ErrorNote error={query.error} onRetry={() => void query.refetch()} />}
-        {query.isSuccess && tasks.length === 0 && <p className={`soft ${styles.none}`}>No task</p>}
-        <ul style={{ height: cards.getTotalSize(), position: 'relative' }}>
-          {shown.map(({ index, start }) => {
-            const task = tasks[index];
-            if (task === undefined) return null;
-            return (
-              <li
-                key={task.id}
-                className={`card ${styles.card}`}
-                style={{ transform: `translateY(${start}px)`, height: cardHeight }}
-              >
-                <Link to="/tasks/$ref" params={{ ref: task.publicId }} className={styles.cardTitle}>
-                  {task.title}
-                </Link>
-                <span className={styles.cardFoot}>
-                  <span className="mono soft">{task.publicId}</span>
-                  <Priority priority={task.priority} />
-                  <span className={styles.who}>
-                    <Who id={task.assigneeId} nobody="" />
-                  </span>
-                </span>
-              </li>
-            );
-          })}
-        </ul>
-      </div>
-    </section>
   );
 }

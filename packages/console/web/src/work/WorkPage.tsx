@@ -3,8 +3,8 @@ import { getRouteApi } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { categories } from '../parts/Category.tsx';
 import { meQuery } from '../queries.ts';
-import { useKeys } from '../shell/keys.ts';
 import { Board } from './Board.tsx';
+import { SavedViews } from './SavedViews.tsx';
 import { TaskList } from './TaskList.tsx';
 import styles from './work.module.css';
 import { priorities, type WorkSearch } from './work-search.ts';
@@ -19,10 +19,8 @@ export function WorkPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const me = useQuery(meQuery).data?.principal.id;
-  const input = useRef<HTMLInputElement>(null);
   const change = (more: { [Name in keyof WorkSearch]: WorkSearch[Name] | undefined }) =>
     void navigate({ search: (before) => ({ ...before, ...more }), replace: true });
-  useKeys({ '/': () => input.current?.focus() });
 
   return (
     <div className={styles.work}>
@@ -30,7 +28,6 @@ export function WorkPage() {
         <h1>Work</h1>
         <SearchField
           key={search.q === undefined ? 'none' : 'some'}
-          input={input}
           q={search.q}
           onChange={(q) => change({ q })}
         />
@@ -99,6 +96,7 @@ export function WorkPage() {
             New task
           </button>
         </div>
+        <SavedViews search={search} me={me} />
       </header>
       {search.view === 'board' ? <Board search={search} me={me} /> : <TaskList search={search} me={me} />}
       <Suspense>{search.create && <NewTask onClose={() => change({ create: undefined })} />}</Suspense>
@@ -109,11 +107,9 @@ export function WorkPage() {
 /** Searches while somebody types, a quarter of a second after the last letter. */
 function SearchField({
   q = '',
-  input,
   onChange,
 }: {
   q: string | undefined;
-  input: React.RefObject<HTMLInputElement | null>;
   onChange: (q: string | undefined) => void;
 }) {
   const [text, setText] = useState(q);
@@ -126,7 +122,7 @@ function SearchField({
   }, [text, q]);
   return (
     <input
-      ref={input}
+      id="task-search"
       type="search"
       className={styles.search}
       aria-label="Search the tasks"
