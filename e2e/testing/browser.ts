@@ -8,8 +8,9 @@ const executablePath = '/usr/bin/chromium';
 /** Debian's Chromium, or why the tests with it are skipped. */
 export const noBrowser = existsSync(executablePath) ? false : `there is no ${executablePath}`;
 
-export async function startBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
+/** @param args more of Chromium's switches */
+export async function startBrowser(args: readonly string[] = []): Promise<Browser> {
+  return chromium.launch({ executablePath, args: ['--no-sandbox', ...args] });
 }
 
 /** A page, and everything that its browser complained about. */

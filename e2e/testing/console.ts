@@ -17,6 +17,8 @@ export interface RunningConsole {
   /** Of identity's administration. */
   readonly adminSecret: string;
   readonly tenantId: string;
+  /** Of coordination's database, for what no endpoint makes in a test's time. */
+  readonly databaseUrl: string;
   /** As the administrator. */
   readonly baton: BatonClient;
   /** The administrator's principal. */
@@ -29,6 +31,12 @@ export interface RunningConsole {
   newCode(token?: string): Promise<string>;
   /** A browser of its own that is signed in, at this path. */
   signedIn(path?: string, options?: BrowserContextOptions, token?: string): Promise<Watched>;
+  /** Somebody of this name who is admitted, with these rights and a token of their own. */
+  participant(
+    displayName: string,
+    permissions: readonly string[],
+    kind?: 'agent' | 'service',
+  ): Promise<{ readonly id: string; readonly token: string; readonly baton: BatonClient }>;
   close(): Promise<void>;
 }
 
@@ -52,7 +60,7 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
   try {
     const [printedAddress] = await running.prints(/http:\S+\/sign-in#code=\S+/);
     const connection = JSON.parse(readFileSync(join(folder, 'connection.json'), 'utf8'));
-    const { publicUrl: url, adminToken, iamBootstrapToken: adminSecret, tenantId } = connection;
+    const { publicUrl: url, adminToken, iamBootstrapToken: adminSecret, tenantId, issuer } = connection;
     const baton = createClient({ url, credential: { token: adminToken } });
     const me = (await baton.harness.getContext()).principal.id;
     await untilBuilt(url);
@@ -64,6 +72,7 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
       adminToken,
       adminSecret,
       tenantId,
+      databaseUrl: connection.cpDatabaseUrl,
       baton,
       me,
       printedAddress,
@@ -75,6 +84,23 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
         await watched.page.getByRole('navigation').waitFor();
         if (path !== '/') await watched.page.goto(url + path);
         return watched;
+      },
+      async participant(displayName, permissions, kind = 'agent') {
+        const { identity } = createClient({ url, adminSecret });
+        const { id: iamPrincipalId } = await identity.principals.create(tenantId, { kind, displayName });
+        const { token } = await identity.principals.createToken(tenantId, iamPrincipalId, {
+          name: 'test',
+          audiences: ['control-plane'],
+        });
+        assert.ok(token);
+        const { id } = await baton.principals.create({ kind, displayName });
+        await baton.principals.createIamBinding(id, {
+          issuer,
+          iamTenantId: tenantId,
+          iamPrincipalId,
+          permissions: [...permissions],
+        });
+        return { id, token, baton: createClient({ url, credential: { token } }) };
       },
       close,
     };
