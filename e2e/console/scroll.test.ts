@@ -48,7 +48,10 @@ describe('the list of 10,000 tasks', { skip: noBrowser }, () => {
       return t.skip('this machine gives the browser no frames: nothing can be said of the scrolling');
     if (rounds.every(({ idle, scrolling }) => Math.max(idle.inTime, scrolling.inTime) < inTimeShareMin))
       return t.skip('this machine is too busy: even a page that does nothing has late frames');
-    assert.ok(last.scrolling.inTime >= inTimeShareMin, rounds.map((one) => inWords(one.scrolling)).join('; '));
+    assert.ok(
+      last.scrolling.inTime >= inTimeShareMin,
+      rounds.map((one) => inWords(one.scrolling)).join('; '),
+    );
   });
 
   /** Turns the wheel until the last task is in the document; the list reads a hundred more each time it nears its end. */

@@ -31,11 +31,10 @@ export interface RunningConsole {
   newCode(token?: string): Promise<string>;
   /** A browser of its own that is signed in, at this path. */
   signedIn(path?: string, options?: BrowserContextOptions, token?: string): Promise<Watched>;
-  /** Somebody of this name who is admitted, with these rights and a token of their own. */
+  /** An agent of this name that is admitted, with these rights and a token of its own. */
   participant(
     displayName: string,
     permissions: readonly string[],
-    kind?: 'agent' | 'service',
   ): Promise<{ readonly id: string; readonly token: string; readonly baton: BatonClient }>;
   close(): Promise<void>;
 }
@@ -85,7 +84,8 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
         if (path !== '/') await watched.page.goto(url + path);
         return watched;
       },
-      async participant(displayName, permissions, kind = 'agent') {
+      async participant(displayName, permissions) {
+        const kind = 'agent';
         const { identity } = createClient({ url, adminSecret });
         const { id: iamPrincipalId } = await identity.principals.create(tenantId, { kind, displayName });
         const { token } = await identity.principals.createToken(tenantId, iamPrincipalId, {
