@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useLocation, useNavigate, useParams } from '@tanstack/react-router';
 import { meQuery } from '../queries.ts';
-import { nameCharactersMax, savedViewsOf, saveView, useSavedViews } from '../work/saved-views.ts';
+import { nameCharactersMax, savedViewsOf, saveView, useSavedViews } from '../work/views/saved-views.ts';
 import { workSearch } from '../work/work-search.ts';
 import { tell } from './Notices.tsx';
 import { places } from './places.ts';

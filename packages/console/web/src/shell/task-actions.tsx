@@ -4,8 +4,8 @@ import { etagOf, newIdempotencyKey, type Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { meQuery, taskQuery } from '../queries.ts';
-import { moveTask, transitionsQuery } from '../work/moves.ts';
-import { Refused } from '../work/Refused.tsx';
+import { moveTask, transitionsQuery } from '../work/board/moves.ts';
+import { Refused } from '../work/board/Refused.tsx';
 import type { Action } from './actions.ts';
 import { tell } from './Notices.tsx';
 

@@ -1,17 +1,25 @@
-import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type DragEvent, lazy, Suspense, useEffect, useRef, useState } from 'react';
 import type { Task } from '@baton/sdk';
+import { Priority } from '../parts/Category.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { Who } from '../parts/Who.tsx';
 import { useKeys } from '../shell/keys.ts';
-import { focusCard, focusedCard } from './board-focus.ts';
-import { Column } from './Column.tsx';
+import { focusCard, focusedCard } from './board/focus.ts';
+import { type BoardMoves, useBoardMoves } from './board/use-board-moves.tsx';
 import { type StatusOfTasks, statusesQuery } from './statuses.ts';
-import { useBoardMoves } from './use-board-moves.tsx';
+import { tasksQuery } from './task-lists.ts';
 import styles from './work.module.css';
 import type { WorkSearch } from './work-search.ts';
 
-const loadMenu = () => import('./MoveMenu.tsx');
+const loadMenu = () => import('./board/MoveMenu.tsx');
 const MoveMenu = lazy(loadMenu);
+
+const cardHeight = 96;
+/** The next page is asked for when so many cards are left to scroll. */
+const cardsAhead = 20;
 
 /** A card whose menu is open, and the element beside which the menu stands. */
 interface Chosen {
@@ -36,7 +44,7 @@ export function Board({ search, me }: { search: WorkSearch; me: string | undefin
   if (statuses.isPending) return <Loading lines={6} />;
   return (
     <div className={styles.board}>
-      {statuses.data.map((status: StatusOfTasks) => (
+      {statuses.data.map((status) => (
         <Column
           key={status.key}
           status={status}
@@ -58,5 +66,130 @@ export function Board({ search, me }: { search: WorkSearch; me: string | undefin
         )}
       </Suspense>
     </div>
+  );
+}
+
+interface ColumnProps {
+  readonly status: StatusOfTasks;
+  readonly search: WorkSearch;
+  readonly me: string | undefined;
+  readonly moves: BoardMoves;
+  onChoose(task: Task, anchor: HTMLElement): void;
+}
+
+/** The tasks of one status; only cards in sight are in the document. */
+function Column({ status: { key, name }, search, me, moves, onChoose }: ColumnProps) {
+  const query = useInfiniteQuery(tasksQuery(search, me, key));
+  const tasks = moves.shownIn(key, query.data ?? []);
+  const frame = useRef<HTMLDivElement>(null);
+  const [isOver, setOver] = useState(false);
+  const cards = useVirtualizer({
+    count: tasks.length,
+    getScrollElement: () => frame.current,
+    estimateSize: () => cardHeight,
+    gap: 8,
+    overscan: 4,
+  });
+  const shown = cards.getVirtualItems();
+  const last = shown.at(-1)?.index ?? 0;
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  useEffect(() => {
+    if (hasNextPage && !isFetchingNextPage && last > tasks.length - cardsAhead) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage, last, tasks.length]);
+  // A card that comes here stands first: it is shown, and keeps the focus that it had.
+  const { arrivedId } = moves;
+  const isArrival = tasks[0]?.id === arrivedId && arrivedId !== undefined;
+  useEffect(() => {
+    if (!isArrival) return;
+    frame.current?.scrollTo({ top: 0 });
+    frame.current?.querySelector<HTMLElement>(`[data-task="${arrivedId}"] a`)?.focus();
+  }, [isArrival, arrivedId]);
+
+  const fit = moves.fits(key);
+  const onDragOver = (event: DragEvent) => {
+    if (moves.dragged === undefined || moves.dragged.status === key) return;
+    // Without it the browser would let nothing be dropped here.
+    event.preventDefault();
+    setOver(true);
+  };
+  const onDrop = (event: DragEvent) => {
+    setOver(false);
+    if (moves.dragged === undefined || moves.dragged.status === key) return;
+    event.preventDefault();
+    moves.move(moves.dragged, { status: key, displayName: name });
+    moves.drag(undefined);
+  };
+  return (
+    <section
+      className={`${styles.column} ${fit === false ? styles.unfit : ''} ${fit ? styles.fit : ''} ${isOver ? styles.over : ''}`}
+      aria-label={name}
+      data-status={key}
+      onDragOver={onDragOver}
+      onDragLeave={({ currentTarget, relatedTarget }) => {
+        if (!currentTarget.contains(relatedTarget as Node | null)) setOver(false);
+      }}
+      onDrop={onDrop}
+    >
+      <h2>
+        {name}{' '}
+        <span className="soft">
+          {tasks.length}
+          {hasNextPage && '+'}
+        </span>
+      </h2>
+      <div ref={frame} className={styles.cards} role="region" aria-label={`${name}: tasks`} tabIndex={0}>
+        {query.isPending && <Loading />}
+        {query.isError && <ErrorNote error={query.error} onRetry={() => void query.refetch()} />}
+        {query.isSuccess && tasks.length === 0 && <p className={`soft ${styles.none}`}>No task</p>}
+        <ul style={{ height: cards.getTotalSize(), position: 'relative' }}>
+          {shown.map(({ index, start }) => {
+            const task = tasks[index];
+            if (task === undefined) return null;
+            return (
+              <li
+                key={task.id}
+                data-task={task.id}
+                className={`card ${styles.card} ${moves.isMoving(task) ? styles.moving : ''} ${task.id === moves.refusedId ? styles.refused : ''}`}
+                style={{ transform: `translateY(${start}px)`, height: cardHeight }}
+                draggable
+                onDragStart={({ dataTransfer }) => {
+                  dataTransfer.setData('text/plain', task.publicId);
+                  dataTransfer.effectAllowed = 'move';
+                  moves.drag(task);
+                }}
+                onDragEnd={() => moves.drag(undefined)}
+              >
+                <Link
+                  to="/tasks/$ref"
+                  params={{ ref: task.publicId }}
+                  className={styles.cardTitle}
+                  draggable={false}
+                >
+                  {task.title}
+                </Link>
+                <button
+                  type="button"
+                  className={styles.move}
+                  aria-haspopup="menu"
+                  aria-label={`Move ${task.publicId}`}
+                  title="Move (m)"
+                  disabled={moves.isMoving(task)}
+                  onClick={({ currentTarget }) => onChoose(task, currentTarget)}
+                >
+                  ⋯
+                </button>
+                <span className={styles.cardFoot}>
+                  <span className="mono soft">{task.publicId}</span>
+                  <Priority priority={task.priority} />
+                  <span className={styles.who}>
+                    <Who id={task.assigneeId} nobody="" />
+                  </span>
+                </span>
+              </li>
+            );
+          })}
+        </ul>
+      </div>
+    </section>
   );
 }

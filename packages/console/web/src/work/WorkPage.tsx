@@ -4,8 +4,8 @@ import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { categories } from '../parts/Category.tsx';
 import { meQuery } from '../queries.ts';
 import { Board } from './Board.tsx';
-import { SavedViews } from './SavedViews.tsx';
 import { TaskList } from './TaskList.tsx';
+import { SavedViews } from './views/SavedViews.tsx';
 import styles from './work.module.css';
 import { priorities, type WorkSearch } from './work-search.ts';
 

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { BatonError, type Task, type TaskTransitions } from '@baton/sdk';
-import { baton } from '../client.ts';
+import { baton } from '../../client.ts';
 
 /** A status that a task can go to. */
 export type Target = TaskTransitions['targets'][number];

@@ -1,6 +1,6 @@
 import type { Task } from '@baton/sdk';
-import { ErrorNote } from '../parts/Notes.tsx';
-import { Who } from '../parts/Who.tsx';
+import { ErrorNote } from '../../parts/Notes.tsx';
+import { Who } from '../../parts/Who.tsx';
 import type { Refusal } from './moves.ts';
 
 interface RefusedProps {

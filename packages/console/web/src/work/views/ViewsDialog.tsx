@@ -1,6 +1,8 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { type SubmitEvent, useState } from 'react';
-import dialog from '../shell/shell.module.css';
+import dialog from '../../shell/shell.module.css';
+import styles from '../work.module.css';
+import type { WorkSearch } from '../work-search.ts';
 import {
   isSameView,
   keepViews,
@@ -9,8 +11,6 @@ import {
   saveView,
   viewsMax,
 } from './saved-views.ts';
-import styles from './work.module.css';
-import type { WorkSearch } from './work-search.ts';
 
 interface ViewsDialogProps {
   readonly search: WorkSearch;

@@ -1,9 +1,9 @@
 import { Menu } from '@base-ui/react/menu';
 import { useQuery } from '@tanstack/react-query';
 import type { Task } from '@baton/sdk';
+import styles from '../work.module.css';
 import { transitionsQuery } from './moves.ts';
 import type { Destination } from './use-board-moves.tsx';
-import styles from './work.module.css';
 
 interface MoveMenuProps {
   readonly task: Task;

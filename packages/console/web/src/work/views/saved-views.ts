@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react';
-import { type WorkSearch, workSearch } from './work-search.ts';
+import { type WorkSearch, workSearch } from '../work-search.ts';
 
 /** Filters of the work page, and list or board, under a name. */
 export interface SavedView {

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
+import styles from '../work.module.css';
+import type { WorkSearch } from '../work-search.ts';
 import { isSameView, useSavedViews } from './saved-views.ts';
-import styles from './work.module.css';
-import type { WorkSearch } from './work-search.ts';
 
 const ViewsDialog = lazy(() => import('./ViewsDialog.tsx'));
 
