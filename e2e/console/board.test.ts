@@ -69,7 +69,6 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     await card(page, task).waitFor();
     await page.route('**/api/v1/tasks/*', async (route) => {
       if (route.request().method() === 'PATCH') {
-        await page.unroute('**/api/v1/tasks/*');
         const ifMatch = `"task-${task.version}"`;
         await rival.baton.tasks.update(task.id, { priority: 'critical' }, { ifMatch });
         // The journal shows it some moments later.
@@ -114,6 +113,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     await column(page, 'In progress').getByText('Moved by keys').waitFor();
     await untilStatus(task, 'in_progress');
     await page.locator('[data-task]:focus-within', { hasText: 'Moved by keys' }).waitFor();
+    await card(page, task).getByRole('button', { disabled: false }).waitFor();
     // Escape leaves the menu without a move, and the focus on the card.
     await page.keyboard.press('m');
     await page.getByRole('menu').waitFor();
@@ -229,7 +229,8 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
   test('the palette and the help know every page and every key, and the help comes from the palette', async () => {
     const { page, complaints } = await world.signedIn();
     await page.keyboard.press('Control+k');
-    const options = await page.getByRole('option').allInnerTexts();
+    await page.getByRole('dialog').getByRole('option').first().waitFor();
+    const options = await page.getByRole('dialog').getByRole('option').allInnerTexts();
     for (const name of [
       'Create a task',
       'Show the work as a board',

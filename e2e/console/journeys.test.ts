@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { noBrowser, openPage } from '../testing/browser.ts';
+import { noBrowser, openPage, until } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
 // Whole journeys. That of a task that is made, found, opened and commented on its own page: console.test.ts.
@@ -40,7 +40,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await page.getByRole('dialog').waitFor();
     await keyboard.type('first to last');
     await page.getByRole('option', { name: /From first to last by keys/ }).waitFor();
-    await page.waitForFunction(
+    await until(page, 
       "document.querySelector('[role=option][aria-selected=true]')?.textContent.includes('From first to last')",
     );
     await keyboard.press('Enter');
@@ -57,7 +57,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
       await keyboard.press('m');
       await page.getByRole('option', { name: new RegExp(`Move to ${status}`, 'i') }).waitFor();
       await keyboard.type(status);
-      await page.waitForFunction(
+      await until(page, 
         `document.querySelector('[role=option][aria-selected=true]')?.textContent.toLowerCase() === 'move to ${status}'`,
       );
       await keyboard.press('Enter');
@@ -86,8 +86,8 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await lease.getByText('I will not be heard of again').waitFor();
     // Nobody beats: the lease ends by itself, and the page says so without a reload.
     await lease.getByText('Nobody holds it').waitFor({ timeout: 60_000 });
-    const past = page.locator('section', { has: page.getByRole('heading', { name: 'What has happened' }) });
-    await past.getByText('claim.expired').first().waitFor();
+    const journal = await world.signedIn('/journal?types=claim.');
+    await journal.page.getByText('claim.expired').first().waitFor();
     const other = await second.baton.sessions.open({ clientName: 'next' });
     await second.baton.tasks.claim(task.id, { sessionId: other.id, intent: 'I go on with it' });
     await lease.getByText('Next agent').waitFor();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { noBrowser, openPage, startBrowser, type Watched } from '../testing/browser.ts';
+import { noBrowser, openPage, startBrowser, until, type Watched } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { linksOf, pagesOfConsole, settled } from '../testing/console-pages.ts';
 import { type HostileWorld, mark, writeHostileTexts } from '../testing/hostile-texts.ts';
@@ -284,12 +284,12 @@ async function enterAdminSecret(page: Page, secret: string): Promise<void> {
 
 /** Somewhere on the page a hostile text is read, letter by letter; fields count, where it is edited. */
 async function showsHostileText(page: Page, path: string): Promise<void> {
-  await page
-    .waitForFunction(
-      `document.querySelector('main').textContent.includes(${JSON.stringify(mark)}) ||
-       [...document.querySelectorAll('main input, main textarea, main option')].some(({ value }) => value.includes(${JSON.stringify(mark)}))`,
-    )
-    .catch(() => assert.fail(`${path} shows none of the hostile texts as it is`));
+  await until(
+    page,
+    `document.querySelector('main').textContent.includes(${JSON.stringify(mark)}) ||
+     [...document.querySelectorAll('main input, main textarea, main option')].some(({ value }) => value.includes(${JSON.stringify(mark)}))`,
+    `${path} shows none of the hostile texts as it is`,
+  );
 }
 
 async function assertHarmless({ page, complaints }: Watched, path: string): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { noBrowser } from '../testing/browser.ts';
+import { noBrowser, until } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
 // How soon a page stands that was open before. What the first page loads is counted in console.test.ts.
@@ -37,9 +37,10 @@ describe('a page that was open before', { skip: noBrowser }, () => {
         requestAnimationFrame(look);`);
       const paints: number[] = [];
       const tasks: number[] = [];
+      await page.waitForLoadState('networkidle');
       for (let n = 0; n < loads; n += 1) {
         await page.goto(world.url + path);
-        await page.waitForFunction('window.tasksAtMs !== undefined');
+        await until(page, 'window.tasksAtMs !== undefined');
         const [paint, shown, transferred] = (await page.evaluate(`[
           performance.getEntriesByName('first-contentful-paint')[0].startTime,
           window.tasksAtMs,

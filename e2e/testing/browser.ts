@@ -35,6 +35,15 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   return { page, complaints };
 }
 
+/** Waits until an expression is true in the page. Playwright's own way needs `eval`, which the policy of the console forbids. */
+export async function until(page: Page, expression: string, otherwise = expression): Promise<void> {
+  for (let n = 0; n < 150; n += 1) {
+    if (await page.evaluate(`Boolean(${expression})`)) return;
+    await page.waitForTimeout(100);
+  }
+  assert.fail(otherwise);
+}
+
 interface AxeResult {
   readonly violations: readonly {
     readonly id: string;

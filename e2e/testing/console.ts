@@ -91,6 +91,7 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
         const { token } = await identity.principals.createToken(tenantId, iamPrincipalId, {
           name: 'test',
           audiences: ['control-plane'],
+          scopeCeiling: ['control-plane:read', 'control-plane:write'],
         });
         assert.ok(token);
         const { id } = await baton.principals.create({ kind, displayName });

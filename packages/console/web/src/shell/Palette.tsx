@@ -2,7 +2,8 @@ import { Dialog } from '@base-ui/react/dialog';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
-import { type SubmitEvent, useDeferredValue, useState } from 'react';
+import { type SubmitEvent, useDeferredValue, useEffect, useState } from 'react';
+import type { Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { type Action, keysInWords } from './actions.ts';
 import styles from './shell.module.css';
@@ -62,8 +63,15 @@ function Choice({
     placeholderData: (before) => before,
   });
   const tasks = words.length > 1 ? (found.data ?? []) : [];
+  const [chosen, setChosen] = useState('');
+  // Tasks come after the letters: where no action has these words, Enter opens the first of them.
+  const firstFound = tasks[0] && valueOf(tasks[0]);
+  useEffect(() => {
+    if (firstFound !== undefined)
+      setChosen((before) => (before === '' || before === searchValue ? firstFound : before));
+  }, [firstFound]);
   return (
-    <Command label="Commands" loop>
+    <Command label="Commands" loop value={chosen} onValueChange={setChosen}>
       <Command.Input
         value={text}
         onValueChange={setText}
@@ -72,7 +80,7 @@ function Choice({
         autoFocus
       />
       <Command.List>
-        {words.length <= 1 && <Command.Empty>Nothing has these words.</Command.Empty>}
+        {text.trim().length <= 1 && <Command.Empty>Nothing has these words.</Command.Empty>}
         {groups.map((group) => {
           const own = actions.filter((action) => action.group === group);
           if (own.length === 0) return null;
@@ -92,12 +100,12 @@ function Choice({
             </Command.Group>
           );
         })}
-        {words.length > 1 && (
+        {text.trim().length > 1 && (
           <Command.Group heading="Tasks" forceMount>
             {tasks.map((task) => (
               <Command.Item
                 key={task.id}
-                value={`${task.publicId} ${task.title}`}
+                value={valueOf(task)}
                 forceMount
                 onSelect={() => {
                   onClose();
@@ -110,14 +118,14 @@ function Choice({
               </Command.Item>
             ))}
             <Command.Item
-              value={`search ${words}`}
+              value={searchValue}
               forceMount
               onSelect={() => {
                 onClose();
-                void navigate({ to: '/', search: { q: words } });
+                void navigate({ to: '/', search: { q: text.trim() } });
               }}
             >
-              <span className={styles.action}>Search all tasks for “{words}”</span>
+              <span className={styles.action}>Search all tasks for “{text.trim()}”</span>
             </Command.Item>
           </Command.Group>
         )}
@@ -125,6 +133,9 @@ function Choice({
     </Command>
   );
 }
+
+const searchValue = 'search all tasks';
+const valueOf = ({ publicId, title }: Task) => `${publicId} ${title}`.trim();
 
 /** The text that an action needs, before it runs. */
 function Answer({ action, onClose }: { readonly action: Action; onClose(): void }) {

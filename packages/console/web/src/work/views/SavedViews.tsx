@@ -17,7 +17,7 @@ export function SavedViews({ search, me }: { search: WorkSearch; me: string | un
     <div className={styles.saved}>
       {views.length > 0 && (
         <nav aria-label="Saved views" className={styles.tabs}>
-          <Link to="/" search={{}} className={styles.tab} {...(isPlain && { 'aria-current': 'page' })}>
+          <Link to="/" search={{}} className={styles.tab} activeOptions={{ exact: true }}>
             All
           </Link>
           {views.map((view) => (
@@ -27,7 +27,7 @@ export function SavedViews({ search, me }: { search: WorkSearch; me: string | un
               search={view.search}
               className={styles.tab}
               title={view.name}
-              aria-current={isSameView(view.search, search) ? 'page' : undefined}
+              activeOptions={{ exact: true }}
             >
               {view.name}
             </Link>
