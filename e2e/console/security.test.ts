@@ -256,15 +256,18 @@ describe('the security of the console', { skip: noBrowser }, () => {
 
   test('no text of others is so long that a narrow page is wider than the screen', async () => {
     const { page } = await world.signedIn('/', { viewport: { width: 375, height: 800 } });
+    const found: unknown[] = [];
     for (const path of paths()) {
       await page.goto(world.url + path);
       await settled(page);
       if (path === '/administration') await enterAdminSecret(page, world.adminSecret);
-      const tooWide = await page.evaluate(`[document.documentElement, document.querySelector('main')]
+      const tooWide = (await page.evaluate(`[document.documentElement, document.querySelector('main')]
         .filter((one) => one.scrollWidth > one.clientWidth + 1)
-        .map((one) => one.tagName + ' ' + one.scrollWidth + ' of ' + one.clientWidth)`);
-      assert.deepEqual(tooWide, [], path);
+        .map((one) => one.tagName + ' ' + one.scrollWidth + ' of ' + one.clientWidth)`)) as string[];
+      if (process.env.SHOTS) await page.screenshot({ path: `/tmp/quality-shots/hostile${path.replaceAll('/', '_')}.png` });
+      found.push(...tooWide.map((one) => `${path}: ${one}`));
     }
+    assert.deepEqual(found, []);
   });
 
   async function visit({ page }: Watched, path: string): Promise<void> {

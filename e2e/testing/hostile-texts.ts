@@ -59,7 +59,9 @@ export async function writeHostileTexts(world: RunningConsole): Promise<HostileW
     description: hostile,
     customFields: { [short(60)]: hostile, link: address },
   });
+  await baton.projectTemplates.create({ key: 'hostile', displayName: short(200), description: hostile });
   await baton.projects.create({
+    templateKey: 'hostile',
     workspaceId: workspace.id,
     customFields: { [short(60)]: hostile, link: address },
   });
