@@ -40,7 +40,8 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await page.getByRole('dialog').waitFor();
     await keyboard.type('first to last');
     await page.getByRole('option', { name: /From first to last by keys/ }).waitFor();
-    await until(page, 
+    await until(
+      page,
       "document.querySelector('[role=option][aria-selected=true]')?.textContent.includes('From first to last')",
     );
     await keyboard.press('Enter');
@@ -57,7 +58,8 @@ describe('journeys through the console', { skip: noBrowser }, () => {
       await keyboard.press('m');
       await page.getByRole('option', { name: new RegExp(`Move to ${status}`, 'i') }).waitFor();
       await keyboard.type(status);
-      await until(page, 
+      await until(
+        page,
         `document.querySelector('[role=option][aria-selected=true]')?.textContent.toLowerCase() === 'move to ${status}'`,
       );
       await keyboard.press('Enter');

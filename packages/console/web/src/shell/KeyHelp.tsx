@@ -15,7 +15,10 @@ export default function KeyHelp({ actions, onClose }: { actions: readonly Action
       <Dialog.Portal>
         <Dialog.Backdrop className={styles.overlay} />
         <Dialog.Popup className={styles.dialog}>
-          <Dialog.Title>Keys</Dialog.Title>
+          <div className={styles.title}>
+            <Dialog.Title>Keys</Dialog.Title>
+            <Dialog.Close>Close</Dialog.Close>
+          </div>
           <dl className={styles.keys}>
             {keys.map(([key, does]) => (
               <div key={`${key} ${does}`} style={{ display: 'contents' }}>
@@ -24,7 +27,6 @@ export default function KeyHelp({ actions, onClose }: { actions: readonly Action
               </div>
             ))}
           </dl>
-          <Dialog.Close>Close</Dialog.Close>
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>

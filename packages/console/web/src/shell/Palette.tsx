@@ -9,7 +9,7 @@ import { type Action, keysInWords } from './actions.ts';
 import styles from './shell.module.css';
 import { useTaskActions } from './task-actions.tsx';
 
-const groups = ['This task', 'Work', 'Saved views', 'Pages', 'Console'] as const;
+const groups = ['This task', 'Work', 'Pages', 'Saved views', 'Console'] as const;
 const foundMax = 8;
 const wordsCharactersMax = 200;
 

@@ -17,7 +17,7 @@ import type { WorkSearch } from './work-search.ts';
 const loadMenu = () => import('./board/MoveMenu.tsx');
 const MoveMenu = lazy(loadMenu);
 
-const cardHeight = 96;
+const cardHeight = 118;
 /** The next page is asked for when so many cards are left to scroll. */
 const cardsAhead = 20;
 
@@ -159,14 +159,7 @@ function Column({ status: { key, name }, search, me, moves, onChoose }: ColumnPr
                 }}
                 onDragEnd={() => moves.drag(undefined)}
               >
-                <Link
-                  to="/tasks/$ref"
-                  params={{ ref: task.publicId }}
-                  className={styles.cardTitle}
-                  draggable={false}
-                >
-                  {task.title}
-                </Link>
+                <span className="mono soft">{task.publicId}</span>
                 <button
                   type="button"
                   className={styles.move}
@@ -178,8 +171,15 @@ function Column({ status: { key, name }, search, me, moves, onChoose }: ColumnPr
                 >
                   ⋯
                 </button>
+                <Link
+                  to="/tasks/$ref"
+                  params={{ ref: task.publicId }}
+                  className={styles.cardTitle}
+                  draggable={false}
+                >
+                  {task.title}
+                </Link>
                 <span className={styles.cardFoot}>
-                  <span className="mono soft">{task.publicId}</span>
                   <Priority priority={task.priority} />
                   <span className={styles.who}>
                     <Who id={task.assigneeId} nobody="" />
