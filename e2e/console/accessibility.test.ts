@@ -49,6 +49,8 @@ describe('the accessibility of every page', { skip: noBrowser }, () => {
         '/?view=board',
         `/tasks/${publicId}`,
         '/?q=nothing+is+called+so',
+        '/inbox/nowhere',
+        '/sign-in',
       ];
       for (const path of paths) {
         await page.goto(world.url + path);

@@ -89,7 +89,8 @@ export function Shell() {
           </button>
         </div>
       </nav>
-      <main id="content" className={styles.main} tabIndex={-1}>
+      {/* In the order of Tab: a page without a field or a link is scrolled by keys too. */}
+      <main id="content" className={styles.main} tabIndex={0}>
         {me.isError ? <ErrorNote error={me.error} onRetry={() => void me.refetch()} /> : <Outlet />}
       </main>
       <Notices />

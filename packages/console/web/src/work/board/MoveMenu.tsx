@@ -17,8 +17,15 @@ export default function MoveMenu({ task, anchor, onMove, onClose }: MoveMenuProp
   const { data, isError } = useQuery(transitionsQuery(task));
   return (
     <Menu.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
-      <Menu.Portal>
-        <Menu.Positioner anchor={anchor} align="end" sideOffset={4} className={styles.menuPlace}>
+      {/* Within the page's content, where screen readers look for it, and above what its columns cut off. */}
+      <Menu.Portal container={document.getElementById('content')}>
+        <Menu.Positioner
+          anchor={anchor}
+          align="end"
+          sideOffset={4}
+          positionMethod="fixed"
+          className={styles.menuPlace}
+        >
           <Menu.Popup className={`card ${styles.menu}`} finalFocus={{ current: anchor }}>
             <Menu.Group>
               <Menu.GroupLabel className={`soft ${styles.menuLabel}`}>
