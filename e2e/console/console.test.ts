@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { BatonClient } from '@baton/sdk';
-import { assertAccessible, noBrowser, openPage } from '../testing/browser.ts';
+import { noBrowser, openPage } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
-// The console in a real browser, against a Baton that `npm start` has started.
+// The console in a real browser, against a Baton that `npm start` has started. What axe finds: accessibility.test.ts.
 
 describe('the console', { skip: noBrowser }, () => {
   let world: RunningConsole;
@@ -182,36 +182,6 @@ describe('the console', { skip: noBrowser }, () => {
       assert.deepEqual(complaints, [], path);
     }
     await baton.sessions.close(session.id);
-  });
-
-  test('axe finds nothing on any page, in light and dark, wide and narrow', async () => {
-    const { publicId } = await baton.tasks.create({ title: 'Looked at by axe', priority: 'critical' });
-    for (const [colorScheme, width] of [
-      ['light', 1280],
-      ['dark', 1280],
-      ['light', 390],
-    ] as const) {
-      const { page, complaints } = await signedIn('/', { colorScheme, viewport: { width, height: 800 } });
-      for (const [path, heading] of [
-        ['/', 'Work'],
-        ['/?view=board', 'Work'],
-        [`/tasks/${publicId}`, 'Looked at by axe'],
-        ['/inbox', 'Inbox'],
-        ['/agents', 'Agents and sessions'],
-        ['/journal', 'Journal'],
-        ['/inbox/nowhere', 'There is no such page'],
-        ['/sign-in', 'Sign in to Baton'],
-      ] as const) {
-        await page.goto(url + path);
-        await page.getByRole('heading', { name: heading }).first().waitFor();
-        await page.waitForLoadState('networkidle').catch(() => undefined);
-        await assertAccessible(page, `${path} ${colorScheme} ${width}`);
-      }
-      await page.goto(`${url}/?create=true`);
-      await page.getByRole('dialog').waitFor();
-      await assertAccessible(page, `new task ${colorScheme} ${width}`);
-      assert.deepEqual(complaints, []);
-    }
   });
 
   test('the first page loads at most 200 kB of scripts and styles, compressed', async () => {

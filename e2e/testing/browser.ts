@@ -8,8 +8,9 @@ const executablePath = '/usr/bin/chromium';
 /** Debian's Chromium, or why the tests with it are skipped. */
 export const noBrowser = existsSync(executablePath) ? false : `there is no ${executablePath}`;
 
-export async function startBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
+/** @param args more of Chromium's switches */
+export async function startBrowser(args: readonly string[] = []): Promise<Browser> {
+  return chromium.launch({ executablePath, args: ['--no-sandbox', ...args] });
 }
 
 /** A page, and everything that its browser complained about. */
@@ -32,6 +33,15 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   });
   page.setDefaultTimeout(15_000);
   return { page, complaints };
+}
+
+/** Waits until an expression is true in the page. Playwright's own way needs `eval`, which the policy of the console forbids. */
+export async function until(page: Page, expression: string, otherwise = expression): Promise<void> {
+  for (let n = 0; n < 150; n += 1) {
+    if (await page.evaluate(`Boolean(${expression})`)) return;
+    await page.waitForTimeout(100);
+  }
+  assert.fail(otherwise);
 }
 
 interface AxeResult {

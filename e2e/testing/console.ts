@@ -20,6 +20,8 @@ export interface RunningConsole {
   /** Of identity's administration. */
   readonly adminSecret: string;
   readonly tenantId: string;
+  /** Of coordination's database, for what no endpoint makes in a test's time. */
+  readonly databaseUrl: string;
   /** As the administrator. */
   readonly baton: BatonClient;
   /** The administrator's principal. */
@@ -34,6 +36,11 @@ export interface RunningConsole {
   newCode(token?: string): Promise<string>;
   /** A browser of its own that is signed in, at this path. */
   signedIn(path?: string, options?: BrowserContextOptions, token?: string): Promise<Watched>;
+  /** An agent of this name that is admitted, with these rights and a token of its own. */
+  participant(
+    displayName: string,
+    permissions: readonly string[],
+  ): Promise<{ readonly id: string; readonly token: string; readonly baton: BatonClient }>;
   close(): Promise<void>;
 }
 
@@ -71,6 +78,7 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
       adminToken,
       adminSecret,
       tenantId,
+      databaseUrl: connection.cpDatabaseUrl,
       baton,
       me,
       printedAddress,
@@ -88,6 +96,25 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
         await watched.page.getByRole('navigation').waitFor();
         if (path !== '/') await watched.page.goto(url + path);
         return watched;
+      },
+      async participant(displayName, permissions) {
+        const kind = 'agent';
+        const { identity } = createClient({ url, adminSecret });
+        const { id: iamPrincipalId } = await identity.principals.create(tenantId, { kind, displayName });
+        const { token } = await identity.principals.createToken(tenantId, iamPrincipalId, {
+          name: 'test',
+          audiences: ['control-plane'],
+          scopeCeiling: ['control-plane:read', 'control-plane:write'],
+        });
+        assert.ok(token);
+        const { id } = await baton.principals.create({ kind, displayName });
+        await baton.principals.createIamBinding(id, {
+          issuer,
+          iamTenantId: tenantId,
+          iamPrincipalId,
+          permissions: [...permissions],
+        });
+        return { id, token, baton: createClient({ url, credential: { token } }) };
       },
       close,
     };

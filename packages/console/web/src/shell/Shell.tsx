@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useNavigate } from '@tanstack/react-router';
+import { Link, Outlet } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { forgetAdministration } from '../administration/admin-secret.ts';
 import { signOut } from '../client.ts';
 import { useLive } from '../live.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { meQuery } from '../queries.ts';
+import { useActions } from './actions.ts';
 import { useKeys } from './keys.ts';
+import { Notices } from './Notices.tsx';
 import { places } from './places.ts';
 import styles from './shell.module.css';
 
@@ -16,11 +18,11 @@ const KeyHelp = lazy(() => import('./KeyHelp.tsx'));
 /** Once the page stands, so that what is typed right after Ctrl K is not lost. */
 const preloadMs = 2_000;
 
-type Overlay = 'palette' | 'help' | undefined;
+/** What is open above the page; the palette with the text that its field has already. */
+type Overlay = { readonly palette: string } | 'help' | undefined;
 
 /** Navigation, palette and help around every page. */
 export function Shell() {
-  const navigate = useNavigate();
   const me = useQuery(meQuery);
   const [overlay, setOverlay] = useState<Overlay>();
   const live = useLive(me.data?.permissions.includes('events.read') ?? false);
@@ -28,12 +30,16 @@ export function Shell() {
     const timer = setTimeout(() => void loadPalette(), preloadMs);
     return () => clearTimeout(timer);
   }, []);
-  useKeys({
-    'mod+k': () => setOverlay('palette'),
-    '?': () => setOverlay('help'),
-    c: () => void navigate({ to: '/', search: { create: true } }),
-    ...Object.fromEntries(places.map(({ to, key }) => [`g ${key}`, () => void navigate({ to })])),
+  const actions = useActions({
+    openPalette: (text = '') => setOverlay({ palette: text }),
+    openHelp: () => setOverlay('help'),
+    signOut: () => void leave(),
   });
+  useKeys(
+    Object.fromEntries(
+      actions.flatMap(({ keys, run }) => (keys === undefined ? [] : [[keys, () => void run('')]])),
+    ),
+  );
 
   async function leave() {
     forgetAdministration();
@@ -65,7 +71,11 @@ export function Shell() {
           ))}
         </ul>
         <div className={styles.foot}>
-          <button type="button" onClick={() => setOverlay('palette')} aria-keyshortcuts="Control+K Meta+K">
+          <button
+            type="button"
+            onClick={() => setOverlay({ palette: '' })}
+            aria-keyshortcuts="Control+K Meta+K"
+          >
             Commands <kbd>Ctrl K</kbd>
           </button>
           <p className={styles.me}>
@@ -79,14 +89,16 @@ export function Shell() {
           </button>
         </div>
       </nav>
-      <main id="content" className={styles.main} tabIndex={-1}>
+      {/* In the order of Tab: a page without a field or a link is scrolled by keys too. */}
+      <main id="content" className={styles.main} tabIndex={0}>
         {me.isError ? <ErrorNote error={me.error} onRetry={() => void me.refetch()} /> : <Outlet />}
       </main>
+      <Notices />
       <Suspense>
-        {overlay === 'palette' && (
-          <Palette onClose={() => setOverlay(undefined)} onSignOut={() => void leave()} />
+        {typeof overlay === 'object' && (
+          <Palette actions={actions} given={overlay.palette} onClose={() => setOverlay(undefined)} />
         )}
-        {overlay === 'help' && <KeyHelp onClose={() => setOverlay(undefined)} />}
+        {overlay === 'help' && <KeyHelp actions={actions} onClose={() => setOverlay(undefined)} />}
       </Suspense>
     </div>
   );

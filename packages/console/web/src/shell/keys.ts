@@ -5,29 +5,45 @@ export type Keys = Readonly<Record<string, () => void>>;
 
 const sequenceMsMax = 1200;
 
-/** Listens for keys while the component is shown. Keys without `mod` do nothing while somebody writes or a dialog is open. */
+/** What listens now: the page before the shell around it. */
+const listening = new Set<{ current: Keys }>();
+let first: { readonly key: string; readonly atMs: number } | undefined;
+
+/**
+ * Listens for keys while the component is shown. Keys without `mod` do nothing while somebody writes, or a dialog or a menu
+ * is open. Where several listen for a key, the whole sequence wins over its last key: `g j` is not `j`.
+ */
 export function useKeys(keys: Keys): void {
   const current = useRef(keys);
   current.current = keys;
   useEffect(() => {
-    let first: { key: string; atMs: number } | undefined;
-    function onKey(event: KeyboardEvent) {
-      if (event.defaultPrevented || event.altKey) return;
-      const isMod = event.metaKey || event.ctrlKey;
-      if (!isMod && (isWriting(event.target) || document.querySelector('[role="dialog"]') !== null)) return;
-      const key = isMod ? `mod+${event.key.toLowerCase()}` : event.key;
-      const before =
-        first !== undefined && event.timeStamp - first.atMs < sequenceMsMax ? first.key : undefined;
-      first = { key, atMs: event.timeStamp };
-      const act = (before !== undefined && current.current[`${before} ${key}`]) || current.current[key];
-      if (!act) return;
-      event.preventDefault();
-      first = undefined;
-      act();
-    }
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
+    if (listening.size === 0) addEventListener('keydown', onKey);
+    listening.add(current);
+    return () => {
+      listening.delete(current);
+      if (listening.size === 0) removeEventListener('keydown', onKey);
+    };
   }, []);
+}
+
+function onKey(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.altKey) return;
+  const isMod = event.metaKey || event.ctrlKey;
+  const isOpen = document.querySelector('[role="dialog"], [role="menu"]') !== null;
+  if (!isMod && (isWriting(event.target) || isOpen)) return;
+  const key = isMod ? `mod+${event.key.toLowerCase()}` : event.key;
+  const before = first !== undefined && event.timeStamp - first.atMs < sequenceMsMax ? first.key : undefined;
+  first = { key, atMs: event.timeStamp };
+  const act = (before !== undefined && actOf(`${before} ${key}`)) || actOf(key);
+  if (!act) return;
+  event.preventDefault();
+  first = undefined;
+  act();
+}
+
+function actOf(key: string): (() => void) | undefined {
+  for (const { current } of listening) if (current[key] !== undefined) return current[key];
+  return undefined;
 }
 
 function isWriting(target: EventTarget | null): boolean {

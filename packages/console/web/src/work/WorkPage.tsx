@@ -3,10 +3,10 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { categories } from '../parts/Category.tsx';
 import { meQuery } from '../queries.ts';
-import { useKeys } from '../shell/keys.ts';
 import { Board } from './Board.tsx';
 import { DemoBanner } from './Demo.tsx';
 import { TaskList } from './TaskList.tsx';
+import { SavedViews } from './views/SavedViews.tsx';
 import styles from './work.module.css';
 import { priorities, type WorkSearch } from './work-search.ts';
 import { useHidden } from './workspaces.ts';
@@ -21,10 +21,8 @@ export function WorkPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const me = useQuery(meQuery).data?.principal.id;
-  const input = useRef<HTMLInputElement>(null);
   const change = (more: { [Name in keyof WorkSearch]: WorkSearch[Name] | undefined }) =>
     void navigate({ search: (before) => ({ ...before, ...more }), replace: true });
-  useKeys({ '/': () => input.current?.focus() });
 
   return (
     <div className={styles.work}>
@@ -32,7 +30,6 @@ export function WorkPage() {
         <h1>Work</h1>
         <SearchField
           key={search.q === undefined ? 'none' : 'some'}
-          input={input}
           q={search.q}
           onChange={(q) => change({ q })}
         />
@@ -101,6 +98,7 @@ export function WorkPage() {
             New task
           </button>
         </div>
+        <SavedViews search={search} me={me} />
       </header>
       <div>
         <DemoBanner search={search} />
@@ -130,11 +128,9 @@ function Hidden({ search }: { search: WorkSearch }) {
 /** Searches while somebody types, a quarter of a second after the last letter. */
 function SearchField({
   q = '',
-  input,
   onChange,
 }: {
   q: string | undefined;
-  input: React.RefObject<HTMLInputElement | null>;
   onChange: (q: string | undefined) => void;
 }) {
   const [text, setText] = useState(q);
@@ -147,7 +143,7 @@ function SearchField({
   }, [text, q]);
   return (
     <input
-      ref={input}
+      id="task-search"
       type="search"
       className={styles.search}
       aria-label="Search the tasks"

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import type { Task } from '@baton/sdk';
+import { noBrowser } from '../testing/browser.ts';
+import { type RunningConsole, startConsole } from '../testing/console.ts';
+
+// Moving cards, saved views and the palette, against what Baton then says of the tasks.
+
+describe('the board, saved views and the palette', { skip: noBrowser }, () => {
+  let world: RunningConsole;
+
+  before(async () => {
+    world = await startConsole();
+  });
+  after(() => world?.close());
+
+  const column = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
+  const card = (page: Page, { publicId }: Task) => page.locator('[data-task]', { hasText: publicId });
+  const statusOf = async ({ id }: Task) => (await world.baton.tasks.get(id)).status;
+  async function untilStatus(task: Task, status: string) {
+    for (let n = 0; n < 50 && (await statusOf(task)) !== status; n += 1)
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.equal(await statusOf(task), status);
+  }
+  /** Drags as a hand does: the browser begins a drag after some pixels. */
+  async function drag(page: Page, task: Task, name: string) {
+    const from = await card(page, task).boundingBox();
+    const to = await column(page, name).boundingBox();
+    assert.ok(from !== null && to !== null);
+    await page.mouse.move(from.x + 60, from.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(from.x + 80, from.y + 30, { steps: 3 });
+    await page.mouse.move(to.x + 80, to.y + 200, { steps: 8 });
+    await page.mouse.up();
+  }
+
+  test('a card is dragged to another column, and its task has moved', async () => {
+    const task = await world.baton.tasks.create({ title: 'Dragged' });
+    const { page, complaints } = await world.signedIn('/?view=board');
+    await card(page, task).waitFor();
+    await drag(page, task, 'In progress');
+    await column(page, 'In progress').getByText('Dragged').waitFor();
+    await untilStatus(task, 'in_progress');
+    await drag(page, task, 'Done');
+    await column(page, 'Done').getByText('Dragged').waitFor();
+    await untilStatus(task, 'done');
+    assert.equal(await column(page, 'In progress').getByText('Dragged').count(), 0);
+    assert.equal(page.url(), `${world.url}/?view=board`);
+    assert.deepEqual(complaints, []);
+  });
+
+  test('a card that its type leads nowhere near comes back, and the page says where it can go', async () => {
+    const task = await world.baton.tasks.create({ title: 'Over and done' });
+    await world.baton.tasks.complete(task.id, {}, { ifMatch: `"task-${task.version}"` });
+    const { page } = await world.signedIn('/?view=board');
+    await card(page, task).waitFor();
+    await drag(page, task, 'In progress');
+    await page.getByText(/did not move: its type leads from Done to .+, not to In progress/).waitFor();
+    await column(page, 'Done').getByText('Over and done').waitFor();
+    assert.equal(await column(page, 'In progress').getByText('Over and done').count(), 0);
+    assert.equal(await statusOf(task), 'done');
+  });
+
+  test('a card that somebody changed meanwhile comes back, with who did it and what it is now', async () => {
+    const task = await world.baton.tasks.create({ title: 'Wanted by two' });
+    const rival = await world.participant('Rosa the rival', ['tasks.read', 'tasks.write']);
+    const { page } = await world.signedIn('/?view=board');
+    await card(page, task).waitFor();
+    await page.route('**/api/v1/tasks/*', async (route) => {
+      if (route.request().method() === 'PATCH') {
+        const ifMatch = `"task-${task.version}"`;
+        await rival.baton.tasks.update(task.id, { priority: 'critical' }, { ifMatch });
+        // The journal shows it some moments later.
+        for (let n = 0; n < 50; n += 1) {
+          const { items } = await world.baton.events.list({ entityId: task.id, tail: 1 });
+          if (items.at(-1)?.actorId === rival.id) break;
+          await new Promise((resolve) => setTimeout(resolve, 100));
+        }
+      }
+      await route.continue();
+    });
+    await drag(page, task, 'In progress');
+    // It stands in its new column while Baton is asked.
+    await column(page, 'In progress').getByText('Wanted by two').waitFor();
+    await page.getByText(/did not move to In progress: Rosa the rival changed it meanwhile/).waitFor();
+    await page.getByText(/priority critical/).waitFor();
+    const own = column(page, await nameOf(page, task));
+    await own.getByText('Wanted by two').waitFor();
+    assert.equal(await column(page, 'In progress').getByText('Wanted by two').count(), 0);
+    assert.equal(await statusOf(task), task.status);
+  });
+  const nameOf = async (page: Page, task: Task) =>
+    (await card(page, task).locator('xpath=ancestor::section').getAttribute('aria-label')) ?? '';
+
+  test('by keyboard alone: a card is found on the board, moved by its menu, and keeps the focus', async () => {
+    const task = await world.baton.tasks.create({ title: 'Moved by keys' });
+    const { page, complaints } = await world.signedIn();
+    await page.getByRole('link', { name: 'Moved by keys' }).waitFor();
+    await page.keyboard.press('v');
+    await page.keyboard.press('b');
+    await card(page, task).waitFor();
+    await page.keyboard.press('j');
+    await page.locator('[data-task]:focus-within', { hasText: 'Moved by keys' }).waitFor();
+    await page.keyboard.press('m');
+    const choice = page.getByRole('menuitem', { name: 'In progress' });
+    await choice.waitFor();
+    for (let n = 0; n < 10; n += 1) {
+      if ((await page.evaluate('document.activeElement.textContent')) === 'In progress') break;
+      await page.keyboard.press('ArrowDown');
+    }
+    await page.keyboard.press('Enter');
+    await column(page, 'In progress').getByText('Moved by keys').waitFor();
+    await untilStatus(task, 'in_progress');
+    await page.locator('[data-task]:focus-within', { hasText: 'Moved by keys' }).waitFor();
+    await card(page, task).getByRole('button', { disabled: false }).waitFor();
+    // Escape leaves the menu without a move, and the focus on the card.
+    await page.keyboard.press('m');
+    await page.getByRole('menu').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('menu').waitFor({ state: 'detached' });
+    await page.locator('[data-task]:focus-within', { hasText: 'Moved by keys' }).waitFor();
+    await page.keyboard.press('Enter');
+    assert.equal(await statusOf(task), 'in_progress');
+    assert.deepEqual(complaints, []);
+  });
+
+  test('a view is saved, opened from the palette, renamed and deleted, and belongs to one person', async () => {
+    await world.baton.tasks.create({ title: 'Most urgent', priority: 'critical' });
+    const { page, complaints } = await world.signedIn();
+    const views = page.getByRole('navigation', { name: 'Saved views' });
+    await page.getByLabel('Priority').selectOption('critical');
+    await page.waitForURL(/priority=critical/);
+    await page.getByRole('button', { name: 'Save view' }).click();
+    await page.getByLabel('Name of the view').fill('  Fires ');
+    await page.keyboard.press('Enter');
+    await views.getByRole('link', { name: 'Fires' }).waitFor();
+    await views.getByRole('link', { name: 'All' }).click();
+    await page.waitForURL(`${world.url}/`);
+    await page.reload();
+    await views.getByRole('link', { name: 'Fires' }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('j');
+    await page.getByRole('heading', { name: 'Journal' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.type('view: fires');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${world.url}/?priority=critical`);
+    assert.equal(await views.locator('[aria-current="page"]').innerText(), 'Fires');
+    await page.getByRole('button', { name: 'Edit views' }).click();
+    await page.getByLabel('New name of Fires').fill('Burning');
+    await page.getByRole('button', { name: 'Rename Fires' }).click();
+    await page.getByRole('button', { name: 'Rename Burning' }).waitFor();
+    const kept = await page.evaluate('JSON.stringify(Object.entries({ ...localStorage }))');
+    assert.deepEqual(JSON.parse(String(kept)), [
+      [`baton.views.${world.me}`, '[{"name":"Burning","search":{"priority":"critical"}}]'],
+    ]);
+    await page.getByRole('button', { name: 'Delete Burning' }).click();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await views.waitFor({ state: 'detached' });
+    assert.deepEqual(complaints, []);
+  });
+
+  test('fifty views are kept and no more, and what is not understood in the browser is left out', async () => {
+    const { page, complaints } = await world.signedIn();
+    const many = Array.from({ length: 50 }, (_, n) => ({ name: `View ${n}`, search: { q: `word${n}` } }));
+    const odd = [
+      { name: 'x'.repeat(200), search: { q: 'long', priority: 'no such', view: 7 } },
+      { name: 5, search: {} },
+      null,
+      ...many.slice(0, 2),
+    ];
+    const keep = (text: string) =>
+      page.evaluate(`localStorage.setItem('baton.views.${world.me}', ${JSON.stringify(text)})`);
+    const tabs = page.getByRole('navigation', { name: 'Saved views' }).getByRole('link');
+    await keep('no JSON');
+    await page.reload();
+    await page.getByRole('heading', { name: 'Work' }).waitFor();
+    await keep(JSON.stringify(odd));
+    await page.reload();
+    await tabs.getByText('View 1').waitFor();
+    assert.deepEqual(await tabs.allInnerTexts(), ['All', 'x'.repeat(60), 'View 0', 'View 1']);
+    await keep(JSON.stringify(many));
+    await page.goto(`${world.url}/?priority=low`);
+    await page.getByRole('button', { name: 'Save view' }).click();
+    await page.getByLabel('Name of the view').fill('One too many');
+    await page.keyboard.press('Enter');
+    await page.getByText('There are 50 views already: delete one first.').waitFor();
+    await page.keyboard.press('Escape');
+    assert.equal(await tabs.count(), 51);
+    assert.deepEqual(complaints, []);
+  });
+
+  test('the palette acts on the open task: assigns it, comments, copies, moves it', async () => {
+    const task = await world.baton.tasks.create({ title: 'Done from the palette' });
+    const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    await page.getByRole('heading', { name: 'Done from the palette' }).waitFor();
+    async function choose(words: string, name: string | RegExp) {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('dialog').waitFor();
+      await page.keyboard.type(words);
+      await page.getByRole('option', { name, disabled: false }).first().waitFor();
+      await page.keyboard.press('Enter');
+    }
+    await choose('assign to me', 'Assign to me');
+    await page.getByText(`${task.publicId} is yours.`).waitFor();
+    assert.equal((await world.baton.tasks.get(task.id)).assigneeId, world.me);
+    await choose('copy the id', /Copy the id/);
+    await page.getByText(`Copied: ${task.publicId}`).waitFor();
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), task.publicId);
+    await choose('copy the link', 'Copy the link');
+    await page.getByText(`Copied: ${world.url}/tasks/${task.publicId}`).waitFor();
+    await choose('comment', /^Comment/);
+    await page.getByLabel(`Your comment on ${task.publicId}`).fill('Said in the palette');
+    await page.keyboard.press('Enter');
+    await page.getByRole('listitem').getByText('Said in the palette').waitFor();
+    await page.keyboard.press('m');
+    await page.getByRole('option', { name: 'Move to In progress' }).waitFor();
+    await page.keyboard.type('in progress');
+    await page.keyboard.press('Enter');
+    await untilStatus(task, 'in_progress');
+    await page.getByText('in progress', { exact: true }).first().waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  test('the palette and the help know every page and every key, and the help comes from the palette', async () => {
+    const { page, complaints } = await world.signedIn();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('option').first().waitFor();
+    const options = await page.getByRole('dialog').getByRole('option').allInnerTexts();
+    for (const name of [
+      'Create a task',
+      'Show the work as a board',
+      'Work',
+      'Inbox',
+      'Journal',
+      'System',
+      'Sign out',
+    ])
+      assert.ok(
+        options.some((option) => option.startsWith(name)),
+        `${name} in ${options.join(', ')}`,
+      );
+    await page.keyboard.type('keys');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByRole('heading', { name: 'Keys' }).waitFor();
+    const help = await page.getByRole('dialog').innerText();
+    for (const [, keys = ''] of options.map((option) => /\n(.+)$/.exec(option) ?? []))
+      assert.ok(help.includes(keys), `${keys} in the help`);
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.type('sign out');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+    assert.deepEqual(complaints, []);
+  });
+});

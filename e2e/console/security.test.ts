@@ -1,0 +1,332 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { noBrowser, openPage, startBrowser, until, type Watched } from '../testing/browser.ts';
+import { type RunningConsole, startConsole } from '../testing/console.ts';
+import { linksOf, pagesOfConsole, settled } from '../testing/console-pages.ts';
+import { type HostileWorld, mark, writeHostileTexts } from '../testing/hostile-texts.ts';
+
+// What protects who uses the console, on every page of it. Bodies and origins that no browser sends: sign-in.test.ts.
+
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
+
+/** Pages that show nothing that somebody wrote here: the machine's state, and what a memory service answers. */
+const withoutTexts = new Set(['/system', '/knowledge']);
+/** So many pages that others lead to are looked at. */
+const linkedPagesMax = 40;
+
+describe('the security of the console', { skip: noBrowser }, () => {
+  let world: RunningConsole;
+  let written: HostileWorld;
+
+  before(async () => {
+    world = await startConsole();
+    written = await writeHostileTexts(world);
+  });
+  after(() => world?.close());
+
+  const paths = () => [
+    ...pagesOfConsole.map(({ path }) => path),
+    '/?view=board',
+    `/tasks/${written.publicId}`,
+    '/sign-in',
+  ];
+
+  test('every page and every file has the same strict headers', async () => {
+    const page = await fetch(world.url);
+    const assets = [...(await page.text()).matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(
+      ([, path = '']) => path,
+    );
+    assert.ok(assets.length >= 2, 'the page names its script and its style');
+    for (const path of [...paths(), ...assets]) {
+      const { status, headers } = await fetch(world.url + path);
+      assert.equal(status, 200, path);
+      assert.deepEqual(
+        {
+          csp: headers.get('content-security-policy'),
+          sniff: headers.get('x-content-type-options'),
+          frame: headers.get('x-frame-options'),
+          referrer: headers.get('referrer-policy'),
+          opener: headers.get('cross-origin-opener-policy'),
+          resource: headers.get('cross-origin-resource-policy'),
+          cors: headers.get('access-control-allow-origin'),
+          cookie: headers.get('set-cookie'),
+        },
+        {
+          csp: policy,
+          sniff: 'nosniff',
+          frame: 'DENY',
+          referrer: 'no-referrer',
+          opener: 'same-origin',
+          resource: 'same-origin',
+          cors: null,
+          cookie: null,
+        },
+        path,
+      );
+      if (!path.startsWith('/assets/')) assert.equal(headers.get('cache-control'), 'no-store', path);
+    }
+    // What is not named falls back to default-src: no object, no frame, no worker, no media.
+    assert.doesNotMatch(policy, /unsafe|\*|https?:|object-src|frame-src|worker-src/);
+  });
+
+  test('no page leaves a secret in storage, in an address, in the history or in a request of another kind', async () => {
+    const watched = await openPage(world.browser);
+    const { page, complaints } = watched;
+    const secrets = new Set([world.adminToken, world.adminSecret]);
+    const addresses = new Set<string>();
+    const reads: Promise<unknown>[] = [];
+    page.on('request', (sent) => {
+      addresses.add(sent.url());
+      const { referer } = sent.headers();
+      if (referer !== undefined) addresses.add(referer);
+    });
+    page.on('websocket', (socket) => addresses.add(socket.url()));
+    page.on('framenavigated', (frame) => addresses.add(frame.url()));
+    page.on('response', (answer) => {
+      if (!/\/console\/(token|sign-in)$/.test(answer.url())) return;
+      reads.push(
+        answer
+          .json()
+          .then(({ accessToken }) => secrets.add(accessToken))
+          .catch(() => undefined),
+      );
+    });
+    const code = await world.newCode();
+    secrets.add(code);
+    await page.goto(`${world.url}/sign-in#code=${code}`);
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+    // The address with the code was asked for once; what counts is what stays.
+    for (const address of addresses) if (address.endsWith(`#code=${code}`)) addresses.delete(address);
+    for (const path of paths().slice(0, -1)) {
+      await page.goto(world.url + path);
+      await settled(page);
+      if (path === '/administration') await enterAdminSecret(page, world.adminSecret);
+      if (path.startsWith('/tasks/')) {
+        await page.keyboard.press('Control+k');
+        await page.getByRole('dialog').waitFor();
+        await page.keyboard.type('search');
+        await page.getByRole('option', { name: /Search all tasks/ }).waitFor();
+        await page.keyboard.press('Escape');
+      }
+      await Promise.all(reads);
+      for (const { name, value, ...flags } of await page.context().cookies()) {
+        secrets.add(value);
+        assert.deepEqual(
+          [name, flags.httpOnly, flags.sameSite, flags.path, flags.expires, flags.domain],
+          ['baton_console', true, 'Strict', '/console', -1, '127.0.0.1'],
+        );
+      }
+      const kept = await whatIsKept(page);
+      for (const secret of secrets)
+        assert.ok(!kept.includes(secret), `${path} keeps a secret: ${kept.slice(0, 500)}`);
+      // Whatever looks like a token, whoever's it is.
+      assert.doesNotMatch(kept, /eyJ[\w-]{10,}\.|bat_[\w-]{10,}/, path);
+    }
+    assert.ok(secrets.size >= 5, 'the access token and the cookie were seen');
+    for (const address of addresses)
+      for (const secret of secrets) assert.ok(!address.includes(secret), address.slice(0, 200));
+    // Back through everything: no address with the code is in the history.
+    for (let n = 0; n < 40; n += 1) {
+      if ((await page.goBack({ timeout: 3_000 }).catch(() => null)) === null) break;
+      assert.doesNotMatch(page.url(), /code=/);
+    }
+    assert.deepEqual(complaints, []);
+  });
+
+  test('a page of another origin can make nothing of the session of whoever opens it', async () => {
+    const { page } = await world.signedIn();
+    const context = page.context();
+    // Another port is another origin of the same site: the cookie travels, SameSite=Strict or not.
+    const near = 'http://127.0.0.1:9';
+    const far = 'http://other.example';
+    await context.route(/^http:\/\/(127\.0\.0\.1:9|other\.example)\//, (route) =>
+      route.fulfill({ contentType: 'text/html', body: '<!doctype html><title>Other</title><p>Other</p>' }),
+    );
+    for (const origin of [near, far]) {
+      const other = await context.newPage();
+      const answers: [string, number][] = [];
+      other.on('response', (answer) => {
+        if (answer.url().startsWith(world.url)) answers.push([answer.url(), answer.status()]);
+      });
+      await other.goto(`${origin}/`);
+      for (const path of ['token', 'sign-out', 'codes', 'sign-in', 'providers', 'provider-sign-in'])
+        for (const [mode, type] of [
+          ['cors', 'application/json'],
+          ['cors', 'text/plain'],
+          ['no-cors', 'text/plain'],
+        ]) {
+          const seen = await other.evaluate(
+            `fetch(${JSON.stringify(`${world.url}/console/${path}`)}, { method: 'POST', mode: '${mode}',
+               credentials: 'include', headers: { 'content-type': '${type}' }, body: '{}' })
+             .then(async (answer) => answer.type === 'opaque' ? 'nothing' : answer.text(), () => 'nothing')`,
+          );
+          assert.equal(seen, 'nothing', `${origin} ${path} ${mode} ${type}`);
+        }
+      assert.deepEqual(
+        answers.filter(([, status]) => status < 400),
+        [],
+        origin,
+      );
+      // Nor can it show a page of the console inside its own.
+      await other.evaluate(
+        `document.body.append(Object.assign(document.createElement('iframe'), { src: ${JSON.stringify(world.url)} }))`,
+      );
+      await other.waitForTimeout(500);
+      const framed = other.frames().find((frame) => frame !== other.mainFrame());
+      assert.doesNotMatch(framed?.url() ?? '', /^http:\/\/127\.0\.0\.1:\d{2,}\/$/, origin);
+      await other.close();
+    }
+    // The session is as it was.
+    await page.reload();
+    await page.getByRole('heading', { name: 'Work' }).waitFor();
+  });
+
+  test('a name that somebody makes point to this machine opens nothing', async () => {
+    const { port } = new URL(world.url);
+    const statusAt = (host: string, path: string, method = 'GET') =>
+      new Promise<number>((resolve, reject) => {
+        const headers = { host, 'content-type': 'application/json' };
+        const sent = request({ host: '127.0.0.1', port, path, method, headers }, (answer) => {
+          answer.resume();
+          resolve(answer.statusCode ?? 0);
+        });
+        sent.on('error', reject);
+        sent.end(method === 'POST' ? '{}' : undefined);
+      });
+    for (const host of ['rebound.example', `rebound.example:${port}`, `127.0.0.1.rebound.example:${port}`]) {
+      for (const path of [...paths(), '/api/v1/harness/context', '/iam/api/v1/tenants'])
+        assert.equal(await statusAt(host, path), 421, `${host} ${path}`);
+      for (const path of ['token', 'sign-in', 'sign-out', 'codes', 'providers', 'provider-sign-in'])
+        assert.equal(await statusAt(host, `/console/${path}`, 'POST'), 421, `${host} ${path}`);
+    }
+    const browser = await startBrowser(['--host-resolver-rules=MAP rebound.example 127.0.0.1']);
+    try {
+      const { page } = await openPage(browser);
+      const answer = await page.goto(`http://rebound.example:${port}/`);
+      assert.equal(answer?.status(), 421);
+      const status = await page.evaluate(
+        "fetch('/console/token', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }).then(({ status }) => status)",
+      );
+      assert.equal(status, 421);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  test('texts of others are shown as they are on every page, and never run', async () => {
+    const known = new Set<string>();
+    const watched = await world.signedIn();
+    watched.page.on('dialog', (dialog) => {
+      watched.complaints.push(`a dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    const linked: string[] = [];
+    for (const path of paths().slice(0, -1)) {
+      await visit(watched, path);
+      if (path === '/administration') await enterAdminSecret(watched.page, world.adminSecret);
+      if (!withoutTexts.has(path)) await showsHostileText(watched.page, path);
+      await assertHarmless(watched, path);
+      linked.push(...(await linksOf(watched.page, world, known)));
+    }
+    for (let n = 0; n < linked.length && n < linkedPagesMax; n += 1) {
+      const path = linked[n] as string;
+      await visit(watched, path);
+      await assertHarmless(watched, path);
+      linked.push(...(await linksOf(watched.page, world, known)));
+    }
+    // Everything that opens on the task: its events with their payloads.
+    await visit(watched, `/tasks/${written.publicId}`);
+    await watched.page.evaluate(
+      "document.querySelectorAll('details').forEach((one) => { one.open = true; })",
+    );
+    await assertHarmless(watched, 'the opened task');
+    await watched.page.keyboard.press('Control+k');
+    await watched.page.getByRole('dialog').waitFor();
+    await watched.page.keyboard.type('onerror');
+    await watched.page
+      .getByRole('option', { name: /onerror/ })
+      .first()
+      .waitFor();
+    await assertHarmless(watched, 'the palette');
+  });
+
+  test('no text of others is so long that a narrow page is wider than the screen', async () => {
+    const { page } = await world.signedIn('/', { viewport: { width: 375, height: 800 } });
+    const views = JSON.stringify(
+      Array.from({ length: 9 }, (_, n) => ({ name: `${n}${mark}`, search: { q: 'x' } })),
+    );
+    await page.evaluate(`localStorage.setItem('baton.views.${world.me}', ${JSON.stringify(views)})`);
+    const found: unknown[] = [];
+    for (const path of paths()) {
+      await page.goto(world.url + path);
+      await settled(page);
+      if (path === '/administration') await enterAdminSecret(page, world.adminSecret);
+      const tooWide = (await page.evaluate(`[document.documentElement, document.querySelector('main')]
+        .filter((one) => one.scrollWidth > one.clientWidth + 1)
+        .map((one) => one.tagName + ' ' + one.scrollWidth + ' of ' + one.clientWidth)`)) as string[];
+      found.push(...tooWide.map((one) => `${path}: ${one}`));
+    }
+    assert.deepEqual(found, []);
+  });
+
+  async function visit({ page }: Watched, path: string): Promise<void> {
+    await page.goto(world.url + path);
+    await settled(page);
+  }
+});
+
+/** Without it the page would show nothing of what others wrote. */
+async function enterAdminSecret(page: Page, secret: string): Promise<void> {
+  const field = page.getByLabel('Admin secret');
+  await field.fill(secret);
+  await field.press('Enter');
+  await page.getByRole('button', { name: 'Forget the admin secret' }).waitFor();
+  await settled(page);
+}
+
+/** Somewhere on the page a hostile text is read, letter by letter; fields count, where it is edited. */
+async function showsHostileText(page: Page, path: string): Promise<void> {
+  await until(
+    page,
+    `document.querySelector('main').textContent.includes(${JSON.stringify(mark)}) ||
+     [...document.querySelectorAll('main input, main textarea, main option')].some(({ value }) => value.includes(${JSON.stringify(mark)}))`,
+    `${path} shows none of the hostile texts as it is`,
+  );
+}
+
+async function assertHarmless({ page, complaints }: Watched, path: string): Promise<void> {
+  // An image that fails to load calls its handler a moment later.
+  await page.waitForTimeout(100);
+  assert.equal(await page.evaluate('window.__xss'), undefined, path);
+  const made = await page.evaluate(`[...document.querySelectorAll(
+      'img, iframe, object, embed, main script, [onload], [onerror], [onclick], [href^="javascript:" i], [src^="javascript:" i], [action^="javascript:" i]')]
+    .map((one) => one.outerHTML.slice(0, 200))`);
+  assert.deepEqual(made, [], path);
+  // What turns the direction of writing turns only the text that it stands in.
+  const open = await page.evaluate(`[...document.querySelectorAll('main *')]
+    .filter((one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.data.includes('\u202E')))
+    .filter((one) => getComputedStyle(one).display === 'inline' && getComputedStyle(one).unicodeBidi === 'normal')
+    .map((one) => one.outerHTML.slice(0, 200))`);
+  assert.deepEqual(open, [], path);
+  assert.deepEqual(complaints, [], path);
+}
+
+/** All that a page can keep in a browser, and what the browser keeps of the page. */
+async function whatIsKept(page: Page): Promise<string> {
+  return String(
+    await page.evaluate(`(async () => {
+      const databases = await indexedDB.databases();
+      const caches_ = await caches.keys();
+      return JSON.stringify([
+        { ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state, window.name,
+        document.referrer, document.title, databases, caches_,
+        performance.getEntries().map(({ name }) => name),
+        document.documentElement.outerHTML,
+      ]);
+    })()`),
+  );
+}

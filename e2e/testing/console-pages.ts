@@ -1,0 +1,37 @@
+import type { Page } from 'playwright-core';
+import { places } from '../../packages/console/web/src/shell/places.ts';
+import type { RunningConsole } from './console.ts';
+
+/** Every page of the console's navigation; one that is added there is tested without a word here. */
+export const pagesOfConsole: readonly { readonly path: string; readonly name: string }[] = places.map(
+  ({ to, name }) => ({ path: to, name }),
+);
+
+/** Waits until a page stands: its heading is there, and nothing loads. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator('main h1').first().waitFor();
+  await page.locator('[role="status"][aria-label="Loading"]').first().waitFor({ state: 'detached' });
+  // The journal's socket does not count; a page that asks on and on is looked at as it is.
+  await page.waitForLoadState('networkidle', { timeout: 3_000 }).catch(() => undefined);
+}
+
+/**
+ * The pages that a page leads to, one of each kind: addresses with other ids or other values count as the same.
+ * @param known kinds that were seen before; what is found is added
+ */
+export async function linksOf(page: Page, world: RunningConsole, known: Set<string>): Promise<string[]> {
+  const addresses = (await page.evaluate(
+    "[...document.querySelectorAll('main a[href]')].map((link) => link.href)",
+  )) as string[];
+  const found: string[] = [];
+  for (const address of addresses) {
+    const { origin, pathname, searchParams } = new URL(address);
+    if (origin !== world.url) continue;
+    const [, first, second] = pathname.split('/');
+    const kind = `/${first}${second === undefined ? '' : '/…'}?${[...searchParams.keys()].join('&')}`;
+    if (known.has(kind)) continue;
+    known.add(kind);
+    found.push(address.slice(origin.length));
+  }
+  return found;
+}

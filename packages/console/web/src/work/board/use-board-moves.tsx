@@ -1,0 +1,117 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import type { Task } from '@baton/sdk';
+import { ErrorNote } from '../../parts/Notes.tsx';
+import { tell } from '../../shell/Notices.tsx';
+import type { StatusOfTasks } from '../statuses.ts';
+import { moveTask, type Target, transitionsQuery } from './moves.ts';
+import { Refused } from './Refused.tsx';
+
+/** Where a card goes to. */
+export type Destination = Pick<Target, 'status' | 'displayName'>;
+
+/** The moves of a board that are under way. */
+export interface BoardMoves {
+  /** The card that is being dragged. */
+  readonly dragged: Task | undefined;
+  /** The card that was moved last, while Baton is asked: it has the focus. */
+  readonly arrivedId: string | undefined;
+  /** The card that came back, for some seconds. */
+  readonly refusedId: string | undefined;
+  drag(task: Task | undefined): void;
+  /** Whether the dragged card may go to a column; undefined while none is dragged, or it is not known yet. */
+  fits(status: string): boolean | undefined;
+  /** Shows the card in its new column at once; it comes back, with the reason, where Baton refuses the move. */
+  move(task: Task, to: Destination): void;
+  isMoving(task: Task): boolean;
+  /** The cards of a column: those that were read, without those that leave it, after those that come to it. */
+  shownIn(status: string, read: readonly Task[]): readonly Task[];
+}
+
+const refusedMs = 4_000;
+
+/** @param statuses of the columns, for the names of them */
+export function useBoardMoves(statuses: readonly StatusOfTasks[]): BoardMoves {
+  const queries = useQueryClient();
+  const [dragged, drag] = useState<Task>();
+  const [moving, setMoving] = useState<ReadonlyMap<string, { task: Task; to: string }>>(new Map());
+  const [arrivedId, setArrivedId] = useState<string>();
+  const [refusedId, setRefusedId] = useState<string>();
+  const { data } = useQuery({
+    ...transitionsQuery(dragged ?? { id: '', version: 0 }),
+    enabled: dragged !== undefined,
+  });
+  useEffect(() => {
+    if (refusedId === undefined) return;
+    const timer = setTimeout(setRefusedId, refusedMs, undefined);
+    return () => clearTimeout(timer);
+  }, [refusedId]);
+  // A card that leaves the document while it is dragged is told of no end; no pointer moves while one is dragged.
+  useEffect(() => {
+    if (dragged === undefined) return;
+    const end = () => drag(undefined);
+    addEventListener('pointermove', end, { once: true });
+    return () => removeEventListener('pointermove', end);
+  }, [dragged]);
+
+  function settle(task: Task) {
+    setMoving((before) => new Map([...before].filter(([id]) => id !== task.id)));
+    setArrivedId((before) => (before === task.id ? undefined : before));
+  }
+  function comeBack(task: Task) {
+    setRefusedId(task.id);
+    settle(task);
+  }
+  const nameOf = (status: string) => statuses.find(({ key }) => key === status)?.name ?? status;
+
+  async function move(task: Task, to: Destination) {
+    setMoving((before) => new Map(before).set(task.id, { task, to: to.status }));
+    setArrivedId(task.id);
+    try {
+      const { targets } = await queries.query(transitionsQuery(task));
+      const target = targets.find(({ status }) => status === to.status);
+      if (target === undefined) {
+        comeBack(task);
+        const allowed = targets.map(({ displayName }) => displayName).join(', ') || 'nothing';
+        const from = nameOf(task.status);
+        tell(
+          `${task.publicId} did not move: its type leads from ${from} to ${allowed}, not to ${to.displayName}.`,
+          { isBad: true },
+        );
+        return;
+      }
+      const refusal = await moveTask(task, target);
+      if (refusal !== undefined) {
+        comeBack(task);
+        tell(<Refused task={task} to={target.displayName} refusal={refusal} />, { isBad: true });
+      }
+      await queries.invalidateQueries({ queryKey: ['tasks'] });
+    } catch (error) {
+      comeBack(task);
+      tell(<ErrorNote error={error} />, { isBad: true });
+    } finally {
+      settle(task);
+    }
+  }
+
+  return {
+    dragged,
+    arrivedId,
+    refusedId,
+    drag,
+    fits: (status) =>
+      dragged === undefined || data === undefined || dragged.status === status
+        ? undefined
+        : data.targets.some((target) => target.status === status),
+    move: (task, to) => void move(task, to),
+    isMoving: ({ id }) => moving.has(id),
+    shownIn(status, read) {
+      if (moving.size === 0) return read;
+      const coming = [...moving.values()].filter(
+        ({ task, to }) => to === status && !read.some(({ id }) => id === task.id),
+      );
+      const staying = read.filter(({ id }) => (moving.get(id)?.to ?? status) === status);
+      return [...coming.map(({ task }) => task), ...staying];
+    },
+  };
+}

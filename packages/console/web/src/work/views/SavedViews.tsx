@@ -1,0 +1,45 @@
+import { Link } from '@tanstack/react-router';
+import { lazy, Suspense, useState } from 'react';
+import styles from '../work.module.css';
+import type { WorkSearch } from '../work-search.ts';
+import { isSameView, useSavedViews } from './saved-views.ts';
+
+const ViewsDialog = lazy(() => import('./ViewsDialog.tsx'));
+
+/** Filters that were saved under a name, and how to save those that are shown. Not there while there is neither. */
+export function SavedViews({ search, me }: { search: WorkSearch; me: string | undefined }) {
+  const views = useSavedViews(me);
+  const [isOpen, setOpen] = useState(false);
+  const isPlain = isSameView(search, {});
+  const isSaved = views.some((view) => isSameView(view.search, search));
+  if (views.length === 0 && isPlain) return null;
+  return (
+    <div className={styles.saved}>
+      {views.length > 0 && (
+        <nav aria-label="Saved views" className={styles.tabs}>
+          <Link to="/" search={{}} className={styles.tab} activeOptions={{ exact: true }}>
+            All
+          </Link>
+          {views.map((view) => (
+            <Link
+              key={view.name}
+              to="/"
+              search={view.search}
+              className={styles.tab}
+              title={view.name}
+              activeOptions={{ exact: true }}
+            >
+              {view.name}
+            </Link>
+          ))}
+        </nav>
+      )}
+      <button type="button" onClick={() => setOpen(true)}>
+        {isPlain || isSaved ? 'Edit views' : 'Save view'}
+      </button>
+      <Suspense>
+        {isOpen && <ViewsDialog search={search} me={me} views={views} onClose={() => setOpen(false)} />}
+      </Suspense>
+    </div>
+  );
+}
