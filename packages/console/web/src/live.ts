@@ -57,6 +57,10 @@ function queryKeysOf(entityType: string): string[] {
   if (['task', 'claim', 'run', 'comment', 'task_relation'].includes(entityType)) return ['tasks', 'me'];
   if (entityType === 'approval') return ['approvals', 'tasks', 'me'];
   if (entityType === 'session') return ['sessions', 'me'];
+  if (entityType.startsWith('process')) return ['processes'];
+  if (entityType.startsWith('project')) return ['projects'];
+  if (entityType === 'skill' || entityType === 'agent') return ['skills'];
+  if (entityType === 'rule') return ['knowledge'];
   if (entityType === 'workspace') return ['workspaces'];
   if (entityType === 'principal') return ['principals', 'people'];
   return [];

@@ -36,3 +36,11 @@ export const principalQuery = (id: string) =>
     queryFn: ({ signal }) => baton.principals.get(id, { signal }),
     staleTime: 600_000,
   });
+
+/** Names of workspaces change seldom, too. */
+export const workspaceQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['workspaces', 'one', id],
+    queryFn: ({ signal }) => baton.workspaces.get(id, { signal }),
+    staleTime: 600_000,
+  });

@@ -10,6 +10,7 @@ import { isSignedOut } from './client.ts';
 import { InboxPage } from './inbox/InboxPage.tsx';
 import { JournalPage, journalSearch } from './journal/JournalPage.tsx';
 import { PeoplePage } from './people/PeoplePage.tsx';
+import { processesSearch } from './processes/processes-search.ts';
 import { meQuery, queries } from './queries.ts';
 import { Missing, Shell } from './shell/Shell.tsx';
 import { SignInPage } from './shell/SignInPage.tsx';
@@ -55,6 +56,37 @@ const pages = [
     path: '/journal',
     component: JournalPage,
     validateSearch: journalSearch,
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/projects',
+    component: lazyRouteComponent(() => import('./projects/ProjectsPage.tsx'), 'ProjectsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/projects/$id',
+    component: lazyRouteComponent(() => import('./projects/ProjectPage.tsx'), 'ProjectPage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/processes',
+    component: lazyRouteComponent(() => import('./processes/ProcessesPage.tsx'), 'ProcessesPage'),
+    validateSearch: processesSearch,
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/processes/$id',
+    component: lazyRouteComponent(() => import('./processes/InstancePage.tsx'), 'InstancePage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/skills',
+    component: lazyRouteComponent(() => import('./skills/SkillsPage.tsx'), 'SkillsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/knowledge',
+    component: lazyRouteComponent(() => import('./knowledge/KnowledgePage.tsx'), 'KnowledgePage'),
   }),
   createRoute({
     getParentRoute: () => shell,

@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { assertAccessible, noBrowser } from '../testing/browser.ts';
+import { type RunningConsole, startConsole } from '../testing/console.ts';
+
+// Projects, processes, skills and knowledge: what the pages say is made through the API, and what they do is read there.
+
+const evil = '<img src=x onerror="window.ran=1">';
+const looks = [
+  ['light', 1280],
+  ['dark', 1280],
+  ['light', 375],
+] as const;
+
+describe('the pages of what the work goes by', { skip: noBrowser }, () => {
+  let world: RunningConsole;
+
+  before(async () => {
+    world = await startConsole();
+  });
+  after(() => world?.close());
+
+  /** Looks at a page in each scheme and width. */
+  async function looksRight(path: string, text: string) {
+    for (const [colorScheme, width] of looks) {
+      const options = { colorScheme, viewport: { width, height: 800 } };
+      const { page, complaints } = await world.signedIn(path, options);
+      await page.getByText(text).first().waitFor();
+      await page.waitForLoadState('networkidle', { timeout: 2_000 }).catch(() => undefined);
+      await assertAccessible(page, `${path} ${colorScheme} ${width}`);
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, path);
+      assert.equal(await page.evaluate('window.ran'), undefined, path);
+      assert.deepEqual(complaints, []);
+      await page.context().close();
+    }
+  }
+  const until = async <Value>(look: () => Promise<Value | undefined>): Promise<Value> => {
+    for (let n = 0; n < 150; n += 1) {
+      const found = await look();
+      if (found !== undefined) return found;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    return assert.fail('it did not happen within 30 s');
+  };
+
+  test('each page says what to do where nothing is there, and which permission is missing', async () => {
+    const nobody = await world.person(['tasks.read']);
+    const { page } = await world.signedIn('/', {}, nobody.token);
+    for (const [path, name, permission] of [
+      ['/projects', 'Projects', 'projects.read'],
+      ['/processes', 'Processes', 'processes.read'],
+      ['/skills', 'Skills and tools', 'org.read'],
+      ['/knowledge', 'Knowledge', 'rules.read'],
+    ] as const) {
+      await page.goto(world.url + path);
+      await page.getByRole('heading', { name, level: 1 }).waitFor();
+      await page.getByText(permission).waitFor();
+    }
+    const own = await world.signedIn('/projects');
+    await own.page.getByText('There is no project yet').waitFor();
+    await own.page.keyboard.press('g');
+    await own.page.keyboard.press('o');
+    await own.page.getByText('No process has run yet').waitFor();
+    await own.page.keyboard.press('g');
+    await own.page.keyboard.press('k');
+    await own.page.getByText('There is no skill yet').waitFor();
+    await own.page.keyboard.press('g');
+    await own.page.keyboard.press('e');
+    await own.page.getByText(/A rule makes work out of what happens/).waitFor();
+  });
+
+  test('a project shows its status, goals, tasks and limits, and is moved', async () => {
+    const { baton } = world;
+    const { page } = await world.signedIn('/projects');
+    await page.getByText('There is no project yet').waitFor();
+    await baton.projectTemplates.create({
+      key: 'console-project',
+      displayName: 'Project',
+      defaultConfig: { governance: { maxRunActions: 40 } },
+    });
+    const project = await baton.projects.create({
+      templateKey: 'console-project',
+      workspaceSlug: 'web-shop',
+      workspaceName: `Web shop ${evil}`,
+    });
+    await baton.goals.create({
+      title: `Sell more ${evil}`,
+      workspaceId: project.workspaceId,
+      desiredState: 'twice as much',
+    });
+    await baton.tasks.create({ title: 'Task of the project', workspaceId: project.workspaceId });
+    // The list was open before: it changes without a reload.
+    await page.getByRole('link', { name: 'Web shop' }).click();
+    await page.getByRole('heading', { name: `Web shop ${evil}` }).waitFor();
+    await page.getByText(`Sell more ${evil}`).waitFor();
+    await page.getByRole('link', { name: 'Task of the project' }).waitFor();
+    await page.getByText('maxRunActions').waitFor();
+    const move = page.getByRole('group', { name: 'Move the project' }).getByRole('button').first();
+    await move.focus();
+    await page.keyboard.press('Enter');
+    await until(async () =>
+      (await baton.projects.get(project.id)).statusKey === project.statusKey ? undefined : true,
+    );
+    await looksRight(`/projects/${project.id}`, 'maxRunActions');
+    await looksRight('/projects', 'Web shop');
+  });
+
+  test('a process shows where it stands as a picture and in words, goes on live, and is suspended and cancelled', async () => {
+    const { baton, me, tenantId } = world;
+    const { issuer } = JSON.parse(readFileSync(join(world.home, 'connection.json'), 'utf8'));
+    const made = await baton.identity.principals.create(tenantId, { kind: 'agent', displayName: 'desk' });
+    const permissions = [
+      'tasks.read',
+      'tasks.write',
+      'tasks.claim',
+      'task_types.read',
+      'sessions.open',
+      'approvals.manage',
+      'approvals.read',
+      'processes.operate',
+      'events.read',
+    ];
+    await baton.agents.publish({
+      key: 'desk',
+      spec: {
+        displayName: 'Desk',
+        identity: { kind: 'service', permissions },
+        connections: [],
+        state: 'running',
+      },
+    } as never);
+    await baton.agents.linkIdentity('desk', {
+      issuer,
+      iamTenantId: tenantId,
+      iamPrincipalId: made.id,
+    } as never);
+    await baton.processDefinitions.publish({
+      key: 'small-change',
+      spec: {
+        version: 1,
+        displayName: `A small change ${evil}`,
+        identity: { agent: 'desk' },
+        owner: [{ principal: me }],
+        start: {
+          on: { observation: 'change-wanted' },
+          key: 'event.payload.data.change',
+          set: { title: 'event.payload.data.title' },
+        },
+        data: { type: 'object', properties: { title: { type: 'string' } } },
+        stages: [
+          {
+            id: 'decide',
+            steps: [
+              { id: 'approve', approve: { title: `Shall it be? ${evil}`, approvers: [{ principal: me }] } },
+            ],
+          },
+          {
+            id: 'end',
+            entry: 'stage.decide.completed',
+            steps: [{ id: 'done', complete: { outcome: 'released' } }],
+          },
+        ],
+      },
+    } as never);
+    const start = (key: string) =>
+      baton.processInstances.create({
+        process: 'small-change',
+        key,
+        data: { title: `Invoices ${evil}` },
+      } as never);
+    const { page, complaints } = await world.signedIn('/processes');
+    await page.getByText('No process has run yet').waitFor();
+    const first = await start('CHG-1');
+    await page.getByRole('link', { name: 'CHG-1' }).click();
+    await page.getByRole('heading', { name: 'CHG-1' }).waitFor();
+    await page.locator('svg text', { hasText: 'approve · waiting' }).waitFor();
+    await page.locator('svg text', { hasText: 'complete · to come' }).waitFor();
+    await page.getByText(`Invoices ${evil}`).first().waitFor();
+    await looksRight(`/processes/${first.id}`, 'waits for a decision');
+    const approvalId = await until(
+      async () => (await baton.processInstances.get(first.id)).openElements[0]?.approvalIds[0],
+    );
+    await baton.approvals.approve(approvalId);
+    await page.getByText('completed: released').waitFor();
+    await page.locator('svg text', { hasText: 'approve · done' }).waitFor();
+
+    const second = await start('CHG-2');
+    await page.goto(`${world.url}/processes/${second.id}`);
+    await page.getByRole('button', { name: 'Suspend' }).focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('We wait for the lawyers');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Go on' }).waitFor();
+    assert.equal((await baton.processInstances.get(second.id)).status, 'suspended');
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Suspend' }).waitFor();
+    await page.getByRole('button', { name: 'Cancel it' }).click();
+    await page.getByPlaceholder('Why').fill('Nobody wants it any more');
+    await page.keyboard.press('Enter');
+    await until(async () =>
+      (await baton.processInstances.get(second.id)).status === 'cancelled' ? true : undefined,
+    );
+    await page.getByText('cancelled', { exact: true }).first().waitFor();
+    await page.goto(`${world.url}/processes?status=cancelled`);
+    await page.getByRole('link', { name: 'CHG-2' }).waitFor();
+    assert.equal(await page.getByRole('link', { name: 'CHG-1' }).count(), 0);
+    await looksRight('/processes', 'CHG-1');
+    assert.deepEqual(complaints, []);
+  });
+
+  test('skills, tools and registered agents are shown, and what is new appears', async () => {
+    const { baton, me } = world;
+    const { page } = await world.signedIn('/skills');
+    await page.getByText('No skill is assigned to you.').waitFor();
+    const skill = await baton.skills.create({
+      name: 'translate',
+      version: '1.0.0',
+      protocol: 'mcp',
+      description: `Says it in French ${evil}`,
+    } as never);
+    await page.getByText('translate').first().click();
+    await page.getByText(`Says it in French ${evil}`).first().waitFor();
+    await baton.principals.assignSkill(me, { skillId: skill.id } as never);
+    await page.reload();
+    await page.getByText('can be called').waitFor();
+    await page.getByText('Desk').waitFor();
+    await looksRight('/skills', 'translate');
+  });
+
+  test('rules are shown and switched; where no memory is connected, the page says how to', async () => {
+    const { baton } = world;
+    const rule = await baton.rules.create({
+      key: 'review-all',
+      description: `Every change is reviewed ${evil}`,
+      trigger: { kind: 'event', type: 'task.completed' },
+      action: {
+        kind: 'ensure_work',
+        taskType: 'task',
+        dedupKeyTemplate: 'review:{{ task.id }}',
+        fields: { title: 'Review' },
+      },
+    } as never);
+    const { id } = rule as unknown as { id: string };
+    const { page } = await world.signedIn('/knowledge');
+    await page.getByText(`Every change is reviewed ${evil}`).waitFor();
+    await page.getByRole('button', { name: 'Disable review-all' }).click();
+    await page.getByRole('button', { name: 'Enable review-all' }).waitFor();
+    assert.equal((await baton.rules.get(id)).status, 'disabled');
+    await page.getByLabel('Search what memory knows').fill('invoices');
+    await page.keyboard.press('Enter');
+    await page.getByText('CP_CONTEXT_BASE_URL').waitFor();
+    await looksRight('/knowledge', 'review-all');
+  });
+});

@@ -1,0 +1,149 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import type { ProcessInstance } from '@baton/sdk';
+import { baton } from '../client.ts';
+import { EventLine } from '../journal/EventLine.tsx';
+import { Moment } from '../parts/Moment.tsx';
+import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { Values } from '../parts/Values.tsx';
+import { taskQuery } from '../queries.ts';
+import { Acts } from './Acts.tsx';
+import { classOf, Diagram } from './Diagram.tsx';
+import styles from './processes.module.css';
+import { type Stage, stagesOf } from './steps.ts';
+
+const route = getRouteApi('/shell/processes/$id');
+const eventsMax = 500;
+const shownMax = 50;
+
+/** One instance of a process: where it stands, what it waits for, what it knows, and what has happened to it. */
+export function InstancePage() {
+  const { id } = route.useParams();
+  const instance = useQuery({
+    queryKey: ['processes', 'one', id],
+    queryFn: ({ signal }) => baton.processInstances.get(id, { signal }),
+  });
+  const { definitionKey: key = '', definitionVersion: version = 0 } = instance.data ?? {};
+  const definition = useQuery({
+    queryKey: ['processes', 'definition', key, version],
+    queryFn: ({ signal }) => baton.processDefinitions.get(`${key}@${version}`, { signal }),
+    enabled: instance.isSuccess,
+  });
+  const events = useQuery({
+    queryKey: ['processes', 'events', id],
+    queryFn: ({ signal }) =>
+      baton.events
+        .list({ entityId: id, tail: eventsMax, order: 'desc' }, { signal })
+        .then(({ items }) => items),
+  });
+  if (instance.isError)
+    return (
+      <div className="page">
+        <ErrorNote error={instance.error} onRetry={() => void instance.refetch()} />
+        <Link to="/processes">Back to the processes</Link>
+      </div>
+    );
+  if (instance.isPending)
+    return (
+      <div className="page">
+        <Loading lines={6} />
+      </div>
+    );
+  const { instanceKey, status, outcome, suspension, startedAt, data, slaState } = instance.data;
+  const stages = definition.data ? stagesOf(definition.data, instance.data, events.data?.toReversed()) : [];
+  return (
+    <article className="page">
+      <header className="stack">
+        <p className="row soft">
+          <Link to="/processes">Processes</Link> <span>{definition.data?.displayName ?? key}</span>{' '}
+          <span>version {version}</span>
+        </p>
+        <h1 className="text">{instanceKey}</h1>
+        <p className="row">
+          <span className={styles[classOf(status)] ?? ''}>
+            {status}
+            {outcome !== null && `: ${outcome}`}
+          </span>
+          {slaState === 'breached' && <span className={styles.late}>late</span>}
+          <span className="soft">
+            begun <Moment at={startedAt} />
+          </span>
+        </p>
+        {suspension !== null && (
+          <p className={`card text ${styles.suspension}`} role="note">
+            It can't go on{suspension.element !== null && ` at ${suspension.element}`}: {suspension.reason}{' '}
+            <span className="mono soft">{suspension.code}</span>
+          </p>
+        )}
+        <Acts instance={instance.data} />
+      </header>
+      {definition.isError && <ErrorNote error={definition.error} />}
+      {stages.length > 0 && (
+        <section className="card stack" aria-labelledby="where">
+          <h2 id="where">Where it stands</h2>
+          <Diagram stages={stages} />
+          <Steps stages={stages} instance={instance.data} />
+        </section>
+      )}
+      <section className="card stack" aria-labelledby="knows">
+        <h2 id="knows">What it knows</h2>
+        <Values of={data} />
+      </section>
+      <section className="card stack" aria-labelledby="happened">
+        <h2 id="happened">What has happened</h2>
+        {events.isError && <ErrorNote error={events.error} />}
+        <ol>
+          {events.data?.slice(0, shownMax).map((event) => (
+            <EventLine key={event.id} event={event} isAlone />
+          ))}
+        </ol>
+      </section>
+    </article>
+  );
+}
+
+/** The same as the diagram, in words, with the tasks and approvals that open steps wait for. */
+function Steps({ stages, instance }: { stages: readonly Stage[]; instance: ProcessInstance }) {
+  return (
+    <ol className={styles.stages}>
+      {stages.map(({ id, state, steps }) => (
+        <li key={id}>
+          <h3>
+            {id} <span className="soft">{state}</span>
+          </h3>
+          <ol className={styles.steps}>
+            {steps.map((step) => {
+              const open = instance.openElements.find((element) => element.id === step.id);
+              return (
+                <li key={step.id}>
+                  {step.id} <span className="soft">{step.kind}</span>{' '}
+                  <span className={styles[classOf(step.state)] ?? ''}>{step.state}</span>
+                  {open?.taskId && <OfTask id={open.taskId} />}
+                  {open !== undefined && open.approvalIds.length > 0 && (
+                    <span className="soft">
+                      {' '}
+                      waits for {open.approvalIds.length === 1 ? 'a decision' : 'decisions'}
+                    </span>
+                  )}
+                </li>
+              );
+            })}
+          </ol>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function OfTask({ id }: { id: string }) {
+  const { data } = useQuery(taskQuery(id));
+  if (data === undefined) return null;
+  return (
+    <>
+      {' '}
+      <Link to="/tasks/$ref" params={{ ref: data.publicId }}>
+        {data.publicId}
+      </Link>
+    </>
+  );
+}

@@ -1,0 +1,90 @@
+import type { JournalEvent, ProcessDefinition, ProcessInstance } from '@baton/sdk';
+
+/** How a step stands: the words are shown, and the colour goes by them. */
+export type StepState = 'to come' | 'active' | 'waiting' | 'late' | 'done' | 'failed' | 'stopped';
+
+export interface Step {
+  readonly id: string;
+  /** What it does: the word of the definition, as `call` or `approve`. */
+  readonly kind: string;
+  readonly state: StepState;
+}
+
+export interface Stage {
+  readonly id: string;
+  readonly state: string;
+  readonly steps: readonly Step[];
+}
+
+type Document = Record<string, unknown>;
+/** Members of a step that are no kind of it. */
+const settings = new Set([
+  'id',
+  'when',
+  'export',
+  'due',
+  'escalations',
+  'onError',
+  'retry',
+  'undo',
+  'displayName',
+]);
+const depthMax = 8;
+
+const objects = (value: unknown): Document[] =>
+  Array.isArray(value) ? value.filter((one): one is Document => typeof one === 'object' && one !== null) : [];
+
+/** The steps of a document, those within others after them. */
+function stepsIn(steps: unknown, depth = 0): Document[] {
+  if (depth > depthMax) return [];
+  return objects(steps).flatMap((step) => [
+    ...(typeof step['id'] === 'string' ? [step] : []),
+    ...Object.values(step).flatMap((inner) => [
+      ...stepsIn(inner, depth + 1),
+      ...(typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+        ? Object.values(inner).flatMap((deeper) => stepsIn(deeper, depth + 1))
+        : []),
+    ]),
+  ]);
+}
+
+/** The stages of a process with their steps, and how each stands in an instance by what the journal tells of it. */
+export function stagesOf(
+  definition: ProcessDefinition,
+  instance?: ProcessInstance,
+  events: readonly JournalEvent[] = [],
+): Stage[] {
+  const told = new Map<string, StepState>();
+  for (const { type, payload } of events) {
+    const element = String(payload['element']);
+    if (type === 'process.step_entered') told.set(element, 'active');
+    if (type === 'process.step_exited') told.set(element, exits[String(payload['outcome'])] ?? 'stopped');
+  }
+  const open = new Map(instance?.openElements.map((element) => [element.id, element]));
+  const stateOf = (id: string): StepState => {
+    if (instance?.suspension?.element === id) return 'failed';
+    const element = open.get(id);
+    if (element?.slaState === 'breached') return 'late';
+    if (element !== undefined) return element.approvalIds.length > 0 ? 'waiting' : 'active';
+    return told.get(id) ?? 'to come';
+  };
+  return objects(definition.spec['stages']).map((stage) => {
+    const id = String(stage['id']);
+    return {
+      id,
+      state: instance?.stages.find((one) => one.id === id)?.state ?? '',
+      steps: stepsIn(stage['steps']).map((step) => ({
+        id: String(step['id']),
+        kind: Object.keys(step).find((name) => !settings.has(name)) ?? 'step',
+        state: stateOf(String(step['id'])),
+      })),
+    };
+  });
+}
+
+const exits: Readonly<Record<string, StepState>> = {
+  completed: 'done',
+  migrated: 'done',
+  failed: 'failed',
+  timed_out: 'failed',
+};

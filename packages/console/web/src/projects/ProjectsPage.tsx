@@ -1,0 +1,79 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { baton } from '../client.ts';
+import { Allowed } from '../parts/Allowed.tsx';
+import { Moment } from '../parts/Moment.tsx';
+import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
+import lines from '../parts/values.module.css';
+import { Who } from '../parts/Who.tsx';
+import { workspaceQuery } from '../queries.ts';
+
+const pageSize = 50;
+
+/** The projects in sight, with their status and owner. */
+export function ProjectsPage() {
+  return (
+    <div className="page">
+      <h1>Projects</h1>
+      <Allowed permission="projects.read">
+        <Projects />
+      </Allowed>
+    </div>
+  );
+}
+
+function Projects() {
+  const query = useInfiniteQuery({
+    queryKey: ['projects', 'list'],
+    queryFn: ({ pageParam, signal }) =>
+      baton.projects.list({ limit: pageSize, ...(pageParam && { cursor: pageParam }) }, { signal }),
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    select: ({ pages }) => pages.flatMap(({ items }) => items),
+  });
+  if (query.isError) return <ErrorNote error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.isPending) return <Loading lines={5} />;
+  if (query.data.length === 0)
+    return (
+      <Empty title="There is no project yet">
+        <p>
+          A project gives the work of a workspace a status, an owner and rules of its own. Declare one in a
+          file: <code className="mono">npx baton apply -f project.yaml</code>.
+        </p>
+      </Empty>
+    );
+  return (
+    <div className="card stack">
+      <ul className={lines.list}>
+        {query.data.map(({ id, workspaceId, statusKey, status, ownerPrincipalId, updatedAt }) => (
+          <li key={id} className={lines.line}>
+            <Link to="/projects/$id" params={{ id }}>
+              <ProjectName workspaceId={workspaceId} />
+            </Link>
+            <span>
+              {statusKey.replaceAll('_', ' ')}
+              {status === 'archived' && ' · archived'}
+            </span>
+            <span className="soft">
+              <Who id={ownerPrincipalId} nobody="No owner" />
+            </span>
+            <span className="soft">
+              <Moment at={updatedAt} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {query.hasNextPage && (
+        <button type="button" onClick={() => void query.fetchNextPage()}>
+          Show more
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** A project is called as its workspace. */
+export function ProjectName({ workspaceId }: { workspaceId: string }) {
+  const { data } = useQuery(workspaceQuery(workspaceId));
+  return <>{data?.name ?? `Project of workspace ${workspaceId.slice(-8)}`}</>;
+}

@@ -1,0 +1,165 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import type { Skill } from '@baton/sdk';
+import { baton } from '../client.ts';
+import { Allowed } from '../parts/Allowed.tsx';
+import { Moment } from '../parts/Moment.tsx';
+import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
+import { Values } from '../parts/Values.tsx';
+import lines from '../parts/values.module.css';
+import { meQuery } from '../queries.ts';
+import styles from './skills.module.css';
+
+const pageSize = 50;
+const toolsMax = 100;
+const agentsMax = 100;
+
+/** What can be done: skills with their versions, the tools that are mine, and the agents of the registry. */
+export function SkillsPage() {
+  const permissions = useQuery(meQuery).data?.permissions ?? [];
+  return (
+    <div className="page">
+      <h1>Skills and tools</h1>
+      <Allowed permission="org.read">
+        <Skills />
+      </Allowed>
+      {permissions.includes('tasks.read') && <Tools />}
+      {permissions.includes('agents.read') && <Agents />}
+    </div>
+  );
+}
+
+function Skills() {
+  const query = useInfiniteQuery({
+    queryKey: ['skills', 'list'],
+    queryFn: ({ pageParam, signal }) =>
+      baton.skills.list({ limit: pageSize, ...(pageParam && { cursor: pageParam }) }, { signal }),
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    select: ({ pages }) => pages.flatMap(({ items }) => items),
+  });
+  return (
+    <section className="card stack" aria-labelledby="skills">
+      <h2 id="skills">Skills</h2>
+      {query.isError && <ErrorNote error={query.error} onRetry={() => void query.refetch()} />}
+      {query.isPending && <Loading />}
+      {query.data?.length === 0 && (
+        <Empty title="There is no skill yet">
+          <p>
+            A skill is something that tasks may ask for and agents may call. Declare one in a file:{' '}
+            <code className="mono">npx baton apply -f skill.yaml</code>.
+          </p>
+        </Empty>
+      )}
+      <ul className="stack">
+        {query.data?.map((skill) => (
+          <li key={skill.id}>
+            <OneSkill skill={skill} />
+          </li>
+        ))}
+      </ul>
+      {query.hasNextPage && (
+        <button type="button" onClick={() => void query.fetchNextPage()}>
+          Show more
+        </button>
+      )}
+    </section>
+  );
+}
+
+function OneSkill({ skill }: { skill: Skill }) {
+  const { name, version, status, protocol, description, sideEffects, riskLevel, updatedAt } = skill;
+  const { contract, inputSchema, outputSchema } = skill;
+  return (
+    <details className={styles.skill}>
+      <summary>
+        <span className={styles.name}>{name}</span> <span className="soft">{version}</span>{' '}
+        <span className={status === 'active' ? 'soft' : styles.off}>{status}</span>{' '}
+        <span className="soft">{protocol}</span>
+      </summary>
+      <div className={`stack ${styles.inside}`}>
+        {description !== '' && <p className="text">{description}</p>}
+        <Values
+          of={{
+            'side effects': sideEffects,
+            risk: riskLevel,
+            inputs: inputSchema,
+            outputs: outputSchema,
+            contract,
+          }}
+        />
+        <p className="soft">
+          changed <Moment at={updatedAt} />
+        </p>
+      </div>
+    </details>
+  );
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  not_assigned: 'not assigned to you',
+  skill_disabled: 'taken out of use',
+  protocol_not_allowed_by_governance: 'forbidden by the project',
+};
+
+function Tools() {
+  const query = useQuery({
+    queryKey: ['skills', 'tools'],
+    queryFn: ({ signal }) => baton.tools.list({ limit: toolsMax }, { signal }).then(({ items }) => items),
+  });
+  return (
+    <section className="card stack" aria-labelledby="tools">
+      <h2 id="tools">Your tools</h2>
+      {query.isError && <ErrorNote error={query.error} />}
+      {query.data?.length === 0 && <p className="soft">No skill is assigned to you.</p>}
+      <ul className={lines.list}>
+        {query.data?.map(({ id, name, version, summary, visible, reason }) => (
+          <li key={id} className={lines.line}>
+            <span>
+              {name} <span className="soft">{version}</span>
+            </span>
+            <span className="soft">{summary}</span>
+            <span className="soft">
+              {visible ? 'can be called' : (reasons[reason] ?? reason.replaceAll('_', ' '))}
+            </span>
+            <span />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Agents() {
+  const query = useQuery({
+    queryKey: ['skills', 'agents'],
+    queryFn: ({ signal }) => baton.agents.list({ limit: agentsMax }, { signal }).then(({ items }) => items),
+  });
+  return (
+    <section className="card stack" aria-labelledby="agents">
+      <h2 id="agents">Registered agents</h2>
+      {query.isError && <ErrorNote error={query.error} />}
+      {query.data?.length === 0 && (
+        <p className="soft">
+          None is registered. <code className="mono">npx baton apply -f agent.yaml</code> registers one.
+        </p>
+      )}
+      <ul className={lines.list}>
+        {query.data?.map(({ id, key, displayName, status, state, replicas, currentRevision, updatedAt }) => (
+          <li key={id} className={lines.line}>
+            <span>
+              {displayName || key} <span className="soft mono">{key}</span>
+            </span>
+            <span className="soft">revision {currentRevision}</span>
+            <span className="soft">
+              {status === 'retired' ? 'retired' : state}
+              {replicas > 0 && ` · ${replicas}`}
+            </span>
+            <span className="soft">
+              <Moment at={updatedAt} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
