@@ -130,12 +130,12 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
         connections: [],
         state: 'running',
       },
-    } as never);
+    });
     await baton.agents.linkIdentity('desk', {
       issuer,
       iamTenantId: tenantId,
       iamPrincipalId: made.id,
-    } as never);
+    });
     await baton.processDefinitions.publish({
       key: 'small-change',
       spec: {
@@ -163,13 +163,13 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
           },
         ],
       },
-    } as never);
+    });
     const start = (key: string) =>
       baton.processInstances.create({
         process: 'small-change',
         key,
         data: { title: `Invoices ${evil}` },
-      } as never);
+      });
     const { page, complaints } = await world.signedIn('/processes');
     await page.getByText('No process has run yet').waitFor();
     const first = await start('CHG-1');
@@ -219,10 +219,10 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
       version: '1.0.0',
       protocol: 'mcp',
       description: `Says it in French ${evil}`,
-    } as never);
+    });
     await page.getByText('translate').first().click();
     await page.getByText(`Says it in French ${evil}`).first().waitFor();
-    await baton.principals.assignSkill(me, { skillId: skill.id } as never);
+    await baton.principals.assignSkill(me, { skillId: skill.id });
     await page.reload();
     await page.getByText('can be called').waitFor();
     await page.getByText('Desk').waitFor();
@@ -241,7 +241,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
         dedupKeyTemplate: 'review:{{ task.id }}',
         fields: { title: 'Review' },
       },
-    } as never);
+    });
     const { id } = rule as unknown as { id: string };
     const { page } = await world.signedIn('/knowledge');
     await page.getByText(`Every change is reviewed ${evil}`).waitFor();
