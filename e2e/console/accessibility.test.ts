@@ -5,7 +5,7 @@ import { assertAccessible, noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { pagesOfConsole, settled } from '../testing/console-pages.ts';
 
-// Every page of the navigation, and what opens above the pages.
+// Every page of the navigation, and what opens above the pages: contrast hangs on the scheme, and layout on the width.
 
 describe('the accessibility of every page', { skip: noBrowser }, () => {
   let world: RunningConsole;
@@ -34,8 +34,6 @@ describe('the accessibility of every page', { skip: noBrowser }, () => {
 
   for (const [colorScheme, width] of [
     ['light', 1280],
-    ['dark', 1280],
-    ['light', 375],
     ['dark', 375],
   ] as const)
     test(`axe finds nothing in ${colorScheme}, ${width} pixels wide`, async () => {

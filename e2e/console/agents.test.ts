@@ -74,8 +74,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     await new Promise((resolve) => setTimeout(resolve, 11_000));
     for (const [colorScheme, width] of [
       ['light', 1280],
-      ['dark', 1280],
-      ['light', 375],
+      ['dark', 375],
     ] as const) {
       const options = { colorScheme, viewport: { width, height: 800 } };
       const { page, complaints } = await world.signedIn('/agents', options);

@@ -25,6 +25,8 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
   }
   /** Drags as a hand does: the browser begins a drag after some pixels. */
   async function drag(page: Page, task: Task, name: string) {
+    // Columns get their widths by what is in them.
+    await page.locator('main [role="status"][aria-label="Loading"]').first().waitFor({ state: 'detached' });
     const from = await card(page, task).boundingBox();
     const to = await column(page, name).boundingBox();
     assert.ok(from !== null && to !== null);

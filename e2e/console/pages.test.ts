@@ -8,10 +8,10 @@ import { type RunningConsole, startConsole } from '../testing/console.ts';
 // Projects, processes, skills and knowledge: what the pages say is made through the API, and what they do is read there.
 
 const evil = '<img src=x onerror="window.ran=1">';
+/** accessibility.test.ts looks at the lists in every scheme and width. */
 const looks = [
   ['light', 1280],
-  ['dark', 1280],
-  ['light', 375],
+  ['dark', 375],
 ] as const;
 
 describe('the pages of what the work goes by', { skip: noBrowser }, () => {
@@ -104,7 +104,6 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
       (await baton.projects.get(project.id)).statusKey === project.statusKey ? undefined : true,
     );
     await looksRight(`/projects/${project.id}`, 'maxRunActions');
-    await looksRight('/projects', 'Web shop');
   });
 
   test('a process shows where it stands as a picture and in words, goes on live, and is suspended and cancelled', async () => {
@@ -206,7 +205,6 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     await page.goto(`${world.url}/processes?status=cancelled`);
     await page.getByRole('link', { name: 'CHG-2' }).waitFor();
     assert.equal(await page.getByRole('link', { name: 'CHG-1' }).count(), 0);
-    await looksRight('/processes', 'CHG-1');
     assert.deepEqual(complaints, []);
   });
 

@@ -12,7 +12,7 @@ export async function settled(page: Page): Promise<void> {
   await page.locator('main h1').first().waitFor();
   await page.locator('[role="status"][aria-label="Loading"]').first().waitFor({ state: 'detached' });
   // The journal's socket does not count; a page that asks on and on is looked at as it is.
-  await page.waitForLoadState('networkidle', { timeout: 3_000 }).catch(() => undefined);
+  await page.waitForLoadState('networkidle', { timeout: 1_000 }).catch(() => undefined);
 }
 
 /**

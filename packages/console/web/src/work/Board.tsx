@@ -129,7 +129,7 @@ function Column({ status: { key, name }, search, me, hidden, moves, onChoose }: 
   };
   return (
     <section
-      className={`${styles.column} ${fit === false ? styles.unfit : ''} ${fit ? styles.fit : ''} ${isOver ? styles.over : ''}`}
+      className={`${styles.column} ${query.isSuccess && tasks.length === 0 ? styles.vacant : ''} ${fit === false ? styles.unfit : ''} ${fit ? styles.fit : ''} ${isOver ? styles.over : ''}`}
       aria-label={name}
       data-status={key}
       onDragOver={onDragOver}
