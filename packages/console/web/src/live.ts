@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { type Query, type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { JournalEvent } from '@baton/sdk';
 import { baton } from './client.ts';
@@ -31,7 +31,7 @@ export function useLive(isAllowed: boolean): 'live' | 'connecting' | 'not live' 
       timer = undefined;
       const touched = [...kinds].flatMap((kind) => queryKeysOf(kind));
       kinds.clear();
-      for (const key of new Set(touched)) void queries.invalidateQueries({ queryKey: [key] });
+      for (const key of new Set(touched)) readAgain(queries, key);
     };
     const follow = async () => {
       for await (const event of baton.events.follow({ signal: stop.signal })) {
@@ -50,6 +50,20 @@ export function useLive(isAllowed: boolean): 'live' | 'connecting' | 'not live' 
     };
   }, [isAllowed, queries]);
   return state;
+}
+
+/** A list of more pages is read again at most every half minute: 10,000 tasks are 100 requests. */
+const pagesMax = 5;
+const longListMs = 30_000;
+
+function readAgain(queries: QueryClient, key: string): void {
+  const isLongAndNew = ({ state }: Query) => {
+    const { pages = [] } = (state.data ?? {}) as { pages?: readonly unknown[] };
+    return pages.length > pagesMax && Date.now() - state.dataUpdatedAt < longListMs;
+  };
+  void queries.invalidateQueries({ queryKey: [key], predicate: (query) => !isLongAndNew(query) });
+  // It counts as old: it is read again when the page is opened, or the window comes to the front.
+  void queries.invalidateQueries({ queryKey: [key], predicate: isLongAndNew, refetchType: 'none' });
 }
 
 /** The first words of the queries that an event of this entity may change. */
