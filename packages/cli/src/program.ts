@@ -120,9 +120,9 @@ function descendants(command: Command): Command[] {
   return command.commands.flatMap((child) => [child, ...descendants(child)]);
 }
 
-/** The commands that do something, below this one. */
+/** The commands below this one that do something. A group of commands takes no options, unless it is a command too (`demo`). */
 export function leavesOf(command: Command): Command[] {
-  return descendants(command).filter(({ commands }) => commands.length === 0);
+  return descendants(command).filter(({ commands, options }) => commands.length === 0 || options.length > 0);
 }
 
 /** A command as it is typed, its arguments in capitals. */
