@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { get } from 'node:http';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -70,6 +71,33 @@ test('a name that a stranger lets point to this machine is not answered', async 
       }).on('error', failed);
     });
   assert.deepEqual([await ask('evil.example'), await ask('baton.internal')], [421, 200]);
+});
+
+test('no request line ends the process, however odd its path is', async () => {
+  const { port, hostname } = new URL(connection['publicUrl'] as string);
+  const paths = [
+    '//',
+    '//[',
+    '/\\',
+    '*',
+    'http://',
+    'http://[',
+    '/%',
+    '/iam//',
+    '/iam/%',
+    '/mcp//',
+    '/api/v1//',
+    '/?%',
+  ];
+  for (const path of paths)
+    for (const more of ['', 'Upgrade: websocket\r\nConnection: upgrade\r\n']) {
+      const socket = connect(Number(port), hostname);
+      socket.end(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\n${more || 'Connection: close\r\n'}\r\n`);
+      let answer = '';
+      for await (const chunk of socket) answer += chunk;
+      assert.match(answer, /^HTTP\/1\.1 [2345]\d\d /, `${path} ${more}`);
+    }
+  assert.equal((await fetch(`${connection['publicUrl']}/health/live`)).status, 200);
 });
 
 test('the small company of the demo says of a running Baton without a memory service that nothing is known', async () => {

@@ -48,9 +48,8 @@ const bodyBytesMax = 8192;
 const exchangeMsMax = 10_000;
 /** At a time. Each takes milliseconds; more would wait in identity's queue in any case. */
 const exchangesMax = 64;
-/** First words of the paths that are pages of the console. */
+/** First words of the paths that are pages of the console, besides `/`. */
 const pages = new Set([
-  '',
   'sign-in',
   'tasks',
   'inbox',
@@ -224,7 +223,8 @@ export function createConsole(options: ConsoleOptions): Console {
   return {
     newCode: (token) => sessions.newCode({ token }),
     handle(req, res) {
-      const path = new URL(req.url ?? '/', 'http://console').pathname;
+      // As it came: of `//` URL makes no path, it throws.
+      const [path = '/'] = (req.url ?? '/').split('?', 1);
       const act = acts[path];
       if (act !== undefined && req.method === 'POST') {
         act(req, res).catch((error: unknown) => sendError(res, error));
@@ -235,7 +235,7 @@ export function createConsole(options: ConsoleOptions): Console {
         return true;
       }
       if (req.method !== 'GET' && req.method !== 'HEAD') return false;
-      const isPage = pages.has(path.split('/')[1] ?? '');
+      const isPage = path === '/' || pages.has(path.split('/')[1] ?? '');
       const file = isPage ? '/index.html' : path;
       if (files === undefined) {
         if (!isPage) return false;

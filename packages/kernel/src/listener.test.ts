@@ -178,3 +178,28 @@ test('a refusal reaches a client that goes on sending, and is followed by the en
   clearInterval(timer);
   assert.ok(performance.now() - began < 3000, 'the rest is read for a moment only');
 });
+
+test('a fault of the service ends the connection that met it, and no other', async () => {
+  const warned: string[] = [];
+  const onWarning = ({ message }: Error) => warned.push(message);
+  process.on('warning', onWarning);
+  const fail = () => {
+    throw new Error('a fault of the service');
+  };
+  server = createListener({
+    ...service,
+    handler: (req, res) => (req.url === '/fault' ? fail() : service.handler(req, res)),
+    upgrade: fail,
+  });
+  await openPort(server, '127.0.0.1', 0);
+  const upgrade = 'connection: upgrade\r\nupgrade: websocket\r\n';
+  for (const more of ['', upgrade]) {
+    const { ended } = send(`GET /fault HTTP/1.1\r\nhost: x\r\n${more}\r\n`);
+    assert.equal(await ended, '');
+  }
+  const { socket, ended } = send('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+  assert.match(await ended, /answer$/);
+  socket.destroy();
+  process.off('warning', onWarning);
+  assert.deepEqual(warned, ['a fault of the service', 'a fault of the service']);
+});

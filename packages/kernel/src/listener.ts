@@ -40,15 +40,15 @@ export function createListener(service: Listening, bounds = listenerBounds): Ser
   };
   const server = createServer(options, (req, res) => {
     boundBody(server, req, bounds.requestMsMax);
-    service.handler(req, res);
+    isolated(res, () => service.handler(req, res));
   });
   server.timeout = bounds.silenceMsMax;
   server.maxConnections = bounds.connectionsMax;
   server.on('upgrade', (req, socket, head) => {
     // Node took its own listener away: without one, a client that breaks off would end the process.
     socket.on('error', () => socket.destroy());
-    if (service.upgrade !== undefined) service.upgrade(req, socket, head);
-    else refuseUpgrade(socket, '404 Not Found');
+    if (service.upgrade === undefined) refuseUpgrade(socket, '404 Not Found');
+    else isolated(socket, () => service.upgrade?.(req, socket, head));
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (service.unreadable === undefined) socket.destroy();
@@ -61,6 +61,16 @@ export function createListener(service: Listening, bounds = listenerBounds): Ser
     server.closeIdleConnections();
   });
   return server;
+}
+
+/** A fault in a service costs the connection that met it: thrown further, it would end the process, and with it all others. */
+function isolated(connection: { destroy(): unknown }, serve: () => void): void {
+  try {
+    serve();
+  } catch (error) {
+    connection.destroy();
+    process.emitWarning(error as Error);
+  }
 }
 
 /** Answers an upgrade without a body and closes the connection, also when the client would keep it open. */
