@@ -20,6 +20,11 @@ const programs = [
     file: 'packages/coordination/src/app/context-adapter/context-adapter.main',
     settings: 'CP_*',
   },
+  {
+    word: 'console serve',
+    file: 'packages/platform/src/console-service.main',
+    settings: 'BATON_COORDINATION_URL, PORT, HOST, BATON_CONSOLE_*',
+  },
   { word: 'agent run', file: 'packages/runner/src/main' },
   { word: 'mcp', file: 'packages/mcp/src/main' },
 ];
@@ -28,11 +33,11 @@ const args = process.argv.slice(2);
 const program = programs.find(({ word }) => word === args.slice(0, word.split(' ').length).join(' '));
 const wordsOfProgram = program?.word.split(' ').length ?? 0;
 const file = program?.file ?? 'packages/cli/src/main';
-if (program?.settings !== undefined && args.length > 1) {
+if (program?.settings !== undefined && args.length > wordsOfProgram) {
   say(
     `Usage: baton ${program.word}, without further words; it reads ${program.settings} from the environment (docs/configuration.md).`,
   );
-  process.exitCode = ['--help', '-h'].includes(args[1]) ? 0 : 2;
+  process.exitCode = ['--help', '-h'].includes(args[wordsOfProgram]) ? 0 : 2;
 } else {
   await runFile(programFile(file), args.slice(wordsOfProgram));
 }

@@ -1,5 +1,6 @@
 import type { Setting, SettingTable } from '@baton/kernel/config';
 import { settingTable as platformSettings } from '@baton/platform/config';
+import { consoleServiceSettings } from '@baton/platform/console-service/settings';
 import type { GeneratedFile } from './generated-file.ts';
 import { code, pageStart, tableOf, titleOf } from './markdown.ts';
 import type { Service } from './services.ts';
@@ -11,12 +12,15 @@ marked *secret* is never printed.`;
 const wholePurpose = `\`npm start\` runs everything behind one port. It reads these, and passes every setting of the services on; those it
 decides itself (databases, keys, secrets, addresses) may be given to it, too.`;
 
+const consolePurpose = `\`baton console serve\` serves the console alone, and passes what its page asks on to services that run elsewhere.`;
+
 /** Every setting with its default, its unit and a sentence. */
 export function writeConfiguration(services: readonly Service[]): GeneratedFile {
   const declaredByServices = new Set(services.flatMap(({ settings }) => Object.keys(settings)));
   const own = Object.entries(platformSettings).filter(([setting]) => !declaredByServices.has(setting));
   const sections = [
     section('the default run', wholePurpose, Object.fromEntries(own)),
+    section('the console alone', consolePurpose, consoleServiceSettings),
     ...services.map(({ name, purpose, settings }) => section(name, purpose, settings)),
   ];
   return {

@@ -30,6 +30,7 @@ export const otherPrograms: readonly [command: string, sentence: string][] = [
   ['identity serve', 'run the identity service alone (settings IAM_*)'],
   ['coordination serve', 'run the coordination service alone (settings CP_*)'],
   ['worker', 'run the worker alone: expired leases, deliveries, timers'],
+  ['console serve', 'serve the console alone, for services that run elsewhere'],
   ['context-adapter', 'deliver the journal to a memory service'],
   ['agent run', 'take tasks and run a command of yours for each'],
   ['mcp', 'serve agents that speak MCP, over standard input and output'],

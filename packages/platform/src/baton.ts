@@ -99,9 +99,11 @@ async function start(
   });
   const services = (parts.services = await startServices(serviceEnvironment(env, defaults)));
   const signIn = consoleSignIn(settings, {
-    ...urls,
     tenantId: state.tenantId,
     adminSecret: secrets.iamBootstrapToken,
+    identityUrl: `${urls.localUrl}/iam`,
+    allowedHosts: ownHosts(urls.localUrl),
+    publicUrl: urls.publicUrl,
   });
   let administratorId: string | undefined;
   const demo = (parts.demo = new LiveDemo({

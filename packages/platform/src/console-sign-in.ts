@@ -3,29 +3,42 @@ import { type ConsoleOptions, callbackPath } from '@baton/console/server';
 import { OutboundClient } from '@baton/kernel/outbound';
 import { createClient } from '@baton/sdk';
 import type { PlatformSettings } from './config.ts';
-import { ownHosts } from './services.ts';
 import { StartError } from './start-error.ts';
+
+interface SignInParts {
+  readonly tenantId: string;
+  /** Of identity's administration. */
+  readonly adminSecret: string;
+  readonly identityUrl: string;
+  /** Hosts that may be private, where the settings name none. */
+  readonly allowedHosts: readonly string[];
+  /** Where browsers reach the console. */
+  readonly publicUrl: string;
+}
 
 /**
  * How people sign in to the console through the tenant's identity providers; undefined where the settings name none.
  * @throws StartError for a file of secrets that can't be read
  */
 export function consoleSignIn(
-  settings: PlatformSettings,
-  parts: { tenantId: string; adminSecret: string; localUrl: string; publicUrl: string },
+  settings: Pick<
+    PlatformSettings,
+    'BATON_CONSOLE_PROVIDERS' | 'BATON_CONSOLE_SECRETS_FILE' | 'IAM_OUTBOUND_ALLOWED_HOSTS'
+  >,
+  parts: SignInParts,
 ): ConsoleOptions['signIn'] {
   const keys = settings.BATON_CONSOLE_PROVIDERS;
   if (keys.length === 0) return undefined;
-  const { tenantId, adminSecret, localUrl, publicUrl } = parts;
+  const { tenantId, adminSecret, identityUrl, allowedHosts, publicUrl } = parts;
   const secrets = secretsIn(settings.BATON_CONSOLE_SECRETS_FILE);
-  const { identity } = createClient({ url: localUrl, adminSecret, deadlineMs: 10_000 });
+  const { identity } = createClient({ identityUrl, adminSecret, deadlineMs: 10_000 });
   const allowed = settings.IAM_OUTBOUND_ALLOWED_HOSTS;
   return {
     tenantId,
     redirectUri: publicUrl.replace(/\/+$/, '') + callbackPath,
     providers: new Map(keys.map((key) => [key, secrets.get(key)])),
     read: (key) => identity.identityProviders.get(tenantId, key),
-    outbound: new OutboundClient({ allowedHosts: allowed.length > 0 ? allowed : ownHosts(localUrl) }),
+    outbound: new OutboundClient({ allowedHosts: allowed.length > 0 ? allowed : allowedHosts }),
   };
 }
 

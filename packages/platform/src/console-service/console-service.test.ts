@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { after, before, test } from 'node:test';
+import { freePort } from '@baton/kernel/testing/free-port';
+import { testBehindProxy } from '../testing/behind-a-proxy.ts';
+import { privateFolder } from '../testing/private-folder.ts';
+import { type SeparateServices, startSeparateServices } from '../testing/separate-services.ts';
+import { type ConsoleService, startConsoleService } from './console-service.ts';
+
+const folder = privateFolder();
+const printed: string[] = [];
+const started: ConsoleService[] = [];
+let services: SeparateServices;
+let url: string;
+
+const start = async (env: Record<string, string>) => {
+  const all = { PORT: '0', BATON_HOME: folder.path, ...env };
+  const service = await startConsoleService(all, (line) => printed.push(line));
+  started.push(service);
+  return service;
+};
+const addressesOf = ({ coordinationPort, identityPort }: SeparateServices) => ({
+  BATON_COORDINATION_URL: `http://127.0.0.1:${coordinationPort}`,
+  BATON_IDENTITY_URL: `http://127.0.0.1:${identityPort}/`,
+});
+
+before(async () => {
+  const port = await freePort();
+  services = await startSeparateServices(`http://127.0.0.1:${port}`);
+  ({ url } = await start({ ...addressesOf(services), PORT: String(port) }));
+});
+after(async () => {
+  await Promise.all(started.map((service) => service.close()));
+  await services?.close();
+  await folder.remove();
+});
+
+const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+  fetch(url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+
+testBehindProxy({
+  name: 'baton console serve',
+  scheme: 'http',
+  skip: false,
+  async start({ port, services: behind }) {
+    const service = await start({ ...addressesOf(behind), PORT: String(port) });
+    return { stop: () => service.close() };
+  },
+});
+
+test('the page is served in front of services that run apart, and its calls reach them', async () => {
+  for (let n = 0; n < 300 && (await fetch(url)).status === 503; n += 1)
+    await new Promise((done) => setTimeout(done, 200));
+  const page = await fetch(`${url}/inbox`);
+  assert.match(await page.text(), /<div id="root"/, printed.join('\n'));
+  assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/);
+  const signedIn = await post('/console/sign-in', { token: services.adminToken });
+  assert.equal(signedIn.status, 200);
+  const [cookie = ''] = (signedIn.headers.get('set-cookie') ?? '').split(';', 1);
+  const issued = await post('/console/token', {}, { cookie });
+  const { accessToken } = (await issued.json()) as { accessToken: string };
+  // As the page sends it: with the origin of the console, which is none of coordination's.
+  const headers = { authorization: `Bearer ${accessToken}`, origin: url };
+  const created = await post('/api/v1/tasks', { title: 'by the console' }, headers);
+  assert.equal(created.status, 201, await created.text());
+});
+
+test('only what the page asks for is passed on', async () => {
+  const { hostname, port } = new URL(url);
+  for (const path of [
+    '/metrics',
+    '/docs',
+    '/api/../metrics',
+    '/api/%2e%2e/metrics',
+    '/iam/api/..%2f../metrics',
+  ]) {
+    // Written by hand: fetch would shorten the path before it is sent.
+    const socket = connect(Number(port), hostname);
+    socket.end(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`);
+    let answer = '';
+    for await (const chunk of socket) answer += chunk;
+    assert.match(answer, /^HTTP\/1\.1 404 /, path);
+  }
+});
+
+test('other hosts and other origins are turned away at its door', async () => {
+  const evil = await post('/api/v1/tasks', { title: 'x' }, { origin: 'https://evil.example' });
+  assert.equal(evil.status, 403);
+});
+
+test('where a service does not answer, a request is 503 unavailable, and so is a socket', async () => {
+  const closed = createServer().listen(0, '127.0.0.1');
+  await new Promise((done) => closed.once('listening', done));
+  const { port } = closed.address() as { port: number };
+  await new Promise((done) => closed.close(done));
+  const alone = await start({ BATON_COORDINATION_URL: `http://127.0.0.1:${port}` });
+  const refused = await fetch(`${alone.url}/api/v1/tasks`);
+  const { error } = (await refused.json()) as { error: { code: string; requestId: string } };
+  assert.deepEqual([refused.status, error.code], [503, 'unavailable']);
+  assert.equal(refused.headers.get('x-request-id'), error.requestId);
+  const socket = new WebSocket(`${alone.url.replace('http', 'ws')}/api/v1/events/ws`);
+  await new Promise((done) => socket.addEventListener('error', done));
+  assert.equal(socket.readyState, WebSocket.CLOSED);
+});
+
+test('a setting that can not be used is refused with its name', async () => {
+  await assert.rejects(
+    start({ BATON_COORDINATION_URL: 'ftp://x' }),
+    /BATON_COORDINATION_URL must be an http/,
+  );
+  await assert.rejects(
+    start({ BATON_CONSOLE_PROVIDERS: '["workforce"]' }),
+    /BATON_CONSOLE_TENANT_ID is needed/,
+  );
+});

@@ -1,0 +1,96 @@
+import type { IncomingMessage } from 'node:http';
+import { createConsole } from '@baton/console/server';
+import { clientAddressOf } from '@baton/kernel/client-address';
+import { SettingError } from '@baton/kernel/config';
+import { fetchTransport, type Transport } from '@baton/sdk';
+import type { Environment } from '../config.ts';
+import { doorOf } from '../config.ts';
+import { consoleSignIn } from '../console-sign-in.ts';
+import { openRouter } from '../router.ts';
+import { ownHosts } from '../services.ts';
+import { forwardingTo } from './forwarding.ts';
+import { type ConsoleServiceSettings, readConsoleServiceSettings } from './settings.ts';
+
+/** The console on a port of its own, in front of services that run elsewhere. */
+export interface ConsoleService {
+  /** Where browsers open it. */
+  readonly url: string;
+  /** Finishes requests in progress, then closes the port. */
+  close(): Promise<void>;
+}
+
+const drainMsMax = 10_000;
+
+/**
+ * Serves the console, and passes what its page asks on to the services, so that browsers need one address only.
+ * @param say prints one line for the user
+ * @throws SettingError or StartError with one sentence
+ */
+export async function startConsoleService(
+  env: Environment,
+  say: (line: string) => void,
+): Promise<ConsoleService> {
+  const settings = readConsoleServiceSettings(env);
+  for (const name of ['BATON_COORDINATION_URL', 'BATON_IDENTITY_URL'] as const)
+    if (!/^https?:/.test(settings[name]) || !URL.canParse(settings[name]))
+      throw new SettingError(name, 'must be an http address.');
+  const { BATON_CONSOLE_PUBLIC_URL: ownUrl, BATON_CONSOLE_TRUSTED_PROXIES: trusted, HOST, PORT } = settings;
+  const router = await openRouter(
+    HOST,
+    PORT,
+    doorOf({ ...settings, IAM_PUBLIC_URL: ownUrl, CP_CORS_ORIGINS: [] }),
+  );
+  const url =
+    ownUrl.replace(/\/+$/, '') || `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${router.port}`;
+  try {
+    const signIn = signInOf(settings, url);
+    const coordination = forwardingTo(settings.BATON_COORDINATION_URL, trusted);
+    const identity = forwardingTo(settings.BATON_IDENTITY_URL, trusted);
+    const page = createConsole({
+      ...(signIn && { signIn }),
+      url: settings.BATON_COORDINATION_URL,
+      transport: (req) => onBehalfElsewhere(settings, req),
+      cache: settings.cache,
+      isSecure: url.startsWith('https:'),
+      say,
+    });
+    router.routeTo({ identity, coordination, console: page });
+    router.markReady();
+    return {
+      url,
+      async close() {
+        await router.drain(drainMsMax);
+        router.close();
+        await Promise.all([identity.close(), coordination.close()]);
+      },
+    };
+  } catch (error) {
+    await router.drain(0);
+    router.close();
+    throw error;
+  }
+}
+
+/** Asks identity with the address of the browser, as the page's own requests are. */
+function onBehalfElsewhere(settings: ConsoleServiceSettings, browser: IncomingMessage): Transport {
+  const address = clientAddressOf(browser, settings.BATON_CONSOLE_TRUSTED_PROXIES);
+  return (request) =>
+    fetchTransport({
+      ...request,
+      url: request.url.replace(`${settings.BATON_COORDINATION_URL}/iam`, settings.BATON_IDENTITY_URL),
+      headers: { ...request.headers, 'x-forwarded-for': address },
+    });
+}
+
+function signInOf(settings: ConsoleServiceSettings, publicUrl: string): ReturnType<typeof consoleSignIn> {
+  if (settings.BATON_CONSOLE_PROVIDERS.length === 0) return undefined;
+  for (const name of ['BATON_CONSOLE_TENANT_ID', 'IAM_BOOTSTRAP_TOKEN'] as const)
+    if (settings[name] === '') throw new SettingError(name, 'is needed with BATON_CONSOLE_PROVIDERS.');
+  return consoleSignIn(settings, {
+    tenantId: settings.BATON_CONSOLE_TENANT_ID,
+    adminSecret: settings.IAM_BOOTSTRAP_TOKEN,
+    identityUrl: settings.BATON_IDENTITY_URL,
+    allowedHosts: ownHosts(settings.BATON_IDENTITY_URL),
+    publicUrl,
+  });
+}
