@@ -51,12 +51,13 @@ export function forwardingTo(target: string, trusted: Networks): RunningService 
     handler(req, res) {
       if (!isPassed(req.url)) return void res.writeHead(404, { 'content-length': 0 }).end();
       passAddressOn(req, trusted);
-      void proxy.web(req, res);
+      // It also rejects where the client broke off: unheard, that would end the process.
+      proxy.web(req, res).catch(() => res.destroy());
     },
     upgrade(req, socket, head) {
       if (!isPassed(req.url)) return refuseUpgrade(socket, '404 Not Found');
       passAddressOn(req, trusted);
-      void proxy.ws(req, socket as Socket, {}, head);
+      proxy.ws(req, socket as Socket, {}, head).catch(() => socket.destroy());
     },
     close: () => Promise.resolve(agent.destroy()),
   };
