@@ -10,6 +10,8 @@ import { addDoctor } from './doctor.command.ts';
 import { exitCodeFor, exitCodes, textOf } from './error-text.ts';
 import { addEventTail } from './events/event-tail.command.ts';
 import { addEvents } from './events/events.command.ts';
+import { addExport } from './export/export.command.ts';
+import { addImport } from './import/import.command.ts';
 import { addOperations } from './operations/operations.command.ts';
 import { PlainError } from './plain-error.ts';
 import { addResource } from './resources/resource.command.ts';
@@ -58,6 +60,8 @@ export function buildProgram(context: CommandContext): Command {
   addWork(program, context);
   for (const resource of resources) addResource(program, resource, context);
   addApply(program, context);
+  addImport(program, context);
+  addExport(program, context);
   addEvents(program, context);
   addEventTail(program, context);
   addOperations(program, context);

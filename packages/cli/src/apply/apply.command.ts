@@ -1,9 +1,8 @@
-import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { BatonError } from '@baton/sdk';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
+import { confirm } from '../confirm.ts';
 import { Progress } from '../demo/progress.ts';
-import { exitCodes } from '../error-text.ts';
 import { PlainError } from '../plain-error.ts';
 import { show } from '../show.ts';
 import type { Change, FieldChange } from './change.ts';
@@ -54,7 +53,7 @@ async function runApply(options: Options, context: CommandContext): Promise<void
     if (options.dryRun === true || writing.length === 0) return report(false);
     if (options.yes !== true) {
       if (isForProgram) output.progress(`${planLines(changes).join('\n')}\n`);
-      await askToGoOn(options, context);
+      await confirm('Change it?', options.file.includes('-'), output);
     }
     try {
       await carryOutAll(writing, outcomes, planning.world, context);
@@ -65,20 +64,6 @@ async function runApply(options: Options, context: CommandContext): Promise<void
     if (isForProgram) return report(true);
     output.line(`${writing.length === 1 ? 'One change is' : `${writing.length} changes are`} made.`);
   });
-}
-
-/** @throws PlainError where the answer is no, or nobody can be asked */
-async function askToGoOn({ file }: Options, { output }: CommandContext): Promise<void> {
-  if (process.stdin.isTTY !== true || !output.isTerminal || file.includes('-'))
-    throw new PlainError('Nothing was changed: say --yes to change it, or --dry-run for the plan alone.', {
-      exitCode: exitCodes.usage,
-    });
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  // The end of the input, as by Ctrl-D, is a no.
-  const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
-  const answer = await Promise.race([lines.question('Change it? Only yes goes on: '), ended]);
-  lines.close();
-  if (answer.trim().toLowerCase() !== 'yes') throw new PlainError('Nothing was changed.');
 }
 
 /** One after the other. @throws PlainError that says what was made, what was not, and what to do */

@@ -1,4 +1,4 @@
-import type { Dependency, Issue } from './backlog.ts';
+import type { Dependency, Issue } from '../import/forms/beads-lines.ts';
 import { pick, seededRandom } from './seeded-random.ts';
 
 const verbs = ['Fix', 'Add', 'Remove', 'Rename', 'Document', 'Test', 'Speed up', 'Review', 'Split', 'Port'];

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { type Connection, findConnection } from '../connection.ts';
+import { readBacklog } from '../import/forms/beads-lines.ts';
 import { PlainError } from '../plain-error.ts';
 import { show } from '../show.ts';
-import { readBacklog } from './backlog.ts';
 import { generateBacklog } from './backlog-generator.ts';
 import { runDemo } from './demo.ts';
 import { type ImportPlan, planImport } from './import-plan.ts';

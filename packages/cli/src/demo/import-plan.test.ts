@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Dependency, Issue } from './backlog.ts';
+import { backEdges } from '../import/cycles.ts';
+import type { Dependency, Issue } from '../import/forms/beads-lines.ts';
+import { droppedLines } from '../import/relations.ts';
 import { generateBacklog } from './backlog-generator.ts';
-import { backEdges } from './cycles.ts';
-import { droppedLines, planImport } from './import-plan.ts';
+import { planImport } from './import-plan.ts';
 
 function issue(id: string, status = 'open', dependencies: Dependency[] = [], priority = 2): Issue {
   return { id, title: `Do ${id}`, status, priority, issue_type: 'task', dependencies };

@@ -1,5 +1,5 @@
+import { droppedLines } from '../import/relations.ts';
 import type { ImportPlan } from './import-plan.ts';
-import { droppedLines } from './import-plan.ts';
 import { percentile } from './latency.ts';
 import type { Proof } from './proof.ts';
 import { type Tally, total } from './tally.ts';

@@ -1,7 +1,7 @@
 import { BatonError } from '@baton/sdk';
 import type { CoordinationClient } from '../coordination-client.ts';
+import type { Issue } from '../import/forms/beads-lines.ts';
 import type { Page } from '../wire.ts';
-import type { Issue } from './backlog.ts';
 
 /**
  * What some of the demo's tasks ask for besides a claim: features have a type with statuses of its own and a budget, bugs

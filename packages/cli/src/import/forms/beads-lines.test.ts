@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseBacklog, readBacklog } from './backlog.ts';
+import { parseBacklog, readBacklog } from './beads-lines.ts';
 
 const good = '{"id":"a","title":"Do it","status":"open","priority":1,"issue_type":"bug"}';
 

@@ -1,0 +1,22 @@
+import { createInterface } from 'node:readline/promises';
+import type { ConsoleOutput } from './console-output.ts';
+import { exitCodes } from './error-text.ts';
+import { PlainError } from './plain-error.ts';
+
+/**
+ * Asks at the terminal whether a plan is carried out.
+ * @param question as `Change it?` @param readsInput whether standard input is what the plan was read from
+ * @throws PlainError where the answer is no, or nobody can be asked
+ */
+export async function confirm(question: string, readsInput: boolean, output: ConsoleOutput): Promise<void> {
+  if (process.stdin.isTTY !== true || !output.isTerminal || readsInput)
+    throw new PlainError('Nothing was changed: say --yes to change it, or --dry-run for the plan alone.', {
+      exitCode: exitCodes.usage,
+    });
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  // The end of the input, as by Ctrl-D, is a no.
+  const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
+  const answer = await Promise.race([lines.question(`${question} Only yes goes on: `), ended]);
+  lines.close();
+  if (answer.trim().toLowerCase() !== 'yes') throw new PlainError('Nothing was changed.');
+}

@@ -1,0 +1,57 @@
+import { link, open, rm, stat } from 'node:fs/promises';
+import type { ConsoleOutput } from '../console-output.ts';
+import { PlainError } from '../plain-error.ts';
+
+/** Where the lines of an export go. */
+export interface ExportLines {
+  write(value: object): Promise<void>;
+  /** Makes the file what it is called. */
+  finish(): Promise<void>;
+  /** Leaves nothing that looks like an export. */
+  abandon(): Promise<void>;
+}
+
+export function linesToOutput(output: ConsoleOutput): ExportLines {
+  return {
+    async write(value) {
+      output.line(JSON.stringify(value));
+      await output.drained?.();
+    },
+    finish: () => Promise.resolve(),
+    abandon: () => Promise.resolve(),
+  };
+}
+
+/**
+ * Writes beside the file and gives it its name at the end, so a file of that name is always a whole export.
+ * @throws PlainError for a file that is there already, or a folder that can't be written
+ */
+export async function linesToNewFile(path: string): Promise<ExportLines> {
+  if ((await stat(path).catch(() => undefined)) !== undefined)
+    throw new PlainError(`${path} is there already: name a new file, so that no export is lost.`);
+  const beside = `${path}.${process.pid}.part`;
+  const file = await open(beside, 'w', 0o600).catch((error: NodeJS.ErrnoException) => {
+    throw new PlainError(`${path} can't be written (${error.code}).`);
+  });
+  let isWhole = false;
+  return {
+    async write(value) {
+      await file.write(`${JSON.stringify(value)}\n`);
+    },
+    async finish() {
+      await file.sync();
+      await file.close();
+      isWhole = true;
+      // Unlike a rename, a link never replaces a file that came meanwhile.
+      await link(beside, path).catch((error: NodeJS.ErrnoException) => {
+        throw new PlainError(`${path} can't be written (${error.code}); the export is ${beside}.`);
+      });
+      await rm(beside);
+    },
+    async abandon() {
+      if (isWhole) return;
+      await file.close().catch(() => undefined);
+      await rm(beside, { force: true });
+    },
+  };
+}

@@ -1,0 +1,178 @@
+import type { Command } from 'commander';
+import { type BatonClient, BatonError, type Task } from '@baton/sdk';
+import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
+import type { ConsoleOutput } from '../console-output.ts';
+import { forEachConcurrently } from '../demo/concurrently.ts';
+import { exportFormat } from '../import/forms/baton.ts';
+import { show } from '../show.ts';
+import { type ExportLines, linesToNewFile, linesToOutput } from './export-lines.ts';
+import { exportedKinds } from './exported-kinds.ts';
+
+type Options = CommonOptions & { file?: string; tasksOnly?: boolean };
+
+/** Tasks whose relations, comments and references are asked for at a time. */
+const concurrencyMax = 16;
+const batchTasks = 200;
+
+interface Exported {
+  readonly counts: Record<string, number>;
+  readonly leftOut: { readonly kind: string; readonly reason: string }[];
+}
+
+/** `baton export`: all of a tenant as JSON lines, which `baton import baton` reads; docs/import.md. */
+export function addExport(program: Command, context: CommandContext): void {
+  const command = program
+    .command('export')
+    .description('write what your tenant owns as JSON lines, which baton import baton reads');
+  withCommonOptions(command)
+    .option('--file <path>', 'write to this new file (mode 0600) instead of standard output')
+    .option('--tasks-only', 'tasks, and of the rest only who and where they name')
+    .action((options: Options) =>
+      asCaller(options, context, async (baton) => {
+        const lines =
+          options.file === undefined ? linesToOutput(context.output) : await linesToNewFile(options.file);
+        const counter = counterOf(context.output);
+        let exported: Exported;
+        try {
+          exported = await exportAll(baton, lines, options, counter.count);
+          await lines.finish();
+        } catch (error) {
+          await lines.abandon();
+          throw error;
+        } finally {
+          counter.end();
+        }
+        await report(exported, options, context);
+      }),
+    );
+}
+
+const drawEveryMs = 200;
+
+/** On a terminal, how far the export is; how much there is altogether, no list says. */
+function counterOf(output: ConsoleOutput): { count(kind: string): void; end(): void } {
+  let [written, drawnAt] = [0, 0];
+  return {
+    count(kind) {
+      written += 1;
+      if (!output.isTerminal || performance.now() - drawnAt < drawEveryMs) return;
+      drawnAt = performance.now();
+      output.progress(`\r\x1b[2Kexporting  ${written}  ${kind}`);
+    },
+    end() {
+      if (drawnAt > 0) output.progress('\r\x1b[2K');
+    },
+  };
+}
+
+/** Standard output holds the lines, unless they go to a file. */
+async function report(
+  exported: Exported,
+  { file, ...options }: Options,
+  { output }: CommandContext,
+): Promise<void> {
+  const sum = Object.values(exported.counts).reduce((total, count) => total + count, 0);
+  const text = [
+    ...exported.leftOut.map(({ kind, reason }) => `! ${kind}: ${reason}`),
+    `${sum} exported: ${Object.entries(exported.counts)
+      .filter(([, count]) => count > 0)
+      .map(([kind, count]) => `${count} ${kind}`)
+      .join(', ')}.`,
+  ];
+  if (file === undefined) output.progress(`${text.join('\n')}\n`);
+  else await show(output, options, exported, () => text);
+}
+
+const whoAndWhere: readonly string[] = ['principal', 'workspace'];
+
+async function exportAll(
+  baton: BatonClient,
+  lines: ExportLines,
+  { tasksOnly }: Options,
+  onItem: (kind: string) => void,
+): Promise<Exported> {
+  const { tenant } = await baton.harness.getContext();
+  const exported: Exported = { counts: {}, leftOut: [] };
+  await lines.write({ kind: 'export', format: exportFormat, tenant, exportedAt: new Date().toISOString() });
+  for (const { kind, list } of exportedKinds) {
+    if (tasksOnly === true && !whoAndWhere.includes(kind)) continue;
+    await counted(exported, kind, async (count) => {
+      for await (const value of list(baton)) {
+        await lines.write({ kind, value });
+        count();
+        onItem(kind);
+      }
+    });
+  }
+  await counted(exported, 'task', async (count) => {
+    for await (const batch of batchesOf(baton.tasks.list({ limit: batchTasks }))) {
+      const more = new Map<string, object>();
+      await forEachConcurrently(batch, concurrencyMax, async (task) => {
+        more.set(task.id, await besideOf(baton, task));
+        onItem('task');
+      });
+      for (const task of batch) {
+        await lines.write({ kind: 'task', value: task, ...more.get(task.id) });
+        count();
+      }
+    }
+  });
+  await lines.write({ kind: 'end', counts: exported.counts, leftOut: exported.leftOut });
+  return exported;
+}
+
+/** What the caller may not read is left out, and said. */
+async function counted(
+  { counts, leftOut }: Exported,
+  kind: string,
+  work: (count: () => void) => Promise<void>,
+): Promise<void> {
+  counts[kind] = 0;
+  try {
+    await work(() => {
+      counts[kind] = (counts[kind] ?? 0) + 1;
+    });
+  } catch (error) {
+    if (!(error instanceof BatonError) || error.status !== 403 || kind === 'task') throw error;
+    leftOut.push({ kind, reason: `${error.code}: ${error.message}` });
+  }
+}
+
+/** What belongs to a task: where it leads, what was said, what it is called elsewhere. */
+async function besideOf(baton: BatonClient, { id }: Task): Promise<object> {
+  const [relations, comments, references] = await Promise.all([
+    baton.tasks.listRelations(id),
+    allOf(baton.tasks.listComments(id, { limit: 200 })),
+    allOf(baton.externalReferences.list({ entityType: 'task', entityId: id, limit: 200 })),
+  ]);
+  return {
+    relations: relations.items
+      .filter(({ fromTaskId }) => fromTaskId === id)
+      .map(({ type, toTaskId }) => ({ type, toTaskId })),
+    // The oldest first, as they are said again.
+    comments: comments.toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1)),
+    references: references.map(({ externalSystem, externalType, externalId, metadata }) => ({
+      externalSystem,
+      externalType,
+      externalId,
+      metadata,
+    })),
+  };
+}
+
+async function allOf<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+async function* batchesOf<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item[]> {
+  let batch: Item[] = [];
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length < batchTasks) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,44 @@
+import type { KnownTask } from './known-tasks.ts';
+import { type FieldName, fieldNames, type PlannedComment, type PlannedItem } from './planned-item.ts';
+import type { Link } from './source.ts';
+
+/** What becomes of one item. */
+export interface ImportChange {
+  readonly item: PlannedItem;
+  readonly action: 'create' | 'change' | 'unchanged';
+  /** The task of an import before. */
+  readonly known: KnownTask | undefined;
+  /** Fields that have changed in the source since; all of them for a new task. */
+  readonly fields: readonly FieldName[];
+  readonly addedLinks: readonly Link[];
+  readonly removedLinks: readonly Link[];
+  readonly newComments: readonly PlannedComment[];
+}
+
+/**
+ * Compares an item with what the last import made of it, not with the task: what people and agents have done to the task
+ * since stays, as long as the source says nothing new.
+ */
+export function changeOf(item: PlannedItem, known: KnownTask | undefined): ImportChange {
+  const before: Omit<KnownTask, 'taskId'> = known ?? { fields: {}, links: [], comments: [] };
+  const fields = fieldNames.filter((name) => item.fields[name] !== before.fields[name]);
+  const links = new Set(item.links.map(linkText));
+  const linksBefore = new Set(before.links);
+  const commentsBefore = new Set(before.comments);
+  const addedLinks = item.links.filter((link) => !linksBefore.has(linkText(link)));
+  const removedLinks = before.links.filter((text) => !links.has(text)).flatMap(linkOf);
+  const newComments = item.comments.filter(({ key }) => !commentsBefore.has(key));
+  const isSame = fields.length + addedLinks.length + removedLinks.length + newComments.length === 0;
+  const action = known === undefined ? 'create' : isSame ? 'unchanged' : 'change';
+  return { item, action, known, fields, addedLinks, removedLinks, newComments };
+}
+
+export const linkText = ({ type, to }: Link): string => `${type} ${to}`;
+
+const linkTypes: readonly Link['type'][] = ['parent', 'depends_on', 'blocks', 'spawned_by', 'related_to'];
+
+function linkOf(text: string): Link[] {
+  const at = text.indexOf(' ');
+  const type = linkTypes.find((one) => one === text.slice(0, at));
+  return type === undefined ? [] : [{ type, to: text.slice(at + 1) }];
+}

@@ -1,0 +1,164 @@
+import { PlainError } from '../../plain-error.ts';
+import { linesOf, parsedJson } from '../reading.ts';
+import {
+  type ExternalName,
+  LeftOut,
+  type Link,
+  type Priority,
+  priorityIn,
+  type Source,
+  type SourceComment,
+  type SourceItem,
+  type SourceStatus,
+  textIn,
+} from '../source.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The version of the form of an export; a later one is refused. */
+export const exportFormat = 1;
+
+/** The tenant that an export was made of. */
+export interface ExportedTenant {
+  readonly id: string;
+  readonly slug: string;
+}
+
+const categories: Readonly<Record<string, SourceStatus>> = {
+  backlog: 'backlog',
+  active: 'open',
+  blocked: 'blocked',
+  terminal_success: 'done',
+  terminal_cancelled: 'cancelled',
+};
+
+/**
+ * Reads what `baton export` wrote. Tasks with their relations, comments and names elsewhere are read; what declares how
+ * work is done (roles, types, workspaces, …) is left out and counted: `baton apply` makes that.
+ * @throws PlainError for another form, a later format, and an export that was cut off
+ */
+export function readExport(text: string, name: string): Source & { readonly tenant: ExportedTenant } {
+  const lines = linesOf(text, name).map(({ line, number }) => {
+    const place = `Line ${number} of ${name}`;
+    const value = parsedJson(line, place);
+    if (typeof value !== 'object' || value === null || typeof (value as Fields)['kind'] !== 'string')
+      throw new PlainError(`${place} is no line of an export: it has no kind.`);
+    return { fields: value as Fields, kind: (value as Fields)['kind'] as string, place };
+  });
+  const tenant = tenantIn(lines[0]?.fields ?? {}, name);
+  if (lines.at(-1)?.kind !== 'end')
+    throw new PlainError(
+      `${name} is not complete: its last line is missing, so the export was cut off. Make it again.`,
+    );
+  const leftOut = new LeftOut();
+  const people = new Map<string, string>();
+  const workspaces = new Map<string, { slug: string; parentId: string | null }>();
+  for (const { kind, fields } of lines) {
+    const value = (fields['value'] ?? {}) as Fields;
+    const id = String(value['id']);
+    if (kind === 'principal') people.set(id, textIn(value['displayName']) ?? id);
+    if (kind === 'workspace')
+      workspaces.set(id, { slug: String(value['slug']), parentId: textIn(value['parentId']) ?? null });
+    if (kind !== 'task' && kind !== 'export' && kind !== 'end')
+      leftOut.add(
+        `is a ${kind}, which an import does not make (npx baton apply declares such things)`,
+        nameOf(value),
+      );
+  }
+  const known: Known = { people, pathOf: (id) => pathIn(workspaces, id) };
+  const items = lines
+    .filter(({ kind }) => kind === 'task')
+    .map(({ fields, place }) => itemOf(fields, place, known));
+  return { system: 'baton', type: 'task', items, leftOut, tenant };
+}
+
+function tenantIn({ kind, format, tenant }: Fields, name: string): ExportedTenant {
+  const { id, slug } = (tenant ?? {}) as Fields;
+  if (kind !== 'export' || typeof id !== 'string')
+    throw new PlainError(`${name} is no export: npx baton export writes one.`);
+  if (format !== exportFormat)
+    throw new PlainError(`${name} has format ${String(format)}; this version reads format ${exportFormat}.`);
+  return { id, slug: String(slug) };
+}
+
+const nameOf = (value: Fields): string =>
+  String(value['key'] ?? value['slug'] ?? value['displayName'] ?? value['name'] ?? value['id'] ?? '');
+
+interface Known {
+  readonly people: ReadonlyMap<string, string>;
+  readonly pathOf: (workspaceId: string) => string | undefined;
+}
+
+const workspacesDeepMax = 50;
+
+function pathIn(
+  workspaces: ReadonlyMap<string, { slug: string; parentId: string | null }>,
+  id: string,
+): string | undefined {
+  const slugs: string[] = [];
+  for (let at: string | null = id; at !== null; ) {
+    const one: { slug: string; parentId: string | null } | undefined = workspaces.get(at);
+    if (one === undefined || slugs.length > workspacesDeepMax) return undefined;
+    slugs.unshift(one.slug);
+    at = one.parentId;
+  }
+  return slugs.join('/');
+}
+
+function itemOf(fields: Fields, place: string, { people, pathOf }: Known): SourceItem {
+  const task = (fields['value'] ?? {}) as Fields;
+  const [id, title] = [task['id'], task['title']];
+  if (typeof id !== 'string' || typeof title !== 'string')
+    throw new PlainError(`${place} is no task: it has no id and title.`);
+  const category = String(task['systemStatusCategory']);
+  const [typeKey, statusKey] = [textIn(task['typeKey']), textIn(task['status'])];
+  const workspaceId = textIn(task['workspaceId']);
+  const workspace = workspaceId === undefined ? undefined : pathOf(workspaceId);
+  const dueDate = textIn(task['dueDate']);
+  const assigneeId = textIn(task['assigneeId']);
+  const assignee = assigneeId === undefined ? undefined : (people.get(assigneeId) ?? assigneeId);
+  return {
+    id,
+    place,
+    title,
+    description: textIn(task['description']) ?? '',
+    status: categories[category] ?? 'open',
+    priority: priorityIn(String(task['priority'])) ?? ('medium' satisfies Priority),
+    ...(statusKey !== undefined && { statusKey }),
+    ...(typeKey !== undefined && { typeKey }),
+    ...(workspace !== undefined && { workspace }),
+    ...(dueDate !== undefined && { dueDate }),
+    ...(assignee !== undefined && { assignee }),
+    customFields: objectIn(task['customFields']),
+    links: listIn(fields['relations']).flatMap(linkOf),
+    comments: listIn(fields['comments']).flatMap((one) => commentOf(one, people)),
+    names: listIn(fields['references']).flatMap(externalNameOf),
+  };
+}
+
+const objectIn = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+const listIn = (value: unknown): Fields[] => (Array.isArray(value) ? (value as unknown[]).map(objectIn) : []);
+
+const linkTypes: readonly Link['type'][] = ['parent', 'depends_on', 'blocks', 'spawned_by', 'related_to'];
+
+function linkOf({ type, toTaskId }: Fields): Link[] {
+  const known = linkTypes.find((one) => one === type);
+  return known === undefined || typeof toTaskId !== 'string' ? [] : [{ to: toTaskId, type: known }];
+}
+
+function commentOf(
+  { body, authorPrincipalId, createdAt }: Fields,
+  people: ReadonlyMap<string, string>,
+): SourceComment[] {
+  const [said, at] = [textIn(body), textIn(createdAt)];
+  const author = people.get(String(authorPrincipalId));
+  return said === undefined
+    ? []
+    : [{ body: said, ...(author !== undefined && { author }), ...(at !== undefined && { at }) }];
+}
+
+function externalNameOf({ externalSystem, externalType, externalId, metadata }: Fields): ExternalName[] {
+  if (![externalSystem, externalType, externalId].every((one) => typeof one === 'string')) return [];
+  return [{ externalSystem, externalType, externalId, metadata: objectIn(metadata) } as ExternalName];
+}

@@ -1,0 +1,357 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { planItems } from '../planned-item.ts';
+import { readSourceText } from '../reading.ts';
+import type { Source, SourceItem } from '../source.ts';
+import { readBacklogMd } from './backlog-md.ts';
+import { readExport } from './baton.ts';
+import { readBeads } from './beads.ts';
+import { readCsvTasks } from './csv.ts';
+import { readCsv } from './csv-text.ts';
+import { readGithub } from './github.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'baton-forms-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const words = { statuses: new Map() };
+const lines = (...values: object[]) => values.map((value) => JSON.stringify(value)).join('\n');
+const planned = (source: Source) =>
+  planItems(
+    source,
+    () => false,
+    () => undefined,
+  );
+const brief = ({ id, title, status, priority, links }: SourceItem) => ({
+  id,
+  title,
+  status,
+  priority,
+  links,
+});
+
+test('an issue of beads keeps what it says, its people, its dependencies in both forms and its comments', () => {
+  const { items } = readBeads(
+    lines(
+      { id: 'a-1', title: 'One', status: 'in_progress', priority: 0, issue_type: 'bug', assignee: 'ann' },
+      {
+        id: 'a-2',
+        title: 'Two',
+        status: 'blocked',
+        description: 'Long.',
+        acceptance_criteria: '- it works',
+        labels: ['gpu'],
+        dependencies: [
+          { issue_id: 'a-2', depends_on_id: 'a-1', type: 'blocks' },
+          { on: 'a-1', type: 'discovered-from' },
+        ],
+        comments: [{ text: 'Half is done.', author: 'bob', created_at: '2026-02-03T04:05:06Z' }],
+      },
+      { id: 'a-3', title: 'Three', status: 'tombstone' },
+      { id: 'a-4', title: 'Four', status: 'deferred', priority: 4 },
+      { id: 'a-5', title: 'Five', status: 'blocked' },
+    ),
+    'file',
+    words,
+  );
+  assert.deepEqual(
+    items.map(({ status, priority, assignee }) => [status, priority, assignee]),
+    [
+      ['open', 'critical', 'ann'],
+      ['open', 'medium', undefined],
+      ['cancelled', 'medium', undefined],
+      ['backlog', 'low', undefined],
+      ['blocked', 'medium', undefined],
+    ],
+  );
+  const [, two] = items as [SourceItem, SourceItem];
+  assert.equal(two.description, 'Long.\n\n## Acceptance criteria\n\n- it works');
+  assert.deepEqual(two.links, [
+    { to: 'a-1', type: 'depends_on' },
+    { to: 'a-1', type: 'related_to' },
+  ]);
+  assert.deepEqual(two.customFields['labels'], ['gpu']);
+  assert.deepEqual(two.comments, [{ body: 'Half is done.', author: 'bob', at: '2026-02-03T04:05:06Z' }]);
+});
+
+test('issues of GitHub come from the REST API and from gh, without pull requests', () => {
+  const rest = readGithub(
+    JSON.stringify([
+      {
+        number: 7,
+        title: 'It breaks',
+        body: 'See.',
+        state: 'closed',
+        state_reason: 'not_planned',
+        html_url: 'https://github.com/o/r/issues/7',
+        labels: [{ name: 'priority: high' }, { name: 'bug' }],
+        assignees: [{ login: 'ann' }, { login: 'bob' }],
+        milestone: { title: 'v2', due_on: '2026-12-24T00:00:00Z' },
+        comments: 3,
+      },
+      {
+        number: 8,
+        title: 'A change',
+        state: 'open',
+        html_url: 'https://github.com/o/r/pull/8',
+        pull_request: {},
+      },
+    ]),
+    'file',
+    words,
+  );
+  assert.deepEqual(rest.items.map(brief), [
+    { id: 'o/r#7', title: 'It breaks', status: 'cancelled', priority: 'high', links: [] },
+  ]);
+  assert.deepEqual(
+    rest.leftOut.items.map(({ reason, count }) => [reason, count]),
+    [
+      ['has several assignees: the first one gets it, all are kept in its fields', 1],
+      ['is a pull request, no issue', 1],
+    ],
+  );
+  const gh = readGithub(
+    JSON.stringify([
+      {
+        number: 7,
+        title: 'It breaks',
+        state: 'CLOSED',
+        stateReason: 'COMPLETED',
+        url: 'https://github.com/o/r/issues/7',
+        labels: [{ name: 'P0' }],
+        comments: [{ author: { login: 'eve' }, body: 'Me too.', createdAt: '2026-01-02T03:04:05Z' }],
+      },
+    ]),
+    'file',
+    words,
+  );
+  assert.deepEqual(gh.items.map(brief), [
+    { id: 'o/r#7', title: 'It breaks', status: 'done', priority: 'critical', links: [] },
+  ]);
+  assert.equal(planned(gh)[0]?.comments[0]?.body, 'eve, 2026-01-02:\n\nMe too.');
+  assert.throws(() => readGithub('[{"number":1,"title":"x"}]', 'file', words), /--source owner\/repo/);
+  assert.equal(readGithub('[[{"number":1,"title":"x"}]]', 'file', words, 'o/r').items[0]?.id, 'o/r#1');
+  assert.throws(() => readGithub('{"a":1}', 'file', words), /no list of issues/);
+});
+
+test('a folder of Backlog.md is read with its archive and drafts; links and other files are left out and said', async () => {
+  const root = join(folder, 'shop', 'backlog');
+  for (const name of ['tasks', 'completed', 'archive/tasks', 'drafts'])
+    mkdirSync(join(root, name), { recursive: true });
+  const file = (name: string, front: string, body = '') =>
+    writeFileSync(join(root, name), `---\n${front}\n---\n${body}`);
+  file(
+    'tasks/task-1 - One.md',
+    "id: task-1\ntitle: 'One: first'\nstatus: In Progress\nassignee:\n  - @ann\nlabels: [web]\npriority: high\ncreated_date: 2026-01-02\ndependencies: []",
+    '\n## Description\n\n<!-- SECTION:DESCRIPTION:BEGIN -->\nDo it.\n<!-- SECTION:DESCRIPTION:END -->\n\n## Acceptance Criteria\n<!-- AC:BEGIN -->\n- [ ] #1 It works\n<!-- AC:END -->\n',
+  );
+  file(
+    'tasks/task-2.md',
+    'id: TASK-2\ntitle: Two\nstatus: To Do\ndependencies: [task-1]\nparent_task_id: task-1',
+  );
+  file('completed/task-3.md', 'id: task-3\ntitle: Three\nstatus: In Progress');
+  file('archive/tasks/task-4.md', 'id: task-4\ntitle: Four\nstatus: To Do');
+  file('drafts/draft-1.md', 'id: draft-1\ntitle: Maybe\nstatus: Draft');
+  writeFileSync(join(root, 'tasks', 'readme.md'), 'Nothing.');
+  symlinkSync('/etc/hostname', join(root, 'tasks', 'task-9.md'));
+  const { items, leftOut } = await readBacklogMd(join(folder, 'shop'), words);
+  assert.deepEqual(items.map(brief), [
+    { id: 'shop/task-1', title: 'One: first', status: 'open', priority: 'high', links: [] },
+    {
+      id: 'shop/task-2',
+      title: 'Two',
+      status: 'open',
+      priority: 'medium',
+      links: [
+        { to: 'shop/task-1', type: 'parent' },
+        { to: 'shop/task-1', type: 'depends_on' },
+      ],
+    },
+    { id: 'shop/task-3', title: 'Three', status: 'done', priority: 'medium', links: [] },
+    { id: 'shop/task-4', title: 'Four', status: 'cancelled', priority: 'medium', links: [] },
+    { id: 'shop/draft-1', title: 'Maybe', status: 'backlog', priority: 'medium', links: [] },
+  ]);
+  assert.equal(items[0]?.assignee, 'ann');
+  assert.equal(
+    items[0]?.description,
+    '## Description\n\nDo it.\n\n## Acceptance Criteria\n- [ ] #1 It works',
+  );
+  assert.deepEqual(leftOut.items.map(({ reason }) => reason).sort(), [
+    'has no front matter with id and title',
+    'is a link or no plain file',
+  ]);
+  await assert.rejects(readBacklogMd(join(root, 'drafts'), words), /no folder of Backlog\.md/);
+});
+
+test('a bomb of YAML in front of a task is refused in one sentence', async () => {
+  const root = join(folder, 'bomb');
+  mkdirSync(join(root, 'tasks'), { recursive: true });
+  const levels = Array.from({ length: 9 }, (_, at) =>
+    at === 0
+      ? 'a0: &a0 [x,x,x,x,x,x,x,x]'
+      : `a${at}: &a${at} [${Array(8)
+          .fill(`*a${at - 1}`)
+          .join(',')}]`,
+  );
+  writeFileSync(join(root, 'tasks', 'task-1.md'), `---\n${levels.join('\n')}\n---\n`);
+  await assert.rejects(readBacklogMd(root, words), /task-1\.md:\d+: the front matter is no YAML: .+\.$/);
+});
+
+test('comma-separated values have quotes, line breaks in them, and other separators', () => {
+  assert.deepEqual(readCsv('a,b\r\n"x ""y"",\nz",\r\n', 'f').rows, [{ cells: ['x "y",\nz', ''], line: 2 }]);
+  assert.deepEqual(
+    readCsv('a;b\n1;"2;3"\n\n4;5', 'f').rows.map(({ cells, line }) => [line, ...cells]),
+    [
+      [2, '1', '2;3'],
+      [4, '4', '5'],
+    ],
+  );
+  assert.deepEqual(readCsv('a\tb\n1\t2', 'f').rows[0]?.cells, ['1', '2']);
+  for (const [text, says] of [
+    ['a,b\n1,"2', /Line 2 of f begins a quote that never ends\.$/],
+    ['a,b\n1,2"3"', /Line 2 of f holds a quote inside/],
+    ['a,b\n"1"2,3', /Line 2 of f goes on behind a closing quote\.$/],
+    ['a,b\n1', /Line 2 of f has 1 cells, the header has 2: .*--delimiter/],
+    ['', /f is empty\.$/],
+  ] as const)
+    assert.throws(() => readCsv(text, 'f'), says);
+});
+
+test('columns are guessed by their headers, or mapped; others become custom fields', () => {
+  const text =
+    'Issue key,Summary,State,Priority,Tags,Blocked by,Due,Team\nJ-1,First,Closed,Blocker,"a, b",,2026-12-24,red\nJ-2,Second,QA,,,J-1,24.12.2026,\nJ-2,Twice,,,,,,\n';
+  const { items, leftOut } = readCsvTasks(
+    text,
+    'f',
+    { statuses: new Map([['qa', 'blocked']]) },
+    { source: 'jira' },
+  );
+  assert.deepEqual(items.map(brief), [
+    { id: 'jira/J-1', title: 'First', status: 'done', priority: 'critical', links: [] },
+    {
+      id: 'jira/J-2',
+      title: 'Second',
+      status: 'blocked',
+      priority: 'medium',
+      links: [{ to: 'jira/J-1', type: 'depends_on' }],
+    },
+  ]);
+  assert.deepEqual(items[0]?.customFields, {
+    labels: ['a', 'b'],
+    imported: { Team: 'red', id: 'J-1', status: 'Closed' },
+  });
+  assert.equal(items[0]?.dueDate, '2026-12-24T00:00:00Z');
+  assert.deepEqual(
+    leftOut.items.map(({ reason }) => reason),
+    ['has a due date of another form than 2026-12-24', 'repeats an id'],
+  );
+  const mapped = readCsvTasks('What,Nr\nDo it,1\n', 'f', words, { source: 's', map: 'title=What,id=Nr' });
+  assert.deepEqual(mapped.items.map(brief), [
+    { id: 's/1', title: 'Do it', status: 'open', priority: 'medium', links: [] },
+  ]);
+  assert.throws(
+    () => readCsvTasks('a,b\n1,2\n', 'f', words, { source: 's' }),
+    /No column is the title.* a, b\.$/,
+  );
+  assert.throws(
+    () => readCsvTasks('a,b\n1,2\n', 'f', words, { source: 's', map: 'colour=a' }),
+    /knows no field colour/,
+  );
+  assert.throws(
+    () => readCsvTasks('a,b\n1,2\n', 'f', words, { source: 's', map: 'title=c' }),
+    /names no column c/,
+  );
+});
+
+test('what is too long is cut, what can not be stored is taken out, and both are said', () => {
+  const source = readBeads(
+    lines(
+      { id: 'a', title: 'x'.repeat(499) + '😀', status: 'open', description: 'ü'.repeat(524_000) },
+      { id: 'b', title: ' \u0000\n ', status: 'open', comments: [{ text: 'y'.repeat(20_000) }] },
+      { id: 'c'.repeat(401), title: 'T', status: 'open' },
+    ),
+    'file',
+    words,
+  );
+  const items = planned(source);
+  assert.deepEqual(
+    items.map(({ title }) => title),
+    ['x'.repeat(499), 'b'],
+  );
+  assert.ok(Buffer.byteLength(items[0]?.description ?? '') <= 900_000);
+  assert.equal(items[1]?.comments[0]?.body.length, 10_000);
+  assert.deepEqual(source.leftOut.items.map(({ reason }) => reason).sort(), [
+    'comment was too long and is cut',
+    'description was too long and is cut',
+    'has an id of more than 400 characters',
+    'title was too long and is cut',
+  ]);
+});
+
+test('each relation that is left out says why', () => {
+  const source = readBeads(
+    lines(
+      {
+        id: 'a',
+        title: 'A',
+        status: 'open',
+        dependencies: [
+          { on: 'b', type: 'blocks' },
+          { on: 'gone', type: 'blocks' },
+        ],
+      },
+      {
+        id: 'b',
+        title: 'B',
+        status: 'open',
+        dependencies: [
+          { on: 'a', type: 'blocks' },
+          { on: 'c', type: 'blocks' },
+        ],
+      },
+      { id: 'c', title: 'C', status: 'tombstone' },
+    ),
+    'file',
+    words,
+  );
+  assert.deepEqual(
+    planned(source).flatMap(({ id, links }) => links.map(({ to }) => `${id} ${to}`)),
+    ['a b'],
+  );
+  assert.deepEqual(source.leftOut.lines, [
+    '! 1 × relation points to what is not in the source (a depends_on gone)',
+    '! 1 × relation would close a cycle (b depends_on a)',
+    '! 1 × relation waits for what is cancelled (b depends_on c)',
+  ]);
+});
+
+test('an export that was cut off, a later format and another file are refused', () => {
+  const first = { kind: 'export', format: 1, tenant: { id: 't', slug: 's' } };
+  assert.deepEqual(readExport(lines(first, { kind: 'end' }), 'f').items, []);
+  assert.throws(() => readExport(lines(first), 'f'), /f is not complete/);
+  assert.throws(
+    () => readExport(lines({ ...first, format: 2 }, { kind: 'end' }), 'f'),
+    /has format 2; this version reads format 1/,
+  );
+  assert.throws(() => readExport('{"kind":"task"}', 'f'), /f is no export/);
+  assert.throws(() => readExport('{"id":1}', 'f'), /Line 1 of f is no line of an export/);
+});
+
+test('what is nested deeply, too long, too large or no text is refused before it is read on', async () => {
+  const deep = `{"id":"a","title":"T","status":"open","x":${'['.repeat(100_000)}`;
+  assert.throws(() => readBeads(deep, 'f', words), /Line 1 of f is nested deeper than 64 levels\.$/);
+  assert.throws(() => readGithub('['.repeat(1_000_000), 'f', words), /f is nested deeper than 64 levels\.$/);
+  assert.throws(
+    () => readBeads('x'.repeat(5_000_000), 'f', words),
+    /Line 1 of f has more than 4194304 characters\.$/,
+  );
+  const file = join(folder, 'large');
+  writeFileSync(file, 'x'.repeat(3000));
+  await assert.rejects(readSourceText(file, 2048), /is larger than 2 KiB: split it/);
+  writeFileSync(file, Buffer.from([0xff, 0xfe, 0x61, 0]));
+  await assert.rejects(readSourceText(file), /is no text of UTF-8: save it as UTF-8\.$/);
+  await assert.rejects(readSourceText(folder), /is a folder: name a file\.$/);
+  await assert.rejects(readSourceText(join(folder, 'none')), /can't be read \(ENOENT\)\.$/);
+});

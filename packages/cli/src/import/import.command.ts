@@ -1,0 +1,196 @@
+import { basename, extname } from 'node:path';
+import type { Command } from 'commander';
+import { readDocuments, TextFault } from '../apply/yaml-documents.ts';
+import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
+import { confirm } from '../confirm.ts';
+import { exitCodes } from '../error-text.ts';
+import { PlainError } from '../plain-error.ts';
+import { show } from '../show.ts';
+import { readBacklogMd } from './forms/backlog-md.ts';
+import { readExport } from './forms/baton.ts';
+import { readBeads } from './forms/beads.ts';
+import { readCsvTasks } from './forms/csv.ts';
+import { readGithub } from './forms/github.ts';
+import { planLines, resultItems, resultLines } from './import-report.ts';
+import { readSourceText, visible } from './reading.ts';
+import { planImport, runImport } from './run-import.ts';
+import { plainWord, type Source, type SourceStatus, type Words } from './source.ts';
+import { findTargets } from './targets.ts';
+
+interface Options extends CommonOptions {
+  readonly workspace?: string;
+  readonly type?: string;
+  readonly people?: string;
+  readonly status: ReadonlyMap<string, SourceStatus>;
+  readonly yes?: boolean;
+  readonly dryRun?: boolean;
+  readonly source?: string;
+  readonly map?: string;
+  readonly delimiter?: string;
+}
+
+interface Form {
+  readonly usage: string;
+  readonly summary: string;
+  readonly options?: readonly (readonly [flags: string, description: string])[];
+  read(path: string, words: Words, options: Options): Promise<Source>;
+}
+
+const ofSource = [
+  '--source <name>',
+  'what the ids belong to, where several sources have the same ids',
+] as const;
+
+const forms: readonly Form[] = [
+  {
+    usage: 'beads <file>',
+    summary: 'make tasks of the issues of beads, one JSON a line; - is standard input',
+    read: async (path, words) => readBeads(await readSourceText(path), nameOf(path), words),
+  },
+  {
+    usage: 'github <file>',
+    summary: 'make tasks of issues of GitHub, as its REST API or gh issue list --json gives them',
+    options: [['--source <owner/repo>', 'the repository, where the issues hold no address']],
+    read: async (path, words, { source }) =>
+      readGithub(await readSourceText(path), nameOf(path), words, source),
+  },
+  {
+    usage: 'backlog-md <folder>',
+    summary: 'make tasks of a folder of Backlog.md',
+    options: [ofSource],
+    read: (path, words, { source }) => readBacklogMd(path, words, source),
+  },
+  {
+    usage: 'csv <file>',
+    summary: 'make tasks of comma-separated values with a header',
+    options: [
+      ['--map <fields>', 'which column is what, as title=Summary,status=State; else it is guessed'],
+      ['--delimiter <character>', 'what stands between cells; else it is guessed'],
+      ofSource,
+    ],
+    read: async (path, words, { source, map, delimiter }) =>
+      readCsvTasks(await readSourceText(path), nameOf(path), words, {
+        source: source ?? basename(path, extname(path)),
+        ...(map !== undefined && { map }),
+        ...(delimiter !== undefined && { delimiter: delimiterIn(delimiter) }),
+      }),
+  },
+  {
+    usage: 'baton <file>',
+    summary: 'make the tasks of another Baton, from what baton export wrote',
+    read: async (path) => readExport(await readSourceText(path), nameOf(path)),
+  },
+];
+
+/** `baton import …`: tasks from other trackers, after a plan was shown; docs/import.md. */
+export function addImport(program: Command, context: CommandContext): void {
+  const group = program.command('import').description('make tasks of what another tracker holds');
+  for (const form of forms) addForm(group, form, context);
+}
+
+function addForm(group: Command, form: Form, context: CommandContext): void {
+  const command = withCommonOptions(group.command(form.usage).description(form.summary));
+  for (const [flags, description] of form.options ?? []) command.option(flags, description);
+  command
+    .option('--workspace <id>', 'where the tasks belong')
+    .option('--type <key>', 'their task type; `task` without it')
+    .option(
+      '--people <file>',
+      'a file of YAML or JSON: names there, and ids of principals here, me or agent:KEY',
+    )
+    .option(
+      '--status <words>',
+      'what statuses there mean, as "QA=open,Shipped=done": open, backlog, blocked, done or cancelled',
+      statusWords,
+      new Map(),
+    )
+    .option('--yes', 'import without asking; needed where no terminal is')
+    .option('--dry-run', 'show the plan only')
+    .action((path: string, options: Options) => importFrom(form, path, options, context));
+}
+
+async function importFrom(
+  form: Form,
+  path: string,
+  options: Options,
+  context: CommandContext,
+): Promise<void> {
+  const people = options.people === undefined ? new Map<string, string>() : await peopleIn(options.people);
+  const source = await form.read(path, { statuses: options.status }, options);
+  const { output } = context;
+  const isForProgram = Boolean(options.json) || options.jq !== undefined;
+  // A program that reads both streams gets the JSON alone.
+  const progress = isForProgram && !output.isTerminal ? { ...output, progress: () => undefined } : output;
+  await asCaller(options, context, async (baton) => {
+    await refuseOwnExport(source, async () => (await baton.harness.getContext()).tenant.id);
+    const targets = await findTargets(baton, source, { ...options, people });
+    const plan = await planImport(baton, source, targets, progress);
+    const report = (result?: Awaited<ReturnType<typeof runImport>>) =>
+      show(output, options, resultItems(plan, result), () =>
+        result === undefined ? [] : resultLines(result),
+      );
+    if (!isForProgram) for (const line of planLines(plan)) output.line(line);
+    if (options.dryRun === true || plan.changes.every(({ action }) => action === 'unchanged'))
+      return report();
+    if (options.yes !== true) {
+      if (isForProgram) output.progress(`${planLines(plan).join('\n')}\n`);
+      await confirm('Import it?', path === '-', output);
+    }
+    const result = await runImport(baton, plan, targets, progress);
+    await report(result);
+    if (result.failed.size > 0) process.exitCode = exitCodes.failed;
+  });
+}
+
+/** The tasks of an export are in its own tenant already. */
+async function refuseOwnExport(source: Source, ownTenant: () => Promise<string>): Promise<void> {
+  const { tenant } = source as { tenant?: { readonly id: string; readonly slug: string } };
+  if (tenant !== undefined && (await ownTenant()) === tenant.id)
+    throw new PlainError(
+      `This export is of the tenant that you are signed in to (${visible(tenant.slug)}): its tasks are here. npx baton context names another.`,
+    );
+}
+
+const nameOf = (path: string): string => (path === '-' ? 'standard input' : visible(path));
+
+function delimiterIn(given: string): string {
+  const delimiter = given === 'tab' || given === '\\t' ? '\t' : given;
+  if (delimiter.length !== 1 || /["\r\n]/.test(delimiter))
+    throw usageError('--delimiter is one character, or tab.');
+  return delimiter;
+}
+
+const statuses: readonly SourceStatus[] = ['open', 'backlog', 'blocked', 'done', 'cancelled'];
+
+function statusWords(given: string, before: ReadonlyMap<string, SourceStatus>): Map<string, SourceStatus> {
+  const found = new Map(before);
+  for (const part of given.split(',').filter((one) => one.trim() !== '')) {
+    const at = part.lastIndexOf('=');
+    const status = statuses.find((one) => one === part.slice(at + 1).trim());
+    if (at < 1 || status === undefined)
+      throw usageError(`--status takes WORD=STATUS with ${statuses.join(', ')}, not ${part.trim()}.`);
+    found.set(plainWord(part.slice(0, at)), status);
+  }
+  return found;
+}
+
+const peopleBytesMax = 1024 * 1024;
+
+async function peopleIn(path: string): Promise<Map<string, string>> {
+  const text = await readSourceText(path, peopleBytesMax);
+  let value: unknown;
+  try {
+    value = readDocuments(text)[0]?.value;
+  } catch (error) {
+    if (!(error instanceof TextFault)) throw error;
+    throw usageError(`${visible(path)}:${error.position.line}: ${error.message}.`);
+  }
+  const entries =
+    typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+  const wrong = entries.find(([, id]) => typeof id !== 'string');
+  if (entries.length === 0 || wrong !== undefined)
+    throw usageError(`${visible(path)} maps no names to ids: it holds lines as worker-01: me.`);
+  return new Map(entries as [string, string][]);
+}
+
+const usageError = (message: string) => new PlainError(message, { exitCode: exitCodes.usage });

@@ -1,0 +1,110 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { PlainError } from '../plain-error.ts';
+
+/** What one import reads. The 3,003 issues of a real tracker have 0.8 MB. */
+export const readingBounds = {
+  fileBytesMax: 256 * 1024 * 1024,
+  /** Of one JSON value on a line: the longest description, each character escaped. */
+  lineCharactersMax: 4 * 1024 * 1024,
+  itemsMax: 100_000,
+  /** A document of a task takes 20 levels; what is deeper is no tracker's. */
+  depthMax: 64,
+} as const;
+
+/** Names and texts of a source, without what would move the cursor of a terminal. */
+export const visible = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ');
+
+/**
+ * The text of a file, or of standard input for `-`.
+ * @throws PlainError for what can't be read, is larger than `bytesMax`, or is no UTF-8
+ */
+export async function readSourceText(
+  path: string,
+  bytesMax: number = readingBounds.fileBytesMax,
+): Promise<string> {
+  const name = path === '-' ? 'Standard input' : visible(path);
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  try {
+    if (path !== '-' && (await stat(path)).isDirectory())
+      throw new PlainError(`${name} is a folder: name a file.`);
+    for await (const part of path === '-' ? process.stdin : createReadStream(path)) {
+      parts.push(Buffer.from(part as Uint8Array));
+      bytes += parts.at(-1)?.length ?? 0;
+      if (bytes > bytesMax)
+        throw new PlainError(`${name} is larger than ${sizeOf(bytesMax)}: split it into several files.`);
+    }
+  } catch (error) {
+    if (error instanceof PlainError) throw error;
+    throw new PlainError(`${name} can't be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
+  } catch {
+    throw new PlainError(`${name} is no text of UTF-8: save it as UTF-8.`);
+  }
+}
+
+function sizeOf(bytes: number): string {
+  return bytes >= 1024 * 1024 ? `${bytes / 1024 / 1024} MiB` : `${bytes / 1024} KiB`;
+}
+
+/**
+ * Reads JSON that a stranger wrote.
+ * @param place of the text, for the sentence
+ * @throws PlainError for what is no JSON, and for what is nested too deeply, before it is parsed
+ */
+export function parsedJson(text: string, place: string): unknown {
+  const { depthMax } = readingBounds;
+  if (isDeeper(text, depthMax)) throw new PlainError(`${place} is nested deeper than ${depthMax} levels.`);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new PlainError(`${place} is no JSON.`);
+  }
+}
+
+/** Counts brackets outside of texts; what is no JSON is counted somehow and refused by the parser. */
+function isDeeper(text: string, depthMax: number): boolean {
+  let depth = 0;
+  let isInText = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (isInText) {
+      if (code === 0x5c) at += 1;
+      else if (code === 0x22) isInText = false;
+    } else if (code === 0x22) isInText = true;
+    else if (code === 0x7b || code === 0x5b) {
+      depth += 1;
+      if (depth > depthMax) return true;
+    } else if (code === 0x7d || code === 0x5d) depth -= 1;
+  }
+  return false;
+}
+
+/** A line that holds something, and its number from 1 on. */
+export interface NumberedLine {
+  readonly line: string;
+  readonly number: number;
+}
+
+/** The lines of a text that hold something. @throws PlainError for none, too many, and one that is too long */
+export function linesOf(text: string, name: string): NumberedLine[] {
+  const { itemsMax, lineCharactersMax } = readingBounds;
+  const numbered: NumberedLine[] = [];
+  let number = 0;
+  for (let at = 0; at < text.length; ) {
+    const found = text.indexOf('\n', at);
+    const end = found === -1 ? text.length : found;
+    number += 1;
+    if (end - at > lineCharactersMax)
+      throw new PlainError(`Line ${number} of ${name} has more than ${lineCharactersMax} characters.`);
+    const line = text.slice(at, end).trim();
+    if (line !== '') numbered.push({ line, number });
+    if (numbered.length > itemsMax) throw new PlainError(`${name} has more than ${itemsMax} lines.`);
+    at = end + 1;
+  }
+  if (numbered.length === 0) throw new PlainError(`${name} is empty.`);
+  return numbered;
+}

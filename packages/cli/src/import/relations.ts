@@ -1,0 +1,69 @@
+import { backEdges, type Edge } from './cycles.ts';
+
+/** What an item becomes: work that is still to be done, a completed task, or one that is not wanted any more. */
+export type Fate = 'open' | 'done' | 'deleted';
+
+export interface PlannedRelation {
+  readonly from: string;
+  readonly to: string;
+  readonly type: 'depends_on' | 'parent' | 'related_to' | 'blocks' | 'spawned_by';
+}
+
+/** The number of relations that are left out, by reason. */
+export interface Dropped {
+  /** They point to an item that isn't there. */
+  dangling: number;
+  /** They would close a cycle, in which no task could ever start. */
+  closingCycle: number;
+  /** They wait for a deleted item, which never gets done. */
+  waitingForDeleted: number;
+  /** They repeat another one or point to their own item. */
+  repeated: number;
+}
+
+/**
+ * The relations that can be made of those that are wanted.
+ * @param fates of every item that there is, by its name @param dropped is told of the others
+ */
+export function keptRelations(
+  wanted: readonly PlannedRelation[],
+  fates: ReadonlyMap<string, Fate>,
+  dropped: Dropped,
+): PlannedRelation[] {
+  const seen = new Set<string>();
+  const kept: PlannedRelation[] = [];
+  for (const { from, to, type } of wanted) {
+    const key = JSON.stringify([from, to, type]);
+    const waitsForDeleted =
+      type === 'depends_on' && fates.get(to) === 'deleted' && fates.get(from) === 'open';
+    if (!fates.has(to)) dropped.dangling += 1;
+    else if (to === from || seen.has(key)) dropped.repeated += 1;
+    else if (waitsForDeleted) dropped.waitingForDeleted += 1;
+    else kept.push({ from, to, type });
+    seen.add(key);
+  }
+  return withoutCycles(kept, dropped);
+}
+
+function withoutCycles(relations: readonly PlannedRelation[], dropped: Dropped): PlannedRelation[] {
+  const closing = new Set<Edge>(
+    (['depends_on', 'parent'] as const).flatMap((kind) =>
+      backEdges(relations.filter(({ type }) => type === kind)),
+    ),
+  );
+  dropped.closingCycle = closing.size;
+  return relations.filter((relation) => !closing.has(relation));
+}
+
+/** One line per reason; empty when nothing was left out. */
+export function droppedLines({ dangling, closingCycle, waitingForDeleted, repeated }: Dropped): string[] {
+  const reasons: [number, string][] = [
+    [dangling, 'point to an issue that is not in the backlog'],
+    [closingCycle, 'would close a cycle'],
+    [waitingForDeleted, 'wait for a deleted issue'],
+    [repeated, 'repeat another one or point to themselves'],
+  ];
+  return reasons
+    .filter(([count]) => count > 0)
+    .map(([count, reason]) => `${count} dependencies left out: they ${reason}.`);
+}

@@ -1,0 +1,156 @@
+import type { PlannedRelation } from './relations.ts';
+
+/** Where an item stands in its tracker, in the words that every form is read into. */
+export type SourceStatus = 'open' | 'backlog' | 'blocked' | 'done' | 'cancelled';
+export type Priority = 'critical' | 'high' | 'medium' | 'low';
+
+/** One item of another tracker, as its form is read. Texts are as they stood there. */
+export interface SourceItem {
+  /** Its name there, unique in the source. */
+  readonly id: string;
+  /** Where it stands, for people. */
+  readonly place: string;
+  readonly title: string;
+  readonly description: string;
+  readonly status: SourceStatus;
+  /** A status of its task type, where the source knows that. */
+  readonly statusKey?: string;
+  readonly typeKey?: string;
+  /** The slugs of its workspace from the root on, where the source is a Baton. */
+  readonly workspace?: string;
+  readonly priority: Priority;
+  /** Who has it, by the name there. */
+  readonly assignee?: string;
+  /** An instant. */
+  readonly dueDate?: string;
+  readonly customFields: Readonly<Record<string, unknown>>;
+  readonly links: readonly Link[];
+  readonly comments: readonly SourceComment[];
+  /** What it is called in further systems. */
+  readonly names?: readonly ExternalName[];
+}
+
+export interface Link {
+  readonly to: string;
+  readonly type: PlannedRelation['type'];
+}
+
+export interface SourceComment {
+  readonly body: string;
+  readonly author?: string;
+  readonly at?: string;
+}
+
+export interface ExternalName {
+  readonly externalSystem: string;
+  readonly externalType: string;
+  readonly externalId: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** All that one import reads. */
+export interface Source {
+  /** The external system and type of its references. */
+  readonly system: string;
+  readonly type: string;
+  readonly items: readonly SourceItem[];
+  readonly leftOut: LeftOut;
+}
+
+const examplesMax = 5;
+
+/** What an import leaves out or changes on the way, by reason, so that nobody has to find that out later. */
+export class LeftOut {
+  readonly #reasons = new Map<string, { count: number; examples: string[] }>();
+
+  /** @param reason a sentence without its subject, as `is a pull request, no issue` */
+  add(reason: string, example: string): void {
+    const known = this.#reasons.get(reason) ?? { count: 0, examples: [] };
+    known.count += 1;
+    const shown = example.slice(0, 80);
+    if (known.examples.length < examplesMax && !known.examples.includes(shown)) known.examples.push(shown);
+    this.#reasons.set(reason, known);
+  }
+
+  /** For programs. */
+  get items(): { reason: string; count: number; examples: string[] }[] {
+    return [...this.#reasons].map(([reason, { count, examples }]) => ({ reason, count, examples }));
+  }
+
+  /** For people, a line for each reason. */
+  get lines(): string[] {
+    return this.items.map(
+      ({ reason, count, examples }) =>
+        `! ${count} × ${reason} (${examples.join(', ')}${count > examples.length ? ', …' : ''})`,
+    );
+  }
+}
+
+/** What a form needs to be told about words that its tracker lets people choose. */
+export interface Words {
+  /** What statuses mean, by their lower-case word. */
+  readonly statuses: ReadonlyMap<string, SourceStatus>;
+}
+
+const statusWords: readonly (readonly [SourceStatus, RegExp])[] = [
+  ['done', /^(?:done|closed?|completed?|resolved|fixed|finished|shipped|released|merged)$/],
+  [
+    'cancelled',
+    /^(?:cancel(?:l?ed)?|won'?t (?:do|fix)|wontfix|not planned|not_planned|rejected|declined|duplicate|invalid|obsolete|abandoned|deleted|tombstone|archived)$/,
+  ],
+  ['backlog', /^(?:backlog|draft|deferred|icebox|someday|later|proposed|triage)$/],
+  ['blocked', /^(?:blocked|on hold|on-hold|waiting|paused)$/],
+];
+
+/** What a word of a tracker means; what is not known is open. */
+export function statusOf(word: string, { statuses }: Words): SourceStatus {
+  const plain = plainWord(word);
+  return statuses.get(plain) ?? statusWords.find(([, form]) => form.test(plain))?.[0] ?? 'open';
+}
+
+const priorityWords: readonly (readonly [Priority, RegExp])[] = [
+  ['critical', /^(?:critical|highest|urgent|blocker|p?0)$/],
+  ['high', /^(?:high|major|important|p?1)$/],
+  ['medium', /^(?:medium|normal|moderate|p?2)$/],
+  ['low', /^(?:low|lowest|minor|trivial|p?[34])$/],
+];
+
+/** What a word or number means as a priority; undefined where it means none. */
+export function priorityIn(word: string): Priority | undefined {
+  const plain = plainWord(word);
+  return priorityWords.find(([, form]) => form.test(plain))?.[0];
+}
+
+export function plainWord(word: string): string {
+  return word
+    .normalize('NFKD')
+    .replaceAll(/[^\p{L}\p{N}'_ -]+/gu, '')
+    .trim()
+    .toLowerCase();
+}
+
+/** A text of a document that may hold anything. */
+export const textIn = (value: unknown): string | undefined =>
+  typeof value === 'string' && value.trim() !== '' ? value : undefined;
+
+/** The texts of a list, or of objects with a name. */
+export function namesIn(value: unknown, member = 'name'): string[] {
+  const list = Array.isArray(value)
+    ? (value as unknown[])
+    : value === undefined || value === null
+      ? []
+      : [value];
+  return list.flatMap((one) => {
+    const text = typeof one === 'object' && one !== null ? (one as Record<string, unknown>)[member] : one;
+    return typeof text === 'string' || typeof text === 'number' ? [String(text).trim()] : [];
+  });
+}
+
+/** Without members that hold nothing. */
+export function filled(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(members).filter(
+      ([, value]) => value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0),
+    ),
+  );
+}

@@ -1,0 +1,144 @@
+import { type BatonClient, BatonError, type TaskType } from '@baton/sdk';
+import { World } from '../apply/world.ts';
+import { exitCodes } from '../error-text.ts';
+import { PlainError } from '../plain-error.ts';
+import type { Source, SourceItem } from './source.ts';
+
+/** Where the tasks of an import go, and what they can be there. */
+export interface Targets {
+  /** The principal that a name of the source means. */
+  assigneeIdOf(name: string): string | undefined;
+  /** The task type of an item; undefined for the one that is given where none is named. */
+  typeOf(item: Pick<SourceItem, 'typeKey'>): TaskType;
+  workspaceIdOf(item: Pick<SourceItem, 'workspace'>): string | undefined;
+}
+
+export interface TargetOptions {
+  readonly workspace?: string;
+  readonly type?: string;
+  /** From names of the source to ids, or `me`, or `agent:KEY`. */
+  readonly people: ReadonlyMap<string, string>;
+}
+
+const defaultTypeKey = 'task';
+const assigneeForm = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|agent:.{1,200})$/i;
+
+/** Reads what the items of a source can be here. @throws PlainError for a type, a workspace or a person that isn't there */
+export async function findTargets(
+  baton: BatonClient,
+  source: Source,
+  options: TargetOptions,
+): Promise<Targets> {
+  const types = await typesOf(baton, options);
+  const workspaces = await workspacesOf(baton, source, options);
+  const people = await peopleOf(baton, source, options);
+  const fallback = types.get(options.type ?? defaultTypeKey) as TaskType;
+  return {
+    assigneeIdOf: (name) => people.get(name),
+    typeOf: ({ typeKey }) => (options.type === undefined ? types.get(typeKey ?? '') : undefined) ?? fallback,
+    workspaceIdOf: ({ workspace }) => options.workspace ?? workspaces.get(workspace ?? ''),
+  };
+}
+
+/** Active types in their latest version. */
+async function typesOf(
+  baton: BatonClient,
+  { type = defaultTypeKey }: TargetOptions,
+): Promise<Map<string, TaskType>> {
+  const found = new Map<string, TaskType>();
+  for await (const one of baton.taskTypes.list({ status: 'active', limit: 200 })) {
+    if ((found.get(one.key)?.version ?? 0) < one.version) found.set(one.key, one);
+  }
+  if (!found.has(type))
+    throw new PlainError(`There is no task type ${type} here; there are: ${[...found.keys()].join(', ')}.`, {
+      exitCode: exitCodes.usage,
+    });
+  return found;
+}
+
+async function workspacesOf(
+  baton: BatonClient,
+  { items, leftOut }: Source,
+  { workspace, type }: TargetOptions,
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  if (workspace !== undefined) {
+    await baton.workspaces.get(workspace);
+    return found;
+  }
+  const world = new World(baton);
+  for (const item of items) {
+    const { workspace: path } = item;
+    if (path === undefined) continue;
+    if (!found.has(path)) {
+      const here = await world.workspace(path);
+      if (here !== undefined) found.set(path, here.id);
+    }
+    if (!found.has(path)) leftOut.add('workspace is not here: the task belongs to none', path);
+  }
+  if (type === undefined) await reportTypes(baton, items, leftOut);
+  return found;
+}
+
+async function reportTypes(
+  baton: BatonClient,
+  items: readonly SourceItem[],
+  leftOut: Source['leftOut'],
+): Promise<void> {
+  const wanted = new Set(items.flatMap(({ typeKey }) => typeKey ?? []));
+  if (wanted.size === 0) return;
+  const here = new Set<string>();
+  for await (const { key } of baton.taskTypes.list({ status: 'active', limit: 200 })) here.add(key);
+  for (const { typeKey } of items)
+    if (typeKey !== undefined && !here.has(typeKey))
+      leftOut.add(`task type is not here: the task is a ${defaultTypeKey}`, typeKey);
+}
+
+/** Those that were named, then those that have the same display name as exactly one principal. */
+async function peopleOf(
+  baton: BatonClient,
+  { items, leftOut }: Source,
+  { people }: TargetOptions,
+): Promise<Map<string, string>> {
+  const names = new Set(items.flatMap(({ assignee }) => assignee ?? []));
+  const found = new Map<string, string>();
+  if (names.size === 0) return found;
+  const named = await principalsByName(baton);
+  for (const name of names) {
+    const given = people.get(name);
+    const id =
+      given === 'me' ? (await baton.harness.getContext()).principal.id : (given ?? idIn(named, name));
+    if (id === undefined) continue;
+    const known = assigneeForm.test(id) ? id : idIn(named, id);
+    if (known === undefined)
+      throw new PlainError(
+        `${name} is mapped to ${id}, which is neither a principal's id or name, agent:KEY nor me.`,
+        {
+          exitCode: exitCodes.usage,
+        },
+      );
+    found.set(name, known);
+  }
+  for (const { assignee } of items)
+    if (assignee !== undefined && !found.has(assignee))
+      leftOut.add('assignee is nobody here: map names by --people', assignee);
+  return found;
+}
+
+const idIn = (named: ReadonlyMap<string, string | undefined>, name: string) => named.get(name.toLowerCase());
+
+/** Active principals by their display name; a name that two have is nobody's. */
+async function principalsByName(baton: BatonClient): Promise<Map<string, string | undefined>> {
+  const found = new Map<string, string | undefined>();
+  try {
+    for await (const { id, displayName, status } of baton.principals.list({ limit: 200 })) {
+      if (status !== 'active') continue;
+      const name = displayName.toLowerCase();
+      found.set(name, found.has(name) ? undefined : id);
+    }
+  } catch (error) {
+    // Without the right to read principals, names have to be mapped.
+    if (!(error instanceof BatonError) || error.status !== 403) throw error;
+  }
+  return found;
+}
