@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Task } from '@baton/sdk';
 import { program } from '../../../e2e/testing/baton-process.ts';
 import {
@@ -11,15 +12,18 @@ import {
   type RunningBaton,
   startRunningBaton,
 } from '../../../e2e/testing/running-baton.ts';
+import { readConfig } from './config.ts';
+import { runProgram } from './program.ts';
 
-// The command line as a process of its own, against a whole Baton.
+// The command line, against a whole Baton.
 
 let baton: RunningBaton;
 let folder: string;
 let person: Participant;
 
 before(async () => {
-  baton = await startRunningBaton();
+  // A lease may be short here, so that one runs out within a second.
+  baton = await startRunningBaton({ CP_CLAIM_TTL_MIN_SECONDS: '1' });
   folder = mkdtempSync(join(tmpdir(), 'baton-commands-'));
   const permissions = [
     'tasks.read',
@@ -41,20 +45,31 @@ interface Said {
   readonly text: string;
 }
 
-/** Runs one command; by default as the administrator of the Baton of this machine. */
+/**
+ * Runs one command; by default as the administrator of the Baton of this machine. Within this process, which saves a second for
+ * each; where it reads standard input it is a process of its own.
+ */
 async function run(
   args: readonly string[],
   env: Record<string, string> = { BATON_HOME: baton.home },
   input?: string,
 ): Promise<Said> {
-  const running = program(
-    'packages/cli/src/main.ts',
-    args,
-    { HOME: folder, ...env },
-    { hasInput: input !== undefined },
-  );
-  running.child.stdin?.end(input);
-  return { code: await running.ended, text: running.output() };
+  const environment = { HOME: folder, ...env };
+  if (input !== undefined) {
+    const running = program('packages/cli/src/main.ts', args, environment, { hasInput: true });
+    running.child.stdin?.end(input);
+    return { code: await running.ended, text: running.output() };
+  }
+  const said: string[] = [];
+  const output = {
+    line: (text: string) => said.push(`${text}\n`),
+    progress: (text: string) => said.push(text),
+    isTerminal: false,
+    columns: 80,
+  };
+  const code = await runProgram(args, { config: readConfig(environment), output });
+  process.exitCode = 0;
+  return { code, text: said.join('') };
 }
 
 /** Runs one command that shall succeed. */
@@ -90,6 +105,120 @@ test('a task is created, listed, shown, changed, commented and closed', async ()
   assert.equal(await done(['task', 'comment', publicId, 'Half is done.']), `Said on ${publicId}.\n`);
   assert.equal(await done(['task', 'close', publicId]), `${publicId} is done.\n`);
   assert.match((await run(['task', 'edit', publicId])).text, /Name what to change/);
+});
+
+test('a task has labels, a parent, relations and comments, is shown with them, and is cancelled', async () => {
+  const { publicId: parent } = await json<Task>(['task', 'create', 'All of it']);
+  const file = join(folder, 'what.md');
+  writeFileSync(file, 'Line one.\nLine two.');
+  const fields = ['--parent', parent, '--label', 'gpu', '--label', 'night', '--description-file', file];
+  const made = await json<Task>(['task', 'create', 'A part', ...fields]);
+  assert.deepEqual(
+    [made.customFields, made.description],
+    [{ labels: ['gpu', 'night'] }, 'Line one.\nLine two.'],
+  );
+  assert.equal(
+    await done(['task', 'relate', made.publicId, 'related_to', parent]),
+    `${made.publicId} related_to ${parent}.\n`,
+  );
+  assert.equal(await done(['task', 'comments', made.publicId]), `Nothing was said on ${made.publicId}.\n`);
+  await done(['task', 'comment', made.publicId, 'First\u001b[2J line.\nSecond line.']);
+  assert.match(
+    await done(['task', 'comments', made.publicId]),
+    /^\S+Z {2}\S+\n {2}First \[2J line\.\n {2}Second line\.\n$/,
+  );
+  const shown = await done(['task', 'view', made.publicId, '--comments']);
+  for (const line of [/^parent {2}\S+$/m, /^related_to {2}\S+$/m, /^ {2}Second line\.$/m])
+    assert.match(shown, line);
+  const { relations } = await json<{ relations: unknown[] }>(['task', 'show', made.publicId, '--comments']);
+  assert.equal(relations.length, 2);
+  assert.equal(await done(['task', 'view', made.publicId, '--web']), `${baton.url}/tasks/${made.publicId}\n`);
+  await done(['task', 'unrelate', made.publicId, 'related_to', parent]);
+  assert.equal((await run(['task', 'unrelate', made.publicId, 'related_to', parent])).code, 1);
+  assert.equal(await done(['task', 'cancel', made.publicId]), `${made.publicId} is cancelled.\n`);
+  assert.equal((await run(['task', 'cancel', made.publicId])).code, 1);
+});
+
+test('a newcomer who has the command line only gets from nothing to finished work', async () => {
+  const env = { BATON_HOME: baton.home, XDG_CONFIG_HOME: join(folder, 'newcomer') };
+  assert.match(await done(['--help'], env), /^Begin:\n {2}start /m);
+  assert.match(await done(['status'], env), /^coordination +up /m);
+  assert.match(await done(['whoami'], env), /permissions: /);
+  const { publicId } = await json<Task>(['task', 'create', 'My first task', '--priority', 'critical'], env);
+  assert.match(await done(['work', 'next'], env), new RegExp(`^${publicId}  critical`, 'm'));
+  assert.match(await done(['work', 'take'], env), new RegExp(`^You hold ${publicId}: My first task$`, 'm'));
+  assert.match(await done(['run', 'list', '--status', 'running'], env), /running/);
+  assert.equal(await done(['work', 'done'], env), `${publicId} is done.\n`);
+  assert.match(await done(['events', '--types', 'task.completed'], env), /task\.completed/);
+  assert.match(await done(['task', 'view', publicId], env), /^status +done$/m);
+});
+
+test('work that is finished after the lease ran out is refused, and somebody else finishes it', async () => {
+  const env = { ...asPerson(), XDG_CONFIG_HOME: join(folder, 'lost') };
+  const { publicId, id } = await baton.admin.tasks.create({ title: 'Slowly' });
+  await done(['work', 'take', publicId], env);
+  const [held] = (await baton.admin.runs.list({ taskId: id })).items;
+  const claimId = held?.claimId as string;
+  await person.baton.claims.heartbeat(claimId, { ttlSeconds: 1 });
+  while ((await baton.admin.tasks.getClaimability(id)).claimable === false) await sleep(100);
+  const late = await run(['work', 'done', '--output', '{"late":true}'], env);
+  assert.equal(late.code, 1);
+  assert.match(
+    late.text,
+    new RegExp(
+      `^Your lease on ${publicId} is over \\(\\w+\\): somebody else may work on it\\. npx baton work drop forgets it\\.$`,
+      'm',
+    ),
+  );
+  const other = { BATON_HOME: baton.home, XDG_CONFIG_HOME: join(folder, 'other') };
+  await done(['work', 'take', publicId], other);
+  assert.equal((await run(['work', 'done'], env)).code, 1);
+  assert.equal((await run(['work', 'checkpoint', 'still me'], env)).code, 1);
+  assert.equal(await done(['work', 'done', '--output', '{"mine":true}'], other), `${publicId} is done.\n`);
+  assert.match(await done(['work', 'drop'], env), /is given back/);
+  const runs = (await baton.admin.runs.list({ taskId: id })).items;
+  assert.deepEqual(
+    runs.filter(({ status }) => status === 'succeeded').map(({ output }) => output),
+    [{ mine: true }],
+  );
+});
+
+test('an artifact is made of a file, whose bytes come back as they were, of an address, and of a document', async () => {
+  const { publicId } = await baton.admin.tasks.create({ title: 'With results' });
+  const [source, back] = [join(folder, 'bytes'), join(folder, 'back')];
+  const bytes = Buffer.from(Array.from({ length: 4096 }, (_, at) => (at * 7) % 256));
+  writeFileSync(source, bytes);
+  const { id } = await json<{ id: string }>([
+    'artifact',
+    'create',
+    'raw',
+    source,
+    '--task',
+    publicId,
+    '--media-type',
+    'image/png',
+  ]);
+  assert.equal(await done(['artifact', 'download', id, back]), `${back} has 4096 bytes.\n`);
+  assert.deepEqual(readFileSync(back), bytes);
+  assert.match(
+    await done(['artifact', 'create', 'page', '--uri', 'https://a.example/x', '--task', publicId]),
+    /is recorded: page\.$/m,
+  );
+  const document = await json<{ type: string; content: unknown }>([
+    'artifact',
+    'create',
+    'figures',
+    '--content',
+    '{"n":1}',
+    '--task',
+    publicId,
+  ]);
+  assert.deepEqual([document.type, document.content], ['document', { n: 1 }]);
+  for (const wrong of [
+    ['artifact', 'create', 'none'],
+    ['artifact', 'create', 'both', source, '--uri', 'x'],
+  ])
+    assert.equal((await run(wrong)).code, 2);
 });
 
 test('a task that waits says why, and by which call it would move', async () => {
@@ -159,6 +288,12 @@ test('every list and its header', async () => {
     'principal',
     'directory',
     'token',
+    'workspace',
+    'goal',
+    'rule',
+    'task-type',
+    'role',
+    'session',
   ];
   for (const noun of lists) {
     const { items } = await json<{ items: unknown[] }>([noun, 'list', '--limit', '2']);
@@ -221,6 +356,16 @@ test('the API is called with fields, a file, placeholders, and page after page',
   const fields = ['-F', 'title=By the API', '-f', 'description=42', '-F', 'startDate=null'];
   const created = JSON.parse(await done(['api', 'post', '/tasks', ...fields])) as Task;
   assert.equal(created.description, '42');
+  const deeper = [
+    '-F',
+    'customFields[labels][]=a',
+    '-F',
+    'customFields[labels][]=2',
+    '-F',
+    'customFields[x][y]=true',
+  ];
+  const nested = JSON.parse(await done(['api', 'POST', '/tasks', '-f', 'title=Deep', ...deeper])) as Task;
+  assert.deepEqual(nested.customFields, { labels: ['a', 2], x: { y: true } });
   const file = join(folder, 'body.json');
   writeFileSync(file, JSON.stringify({ title: 'From a file' }));
   assert.match(await done(['api', 'POST', '/api/v1/tasks', '--input', file]), /"From a file"/);
@@ -234,6 +379,7 @@ test('the API is called with fields, a file, placeholders, and page after page',
     ['api', 'FETCH', '/tasks'],
     ['api', 'GET', '/tasks/{what}'],
     ['api', 'POST', '/tasks', '-F', 'title'],
+    ['api', 'POST', '/tasks', '-F', 'a=1', '-F', 'a[b]=1'],
     ['api', 'POST', '/tasks', '-F', 'title=x', '--input', file],
   ])
     assert.equal((await run(args)).code, 2, args.join(' '));

@@ -58,21 +58,38 @@ function writeConnection(values: Record<string, string>): void {
   writeFileSync(join(home, 'connection.json'), JSON.stringify({ ...rest, ...values }));
 }
 
-test('help lists every command and program', () => {
+test('help shows every command below a heading, what a newcomer needs first, and a noun shows its own', () => {
   const output = { line: () => {}, progress: () => {}, isTerminal: false, columns: 80 };
-  const help = buildProgram({ config: { home, environment: {} }, output }).helpInformation();
-  const commands = ['demo', 'status', 'whoami', 'tasks', 'task create TITLE', 'events', 'operations export'];
-  const programs = ['start', 'env', 'identity serve', 'coordination serve', 'worker', 'context-adapter'];
-  for (const name of [...commands, ...programs]) assert.match(help, new RegExp(`^  ${name}  +\\w`, 'm'));
+  const program = buildProgram({ config: { home, environment: {} }, output });
+  const help = program.helpInformation();
+  const headings = [...help.matchAll(/^(\S.*):$/gm)].map(([, heading]) => heading);
+  assert.deepEqual(headings, [
+    'Options',
+    'Begin',
+    'Work',
+    'See what happens',
+    'Who, where and how',
+    'In and out',
+    'Agents',
+    'Operate',
+  ]);
+  for (const command of program.commands)
+    assert.match(help, new RegExp(`^  ${command.name()}(?: [A-Z]+)*  +\\w`, 'm'));
+  const line = (text: string) => help.split('\n').findIndex((one) => one.startsWith(`  ${text} `));
+  assert.ok(line('start') < line('task') && line('task') < line('operations'));
+  assert.match(help.replaceAll(/\s+/g, ' '), / task tasks: list, view, comments, create, edit, /);
+  const task = program.commands.find((command) => command.name() === 'task');
+  for (const name of ['task list', 'task create TITLE', 'task view REF'])
+    assert.match(task?.helpInformation() ?? '', new RegExp(`^  ${name}  +\\w`, 'm'));
 });
 
-test('an unknown command is one sentence and code 2', async () => {
-  const { code, stderr } = await run('dance');
-  assert.equal(code, 2);
-  assert.equal(
-    stderr,
-    "Unknown command 'dance' (Did you mean one of cancel, done?): see npx baton --help.\n",
-  );
+test('an unknown command is one sentence and code 2, with what was meant where that is near', async () => {
+  const far = await run('dance');
+  assert.deepEqual([far.code, far.stderr], [2, "Unknown command 'dance': see npx baton --help.\n"]);
+  const near = await run('aprove');
+  assert.match(near.stderr, /^Unknown command 'aprove'/);
+  assert.match((await run('approval', 'aprove', 'x')).stderr, /Did you mean approve\?/);
+  assert.match((await run('taks')).stderr, /Did you mean (one of )?.*task/);
 });
 
 test('a bad option is one sentence and code 2', async () => {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { findAccess } from './access.ts';
 import { type CommandContext, type CommonOptions, withCommonOptions } from './command-context.ts';
-import { readConnection } from './connection.ts';
 import { show } from './show.ts';
 
 const answerMsMax = 10_000;
@@ -16,7 +16,7 @@ interface PartStatus {
 export function addStatus(program: Command, context: CommandContext): void {
   const command = program.command('status').description('show whether both services are up');
   withCommonOptions(command).action(async (options: CommonOptions) => {
-    const { identityUrl, coordinationUrl } = readConnection(options, context.config);
+    const { identityUrl, coordinationUrl } = findAccess(options, context.config);
     const parts = await Promise.all([
       statusOf('identity', identityUrl, '/healthz'),
       statusOf('coordination', coordinationUrl, '/health/ready'),

@@ -25,7 +25,7 @@ export function addApi(program: Command, context: CommandContext): void {
   withCommonOptions(command)
     .option(
       '-F, --field <name=value>',
-      'a member of the body, or of the query of a GET; numbers, true, false, null and @file are read as such',
+      'a member of the body, or of the query of a GET; numbers, true, false, null and @file are read as such; a[b]=1 and a[]=1 lead deeper',
       list,
       [],
     )
@@ -103,14 +103,39 @@ async function filledIn(path: string, idOf: (name: string) => Promise<string>): 
   return `/api/v1${filled}`;
 }
 
+/** The most levels that a name leads down, as `a[b][c]=1`. */
+const levelsMax = 20;
+
+/** `a=1`, and what lies deeper: `a[b]=1` is a member of an object, `a[]=1` one more item of a list. */
 function fieldsOf(given: readonly string[], read: (value: string) => unknown): Record<string, unknown> {
-  return Object.fromEntries(
-    given.map((field) => {
-      const at = field.indexOf('=');
-      if (at < 1) throw usageError(`${field} is no field: name=value.`);
-      return [field.slice(0, at), read(field.slice(at + 1))];
-    }),
-  );
+  const fields = new Map<string, unknown>();
+  for (const field of given) {
+    const at = field.indexOf('=');
+    const [, first = '', rest = ''] = /^([^[\]]+)((?:\[[^[\]]*\])*)$/.exec(field.slice(0, at)) ?? [];
+    const path = [...rest.matchAll(/\[([^[\]]*)\]/g)].map(([, name = '']) => name);
+    if (at < 1 || first === '' || path.length > levelsMax)
+      throw usageError(`${field} is no field: name=value, name[member]=value or name[]=value.`);
+    fields.set(first, withMember(fields.get(first), path, read(field.slice(at + 1)), field));
+  }
+  return Object.fromEntries(fields);
+}
+
+function withMember(
+  before: unknown,
+  [name, ...rest]: readonly string[],
+  value: unknown,
+  field: string,
+): unknown {
+  if (name === undefined) return value;
+  if (name === '') {
+    if (before !== undefined && !Array.isArray(before)) throw usageError(`${field}: that is no list.`);
+    return [...((before ?? []) as unknown[]), withMember(undefined, rest, value, field)];
+  }
+  if (before !== undefined && (typeof before !== 'object' || before === null || Array.isArray(before)))
+    throw usageError(`${field}: that is no object.`);
+  const members = new Map(Object.entries((before ?? {}) as Record<string, unknown>));
+  members.set(name, withMember(members.get(name), rest, value, field));
+  return Object.fromEntries(members);
 }
 
 function typed(value: string): unknown {

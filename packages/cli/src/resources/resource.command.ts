@@ -13,13 +13,13 @@ export function addResource(program: Command, resource: Resource, context: Comma
     program.commands.find((command) => command.name() === resource.noun) ??
     program.command(resource.noun).description(resource.summary);
   if (resource.list !== undefined) addList(group, resource.summary, resource.list, context);
-  if (resource.view !== undefined) addView(group, resource.summary, resource.view, context);
+  if (resource.view !== undefined) addView(group, resource.view, context);
   for (const act of resource.acts ?? []) addAct(group, act, context);
   return group;
 }
 
 function addList(group: Command, summary: string, list: ListSpec, context: CommandContext): void {
-  const command = withCommonOptions(group.command('list').description(`list ${summary}`));
+  const command = withCommonOptions(group.command('list').alias('ls').description(`list ${summary}`));
   for (const [flags, description] of list.filters) command.option(flags, description);
   command.option('--limit <number>', 'at most this many', '50').action((options: Options) =>
     asCaller(options, context, async (baton, access) => {
@@ -53,16 +53,16 @@ function addList(group: Command, summary: string, list: ListSpec, context: Comma
 
 function addView(
   group: Command,
-  summary: string,
   { argument, call }: NonNullable<Resource['view']>,
   context: CommandContext,
 ): void {
-  withCommonOptions(group.command(`view <${argument}>`).description(`show one of the ${summary}`)).action(
-    (arg: string, options: Options) =>
-      asCaller(options, context, async (baton, access) => {
-        const value = await call({ baton, access, args: [arg], options });
-        await show(context.output, options, value, () => fieldLines(value as Item));
-      }),
+  withCommonOptions(
+    group.command(`view <${argument}>`).alias('show').description(`show one by its ${argument}`),
+  ).action((arg: string, options: Options) =>
+    asCaller(options, context, async (baton, access) => {
+      const value = await call({ baton, access, args: [arg], options });
+      await show(context.output, options, value, () => fieldLines(value as Item));
+    }),
   );
 }
 

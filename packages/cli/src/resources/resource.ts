@@ -8,6 +8,13 @@ export type Column = readonly [header: string, cell: (item: Item) => unknown];
 /** What the service answers; a table names only what it shows. */
 export type Item = Readonly<Record<string, unknown>>;
 
+/** Columns that show fields of a type: a field that it has not is a fault of the compiler. */
+export function columnsOf<Type>(
+  ...columns: readonly (readonly [header: string, name: keyof Type & string])[]
+): Column[] {
+  return columns.map(([header, name]) => [header, (item: Item) => item[name]]);
+}
+
 /** What a command of the table works with. */
 export interface Called {
   readonly baton: BatonClient;

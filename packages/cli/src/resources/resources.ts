@@ -12,14 +12,9 @@ import type {
   Skill,
 } from '@baton/sdk';
 import { PlainError } from '../plain-error.ts';
-import type { Called, Column, Item, Resource } from './resource.ts';
-
-/** Columns that show fields of a type: a field that it has not is a fault of the compiler. */
-function columnsOf<Type>(
-  ...columns: readonly (readonly [header: string, name: keyof Type & string])[]
-): Column[] {
-  return columns.map(([header, name]) => [header, (item: Item) => item[name]]);
-}
+import { createArtifact } from './artifact-create.ts';
+import { organisationResources } from './organisation.ts';
+import { type Called, columnsOf, type Item, type Resource } from './resource.ts';
 
 const reason = ['--reason <text>', 'why, for the journal'] as const;
 
@@ -159,6 +154,20 @@ export const resources: readonly Resource[] = [
     },
     view: { argument: 'id', call: ({ baton, args: [id = ''] }) => baton.artifacts.get(id) },
     acts: [
+      {
+        usage: 'create <name> [file]',
+        summary: 'record a result: a file, an address, or a document of JSON',
+        options: [
+          ['--task <ref>', 'of which task'],
+          ['--run-id <id>', 'of which run'],
+          ['--type <type>', 'what kind of result; `file`, `link` or `document` without it'],
+          ['--media-type <type>', 'what the bytes are; application/octet-stream without it'],
+          ['--uri <address>', 'where it lies, instead of a file'],
+          ['--content <json>', 'what it is, instead of a file'],
+        ],
+        call: createArtifact,
+        says: ({ id, name }) => `Artifact ${String(id)} is recorded: ${String(name)}.`,
+      },
       {
         usage: 'download <id> <file>',
         summary: 'write its bytes into a file',
@@ -345,4 +354,5 @@ export const resources: readonly Resource[] = [
       },
     ],
   },
+  ...organisationResources,
 ];

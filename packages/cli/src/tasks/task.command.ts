@@ -2,12 +2,27 @@ import type { Command } from 'commander';
 import { etagOf, type TaskChange, type TaskClaimability } from '@baton/sdk';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { exitCodes } from '../error-text.ts';
+import { readSourceText } from '../import/reading.ts';
 import { PlainError } from '../plain-error.ts';
 import { addResource } from '../resources/resource.command.ts';
+import type { Resource } from '../resources/resource.ts';
 import { show } from '../show.ts';
+import { addTaskMoves } from './task-moves.command.ts';
+import { addTaskView } from './task-view.command.ts';
 
-type CreateOptions = CommonOptions & TaskFields & { description?: string; type?: string; workspace?: string };
+type CreateOptions = CommonOptions &
+  TaskFields & {
+    description?: string;
+    descriptionFile?: string;
+    type?: string;
+    workspace?: string;
+    parent?: string;
+    label: string[];
+  };
 type EditOptions = CommonOptions & TaskFields & { title?: string; description?: string; status?: string };
+
+/** As the largest request of the service. */
+const descriptionBytesMax = 1024 * 1024;
 
 interface TaskFields {
   readonly priority?: string;
@@ -17,46 +32,44 @@ interface TaskFields {
 
 /** `baton task …`: everything about tasks that a person does at a terminal. */
 export function addTask(program: Command, context: CommandContext): void {
-  const task = addResource(program, { noun: 'task', summary: 'tasks', ...listAndView }, context);
+  const task = addResource(program, { noun: 'task', summary: 'tasks', list }, context);
+  addTaskView(task, context);
   addCreate(task, context);
   addEdit(task, context);
   addComment(task, context);
-  addClose(task, context);
+  addTaskMoves(task, context);
   addWhy(task, context);
 }
 
-const listAndView: Omit<Parameters<typeof addResource>[1], 'noun' | 'summary'> = {
-  list: {
-    columns: [
-      ['ID', ({ publicId }) => publicId],
-      ['STATUS', ({ status }) => status],
-      ['PRIORITY', ({ priority }) => priority],
-      ['TYPE', ({ typeKey }) => typeKey],
-      ['TITLE', ({ title }) => title],
-    ],
-    filters: [
-      ['--q <words>', 'whose title, description or id has each of these words'],
-      ['--status <status>', 'in this status'],
-      ['--category <category>', 'backlog, active, blocked, terminal_success or terminal_cancelled'],
-      ['--type <key>', 'of this type'],
-      ['--priority <word>', 'critical, high, medium or low'],
-      ['--assignee <id>', 'assigned to this principal; `me` is yourself'],
-      ['--workspace <id>', 'of this workspace and those below it'],
-      ['--project <id>', 'of this project and those below it'],
-    ],
-    async *call({ baton }, { category, type, assignee, workspace, project, ...query }) {
-      const me = assignee === 'me' ? (await baton.harness.getContext()).principal.id : assignee;
-      yield* baton.tasks.list({
-        ...query,
-        ...(category !== undefined && { systemStatusCategory: category as string }),
-        ...(type !== undefined && { typeKey: type as string }),
-        ...(me !== undefined && { assigneeId: me as string }),
-        ...(workspace !== undefined && { workspaceId: workspace as string, includeDescendants: true }),
-        ...(project !== undefined && { projectId: project as string, includeSubprojects: true }),
-      });
-    },
+const list: NonNullable<Resource['list']> = {
+  columns: [
+    ['ID', ({ publicId }) => publicId],
+    ['STATUS', ({ status }) => status],
+    ['PRIORITY', ({ priority }) => priority],
+    ['TYPE', ({ typeKey }) => typeKey],
+    ['TITLE', ({ title }) => title],
+  ],
+  filters: [
+    ['--q <words>', 'whose title, description or id has each of these words'],
+    ['--status <status>', 'in this status'],
+    ['--category <category>', 'backlog, active, blocked, terminal_success or terminal_cancelled'],
+    ['--type <key>', 'of this type'],
+    ['--priority <word>', 'critical, high, medium or low'],
+    ['--assignee <id>', 'assigned to this principal; `me` is yourself'],
+    ['--workspace <id>', 'of this workspace and those below it'],
+    ['--project <id>', 'of this project and those below it'],
+  ],
+  async *call({ baton }, { category, type, assignee, workspace, project, ...query }) {
+    const me = assignee === 'me' ? (await baton.harness.getContext()).principal.id : assignee;
+    yield* baton.tasks.list({
+      ...query,
+      ...(category !== undefined && { systemStatusCategory: category as string }),
+      ...(type !== undefined && { typeKey: type as string }),
+      ...(me !== undefined && { assigneeId: me as string }),
+      ...(workspace !== undefined && { workspaceId: workspace as string, includeDescendants: true }),
+      ...(project !== undefined && { projectId: project as string, includeSubprojects: true }),
+    });
   },
-  view: { argument: 'ref', call: ({ baton, args: [ref = ''] }) => baton.tasks.get(ref) },
 };
 
 function withFields(command: Command): Command {
@@ -69,11 +82,20 @@ function withFields(command: Command): Command {
 function addCreate(task: Command, context: CommandContext): void {
   withFields(task.command('create <title>').description('create a task'))
     .option('--description <text>', 'what is to be done')
+    .option('--description-file <file>', 'the same from a file; - is standard input')
     .option('--type <key>', 'its type; `task` without it')
     .option('--workspace <id>', 'where it belongs')
+    .option('--parent <ref>', 'the task that it is a part of')
+    .option(
+      '--label <text>',
+      'a label, which agents choose by; may be repeated',
+      (label: string, before: string[]) => [...before, label],
+      [],
+    )
     .action((title: string, options: CreateOptions) =>
       asCaller(options, context, async (baton) => {
-        const { description, priority, assignee, due, type, workspace } = options;
+        const { priority, assignee, due, type, workspace, parent, label } = options;
+        const description = await descriptionOf(options);
         const created = await baton.tasks.create({
           title,
           ...(description !== undefined && { description }),
@@ -82,12 +104,26 @@ function addCreate(task: Command, context: CommandContext): void {
           ...(due !== undefined && { dueDate: due }),
           ...(type !== undefined && { typeKey: type }),
           ...(workspace !== undefined && { workspaceId: workspace }),
+          ...(parent !== undefined && { parentTask: parent }),
+          ...(label.length > 0 && { customFields: { labels: label } }),
         });
         await show(context.output, options, created, () => [
           `${created.publicId} created: ${created.title} (${created.status}, priority ${created.priority}).`,
         ]);
       }),
     );
+}
+
+async function descriptionOf({
+  description,
+  descriptionFile: file,
+}: CreateOptions): Promise<string | undefined> {
+  if (file === undefined) return description;
+  if (description !== undefined)
+    throw new PlainError('Give the description by --description or by --description-file, not by both.', {
+      exitCode: exitCodes.usage,
+    });
+  return readSourceText(file, descriptionBytesMax);
 }
 
 function addEdit(task: Command, context: CommandContext): void {
@@ -125,17 +161,6 @@ function addComment(task: Command, context: CommandContext): void {
       asCaller(options, context, async (baton) => {
         const comment = await baton.tasks.createComment(ref, { body });
         await show(context.output, options, comment, () => [`Said on ${ref}.`]);
-      }),
-  );
-}
-
-function addClose(task: Command, context: CommandContext): void {
-  withCommonOptions(task.command('close <ref>').description('complete a task that nobody works on')).action(
-    (ref: string, options: CommonOptions) =>
-      asCaller(options, context, async (baton) => {
-        const ifMatch = etagOf(await baton.tasks.get(ref));
-        const closed = await baton.tasks.complete(ref, {}, { ifMatch });
-        await show(context.output, options, closed, () => [`${closed.publicId} is ${closed.status}.`]);
       }),
   );
 }

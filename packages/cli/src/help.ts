@@ -1,0 +1,70 @@
+import type { Command, HelpConfiguration } from 'commander';
+
+/** What a newcomer looks for first stands first; every command of the first level is in one of these. */
+const helpGroups: readonly (readonly [heading: string, names: readonly string[]])[] = [
+  ['Begin:', ['start', 'console', 'demo', 'login', 'logout', 'context', 'status', 'whoami', 'doctor']],
+  ['Work:', ['task', 'tasks', 'work', 'approval', 'artifact', 'goal']],
+  ['See what happens:', ['event', 'events', 'session', 'claim', 'run', 'process']],
+  [
+    'Who, where and how:',
+    ['workspace', 'project', 'task-type', 'rule', 'principal', 'role', 'skill', 'agent'],
+  ],
+  ['In and out:', ['import', 'export', 'apply', 'api', 'env', 'completion']],
+  ['Agents:', ['mcp']],
+  [
+    'Operate:',
+    [
+      'directory',
+      'token',
+      'operations',
+      'backup',
+      'restore',
+      'identity',
+      'coordination',
+      'worker',
+      'context-adapter',
+    ],
+  ],
+];
+
+/** The first page lists nouns with their verbs; the help of a noun lists its commands with their arguments. */
+export const helpConfiguration: HelpConfiguration = {
+  visibleCommands: (command) => (command.parent === null ? [...command.commands] : leavesOf(command)),
+  subcommandTerm: termOf,
+  subcommandDescription: (command) =>
+    command.parent?.parent === null && command.commands.length > 0
+      ? `${command.description()}: ${verbsOf(command)}`
+      : command.description(),
+  showGlobalOptions: false,
+};
+
+/** Puts the commands of the first level below their headings, and in their order. */
+export function groupCommands(program: Command): void {
+  for (const [heading, names] of helpGroups)
+    for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(heading);
+  const order = helpGroups.flatMap(([, names]) => names);
+  // Commander shows headings in the order of the commands, and has no other way to say it.
+  (program.commands as Command[]).sort((a, b) => order.indexOf(a.name()) - order.indexOf(b.name()));
+}
+
+function verbsOf(command: Command): string {
+  return command.commands
+    .map((child) => (child.commands.length > 0 ? `${child.name()} …` : child.name()))
+    .join(', ');
+}
+
+export function descendants(command: Command): Command[] {
+  return command.commands.flatMap((child) => [child, ...descendants(child)]);
+}
+
+/** The commands below this one that do something. A group of commands takes no options, unless it is a command too (`demo`). */
+export function leavesOf(command: Command): Command[] {
+  return descendants(command).filter(({ commands, options }) => commands.length === 0 || options.length > 0);
+}
+
+/** A command as it is typed, its arguments in capitals. */
+export function termOf(command: Command): string {
+  const inGroup = command.parent?.parent ? [command.parent.name()] : [];
+  const args = command.registeredArguments.map((argument) => argument.name().toUpperCase());
+  return [...inGroup, command.name(), ...args].join(' ');
+}

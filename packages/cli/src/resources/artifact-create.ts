@@ -1,0 +1,67 @@
+import { readFile, stat } from 'node:fs/promises';
+import type { NewArtifact } from '@baton/sdk';
+import { exitCodes } from '../error-text.ts';
+import { PlainError } from '../plain-error.ts';
+import type { Called } from './resource.ts';
+
+/** What the command line holds in memory to send it; larger files go by the SDK, which streams. */
+const fileBytesMax = 256 * 1024 * 1024;
+
+/**
+ * Records a result: the bytes of a file, an address, or a document.
+ * @throws PlainError for none or several of them, and for a file that can't be read
+ */
+export async function createArtifact({
+  baton,
+  args: [name = '', file = ''],
+  options,
+}: Called): Promise<unknown> {
+  const text = (option: string) => (typeof options[option] === 'string' ? options[option] : undefined);
+  const [uri, content] = [text('uri'), text('content')];
+  const given = [file === '' ? undefined : 'file', uri && 'link', content && 'document'].filter(Boolean);
+  if (given.length !== 1)
+    throw new PlainError('An artifact is one of these: a file, --uri or --content.', {
+      exitCode: exitCodes.usage,
+    });
+  const [task, runId, type = String(given[0])] = [text('task'), text('runId'), text('type')];
+  const artifact: NewArtifact = {
+    name,
+    type,
+    ...(task !== undefined && { task }),
+    ...(runId !== undefined && { runId }),
+    ...(uri !== undefined && { uri }),
+    ...(content !== undefined && { content: objectIn(content) }),
+    ...(file !== '' && { contentRef: await upload(baton, file, text('mediaType')) }),
+  };
+  return baton.artifacts.create(artifact);
+}
+
+async function upload(baton: Called['baton'], file: string, mediaType: string | undefined): Promise<string> {
+  let bytes: Uint8Array<ArrayBuffer>;
+  try {
+    const { size } = await stat(file);
+    if (size > fileBytesMax)
+      throw new PlainError(
+        `${file} is larger than ${fileBytesMax / 1024 / 1024} MiB: the SDK uploads it as a stream.`,
+      );
+    bytes = new Uint8Array(await readFile(file));
+  } catch (error) {
+    if (error instanceof PlainError) throw error;
+    throw new PlainError(`${file} can't be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+  const { contentRef } = await baton.artifactContents.upload(
+    mediaType === undefined ? bytes : new Blob([bytes], { type: mediaType }),
+  );
+  return contentRef;
+}
+
+function objectIn(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+  } catch {
+    // The same sentence.
+  }
+  throw new PlainError('--content is a JSON object, as {"coverage": 0.8}.', { exitCode: exitCodes.usage });
+}
