@@ -109,6 +109,10 @@ function planned(
     leftOut.add(`has more than ${bounds.linksMax} relations: the rest`, id);
   if (item.comments.length > bounds.commentsMax)
     leftOut.add(`has more than ${bounds.commentsMax} comments: the oldest`, id);
+  // Those of a Baton are as the service takes them.
+  const customFields = system === 'baton' ? item.customFields : storableFields(item.customFields);
+  if (JSON.stringify(customFields).length < JSON.stringify(item.customFields).length)
+    leftOut.add('field was too long and is cut', id);
   const dueDate = item.dueDate === undefined ? undefined : instantOf(item.dueDate);
   if (item.dueDate !== undefined && dueDate === undefined) leftOut.add('has a due date that is no date', id);
   const { dueDate: _, ...rest } = item;
@@ -118,8 +122,7 @@ function planned(
     description,
     ...(dueDate !== undefined && { dueDate }),
     ...(assigneeId !== undefined && { assigneeId }),
-    // Those of a Baton are as the service takes them.
-    customFields: system === 'baton' ? item.customFields : storableFields(item.customFields),
+    customFields,
     links: relations.slice(0, bounds.linksMax).map(({ to, type }) => ({ to, type })),
     comments: plannedComments(item.comments.slice(-bounds.commentsMax), () =>
       leftOut.add('comment was too long and is cut', id),

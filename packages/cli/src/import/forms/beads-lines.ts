@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { PlainError } from '../../plain-error.ts';
-import { linesOf, parsedJson, readingBounds } from '../reading.ts';
+import { linesOf, parsedJson, readingBounds, visible } from '../reading.ts';
 import type { Fate, PlannedRelation } from '../relations.ts';
 
 /** One issue of a tracker: a line of a backlog file. Other fields are ignored. */
@@ -58,7 +58,7 @@ export function backlogLines(text: string, name: string): BacklogLine[] {
     const issue = fields && issueOf(fields);
     if (fields === undefined || issue === undefined)
       throw new PlainError(`${place} is not an issue: it needs id, title and status as strings.`);
-    if (seen.has(issue.id)) throw new PlainError(`${place} repeats the id ${issue.id}.`);
+    if (seen.has(issue.id)) throw new PlainError(`${place} repeats the id ${visible(issue.id)}.`);
     seen.add(issue.id);
     return { issue, fields, place };
   });

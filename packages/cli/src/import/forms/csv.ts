@@ -1,5 +1,6 @@
 import { exitCodes } from '../../error-text.ts';
 import { PlainError } from '../../plain-error.ts';
+import { visible } from '../reading.ts';
 import {
   filled,
   LeftOut,
@@ -135,7 +136,7 @@ function instantOf(text: string): string | undefined {
 }
 
 function columnsOf(header: readonly string[], map: string | undefined): Partial<Record<Field, number>> {
-  const usage = (text: string) => new PlainError(text, { exitCode: exitCodes.usage });
+  const usage = (text: string) => new PlainError(visible(text), { exitCode: exitCodes.usage });
   const plain = header.map(plainWord);
   const columns: Partial<Record<Field, number>> = {};
   for (const part of (map ?? '').split(',').filter((one) => one.trim() !== '')) {

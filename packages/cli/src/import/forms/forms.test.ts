@@ -109,6 +109,7 @@ test('issues of GitHub come from the REST API and from gh, without pull requests
     rest.leftOut.items.map(({ reason, count }) => [reason, count]),
     [
       ['has several assignees: the first one gets it, all are kept in its fields', 1],
+      ['has comments, which this list does not hold: gh issue list --json comments prints them', 1],
       ['is a pull request, no issue', 1],
     ],
   );
@@ -269,7 +270,13 @@ test('what is too long is cut, what can not be stored is taken out, and both are
   const source = readBeads(
     lines(
       { id: 'a', title: 'x'.repeat(499) + '😀', status: 'open', description: 'ü'.repeat(524_000) },
-      { id: 'b', title: ' \u0000\n ', status: 'open', comments: [{ text: 'y'.repeat(20_000) }] },
+      {
+        id: 'b',
+        title: ' \u0000\n ',
+        status: 'open',
+        comments: [{ text: 'y'.repeat(20_000) }],
+        labels: ['z'.repeat(3000)],
+      },
       { id: 'c'.repeat(401), title: 'T', status: 'open' },
     ),
     'file',
@@ -285,6 +292,7 @@ test('what is too long is cut, what can not be stored is taken out, and both are
   assert.deepEqual(source.leftOut.items.map(({ reason }) => reason).sort(), [
     'comment was too long and is cut',
     'description was too long and is cut',
+    'field was too long and is cut',
     'has an id of more than 400 characters',
     'title was too long and is cut',
   ]);

@@ -90,6 +90,8 @@ function itemOf(
   const people = namesIn(fields['assignees'] ?? fields['assignee'], 'login');
   if (people.length > 1)
     leftOut.add('has several assignees: the first one gets it, all are kept in its fields', id);
+  if (typeof fields['comments'] === 'number' && fields['comments'] > 0)
+    leftOut.add('has comments, which this list does not hold: gh issue list --json comments prints them', id);
   const milestone = (fields['milestone'] ?? {}) as Fields;
   const dueDate = textIn(milestone['due_on']) ?? textIn(milestone['dueOn']);
   const state = textIn(fields['state'])?.toLowerCase() ?? 'open';
