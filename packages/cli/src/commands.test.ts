@@ -394,6 +394,7 @@ test('doctor finds nothing wrong here, and says what to do where there is', asyn
     'coordination',
     'identity',
     'clock',
+    'version',
     'signing keys',
     'token',
   ])
@@ -403,6 +404,20 @@ test('doctor finds nothing wrong here, and says what to do where there is', asyn
   assert.match(away.text, /^✘ coordination +http\S+ can't be reached\.\n {2}Start it with npx baton start;/m);
   const wrong = await run(['doctor'], { BATON_URL: baton.url, BATON_TOKEN: 'wrong' });
   assert.match(wrong.text, /^✘ token +\w+\n {2}Sign in again: npx baton login\.$/m);
+});
+
+test('the console is opened for whoever is signed in, here or elsewhere', async () => {
+  const elsewhere = { BATON_URL: baton.url, BATON_TOKEN: person.token };
+  for (const env of [{ BATON_HOME: baton.home }, elsewhere]) {
+    const { url } = JSON.parse(await done(['console', '--no-browser', '--json'], env)) as { url: string };
+    const [, code] = /\/sign-in#code=([\w-]{43})$/.exec(url) ?? [];
+    const answer = await fetch(`${baton.url}/console/sign-in`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code }),
+    });
+    assert.equal(answer.status, 200, await answer.text());
+  }
 });
 
 test('nobody signed in, and a task that is not there', async () => {

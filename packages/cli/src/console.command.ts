@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import open from 'open';
+import { findAccess } from './access.ts';
 import { type CommandContext, type CommonOptions, withCommonOptions } from './command-context.ts';
-import { readConnection } from './connection.ts';
 import { PlainError } from './plain-error.ts';
 import { show } from './show.ts';
 
@@ -18,8 +18,8 @@ export function addConsole(program: Command, context: CommandContext): void {
     .description('open the console in your browser, signed in')
     .option('--no-browser', 'print the address only');
   withCommonOptions(command).action(async (options: ConsoleOptions) => {
-    const { coordinationUrl, adminToken } = readConnection(options, context.config);
-    const url = signInUrl(coordinationUrl, await newCode(coordinationUrl, adminToken));
+    const { coordinationUrl, token } = findAccess(options, context.config);
+    const url = signInUrl(coordinationUrl, await newCode(coordinationUrl, token));
     await show(context.output, options, { url }, () => [
       'This address signs you in, once, within a minute:',
       url,

@@ -6,6 +6,7 @@ import { type CommandContext, type CommonOptions, withCommonOptions } from './co
 import { exitCodes } from './error-text.ts';
 import { PlainError } from './plain-error.ts';
 import { show } from './show.ts';
+import { version } from './version.ts';
 
 /** What one look found. */
 interface Finding {
@@ -56,13 +57,14 @@ async function examine(options: CommonOptions, { config }: CommandContext): Prom
   }
   const { coordinationUrl, identityUrl, source } = access;
   const found = { check: 'signed in', isGood: true, says: `${coordinationUrl} (${source})` };
-  const [coordination, identity, keys, token] = await Promise.all([
+  const [coordination, identity, versions, keys, token] = await Promise.all([
     ready('coordination', `${coordinationUrl}/health/ready`),
     ready('identity', `${identityUrl}/healthz`),
+    sameVersion(coordinationUrl),
     signingKeys(identityUrl),
     tokenWorks(access),
   ]);
-  return [...machine, found, ...coordination, ...identity, keys, token];
+  return [...machine, found, ...coordination, ...identity, ...versions, keys, token];
 }
 
 function nodeVersion(): Finding {
@@ -140,6 +142,29 @@ function clock(check: string, date: string | null, hereMs: number): Finding[] {
       ...(!isGood && { repair: 'Set the clocks by NTP: tokens and leases are judged by time.' }),
     },
   ];
+}
+
+/** Nothing where the service does not say its version: what it says of its health stands above. */
+async function sameVersion(coordinationUrl: string): Promise<Finding[]> {
+  try {
+    const answer = await fetch(`${coordinationUrl}/openapi.json`, {
+      signal: AbortSignal.timeout(answerMsMax),
+    });
+    const { info } = (await answer.json()) as { info: { version: string } };
+    const isGood = info.version === version;
+    return [
+      {
+        check: 'version',
+        isGood,
+        says: `${version} here, ${info.version} there`,
+        ...(!isGood && {
+          repair: 'Use the command line that came with that Baton: it knows all that it can do.',
+        }),
+      },
+    ];
+  } catch {
+    return [];
+  }
 }
 
 async function signingKeys(identityUrl: string): Promise<Finding> {

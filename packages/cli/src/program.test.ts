@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { buildProgram, runProgram } from './program.ts';
+import { version } from './version.ts';
 
 let home: string;
 before(() => {
@@ -81,6 +82,11 @@ test('help shows every command below a heading, what a newcomer needs first, and
   const task = program.commands.find((command) => command.name() === 'task');
   for (const name of ['task list', 'task create TITLE', 'task view REF'])
     assert.match(task?.helpInformation() ?? '', new RegExp(`^  ${name}  +\\w`, 'm'));
+});
+
+test('the version is that of the package', () => {
+  const { version: said } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'));
+  assert.equal(version, said);
 });
 
 test('an unknown command is one sentence and code 2, with what was meant where that is near', async () => {

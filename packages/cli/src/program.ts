@@ -21,6 +21,7 @@ import { addSignIn } from './sign-in/login.command.ts';
 import { addStatus } from './status.command.ts';
 import { addTask } from './tasks/task.command.ts';
 import { addAvailable } from './tasks/tasks.command.ts';
+import { version } from './version.ts';
 import { addWhoami } from './whoami.command.ts';
 import { addWork } from './work/work.command.ts';
 
@@ -46,6 +47,7 @@ export { leavesOf, termOf } from './help.ts';
 export function buildProgram(context: CommandContext): Command {
   const program = new Command('baton')
     .description('Baton: people, AI agents and services share work without stepping on each other.')
+    .version(version, '--version', 'print the version')
     .helpCommand(false)
     .showSuggestionAfterError(true)
     .exitOverride()
