@@ -4,10 +4,15 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** The key under which the service executes the call once. Without one, the client makes one before the first attempt. */
   readonly idempotencyKey?: string;
-  /** Milliseconds for all attempts together; the client's setting (60,000) without it. */
+  /**
+   * Milliseconds for all attempts together; the client's setting (60,000) without it. Of bytes that are sent or answered as
+   * they are, all must have gone over by then.
+   */
   readonly deadlineMs?: number;
   /** How often the call is tried; the client's setting (5) without it, 1 for never again. */
   readonly attempts?: number;
+  /** Called before each attempt, when the access token is there: what it throws ends the call, and nothing is sent. */
+  readonly beforeAttempt?: () => void;
 }
 
 /** Of a call that changes one version of something. */

@@ -1,3 +1,6 @@
+import { BatonError } from './errors.ts';
+import { TimeLimit, unlessAborted } from './waiting.ts';
+
 /** How the client proves who it is. One of these; the browser's console gives access tokens that it got elsewhere. */
 export type Credential =
   /**
@@ -18,6 +21,8 @@ export interface IssuedToken {
 
 /** A token is used for this share of its lifetime, so that it does not expire on its way. */
 const usedShare = 0.8;
+/** An exchange that takes longer is given up, so that a later call can begin another one. */
+const exchangeMsMax = 60_000;
 
 /**
  * The access token of one audience: exchanged when it is first asked for, kept for 80 % of its lifetime. Calls that ask
@@ -27,40 +32,58 @@ export class AccessToken {
   /** How many tokens were asked for so far. */
   exchanges = 0;
   readonly #exchange: () => Promise<IssuedToken>;
-  #current: Promise<string> | undefined;
+  #held: string | undefined;
   #usedUntilMs = 0;
+  #inFlight: Promise<string> | undefined;
 
   constructor(exchange: () => Promise<IssuedToken>) {
     this.#exchange = exchange;
   }
 
-  get(): Promise<string> {
-    if (this.#current === undefined || performance.now() >= this.#usedUntilMs) this.#current = this.#renew();
-    return this.#current;
+  /** The token that is kept; undefined where there is none, or it is to be used no more. */
+  held(): string | undefined {
+    return performance.now() < this.#usedUntilMs ? this.#held : undefined;
   }
 
-  /** Forgets the token that a service refused; a newer one, which another call has got meanwhile, stays. */
-  async forget(refused: string): Promise<void> {
-    const current = this.#current;
-    if ((await current?.catch(() => undefined)) === refused && this.#current === current)
-      this.#current = undefined;
+  /**
+   * The token that is kept, else a new one.
+   * @param signal ends this wait; the exchange goes on for the others that wait
+   * @example const bearer = await baton.accessToken?.get();
+   * @throws what the exchange failed with; the signal's reason
+   */
+  async get(signal?: AbortSignal): Promise<string> {
+    const held = this.held();
+    if (held !== undefined) return held;
+    this.#inFlight ??= this.#renew().finally(() => {
+      this.#inFlight = undefined;
+    });
+    return signal === undefined ? this.#inFlight : unlessAborted(this.#inFlight, signal);
   }
 
-  #renew(): Promise<string> {
-    // Until it is here, everybody waits for this exchange.
-    this.#usedUntilMs = Number.POSITIVE_INFINITY;
+  /**
+   * Forgets the token that a service refused; a newer one, which another call has got meanwhile, stays.
+   * @example baton.accessToken?.forget('a token that was refused');
+   */
+  forget(refused: string): void {
+    if (this.#held === refused) this.#held = undefined;
+  }
+
+  async #renew(): Promise<string> {
     this.exchanges += 1;
     const beganMs = performance.now();
-    const renewed = this.#exchange().then(
-      ({ accessToken, expiresIn }) => {
-        this.#usedUntilMs = beganMs + expiresIn * 1000 * usedShare;
-        return accessToken;
-      },
-      (error: unknown) => {
-        if (this.#current === renewed) this.#current = undefined;
-        throw error;
-      },
-    );
-    return renewed;
+    const limit = new TimeLimit(exchangeMsMax, undefined);
+    try {
+      const { accessToken, expiresIn } = await unlessAborted(this.#exchange(), limit.signal);
+      this.#held = accessToken;
+      // A lifetime that is no number must not make a token that is kept forever.
+      this.#usedUntilMs = Number.isFinite(expiresIn) ? beganMs + expiresIn * 1000 * usedShare : 0;
+      return accessToken;
+    } catch (cause) {
+      if (!limit.isOver) throw cause;
+      const message = `no access token came in ${exchangeMsMax / 1000} s`;
+      throw new BatonError({ code: 'network_error', message, retryable: true, cause });
+    } finally {
+      limit.end();
+    }
   }
 }

@@ -61,7 +61,6 @@ const passingStatuses = new Set([429, 500, 502, 503, 504]);
 /** The error that an answer of the services says. */
 export function errorOf(status: number, text: string, header: (name: string) => string | null): BatonError {
   const said = errorIn(text);
-  const retryAfter = Number(header('retry-after') ?? Number.NaN);
   const requestId = said?.requestId ?? header('x-request-id') ?? undefined;
   return new BatonError({
     code: said?.code ?? 'unreadable_answer',
@@ -70,8 +69,16 @@ export function errorOf(status: number, text: string, header: (name: string) => 
     requestId,
     details: said?.details ?? {},
     retryable: passingStatuses.has(status) || said?.code === 'idempotency_in_flight',
-    retryAfterMs: Number.isFinite(retryAfter) ? retryAfter * 1000 : undefined,
+    retryAfterMs: retryAfterMsOf(header('retry-after')),
   });
+}
+
+/** Seconds, or a date, as what stands between may write it. */
+function retryAfterMsOf(text: string | null): number | undefined {
+  if (text === null || text.trim() === '') return undefined;
+  const seconds = Number(text);
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.max(ms, 0);
 }
 
 interface SaidError {

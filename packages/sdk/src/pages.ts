@@ -1,4 +1,5 @@
 import type { Paged } from './call.ts';
+import { BatonError } from './errors.ts';
 import type { Call } from './requests.ts';
 
 interface Page {
@@ -16,7 +17,9 @@ export function pagesOf(call: Call, ask: (call: Call) => Promise<unknown>): Page
     for (let page = await first; ; ) {
       yield* page.items;
       if (page.nextCursor === null || isLast(page)) return;
-      page = (await ask(after(call, page.nextCursor))) as Page;
+      const cursor: string = page.nextCursor;
+      page = (await ask(after(call, cursor))) as Page;
+      if (page.nextCursor === cursor && page.items.length === 0 && !isLast(page)) throw endless();
     }
   }
   return Object.assign(first, { [Symbol.asyncIterator]: items });
@@ -25,6 +28,14 @@ export function pagesOf(call: Call, ask: (call: Call) => Promise<unknown>): Page
 /** The journal gives a cursor with its last page, too, from which to go on later. */
 function isLast(page: Page & { readonly hasMore?: boolean }): boolean {
   return page.hasMore === false;
+}
+
+/** Without it a service that answers one page for ever would be asked for ever. */
+function endless(): BatonError {
+  return new BatonError({
+    code: 'unreadable_answer',
+    message: 'the service answers the same page again and again',
+  });
 }
 
 function after(call: Call, cursor: string): Call {

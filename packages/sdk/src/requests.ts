@@ -1,3 +1,4 @@
+import { textOf } from './answer-text.ts';
 import type { CallOptions, Matched, RawAnswer, RawBody } from './call.ts';
 import type { Operation } from './call-table.ts';
 import type { AccessToken } from './credentials.ts';
@@ -5,7 +6,7 @@ import { BatonError, errorOf, jsonIn } from './errors.ts';
 import { keepEtag } from './etag.ts';
 import { newIdempotencyKey } from './idempotency-key.ts';
 import type { Transport, WireRequest } from './transport.ts';
-import { backoffMs, sleep } from './waiting.ts';
+import { backoffMs, sleep, TimeLimit } from './waiting.ts';
 
 /** What the calls of one client share. */
 export interface Caller {
@@ -43,28 +44,53 @@ export async function send(caller: Caller, service: Service, call: Call): Promis
   const { operation, options = {} } = call;
   const endsAtMs = performance.now() + (options.deadlineMs ?? caller.deadlineMs);
   const request = requestOf(caller, service, call);
-  const isRepeatable =
-    (operation.isKeyed || operation.method === 'GET') && !(request.body instanceof ReadableStream);
-  const attemptsMax = isRepeatable ? (options.attempts ?? caller.attempts) : 1;
+  const isStream = request.body instanceof ReadableStream;
+  const isRepeatable = (operation.isKeyed || operation.method === 'GET') && !isStream;
   let isRenewed = false;
+  let isSent = false;
   for (let attempt = 1; ; ) {
     let token: string | undefined;
     try {
-      if (operation.credential === 'access token') token = await service.accessToken?.get();
+      if (operation.credential === 'access token')
+        token = await tokenOf(service, request, endsAtMs, options.signal);
+      options.beforeAttempt?.();
+      isSent = true;
       return await attemptOnce(caller, operation, withToken(request, token), endsAtMs, options.signal);
     } catch (error) {
       if (!(error instanceof BatonError)) throw error;
       // A token is refused when its time is over or its key was rotated: one new one is tried.
-      if (error.status === 401 && token !== undefined && !isRenewed) {
+      if (error.status === 401 && token !== undefined && !isRenewed && !isStream) {
         isRenewed = true;
-        await service.accessToken?.forget(token);
+        service.accessToken?.forget(token);
         continue;
       }
+      // What was not sent may be tried again, whatever it is: only the exchange of the token has failed.
+      const attemptsMax = isRepeatable || !isSent ? (options.attempts ?? caller.attempts) : 1;
       const waitMs = backoffMs(attempt, error.retryAfterMs);
       if (!error.retryable || attempt >= attemptsMax || performance.now() + waitMs >= endsAtMs) throw error;
       await sleep(waitMs, options.signal);
       attempt += 1;
     }
+  }
+}
+
+/** The access token, awaited no longer than the call may take. */
+async function tokenOf(
+  { accessToken }: Service,
+  request: Prepared,
+  endsAtMs: number,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const held = accessToken?.held();
+  if (accessToken === undefined || held !== undefined) return held;
+  const limit = new TimeLimit(endsAtMs - performance.now(), signal);
+  try {
+    return await accessToken.get(limit.signal);
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason;
+    throw limit.isOver ? unanswered(request, true, true, error) : error;
+  } finally {
+    limit.end();
   }
 }
 
@@ -146,18 +172,25 @@ async function attemptOnce(
   endsAtMs: number,
   signal: AbortSignal | undefined,
 ): Promise<unknown> {
-  const leftMs = Math.max(endsAtMs - performance.now(), 1);
-  const inTime = AbortSignal.timeout(Math.ceil(Math.min(leftMs, caller.attemptMs)));
-  const both = signal === undefined ? inTime : AbortSignal.any([signal, inTime]);
+  const leftMs = endsAtMs - performance.now();
+  const isUpload = operation.bodyMedia === 'raw';
+  const limit = new TimeLimit(isUpload ? leftMs : Math.min(leftMs, caller.attemptMs), signal);
   let answer: RawAnswer;
   let text: string;
   try {
-    answer = await caller.transport({ ...request, signal: both });
-    if (operation.isRaw && answer.status < 300) return answer;
-    text = await answer.text();
+    answer = await caller.transport({ ...request, signal: limit.signal });
+    if (operation.isRaw && answer.status < 300) {
+      // The bytes come while the caller reads them.
+      limit.allow(endsAtMs - performance.now());
+      return answer;
+    }
+    text = await textOf(answer);
+    limit.end();
   } catch (error) {
+    limit.end();
     if (signal?.aborted) throw signal.reason;
-    throw unanswered(request, inTime.aborted, performance.now() >= endsAtMs, error);
+    if (error instanceof BatonError) throw error;
+    throw unanswered(request, limit.isOver, performance.now() >= endsAtMs, error);
   }
   const header = (name: string) => answer.headers.get(name);
   if (answer.status >= 300) throw errorOf(answer.status, text, header);
@@ -175,8 +208,10 @@ async function attemptOnce(
 
 function unanswered({ url }: Prepared, isSlow: boolean, isOver: boolean, cause: unknown): BatonError {
   const { origin } = new URL(url);
-  if (isOver)
-    return new BatonError({ code: 'deadline_exceeded', message: `${origin} did not answer in time`, cause });
+  if (isOver) {
+    const message = `${origin} did not answer in time`;
+    return new BatonError({ code: 'deadline_exceeded', message, retryable: true, cause });
+  }
   const why = isSlow ? 'did not answer in time' : "can't be reached";
   return new BatonError({ code: 'network_error', message: `${origin} ${why}`, retryable: true, cause });
 }

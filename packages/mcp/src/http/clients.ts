@@ -200,7 +200,7 @@ export class ServedClients {
         const asked = isAnew ? newClient() : baton;
         const context = await asked.harness.getContext(undefined, { deadlineMs: checkMsMax, attempts: 2 });
         const isOther = String(context.permissions) !== String(client.permissions);
-        if (isAnew && isOther) await baton.accessToken?.forget(await baton.accessToken.get());
+        if (isAnew && isOther) baton.accessToken?.forget(await baton.accessToken.get());
         return { principalId: context.principal.id, permissions: context.permissions };
       },
     };

@@ -99,3 +99,99 @@ test('a socket that brings nothing is opened anew, and after pages a socket is t
     globalThis.WebSocket = realSocket;
   }
 });
+
+/** A socket that the test plays: what it `brings` comes to the reader. */
+class PlayedSocket extends EventTarget {
+  static readonly all: PlayedSocket[] = [];
+  readonly url: string;
+  closes = 0;
+  constructor(url: string | URL) {
+    super();
+    this.url = String(url);
+    PlayedSocket.all.push(this);
+  }
+  brings(data: unknown): void {
+    this.dispatchEvent(new MessageEvent('message', { data }));
+  }
+  close(): void {
+    this.closes += 1;
+  }
+}
+
+/** Follows by played sockets; pages are those of `baton`. */
+async function played(
+  work: (
+    events: AsyncGenerator<JournalEvent, void, undefined>,
+    next: () => Promise<PlayedSocket>,
+  ) => Promise<void>,
+  options: FollowOptions = {},
+): Promise<void> {
+  const realSocket = globalThis.WebSocket;
+  globalThis.WebSocket = PlayedSocket as unknown as typeof WebSocket;
+  PlayedSocket.all.length = 0;
+  const stop = new AbortController();
+  let seen = 0;
+  try {
+    const events = follow(baton, { cursor: '0', ...options, signal: stop.signal });
+    await work(events, async () => {
+      while (PlayedSocket.all.length <= seen) await new Promise((resolve) => setTimeout(resolve, 5));
+      seen += 1;
+      return PlayedSocket.all[seen - 1] as PlayedSocket;
+    });
+    stop.abort();
+    await events.return();
+  } finally {
+    globalThis.WebSocket = realSocket;
+  }
+}
+
+const written = (n: number) => JSON.stringify({ id: `event-${n}`, type: 'task.created', cursor: `c${n}` });
+
+test('a slow reader of a million events keeps 5,000, and goes on after the last that it handled', async () => {
+  await played(async (events, nextSocket) => {
+    const first = events.next();
+    const socket = await nextSocket();
+    for (let n = 1; n <= 1_000_000; n += 1) socket.brings(written(n));
+    assert.equal(socket.closes, 1);
+    assert.equal((await first).value?.id, 'event-1');
+    for (let n = 2; n <= 5_000; n += 1) assert.equal((await events.next()).value?.id, `event-${n}`);
+    const later = events.next();
+    const again = await nextSocket();
+    assert.equal(new URL(again.url).searchParams.get('after'), 'c5000');
+    again.brings(written(5_001));
+    assert.equal((await later).value?.id, 'event-5001');
+  });
+});
+
+test('a socket that brings what is no event is left, and pages are read instead', async () => {
+  await baton.tasks.create({ title: 'after the garbage' });
+  await played(
+    async (events, nextSocket) => {
+      const first = events.next();
+      for (const garbage of ['<html>', 'null']) (await nextSocket()).brings(garbage);
+      const { value } = await first;
+      assert.ok(value && value.cursor.startsWith('ec1_'), JSON.stringify(value));
+      assert.deepEqual(
+        PlayedSocket.all.map(({ closes }) => closes > 0),
+        [true, true],
+      );
+    },
+    { types: ['task.created'] },
+  );
+});
+
+test('a store knows where to begin from the first start on, before any event came', async () => {
+  let kept: string | undefined;
+  const store = { read: async () => kept, write: async (text: string) => void (kept = text) };
+  const stop = AbortSignal.timeout(5_000);
+  const first = baton.events.follow({ store, socket: false, pollMs: 20, signal: stop });
+  const nothing = first.next();
+  while (kept === undefined && !stop.aborted) await new Promise((resolve) => setTimeout(resolve, 5));
+  const { id } = await baton.tasks.create({ title: 'while nobody looked' });
+  await nothing;
+  await first.return();
+  const { value } = await baton.events
+    .follow({ store, cursor: '0', types: ['task.created'], socket: false, signal: stop })
+    .next();
+  assert.equal(value?.entityId, id);
+});

@@ -7,9 +7,9 @@ import { RecentIds } from './recent-ids.ts';
 import { eventsBySocket, SocketRefusal } from './socket.ts';
 
 export interface FollowOptions {
-  /** From where on; without it the store's cursor, and without that the end of the journal. `'0'` is its beginning. */
+  /** From where on, where the store has no cursor yet; without it the end of the journal. `'0'` is its beginning. */
   readonly cursor?: string;
-  /** Keeps the cursor of the last event that was handled: the next start goes on after it. */
+  /** Keeps the cursor of the last event that was handled: every later start goes on after it. */
   readonly store?: Store;
   /** Prefixes of types, as `task.` or `run.succeeded`; 20 at most. */
   readonly types?: readonly string[];
@@ -23,6 +23,9 @@ export interface FollowOptions {
   /** Whether a socket is tried; `true` without it. */
   readonly socket?: boolean;
 }
+
+/** A service may ask to be left alone for at most so long; then it is asked again. */
+const askedWaitMsMax = 300_000;
 
 /** In numbers and milliseconds. */
 export const followBounds = {
@@ -48,33 +51,42 @@ export async function* follow(
 ): AsyncGenerator<JournalEvent, void, undefined> {
   const { store, signal } = options;
   const seen = new RecentIds(options.dedupe ?? 0);
-  const from = { cursor: options.cursor ?? ((await store?.read()) || (await endOfJournal(api, signal))) };
+  const from = { cursor: (await store?.read()) || options.cursor };
+  const passed = async (cursor: string) => {
+    if (cursor === from.cursor) return;
+    from.cursor = cursor;
+    await store?.write(cursor);
+  };
   const isSocketThere = options.socket !== false && typeof WebSocket === 'function';
   let socketFailures = 0;
   for (let failures = 0; !signal?.aborted; ) {
     const isSocket = isSocketThere && socketFailures < socketsMax;
     const beganMs = performance.now();
     let isGood = false;
+    let askedMs = 0;
     try {
+      // The store knows it from the beginning, or a next start before the first event would begin later.
+      if (from.cursor === undefined) await passed(await endOfJournal(api, signal));
+      const cursor = from.cursor as string;
       const events = isSocket
-        ? eventsBySocket(api, from.cursor, { ...options, silentMs })
-        : eventsByPages(api, from, { ...options, ...(isSocketThere && { forMs: pagesMs }) });
+        ? eventsBySocket(api, cursor, { ...options, silentMs })
+        : eventsByPages(api, cursor, { ...options, ...(isSocketThere && { forMs: pagesMs }), passed });
       for await (const event of events) {
         isGood = true;
         if (seen.add(event.id)) yield event;
-        from.cursor = event.cursor;
-        await store?.write(from.cursor);
+        await passed(event.cursor);
       }
       isGood ||= !isSocket || performance.now() - beganMs >= goodSocketMs;
     } catch (error) {
       if (signal?.aborted) return;
       if (!isPassing(error)) throw error;
+      if (error instanceof BatonError) askedMs = Math.min(error.retryAfterMs ?? 0, askedWaitMsMax);
     }
     if (isSocket) socketFailures = isGood ? 0 : socketFailures + 1;
     // After pages one socket is tried; if that ends at once, pages follow.
     else socketFailures = socketsMax - 1;
     failures = isGood ? 1 : failures + 1;
-    await sleep(backoffMs(failures), signal).catch(() => undefined);
+    await sleep(backoffMs(failures, askedMs), signal).catch(() => undefined);
   }
 }
 
@@ -88,32 +100,31 @@ async function endOfJournal(api: Api, signal: AbortSignal | undefined): Promise<
   return nextCursor;
 }
 
-/**
- * Page after page; a page without events is asked for again a little later. Moves the cursor past what the filter skips.
- * @param forMs ends after a page when so many milliseconds have passed; never without it
- */
+interface PageOptions extends FollowOptions {
+  /** Ends after a page when so many milliseconds have passed; never without it. */
+  readonly forMs?: number;
+  /** Told the cursor after each page, which lies behind what the filter skips, too. */
+  passed(cursor: string): Promise<void>;
+}
+
+/** Page after page; a page without events is asked for again a little later. */
 async function* eventsByPages(
   api: Api,
-  from: { cursor: string },
-  {
-    types,
-    workspaceId,
-    signal,
-    pollMs = 2_000,
-    forMs = Infinity,
-  }: FollowOptions & { readonly forMs?: number },
+  first: string,
+  { types, workspaceId, signal, pollMs = 2_000, forMs = Infinity, passed }: PageOptions,
 ): AsyncGenerator<JournalEvent, void, undefined> {
   const endsMs = performance.now() + forMs;
-  while (performance.now() < endsMs) {
+  for (let cursor = first; performance.now() < endsMs; ) {
     const query = {
-      cursor: from.cursor,
+      cursor,
       limit: 200,
       ...(types && { types: types.join(',') }),
       ...(workspaceId !== undefined && { workspaceId }),
     };
     const { items, nextCursor, hasMore } = await api.events.list(query, signal && { signal });
     yield* items;
-    from.cursor = nextCursor;
+    cursor = nextCursor;
+    await passed(cursor);
     if (!hasMore) await sleep(pollMs, signal);
   }
 }

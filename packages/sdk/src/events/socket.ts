@@ -26,16 +26,19 @@ export async function* eventsBySocket(
   cursor: string,
   { types, workspaceId, signal, silentMs }: SocketOptions,
 ): AsyncGenerator<JournalEvent, void, undefined> {
-  const token = await api.accessToken?.get();
+  const token = await api.accessToken?.get(signal);
   const query = new URLSearchParams({ after: cursor });
   if (types !== undefined) query.set('types', types.join(','));
   if (workspaceId !== undefined) query.set('workspaceId', workspaceId);
   const url = `${api.coordinationUrl.replace(/^http/, 'ws')}/api/v1/events/ws?${query}`;
-  const socket = new WebSocket(url, token === undefined ? ['baton'] : ['baton', `bearer.${token}`]);
+  const socket = opened(url, token === undefined ? ['baton'] : ['baton', `bearer.${token}`]);
   const waiting: JournalEvent[] = [];
   let end: Error | 'closed' | undefined;
   let wake: () => void = () => undefined;
+  // Nothing is kept of what comes after the end, and the socket is told at once: a reader that is slow would else
+  // collect what a fast service sends.
   const endWith = (reason: Error | 'closed') => {
+    if (end === undefined) socket.close();
     end ??= reason;
     wake();
   };
@@ -43,15 +46,17 @@ export async function* eventsBySocket(
   signal?.addEventListener('abort', onAbort, { once: true });
   let silence = setTimeout(endWith, silentMs, 'closed');
   socket.addEventListener('message', ({ data }) => {
+    if (end !== undefined) return;
     clearTimeout(silence);
     silence = setTimeout(endWith, silentMs, 'closed');
-    const event = jsonIn(String(data)) as JournalEvent | undefined;
-    if (event !== undefined) waiting.push(event);
-    if (waiting.length > waitingMax) endWith('closed');
+    const event = jsonIn(String(data));
+    if (!isEvent(event)) return endWith(new SocketRefusal('the socket brought what is no event'));
+    waiting.push(event);
+    if (waiting.length >= waitingMax) endWith('closed');
     wake();
   });
   socket.addEventListener('close', ({ code, reason }) => {
-    if (code === refusedToken && token !== undefined) void api.accessToken?.forget(token);
+    if (code === refusedToken && token !== undefined) api.accessToken?.forget(token);
     endWith(
       code === 1000 || code === 1001
         ? 'closed'
@@ -75,4 +80,19 @@ export async function* eventsBySocket(
     signal?.removeEventListener('abort', onAbort);
     socket.close();
   }
+}
+
+/** Where the page may not open sockets, or the token is none that fits into a header, pages are read. */
+function opened(url: string, protocols: string[]): WebSocket {
+  try {
+    return new WebSocket(url, protocols);
+  } catch (cause) {
+    throw new SocketRefusal('the socket could not be opened', { cause });
+  }
+}
+
+function isEvent(value: unknown): value is JournalEvent {
+  if (typeof value !== 'object' || value === null) return false;
+  const { id, type, cursor } = value as Partial<Record<keyof JournalEvent, unknown>>;
+  return [id, type, cursor].every((text) => typeof text === 'string' && text !== '');
 }

@@ -1,3 +1,4 @@
+import type { CallOptions } from '../call.ts';
 import type { Api } from '../client.ts';
 import { BatonError } from '../errors.ts';
 import type {
@@ -10,9 +11,9 @@ import type {
   Task,
 } from '../generated/coordination-types.ts';
 import type { Store } from '../store.ts';
-import { sleep } from '../waiting.ts';
+import { sleep, unlessAborted } from '../waiting.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { Lease, type LeaseEnd, type RunSettings } from './lease.ts';
+import { isLoss, Lease, type LeaseEnd, type RunSettings } from './lease.ts';
 import { LeaseClock, type Moment } from './lease-clock.ts';
 
 export interface HarnessOptions {
@@ -31,6 +32,8 @@ export interface HarnessOptions {
   readonly onBehalfOf?: string;
   /** Shown with the session: anything that helps people to know which process this is. */
   readonly metadata?: Record<string, unknown>;
+  /** Ends the opening; of an open harness it ends nothing. */
+  readonly signal?: AbortSignal;
 }
 
 /** Which work is taken, and how. */
@@ -46,8 +49,8 @@ export interface WorkOptions {
   readonly accepts?: (task: Task) => boolean;
   /** Shown with the claim; up to 500 characters. */
   readonly intent?: string;
-  /** Budgets and metadata of the runs. */
-  readonly run?: RunSettings;
+  /** Budgets and metadata of the runs; a function is asked when a task is claimed, before its run starts. */
+  readonly run?: RunSettings | ((task: Task, claim: Claim) => RunSettings);
   /** Ends the loop after the task in hand. */
   readonly signal?: AbortSignal;
   /** Ends the loop when there is no work, instead of waiting for some. */
@@ -58,6 +61,10 @@ export interface WorkOptions {
 
 const firstIdleMs = 250;
 const closeMsMax = 10_000;
+/** A service may ask to be left alone for at most so long; then it is asked again. */
+const askedWaitMsMax = 300_000;
+/** So many claims at most are in a context: where there are more, it does not say which runs nobody holds. */
+const contextClaimsMax = 1_000;
 /** Tasks that are looked at for one that is accepted. */
 const choiceMax = 500;
 
@@ -66,6 +73,13 @@ interface Claimed {
   readonly claim: Claim;
   readonly grantedAt: Moment;
 }
+
+/** There is no work, or the service is away; how long it asks to wait. */
+interface Nothing {
+  readonly askedMs: number;
+}
+
+const noWork: Nothing = { askedMs: 0 };
 
 /**
  * One session of this program at coordination. It keeps the session and every lease alive, and ends them when it is
@@ -80,10 +94,12 @@ export class Harness implements AsyncDisposable {
   readonly #options: HarnessOptions;
   readonly #heartbeat: Heartbeat;
   readonly #lost = new AbortController();
+  /** Ends what takes work while the harness is closed: what it was granted ends with the session. */
+  readonly #closing = new AbortController();
   readonly #leases = new Set<Lease>();
   /** What a process before this one held and still holds. */
   readonly #resumable: OwnRun[];
-  #isClosed = false;
+  #closed: Promise<void> | undefined;
 
   /**
    * Opens a session, or continues the one that the store names. Runs that nobody holds any more are ended with the
@@ -91,19 +107,26 @@ export class Harness implements AsyncDisposable {
    * @throws BatonError `permission_denied` without `sessions.open`
    */
   static async open(api: Api, options: HarnessOptions): Promise<Harness> {
+    const { signal } = options;
     const before = await options.store?.read();
     const grantedAt = LeaseClock.now();
     const session =
-      (before && (await continued(api, before, leaseSecondsOf(options)))) || (await opened(api, options));
-    await options.store?.write(session.id);
-    const context = await api.harness.getContext({ sessionId: session.id });
-    if (!context.permissions.includes('task_types.read')) {
-      await api.sessions.close(session.id).catch(() => undefined);
-      throw new TypeError(
-        'a harness needs the permission task_types.read: it must know the rules of what it takes',
-      );
+      (before && (await continued(api, before, leaseSecondsOf(options), signal))) ||
+      (await opened(api, options));
+    try {
+      await options.store?.write(session.id);
+      const context = await api.harness.getContext({ sessionId: session.id }, signal && { signal });
+      if (!context.permissions.includes('task_types.read'))
+        throw new TypeError(
+          'a harness needs the permission task_types.read: it must know the rules of what it takes',
+        );
+      return new Harness(api, options, session, grantedAt, await endOrphans(api, context, session.id));
+    } catch (error) {
+      await api.sessions
+        .close(session.id, {}, { attempts: 1, deadlineMs: closeMsMax })
+        .catch(() => undefined);
+      throw error;
     }
-    return new Harness(api, options, session, grantedAt, await endOrphans(api, context, session.id));
   }
 
   private constructor(
@@ -124,12 +147,7 @@ export class Harness implements AsyncDisposable {
       grantedAt,
       beat: (deadlineMs) =>
         api.sessions.heartbeat(session.id, { ttlSeconds: leaseSeconds }, { deadlineMs, attempts: 1 }),
-      lost: (reason, cause) => {
-        this.#lost.abort(
-          new BatonError({ code: 'session_expired', message: `the session is lost: ${reason}`, cause }),
-        );
-        for (const lease of this.#leases) lease.lose('its session is over', cause);
-      },
+      lost: (reason, cause) => this.#loseSession(reason, cause),
     });
   }
 
@@ -139,47 +157,67 @@ export class Harness implements AsyncDisposable {
    * @throws BatonError when the session is lost, or what the service refuses
    */
   async *work(options: WorkOptions = {}): AsyncGenerator<Lease, void, undefined> {
-    for (let idleMs = firstIdleMs; !this.#isOver(options.signal); ) {
-      const lease = await this.#taken(options);
-      if (lease === undefined) {
-        if (options.once) return;
-        const isWoken = await sleep(idleMs * (0.5 + Math.random() / 2), this.#either(options.signal)).catch(
-          () => true,
-        );
-        if (isWoken === true) continue;
-        idleMs = Math.min(idleMs * 2, options.idleMs ?? 5_000);
+    const idleMsMax = options.idleMs ?? 5_000;
+    for (let idleMs = Math.min(firstIdleMs, idleMsMax); !this.#isOver(options.signal); ) {
+      const taken = await this.#takenInTime(options);
+      if (taken instanceof Lease) {
+        idleMs = Math.min(firstIdleMs, idleMsMax);
+        try {
+          // Whoever asked for the end while work was looked for gets none.
+          if (!this.#isOver(options.signal)) yield taken;
+        } finally {
+          await taken.takeBack('not_finished', closeMsMax);
+        }
         continue;
       }
-      idleMs = firstIdleMs;
-      try {
-        yield lease;
-      } finally {
-        await this.#leave(lease);
-      }
+      if (options.once && !this.#isOver(options.signal)) return;
+      const waitMs = Math.max(idleMs * (0.5 + Math.random() / 2), Math.min(taken.askedMs, askedWaitMsMax));
+      await sleep(waitMs, this.#either(options.signal)).catch(() => undefined);
+      idleMs = Math.min(idleMs * 2, idleMsMax);
     }
     if (this.signal.aborted) throw this.signal.reason as BatonError;
   }
 
-  /** Works on several tasks at once: as many loops as told, each calling `handle` for one task after another. */
+  /**
+   * Works on several tasks at once: as many loops as told, each calling `handle` for one task after another. Where `handle`
+   * throws, the other loops end after their tasks.
+   * @throws the first failure, when all loops have ended
+   */
   async workParallel(
     parallel: number,
     options: WorkOptions,
     handle: (lease: Lease) => Promise<void>,
   ): Promise<void> {
+    const failed = new AbortController();
+    const signal =
+      options.signal === undefined ? failed.signal : AbortSignal.any([failed.signal, options.signal]);
     const loop = async () => {
-      for await (const lease of this.work(options)) await handle(lease);
+      try {
+        for await (const lease of this.work({ ...options, signal })) await handle(lease);
+      } catch (error) {
+        failed.abort(error);
+      }
     };
     await Promise.all(Array.from({ length: parallel }, loop));
+    if (failed.signal.aborted) throw failed.signal.reason;
   }
 
   /**
-   * Releases every lease and closes the session. A second call does nothing. Where the service is away, session and leases
-   * end by themselves.
+   * Releases every lease and closes the session. A second call waits for the first. Where the service is away, session and
+   * leases end by themselves.
    */
-  async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    await Promise.all([...this.#leases].map((lease) => this.#leave(lease)));
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort(new Error('the harness was closed'));
+    await Promise.all([...this.#leases].map((lease) => lease.takeBack('not_finished', closeMsMax)));
     this.#heartbeat.stop();
     if (!this.signal.aborted)
       await this.#api.sessions
@@ -188,17 +226,34 @@ export class Harness implements AsyncDisposable {
     await this.#options.store?.write('');
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
+  /** Ends at once where the loop should end: what is granted after that is given back. */
+  async #takenInTime(options: WorkOptions): Promise<Lease | Nothing> {
+    const taking = this.#taken(options);
+    try {
+      return await unlessAborted(taking, this.#either(options.signal));
+    } catch (error) {
+      if (!this.#isOver(options.signal)) throw error;
+      void taking
+        .then((taken) => (taken instanceof Lease ? taken.takeBack('not_finished', closeMsMax) : undefined))
+        .catch(() => undefined);
+      return noWork;
+    }
   }
 
-  /** The next lease; undefined where there is no work, or the service is away. */
-  async #taken(options: WorkOptions): Promise<Lease | undefined> {
+  /** The next lease, unless there is no work or the service is away. */
+  async #taken(options: WorkOptions): Promise<Lease | Nothing> {
     try {
-      return (await this.#resumed()) ?? (await this.#next(options));
+      return (await this.#resumed()) ?? (await this.#next(options)) ?? noWork;
     } catch (error) {
-      if (error instanceof BatonError && error.retryable && !options.once) return undefined;
-      throw error;
+      if (this.#closing.signal.aborted || this.signal.aborted) return noWork;
+      if (!(error instanceof BatonError)) throw error;
+      if (error.code === 'session_expired' || error.code === 'session_not_active') {
+        this.#heartbeat.stop();
+        this.#loseSession(error.message, error);
+        return noWork;
+      }
+      if (!error.retryable || options.once) throw error;
+      return { askedMs: error.retryAfterMs ?? 0 };
     }
   }
 
@@ -207,11 +262,17 @@ export class Harness implements AsyncDisposable {
     for (let own = this.#resumable.shift(); own !== undefined; own = this.#resumable.shift()) {
       const grantedAt = LeaseClock.now();
       const ttlSeconds = leaseSecondsOf(this.#options);
+      const call = this.#taking();
       try {
-        const claim = await this.#api.claims.heartbeat(own.claimId, { ttlSeconds }).catch(undefinedIfRefused);
+        const claim = await this.#api.claims
+          .heartbeat(own.claimId, { ttlSeconds }, call)
+          .catch(undefinedIfRefused);
         if (claim === undefined) continue;
-        const [task, run] = await Promise.all([this.#api.tasks.get(own.taskId), this.#api.runs.get(own.id)]);
-        return this.#leaseOf({ task, claim, run, grantedAt, isResumed: true });
+        const [task, run] = await Promise.all([
+          this.#api.tasks.get(own.taskId, call),
+          this.#api.runs.get(own.id, call),
+        ]);
+        if (run.status === 'running') return this.#leaseOf({ task, claim, run, grantedAt, isResumed: true });
       } catch (error) {
         this.#resumable.unshift(own);
         throw error;
@@ -226,20 +287,26 @@ export class Harness implements AsyncDisposable {
       : this.#claimedByChoice(options, options.accepts));
     if (found === undefined) return undefined;
     const { task, claim, grantedAt } = found;
-    const { run = {} } = options;
     try {
+      const { run = {} } = options;
+      const settings = typeof run === 'function' ? run(task, claim) : run;
       const { id: claimId, fencingToken } = claim;
-      const started = await this.#api.tasks.startRun(task.id, { ...run, claimId, fencingToken });
-      return this.#leaseOf({ task, claim, run: started, grantedAt, isResumed: false });
+      const request = { ...settings, claimId, fencingToken };
+      const started = await this.#api.tasks.startRun(task.id, request, this.#taking());
+      const lease = this.#leaseOf({ task, claim, run: started, grantedAt, isResumed: false });
+      // The answers may have come so late that the lease is over: then it is nobody's to work under.
+      return lease.isLive() ? lease : undefined;
     } catch (error) {
       await this.#giveBack(claim);
+      if (isLoss(error) && !error.code.startsWith('session_')) return undefined;
       throw error;
     }
   }
 
   async #claimedByService({ filter = {}, intent = '' }: WorkOptions): Promise<Claimed | undefined> {
     const grantedAt = LeaseClock.now();
-    const { items } = await this.#api.work.claimNext({ ...filter, ...this.#claimOf(intent), count: 1 });
+    const request = { ...filter, ...this.#claimOf(intent), count: 1 };
+    const { items } = await this.#api.work.claimNext(request, this.#taking());
     return items[0] && { ...items[0], grantedAt };
   }
 
@@ -248,18 +315,26 @@ export class Harness implements AsyncDisposable {
     accepts: (task: Task) => boolean,
   ): Promise<Claimed | undefined> {
     let looked = 0;
-    const available = this.#api.work.listAvailable({ ...withoutNulls(filter), limit: 100 });
+    const call = this.#taking();
+    const available = this.#api.work.listAvailable({ ...withoutNulls(filter), limit: 100 }, call);
     for await (const task of available) {
       if (accepts(task)) {
         const grantedAt = LeaseClock.now();
         // Somebody else may have taken it meanwhile, or what it waits for has changed.
-        const claim = await this.#api.tasks.claim(task.id, this.#claimOf(intent)).catch(undefinedIfTaken);
+        const claim = await this.#api.tasks
+          .claim(task.id, this.#claimOf(intent), call)
+          .catch(undefinedIfTaken);
         if (claim !== undefined) return { task, claim, grantedAt };
       }
       looked += 1;
       if (looked >= choiceMax) return undefined;
     }
     return undefined;
+  }
+
+  /** How calls are made that take work: a claim that is granted while the harness is closed ends with its session. */
+  #taking(): CallOptions {
+    return { signal: this.#closing.signal };
   }
 
   #claimOf(intent: string): Pick<ClaimNextRequest, 'sessionId' | 'ttlSeconds' | 'intent'> {
@@ -280,23 +355,27 @@ export class Harness implements AsyncDisposable {
     return lease;
   }
 
+  /** Where the service is away, the lease runs out. */
   #giveBack(claim: Claim): Promise<unknown> {
-    return this.#api.claims.release(claim.id, { reason: 'run_not_started' }).catch(() => undefined);
+    return this.#api.claims
+      .release(claim.id, { reason: 'run_not_started' }, { attempts: 2, deadlineMs: closeMsMax })
+      .catch(() => undefined);
   }
 
-  /** What was not ended is given back; a service that is away at that moment lets the lease run out. */
-  async #leave(lease: Lease): Promise<void> {
-    await lease
-      .release('not_finished', { attempts: 2, deadlineMs: closeMsMax })
-      .catch(() => lease.lose('it was left'));
+  #loseSession(reason: string, cause: unknown): void {
+    this.#lost.abort(
+      new BatonError({ code: 'session_expired', message: `the session is lost: ${reason}`, cause }),
+    );
+    for (const lease of this.#leases) lease.lose('its session is over', cause);
   }
 
   #isOver(signal: AbortSignal | undefined): boolean {
-    return this.#isClosed || !this.#heartbeat.isLive() || signal?.aborted === true;
+    return this.#closing.signal.aborted || !this.#heartbeat.isLive() || signal?.aborted === true;
   }
 
   #either(signal: AbortSignal | undefined): AbortSignal {
-    return signal === undefined ? this.signal : AbortSignal.any([this.signal, signal]);
+    const own = [this.signal, this.#closing.signal];
+    return AbortSignal.any(signal === undefined ? own : [...own, signal]);
   }
 }
 
@@ -305,8 +384,13 @@ function leaseSecondsOf({ leaseSeconds = 60 }: HarnessOptions): number {
 }
 
 /** The session of the process before this one, if it still lives. */
-async function continued(api: Api, sessionId: string, ttlSeconds: number): Promise<Session | undefined> {
-  return api.sessions.heartbeat(sessionId, { ttlSeconds }).catch(undefinedIfRefused);
+async function continued(
+  api: Api,
+  sessionId: string,
+  ttlSeconds: number,
+  signal: AbortSignal | undefined,
+): Promise<Session | undefined> {
+  return api.sessions.heartbeat(sessionId, { ttlSeconds }, signal && { signal }).catch(undefinedIfRefused);
 }
 
 function opened(api: Api, options: HarnessOptions): Promise<Session> {
@@ -324,16 +408,25 @@ function opened(api: Api, options: HarnessOptions): Promise<Session> {
     },
     ...(onBehalfOf !== undefined && { onBehalfOf }),
   };
-  return api.sessions.open(request);
+  return api.sessions.open(request, options.signal && { signal: options.signal });
 }
 
-/** Ends runs of this principal that no live claim protects. @returns those of this session whose claim lives */
+/**
+ * Ends runs of this principal that no live claim protects, and gives back claims of this session that have no run: the
+ * process before this one was killed between the two. @returns runs of this session whose claim lives
+ */
 async function endOrphans(api: Api, context: HarnessContext, sessionId: string): Promise<OwnRun[]> {
-  const live = new Set(context.activeClaims.map(({ id }) => id));
-  const orphans = context.activeRuns.filter(({ claimId }) => !live.has(claimId));
-  for (const { id } of orphans)
+  const { activeClaims, activeRuns } = context;
+  const own = activeRuns.filter((run) => run.sessionId === sessionId);
+  if (activeClaims.length >= contextClaimsMax) return own;
+  const live = new Set(activeClaims.map(({ id }) => id));
+  for (const { id } of activeRuns.filter(({ claimId }) => !live.has(claimId)))
     await api.runs.fail(id, { failureReason: 'restart_recovery' }).catch(undefinedIfRefused);
-  return context.activeRuns.filter((run) => live.has(run.claimId) && run.sessionId === sessionId);
+  const started = new Set(activeRuns.map(({ claimId }) => claimId));
+  for (const claim of activeClaims)
+    if (claim.sessionId === sessionId && !started.has(claim.id))
+      await api.claims.release(claim.id, { reason: 'restart_recovery' }).catch(undefinedIfRefused);
+  return own.filter(({ claimId }) => live.has(claimId));
 }
 
 function undefinedIfRefused(error: unknown): undefined {

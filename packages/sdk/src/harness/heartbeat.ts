@@ -12,8 +12,10 @@ export interface HeartbeatOptions {
   lost(reason: string, cause?: unknown): void;
 }
 
-/** After a failed beat the next one comes this soon: the service may be back. */
+/** After a failed beat the next one comes this soon, or when the service asks for it: it may be back. */
 const againMs = 1_000;
+/** A beat is given up after a third of the lease, so that one that got lost doesn't take the place of the next ones. */
+const beatMsMin = 5_000;
 
 /**
  * Keeps a lease: asks for more after a third of it, again each second when no answer comes, and says once when it is
@@ -39,6 +41,11 @@ export class Heartbeat {
     return !this.#isLost;
   }
 
+  /** Whether the lease lasts by the clocks alone, whatever a heartbeat was answered. */
+  isInTime(): boolean {
+    return this.#clock.leftMs() > 0;
+  }
+
   /** Milliseconds for which the lease certainly lasts by what is known now; 0 or less when it may be over. */
   leftMs(): number {
     return this.#isLost ? 0 : this.#clock.leftMs();
@@ -50,29 +57,31 @@ export class Heartbeat {
   }
 
   async #run(): Promise<void> {
-    const { leaseSeconds } = this.#options;
+    const thirdMs = (this.#options.leaseSeconds * 1000) / 3;
     const { signal } = this.#stop;
-    let waitMs = (leaseSeconds * 1000) / 3;
+    let waitMs = thirdMs;
     while (!signal.aborted) {
       const isStopped = await sleep(Math.min(waitMs, Math.max(this.#clock.leftMs(), 0)), signal).catch(
         () => true,
       );
       if (isStopped === true || !this.isLive()) return;
-      waitMs = (await this.#beat()) ? (leaseSeconds * 1000) / 3 : againMs;
+      waitMs = await this.#beat(thirdMs);
     }
   }
 
-  async #beat(): Promise<boolean> {
+  /** @returns milliseconds until the next one */
+  async #beat(thirdMs: number): Promise<number> {
     const sentAt = LeaseClock.now();
     try {
-      await this.#options.beat(Math.max(this.#clock.leftMs(), 1));
+      const leftMs = this.#clock.leftMs();
+      await this.#options.beat(Math.max(Math.min(leftMs, Math.max(thirdMs, beatMsMin)), 1));
       // An answer that came after the lease was given up does not bring it back.
       if (!this.#isLost) this.#clock.restart(sentAt);
-      return true;
+      return thirdMs;
     } catch (error) {
       const isRefused = error instanceof BatonError && [403, 404, 409].includes(error.status);
       if (isRefused) this.#lose(error.message, error);
-      return false;
+      return Math.max(againMs, error instanceof BatonError ? (error.retryAfterMs ?? 0) : 0);
     }
   }
 

@@ -16,6 +16,7 @@ import type {
   TaskChange,
   TaskComment,
 } from '../generated/coordination-types.ts';
+import { unlessAborted } from '../waiting.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { Moment } from './lease-clock.ts';
 
@@ -66,8 +67,11 @@ export class Lease {
   readonly #parts: LeaseParts;
   readonly #heartbeat: Heartbeat;
   readonly #lost = new AbortController();
+  /** Of calls under the lease: giving it back stops the work first, and then still has to call. */
+  readonly #calls = new AbortController();
   /** Whether a call that ends the lease is on its way, and why a heartbeat was refused meanwhile. */
   #isEnding = false;
+  #ending: Promise<unknown> | undefined;
   #lossWhileEnding: { readonly reason: string; readonly cause: unknown } | undefined;
 
   constructor(parts: LeaseParts) {
@@ -144,7 +148,7 @@ export class Lease {
 
   /** Ends the run as done, and the task with it. Its checks or approvals may keep the task open. */
   async succeed(output?: Record<string, unknown>, options?: CallOptions): Promise<Task> {
-    return this.#ending('succeeded', async (api) => {
+    return this.#endBy('succeeded', async (api) => {
       const body = output === undefined ? {} : { output };
       return (await api.runs.succeed(this.run.id, body, this.#within(options))).task;
     });
@@ -152,7 +156,7 @@ export class Lease {
 
   /** Ends the run as failed and gives the task back: somebody else may try. Reason has 1 to 2,000 characters. */
   async fail(reason: string, output?: Record<string, unknown>, options?: CallOptions): Promise<void> {
-    await this.#ending('failed', async (api) => {
+    await this.#endBy('failed', async (api) => {
       const body = { failureReason: reason, ...(output && { output }) };
       await api.runs.fail(this.run.id, body, this.#within(options));
       await this.#release('run_failed', options);
@@ -161,7 +165,7 @@ export class Lease {
 
   /** Ends the run because somebody asked for it, and gives the task back. Reason has 1 to 500 characters. */
   async cancel(reason: string, options?: CallOptions): Promise<void> {
-    await this.#ending('cancelled', async (api) => {
+    await this.#endBy('cancelled', async (api) => {
       await api.runs.cancel(this.run.id, { reason }, this.#within(options));
       await this.#release('run_cancelled', options);
     });
@@ -183,17 +187,16 @@ export class Lease {
   ): Promise<void> {
     const { waitingForApprovalId } = options;
     const body = { reason, ...(waitingForApprovalId !== undefined && { waitingForApprovalId }) };
-    await this.#ending('suspended', (api) => api.runs.suspend(this.run.id, body, this.#within(options)));
+    await this.#endBy('suspended', (api) => api.runs.suspend(this.run.id, body, this.#within(options)));
   }
 
-  /** Gives the task back without a result; its run fails with the same reason. */
+  /** Gives the task back without a result; its run fails with the same reason. What is over needs no end. */
   async release(reason = 'released', options?: CallOptions): Promise<void> {
-    if (this.end !== undefined) return;
-    await this.#parts.api.runs
-      .fail(this.run.id, { failureReason: reason }, this.#within(options))
-      .catch(ignoreEnded);
-    await this.#release(reason, options);
-    this.#finish('released');
+    if (!this.isLive()) return;
+    await this.#endBy('released', async (api) => {
+      await api.runs.fail(this.run.id, { failureReason: reason }, this.#within(options)).catch(ignoreEnded);
+      await this.#release(reason, options);
+    });
   }
 
   /**
@@ -207,11 +210,29 @@ export class Lease {
     return this.#write(() => work({ claimId, fencingToken, signal: this.signal }));
   }
 
-  /** The lease is over: stops its heartbeat and aborts its signal. */
+  /**
+   * Stops at once what works for the task: aborts `signal`, and lets no further write through. The service is not told:
+   * there the task is free when the lease has run out. The harness calls it where a lease is lost.
+   */
   lose(reason: string, cause?: unknown): void {
     if (this.end !== undefined) return;
     this.#finish('lost');
-    this.#lost.abort(new LeaseLostError(`the lease on ${this.task.publicId} is lost: ${reason}`, cause));
+    const lost = new LeaseLostError(`the lease on ${this.task.publicId} is lost: ${reason}`, cause);
+    this.#lost.abort(lost);
+    this.#calls.abort(lost);
+  }
+
+  /**
+   * Gives the task back for its harness: what works for it is stopped first. An end that is on its way is waited for.
+   * @internal
+   */
+  async takeBack(reason: string, msMax: number): Promise<void> {
+    await unlessAborted(Promise.resolve(this.#ending), AbortSignal.timeout(msMax)).catch(() => undefined);
+    if (!this.isLive()) return;
+    this.#lost.abort(new LeaseLostError(`the lease on ${this.task.publicId} was given back: ${reason}`));
+    await this.release(reason, { attempts: 2, deadlineMs: msMax }).catch(() =>
+      this.lose('it could not be given back'),
+    );
   }
 
   async #write<Value>(work: (api: Api) => Promise<Value>): Promise<Value> {
@@ -219,14 +240,14 @@ export class Lease {
     try {
       return await work(this.#parts.api);
     } catch (error) {
-      if (error instanceof BatonError && lostCodes.has(error.code)) this.lose(error.message, error);
+      if (isLoss(error)) this.lose(error.message, error);
       if (this.signal.aborted) throw this.#over();
       throw error;
     }
   }
 
-  async #ending<Value>(end: LeaseEnd, work: (api: Api) => Promise<Value>): Promise<Value> {
-    return this.#write(async (api) => {
+  async #endBy<Value>(end: LeaseEnd, work: (api: Api) => Promise<Value>): Promise<Value> {
+    const ending = this.#write(async (api) => {
       this.#isEnding = true;
       try {
         const value = await work(api);
@@ -239,6 +260,8 @@ export class Lease {
         if (loss !== undefined) this.lose(loss.reason, loss.cause);
       }
     });
+    this.#ending = ending;
+    return ending;
   }
 
   #over(): Error {
@@ -257,11 +280,20 @@ export class Lease {
    * the lease may survive, and the write with it.
    */
   #within(options: CallOptions = {}): CallOptions {
-    const signal =
-      options.signal === undefined ? this.signal : AbortSignal.any([options.signal, this.signal]);
+    const { signal: own } = this.#calls;
+    const signal = options.signal === undefined ? own : AbortSignal.any([options.signal, own]);
     const deadlineMs = this.#parts.leaseSeconds * 1_000;
-    return { attempts: Number.POSITIVE_INFINITY, deadlineMs, ...options, signal };
+    return { attempts: Number.POSITIVE_INFINITY, deadlineMs, ...options, signal, beforeAttempt: this.#judge };
   }
+
+  /**
+   * Before each attempt: the event loop may have stood still since the one before. Only time counts here, for where a
+   * heartbeat was refused because the end is written, its answer is still to come.
+   */
+  readonly #judge = (): void => {
+    if (this.end === undefined && !this.#heartbeat.isInTime()) this.lose('its time is over');
+    if (this.end !== undefined) throw this.#over();
+  };
 
   #finish(end: LeaseEnd): void {
     if (this.end !== undefined) return;
@@ -269,6 +301,11 @@ export class Lease {
     this.#heartbeat.stop();
     this.#parts.ended(this, end);
   }
+}
+
+/** Whether a refusal says that the task belongs to somebody else by now, or to nobody. */
+export function isLoss(error: unknown): error is BatonError {
+  return error instanceof BatonError && lostCodes.has(error.code);
 }
 
 /** What has ended meanwhile needs no end. */

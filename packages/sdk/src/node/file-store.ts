@@ -2,6 +2,8 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Store } from '../store.ts';
 
+let writes = 0;
+
 /** Keeps a text in a file that only its owner may read. A write that a crash interrupts leaves the text before it. */
 export function fileStore(path: string): Store {
   return {
@@ -15,7 +17,9 @@ export function fileStore(path: string): Store {
     },
     async write(text) {
       await mkdir(dirname(path), { recursive: true });
-      const next = `${path}.${process.pid}.tmp`;
+      // Two writes at once have each a file of their own.
+      writes += 1;
+      const next = `${path}.${process.pid}.${writes}.tmp`;
       await writeFile(next, text, { mode: 0o600 });
       await rename(next, path);
     },

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** One request that the stub got. */
@@ -9,8 +9,9 @@ export interface Received {
   readonly body: unknown;
 }
 
-/** What the stub answers; `hang up` closes the connection without an answer. */
+/** What the stub answers; `hang up` closes the connection without an answer; a function writes the answer itself. */
 export type StubAnswer =
+  | ((response: ServerResponse) => void)
   | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
   | 'hang up'
   | 'silence';
@@ -21,23 +22,30 @@ export interface StubService {
   close(): Promise<void>;
 }
 
-/** Stands in for both services: `answer` decides each answer; an exchange of a token always succeeds. */
-export async function startStub(answer: (request: Received) => StubAnswer): Promise<StubService> {
+/** Stands in for both services: `answer` decides each answer; an exchange of a token succeeds unless told otherwise. */
+export async function startStub(
+  answer: (request: Received) => StubAnswer,
+  exchange?: (tokens: number) => StubAnswer,
+): Promise<StubService> {
   const received: Received[] = [];
   let tokens = 0;
   const server = createServer(async (request, response) => {
     let text = '';
     for await (const chunk of request.setEncoding('utf8')) text += chunk;
     const { method = '', url = '', headers } = request;
-    const got: Received = { method, url, headers, body: text === '' ? undefined : JSON.parse(text) };
+    const isJson = headers['content-type']?.includes('json') === true;
+    const got: Received = {
+      method,
+      url,
+      headers,
+      body: text !== '' && isJson ? JSON.parse(text) : undefined,
+    };
     received.push(got);
-    if (url.endsWith(':exchange') || url.endsWith('/tokens/exchange')) {
-      tokens += 1;
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ accessToken: `token-${tokens}`, expiresIn: 300 }));
-      return;
-    }
-    const given = answer(got);
+    const isExchange = url.endsWith(':exchange') || url.endsWith('/tokens/exchange');
+    if (isExchange) tokens += 1;
+    const issued: StubAnswer = { status: 200, body: { accessToken: `token-${tokens}`, expiresIn: 300 } };
+    const given = isExchange ? (exchange?.(tokens) ?? issued) : answer(got);
+    if (typeof given === 'function') return given(response);
     if (given === 'hang up') return void request.socket.destroy();
     if (given === 'silence') return;
     response.writeHead(given.status, { 'content-type': 'application/json', ...given.headers });

@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict';
+import { mock, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type BatonClient, createClient, LeaseLostError } from '../index.ts';
+import { type StubAnswer, startStub } from '../testing/stub-service.ts';
+import { stubWork } from '../testing/stub-work.ts';
+import type { Harness } from './harness.ts';
+import { LeaseClock } from './lease-clock.ts';
+
+// What goes wrong around a harness, at a service that answers from memory, with leases of a second.
+
+async function withHarness(
+  stub: ReturnType<typeof stubWork>,
+  work: (harness: Harness, calls: string[], baton: BatonClient) => Promise<void>,
+  leaseSeconds = 30,
+): Promise<void> {
+  const service = await startStub((request) => stub.answer(request));
+  try {
+    const baton = createClient({ url: service.url, credential: { token: 'pat' } });
+    const harness = await baton.harness.open({ name: 'tests', leaseSeconds });
+    try {
+      await work(harness, stub.calls, baton);
+    } finally {
+      await harness.close();
+    }
+  } finally {
+    await service.close();
+  }
+}
+
+const refusal = (status: number, code: string, headers = {}): StubAnswer => ({
+  status,
+  headers,
+  body: { error: { code, message: `it is ${code}` } },
+});
+const after = (ms: number, body: object): StubAnswer => {
+  return (response) =>
+    setTimeout(() => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(body));
+    }, ms).unref();
+};
+const granted = {
+  items: [{ task: { id: 'task-1', publicId: 'TASK-1' }, claim: { id: 'claim-1', fencingToken: 1 } }],
+};
+const opening = ['sessions', 'context'];
+const taking = ['claim-next', 'start-run'];
+const givingBack = ['fail', 'release'];
+
+test('a loop whose body throws gives the task back, and the failure is the answer', async () => {
+  await withHarness(stubWork(1), async (harness, calls) => {
+    const work = async () => {
+      for await (const lease of harness.work()) throw new Error(`no luck with ${lease.task.publicId}`);
+    };
+    await assert.rejects(work(), /no luck with TASK-1/);
+    assert.deepEqual(calls, [...opening, ...taking, ...givingBack]);
+  });
+});
+
+test('work that goes on behind a loop that was left is stopped, before the task is given back', async () => {
+  await withHarness(stubWork(1), async (harness, calls) => {
+    let behind: Promise<unknown> | undefined;
+    let callsAtStop: number | undefined;
+    for await (const lease of harness.work()) {
+      lease.signal.addEventListener('abort', () => {
+        callsAtStop = calls.length;
+      });
+      behind = sleep(60_000, undefined, { signal: lease.signal }).catch((error: Error) => error.name);
+      break;
+    }
+    assert.equal(await behind, 'AbortError');
+    assert.equal(callsAtStop, calls.length - givingBack.length);
+  });
+});
+
+test('a harness that is closed stops the work, and lets an end that is on its way come through', async () => {
+  const slow = { succeed: () => after(200, { task: { id: 'task-2' } }) };
+  await withHarness(stubWork(2, slow), async (harness, calls) => {
+    const loops = harness.workParallel(2, {}, async (lease) => {
+      if (lease.task.publicId === 'TASK-2') await lease.succeed();
+      else await assert.rejects(sleep(60_000, undefined, { signal: lease.signal }));
+    });
+    while (!calls.includes('succeed')) await sleep(5);
+    await harness.close();
+    await loops;
+    assert.deepEqual(
+      ['succeed', 'fail', 'release', 'close'].map((name) => calls.filter((call) => call === name).length),
+      [1, 1, 1, 1],
+    );
+  });
+});
+
+test('a harness that is closed while it looks for work ends the loop without a failure', async () => {
+  await withHarness(stubWork(0, { 'claim-next': () => after(1_000, granted) }), async (harness, calls) => {
+    setTimeout(() => void harness.close(), 50);
+    for await (const lease of harness.work()) assert.fail(lease.task.publicId);
+    await harness.close();
+    assert.deepEqual(calls, [...opening, 'claim-next', 'close']);
+  });
+});
+
+test('what is granted after the loop was asked to end is given back', async () => {
+  await withHarness(stubWork(0, { 'claim-next': () => after(150, granted) }), async (harness, calls) => {
+    const beganMs = performance.now();
+    for await (const lease of harness.work({ signal: AbortSignal.timeout(50) }))
+      assert.fail(lease.task.publicId);
+    assert.ok(performance.now() - beganMs < 140);
+    while (!calls.includes('release')) await sleep(5);
+    assert.deepEqual(calls, [...opening, ...taking, ...givingBack]);
+  });
+});
+
+test('where one of several loops fails, the others end after their tasks', async () => {
+  await withHarness(stubWork(9), async (harness, calls) => {
+    const ends: (string | undefined)[] = [];
+    const work = harness.workParallel(3, {}, async (lease) => {
+      if (lease.task.publicId === 'TASK-1') throw new Error('no luck');
+      await sleep(50);
+      await lease.succeed();
+      ends.push(lease.end);
+    });
+    await assert.rejects(work, /no luck/);
+    assert.ok(ends.length <= 4 && ends.every((end) => end === 'succeeded'), String(ends));
+    const countOf = (name: string) => calls.filter((call) => call === name).length;
+    assert.equal(countOf('start-run'), countOf('succeed') + countOf('fail'));
+  });
+});
+
+test('a service that asks to be left alone is asked for work again after that time', async () => {
+  const askedMs: number[] = [];
+  const busy = {
+    'claim-next': () => {
+      askedMs.push(performance.now());
+      return askedMs.length === 1 ? refusal(503, 'unavailable', { 'retry-after': '120' }) : undefined;
+    },
+  };
+  await withHarness(stubWork(1, busy), async (harness) => {
+    const work = async () => {
+      for await (const _ of harness.work({ idleMs: 10, signal: AbortSignal.timeout(400) })) assert.fail();
+    };
+    await work();
+    assert.equal(askedMs.length, 1);
+  });
+});
+
+test('a task whose run can not start because the claim is over is no failure of the loop', async () => {
+  let starts = 0;
+  const late = { 'start-run': () => (starts++ === 0 ? refusal(409, 'claim_expired') : undefined) };
+  await withHarness(stubWork(2, late), async (harness) => {
+    const done: string[] = [];
+    for await (const lease of harness.work({ idleMs: 10 })) {
+      done.push((await lease.succeed()).id);
+      break;
+    }
+    assert.deepEqual(done, ['task-2']);
+  });
+});
+
+test('a session that the service does not know any more is one typed error', async () => {
+  const lost = { 'claim-next': () => refusal(409, 'session_not_active') };
+  await withHarness(stubWork(0, lost), async (harness, calls) => {
+    const work = async () => {
+      for await (const lease of harness.work()) assert.fail(lease.task.publicId);
+    };
+    await assert.rejects(work(), { name: 'BatonError', code: 'session_expired' });
+    assert.ok(harness.signal.aborted);
+    await harness.close();
+    assert.deepEqual(calls, [...opening, 'claim-next']);
+  });
+});
+
+test('a claim whose run was never started is given back by the next start', async () => {
+  const activeClaims = [
+    { id: 'claim-7', sessionId: 'session-1' },
+    { id: 'claim-8', sessionId: 'another' },
+  ];
+  const context = { permissions: ['task_types.read'], activeClaims, activeRuns: [] };
+  const released: string[] = [];
+  const killed = {
+    context: (): StubAnswer => ({ status: 200, body: context }),
+    release: ({ url }: { url: string }) => void released.push(url),
+  };
+  await withHarness(stubWork(0, killed), async () => {
+    assert.deepEqual(released, ['/api/v1/claims/claim-7:release']);
+  });
+});
+
+test('a stall between two attempts ends them: nothing more is sent when the lease may be over', async () => {
+  let attempts = 0;
+  const away = {
+    succeed: (): StubAnswer => {
+      attempts += 1;
+      // Before the second attempt, which comes within 100 ms, this event loop stands still for longer than the lease.
+      setTimeout(() => {
+        const end = performance.now() + 1_200;
+        while (performance.now() < end);
+      }, 20);
+      return 'hang up';
+    },
+  };
+  await withHarness(
+    stubWork(1, away),
+    async (harness) => {
+      for await (const lease of harness.work()) {
+        await assert.rejects(lease.succeed(), LeaseLostError);
+        assert.deepEqual([attempts, lease.end, lease.signal.aborted], [1, 'lost', true]);
+        break;
+      }
+    },
+    1,
+  ).catch((error: unknown) => {
+    // The stall is longer than the session, too.
+    if ((error as { code?: string }).code !== 'session_expired') throw error;
+  });
+});
+
+test('after a stall past the lease a loop that is left gives nothing back', async () => {
+  await withHarness(
+    stubWork(1),
+    async (harness, calls) => {
+      for await (const lease of harness.work()) {
+        const end = performance.now() + 1_200;
+        while (performance.now() < end);
+        assert.equal(lease.end, undefined);
+        break;
+      }
+      assert.deepEqual(calls, [...opening, ...taking]);
+    },
+    1,
+  );
+});
+
+test('of two clocks that disagree the one counts by which more time has passed', () => {
+  let [monotonicMs, wallMs] = [50_000, 1_700_000_000_000];
+  const mocks = [mock.method(performance, 'now', () => monotonicMs), mock.method(Date, 'now', () => wallMs)];
+  try {
+    const clock = new LeaseClock(30_000);
+    monotonicMs += 10_000;
+    wallMs += 10_000;
+    assert.equal(clock.leftMs(), 20_000);
+    // Set back by an hour: the monotonic clock counts.
+    wallMs -= 3_600_000;
+    assert.equal(clock.leftMs(), 20_000);
+    monotonicMs += 20_000;
+    assert.equal(clock.leftMs(), 0);
+    clock.restart(LeaseClock.now());
+    // The machine slept: only the wall clock went on.
+    wallMs += 30_000;
+    assert.equal(clock.leftMs(), 0);
+    clock.restart(LeaseClock.now());
+    wallMs += 86_400_000;
+    assert.ok(clock.leftMs() < 0);
+  } finally {
+    for (const { mock: own } of mocks) own.restore();
+  }
+});
