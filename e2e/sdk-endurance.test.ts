@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BatonClient, BatonError, createClient, fetchTransport, type Transport } from '@baton/sdk';
+import { sdkExamples } from './generated/sdk-examples.ts';
 import { processesOf, baton as runBaton } from './testing/baton-process.ts';
 import { type RunningBaton, startRunningBaton } from './testing/running-baton.ts';
+import { withExampleWorld } from './testing/sdk-example-world.ts';
 
 // A program on the SDK that works on while what it depends on goes away, comes back and changes.
 
@@ -38,6 +40,36 @@ async function startAgain(): Promise<void> {
   again = runBaton(['start'], { BATON_HOME: baton.home, PORT: new URL(baton.url).port });
   await again.prints(/Baton is ready at http:\S+/);
 }
+
+/** What some of the examples print, so that they are seen to do what they show. */
+const printed: Readonly<Record<string, RegExp>> = {
+  'baton.ts: createClient': /^TASK-\d+ is \w+/,
+  'baton.ts: BatonClient.follow': /Z \w+\.\w+ [\da-f-]{36}/,
+  'credentials.ts: AccessToken.get': /^200$/,
+  'harness/lease.ts: Lease.askApproval': /^pending suspended$/,
+  'harness/lease.ts: Lease.lose': /^true lost$/,
+  'harness/lease.ts: Lease.succeed': /^terminal_success$/,
+  'idempotency-key.ts: newIdempotencyKey': /^true$/,
+  'node/access.ts: findAccess': /\w/,
+  'node/file-store.ts: fileStore': /^\w+\.\w+$/,
+  'transport.ts: fetchTransport': /POST .*exchange\nGET .*\/api\/v1\/tasks\?limit=1/,
+};
+
+test('every example of the doc comments runs', async (context) => {
+  const log = context.mock.method(console, 'log', () => undefined);
+  for (const [name, example] of Object.entries(sdkExamples)) {
+    log.mock.resetCalls();
+    await withExampleWorld(baton, example).catch((cause: unknown) => {
+      throw new Error(`the example of ${name} fails`, { cause });
+    });
+    const output = log.mock.calls.map((call) => (call.arguments as unknown[]).join(' ')).join('\n');
+    assert.match(output, printed[name] ?? /^/, name);
+  }
+  assert.deepEqual(
+    Object.keys(printed).filter((name) => sdkExamples[name] === undefined),
+    [],
+  );
+});
 
 test('work survives the restart of service and database: asked to stop, and killed', async () => {
   const agent = await baton.participant();

@@ -1,4 +1,5 @@
 import type { GeneratedFile } from './generated-file.ts';
+import { writeExamples } from './sdk/examples.ts';
 import { type ApiDocument, type Method, methodsOf } from './sdk/operations.ts';
 import { commentOf, typeOf } from './sdk/schema-types.ts';
 import type { Service } from './services.ts';
@@ -10,9 +11,9 @@ const uncalledGroups = new Set(['health', 'metrics', 'healthz', 'readyz']);
 /** A provider sends the browser there. */
 const uncalledNames = new Set(['connections.finish']);
 
-/** The SDK's types and its table of operations, from what the services declare. */
-export function writeSdk(services: readonly Service[]): GeneratedFile[] {
-  return [...services.flatMap(filesOf), errorCodes(services)];
+/** The SDK's types and its table of operations, from what the services declare, and its examples for the tests. */
+export function writeSdk(root: string, services: readonly Service[]): GeneratedFile[] {
+  return [...services.flatMap(filesOf), errorCodes(services), writeExamples(root)];
 }
 
 function filesOf({ name, describeApi }: Service): GeneratedFile[] {

@@ -29,7 +29,7 @@ async function generate(): Promise<GeneratedFile[]> {
     writePermissions(services),
     writeCli(),
     writeConfiguration(services),
-    ...writeSdk(services),
+    ...writeSdk(root, services),
   ];
 }
 

@@ -3,7 +3,6 @@ import type { BatonClient } from '@baton/sdk';
 import { type Access, type AccessOptions, findAccess, withClient } from './access.ts';
 import type { CliConfig } from './config.ts';
 import type { ConsoleOutput } from './console-output.ts';
-import { CoordinationClient } from './coordination-client.ts';
 import type { ShowOptions } from './show.ts';
 
 /** What every command is given. */
@@ -35,13 +34,4 @@ export function asCaller<Value>(
 ): Promise<Value> {
   const access = findAccess(options, config);
   return withClient(access, (baton) => work(baton, access));
-}
-
-/** As `asCaller`, for commands that call by method and path. */
-export function asAdministrator<Value>(
-  options: CommonOptions,
-  context: CommandContext,
-  work: (client: CoordinationClient) => Promise<Value>,
-): Promise<Value> {
-  return asCaller(options, context, (baton) => work(new CoordinationClient(baton)));
 }

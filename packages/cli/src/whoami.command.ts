@@ -1,19 +1,13 @@
 import type { Command } from 'commander';
-import {
-  asAdministrator,
-  type CommandContext,
-  type CommonOptions,
-  withCommonOptions,
-} from './command-context.ts';
+import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from './command-context.ts';
 import { show } from './show.ts';
-import type { HarnessContext } from './wire.ts';
 
 /** `baton whoami`: the principal of the connection file and its permissions. */
 export function addWhoami(program: Command, context: CommandContext): void {
   const command = program.command('whoami').description('show your principal and its permissions');
   withCommonOptions(command).action((options: CommonOptions) =>
-    asAdministrator(options, context, async (client) => {
-      const { tenant, principal, permissions } = await client.call<HarnessContext>('GET', '/harness/context');
+    asCaller(options, context, async (baton) => {
+      const { tenant, principal, permissions } = await baton.harness.getContext();
       await show(context.output, options, { tenant, principal, permissions }, () => [
         `${principal.displayName} (${principal.kind}, ${principal.status}), principal ${principal.id}`,
         `tenant ${tenant.slug} (${tenant.name}), ${tenant.id}`,

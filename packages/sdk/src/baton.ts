@@ -6,11 +6,25 @@ import { Harness, type HarnessOptions } from './harness/harness.ts';
 /** Every operation, with the harness runtime at `harness.open` and the live journal at `events.follow`. */
 export interface BatonClient extends Api {
   readonly harness: Api['harness'] & {
-    /** Opens a session that is kept alive, to take work with. */
+    /**
+     * Opens a session that is kept alive, to take work with.
+     * @example
+     * await using harness = await baton.harness.open({ name: 'my agent' });
+     * for await (const lease of harness.work({ once: true })) await lease.succeed();
+     * @throws BatonError `permission_denied` without `sessions.open`; TypeError without `task_types.read`
+     */
     open(options: HarnessOptions): Promise<Harness>;
   };
   readonly events: Api['events'] & {
-    /** The journal from a cursor on, without end: each event at least once, in order. */
+    /**
+     * The journal from a cursor on, without end: each event at least once, in order.
+     * @example
+     * for await (const event of baton.events.follow({ cursor: '0', types: ['task.'] })) {
+     *   console.log(event.occurredAt, event.type, event.entityId);
+     *   break;
+     * }
+     * @throws BatonError what the service refuses, as a cursor of another history
+     */
     follow(options?: FollowOptions): AsyncGenerator<JournalEvent, void, undefined>;
   };
 }
@@ -18,8 +32,9 @@ export interface BatonClient extends Api {
 /**
  * A client of Baton.
  * @example
- * const baton = createClient({ url: 'http://localhost:8080', credential: { token } });
+ * const baton = createClient({ url, credential: { token } });
  * const task = await baton.tasks.create({ title: 'Fix the flaky test' });
+ * console.log(`${task.publicId} is ${task.status}`);
  * @throws TypeError for addresses that are none
  */
 export function createClient(options: ClientOptions): BatonClient {

@@ -45,7 +45,9 @@ export interface Api extends CoordinationApi {
   /**
    * Sends a request that no operation of this version describes, with the client's credential, retries and errors.
    * @param path as `/api/v1/tasks`; below `/iam` it is identity's, asked with the admin secret
-   * @example await client.request('POST', '/api/v1/tasks', { body: { title: 'Fix it' } })
+   * @example
+   * const made = await baton.request('POST', '/api/v1/tasks', { body: { title: 'Fix it' } });
+   * console.log(made);
    */
   request(method: string, path: string, options?: RequestOptions): Promise<unknown>;
 }

@@ -40,7 +40,11 @@ export class AccessToken {
     this.#exchange = exchange;
   }
 
-  /** The token that is kept; undefined where there is none, or it is to be used no more. */
+  /**
+   * The token that is kept; undefined where there is none, or it is to be used no more.
+   * @example
+   * console.log(baton.accessToken?.held() === undefined ? 'the next call exchanges' : 'the next call uses this one');
+   */
   held(): string | undefined {
     return performance.now() < this.#usedUntilMs ? this.#held : undefined;
   }
@@ -48,7 +52,9 @@ export class AccessToken {
   /**
    * The token that is kept, else a new one.
    * @param signal ends this wait; the exchange goes on for the others that wait
-   * @example const bearer = await baton.accessToken?.get();
+   * @example
+   * const headers = { authorization: `Bearer ${await baton.accessToken?.get()}` };
+   * console.log((await fetch(`${baton.coordinationUrl}/api/v1/tasks`, { headers })).status);
    * @throws what the exchange failed with; the signal's reason
    */
   async get(signal?: AbortSignal): Promise<string> {
@@ -62,7 +68,9 @@ export class AccessToken {
 
   /**
    * Forgets the token that a service refused; a newer one, which another call has got meanwhile, stays.
-   * @example baton.accessToken?.forget('a token that was refused');
+   * @example
+   * const refused = (await baton.accessToken?.get()) ?? '';
+   * baton.accessToken?.forget(refused);
    */
   forget(refused: string): void {
     if (this.#held === refused) this.#held = undefined;

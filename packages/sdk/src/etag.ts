@@ -7,7 +7,9 @@ export function keepEtag(answer: unknown, etag: string | null): void {
 
 /**
  * The ETag that came with an answer of this client, for `ifMatch`.
- * @example await client.workspaces.update(id, { name: 'New' }, { ifMatch: etagOf(workspace) })
+ * @example
+ * const read = await baton.tasks.get(task.id);
+ * await baton.tasks.update(task.id, { title: 'A better title' }, { ifMatch: etagOf(read) });
  * @throws Error for an object that is no single answer, as an item of a list
  */
 export function etagOf(answer: object): string {

@@ -12,7 +12,15 @@ export interface WireRequest {
 /** Sends one request and resolves with the answer, whatever its status; rejects where there is none. */
 export type Transport = (request: WireRequest) => Promise<RawAnswer>;
 
-/** The transport of browsers, Node, Deno and Bun: fetch. */
+/**
+ * The transport of browsers, Node, Deno and Bun: fetch.
+ * @example
+ * const transport: Transport = (request) => {
+ *   console.log(request.method, request.url);
+ *   return fetchTransport(request);
+ * };
+ * await createClient({ url, credential: { token }, transport }).tasks.list({ limit: 1 });
+ */
 export const fetchTransport: Transport = ({ method, url, headers, body, signal }) => {
   const isStream = body instanceof ReadableStream;
   return fetch(url, {

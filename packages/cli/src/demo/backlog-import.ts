@@ -1,5 +1,4 @@
-import type { CoordinationClient } from '../coordination-client.ts';
-import type { Task } from '../wire.ts';
+import { type BatonClient, etagOf } from '@baton/sdk';
 import { forEachConcurrently } from './concurrently.ts';
 import type { ImportPlan, PlannedTask } from './import-plan.ts';
 import type { Participants } from './participants.ts';
@@ -23,7 +22,7 @@ const concurrencyMax = 16;
  * @param onStep called after each task and each relation
  */
 export async function importBacklog(
-  operator: CoordinationClient,
+  operator: BatonClient,
   plan: ImportPlan,
   { queueId, reviewer }: Pick<Participants, 'queueId' | 'reviewer'>,
   onStep: () => void,
@@ -33,7 +32,7 @@ export async function importBacklog(
     const taskId = await importTask(operator, planned, queueId);
     taskIds.set(planned.issueId, taskId);
     if (planned.isGated)
-      await operator.call('POST', '/approvals', {
+      await operator.approvals.request({
         task: taskId,
         assignedPrincipalId: reviewer.principalId,
         gate: true,
@@ -42,7 +41,7 @@ export async function importBacklog(
   });
   const idOf = (issueId: string) => taskIds.get(issueId) as string;
   await forEachConcurrently(plan.relations, concurrencyMax, async ({ from, to, type }) => {
-    await operator.call('POST', `/tasks/${idOf(from)}/relations`, { toTask: idOf(to), type });
+    await operator.tasks.createRelation(idOf(from), { toTask: idOf(to), type });
     onStep();
   });
   const open = plan.tasks.filter(({ fate }) => fate === 'open');
@@ -62,17 +61,14 @@ export async function importBacklog(
   };
 }
 
-async function importTask(
-  operator: CoordinationClient,
-  planned: PlannedTask,
-  queueId: string,
-): Promise<string> {
-  const created = await operator.call<Task>('POST', '/tasks', { ...planned.body, assigneeId: queueId });
-  const ifMatch = `"task-${created.version}"`;
-  if (planned.fate === 'done') await operator.call('POST', `/tasks/${created.id}:complete`, {}, { ifMatch });
-  if (planned.fate === 'deleted') {
+async function importTask(operator: BatonClient, planned: PlannedTask, queueId: string): Promise<string> {
+  const created = await operator.tasks.create({ ...planned.body, assigneeId: queueId });
+  if (planned.fate === 'open') return created.id;
+  const ifMatch = etagOf(await operator.tasks.get(created.id));
+  if (planned.fate === 'done') await operator.tasks.complete(created.id, {}, { ifMatch });
+  else {
     const status = isFeature(planned.issueType) ? 'dropped' : 'cancelled';
-    await operator.call('PATCH', `/tasks/${created.id}`, { status }, { ifMatch });
+    await operator.tasks.update(created.id, { status }, { ifMatch });
   }
   return created.id;
 }

@@ -1,6 +1,5 @@
 import type { Connection } from '../connection.ts';
 import type { ConsoleOutput } from '../console-output.ts';
-import type { JournalPage } from '../wire.ts';
 import { importBacklog } from './backlog-import.ts';
 import { drainBacklog } from './drain.ts';
 import type { ImportPlan } from './import-plan.ts';
@@ -45,8 +44,8 @@ async function runWithParticipants(
   progress: Progress,
 ): Promise<DemoResult> {
   const startedMs = performance.now();
-  const { client: operator } = participants.operator;
-  const { nextCursor: before } = await operator.call<JournalPage>('GET', '/events?tail=1');
+  const { baton: operator } = participants.operator;
+  const { nextCursor: before } = await operator.events.list({ tail: 1 });
 
   let steps = 0;
   progress.begin('importing', plan.tasks.length + plan.relations.length, () => steps);
@@ -75,10 +74,8 @@ async function runWithParticipants(
 
   const replayStartedMs = performance.now();
   // Marks the end: every earlier change is committed, so its events come before this session's in the journal.
-  const end = await operator.call<{ id: string }>('POST', '/sessions', {
-    clientName: 'baton demo: end marker',
-  });
-  await operator.call('POST', `/sessions/${end.id}:close`, {});
+  const end = await operator.sessions.open({ clientName: 'baton demo: end marker' });
+  await operator.sessions.close(end.id);
   const events = await replayJournal(
     operator,
     before,

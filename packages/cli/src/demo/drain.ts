@@ -1,7 +1,7 @@
-import type { Page, Task } from '../wire.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Drain, runAgent } from './agent.ts';
 import { planKills } from './kill-plan.ts';
-import type { Participants } from './participants.ts';
+import type { Participant, Participants } from './participants.ts';
 import { reviewApprovals } from './reviewer.ts';
 import { resumeStalledWriter } from './stalled-writer.ts';
 import type { Tally } from './tally.ts';
@@ -20,74 +20,78 @@ const leaseSeconds = 60;
 const pollMs = 250;
 const stalledMsMax = 60_000;
 
-/** Lets all agents work until no task is left. @returns seconds until the last task was done */
+/** Lets all agents work until no task is left. @returns seconds until then */
 export async function drainBacklog(participants: Participants, options: DrainOptions): Promise<number> {
   const { tally, tasks, kill, workMs } = options;
   const startedMs = performance.now();
+  const over = new AbortController();
   const drain: Drain = {
     queueId: participants.queueId,
-    agentCount: participants.agents.length,
     leaseSeconds: kill ? killLeaseSeconds : leaseSeconds,
     workMs,
     kills: kill ? planKills(tasks) : new Map(),
     tally,
-    isOver: completionCheck(participants, options),
+    over: over.signal,
   };
   const stalled: Promise<void>[] = [];
   let killed = 0;
-  let isOver = false;
-  const { client, principalId } = participants.reviewer;
-  const reviewing = reviewApprovals(client, principalId, tally, () => isOver);
-  await Promise.all(
-    participants.agents.map(async (participant, agentIndex) => {
-      for (;;) {
-        const end = await runAgent(participant, agentIndex, drain);
-        if (end === 'no work left') return;
-        if (end === 'session lost') continue;
-        killed += 1;
-        // Every second killed agent, the first one included, resumes after its lease has expired.
-        if (killed % 2 === 1) stalled.push(resumeStalledWriter(end, drain.leaseSeconds, tally));
-      }
-    }),
-  );
-  const seconds = (performance.now() - startedMs) / 1000;
-  isOver = true;
-  await Promise.all([reviewing, ...stalled]);
+  let seconds = 0;
+  const work = async (participant: Participant) => {
+    while (!over.signal.aborted) {
+      const end = await runAgent(participant, drain);
+      if (typeof end === 'string') continue;
+      killed += 1;
+      // Every second killed agent, the first one included, resumes after its lease has expired.
+      if (killed % 2 === 1) stalled.push(resumeStalledWriter(end, drain.leaseSeconds, tally));
+    }
+  };
+  const { baton, principalId } = participants.reviewer;
+  const watching = untilDone(participants, options, over.signal).then(() => {
+    seconds = (performance.now() - startedMs) / 1000;
+    over.abort();
+  });
+  const parts = [
+    watching,
+    reviewApprovals(baton, principalId, tally, over.signal),
+    ...participants.agents.map(work),
+  ];
+  await settled(parts, over);
+  await Promise.all(stalled);
   return seconds;
 }
 
-/** Whether the service has no unfinished task of the queue, or no claim was granted for over a minute. */
-function completionCheck(
-  participants: Participants,
+/** Waits for all; the first failure ends the others, and is the answer. */
+async function settled(parts: readonly Promise<void>[], over: AbortController): Promise<void> {
+  const endOthers = (error: unknown) => {
+    over.abort();
+    throw error;
+  };
+  const outcomes = await Promise.allSettled(parts.map((part) => part.catch(endOthers)));
+  const failure = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failure !== undefined) throw failure.reason;
+}
+
+/** Until the service has no unfinished task of the queue, or no claim was granted for over a minute. */
+async function untilDone(
+  { operator, queueId }: Participants,
   { tally, tasks, workMs }: DrainOptions,
-): () => Promise<boolean> {
-  const query = new URLSearchParams({
-    assigneeId: participants.queueId,
-    systemStatusCategory: 'active',
-    limit: '1',
-  });
-  let isDone = Promise.resolve(false);
-  let askedAtMs = Number.NEGATIVE_INFINITY;
+  over: AbortSignal,
+): Promise<void> {
   let claimedAtMs = performance.now();
   let claimsSeen = 0;
-  const ask = async () => {
-    const { items } = await participants.operator.client.call<Page<Task>>('GET', `/tasks?${query}`);
-    if (items.length > 0) return false;
-    // Counts also the tasks whose agent was killed before it got the response.
-    tally.tasksDone = tasks;
-    return true;
-  };
-  return async () => {
-    const nowMs = performance.now();
+  while (!over.aborted) {
+    const query = { assigneeId: queueId, systemStatusCategory: 'active', limit: 1 } as const;
+    const { items } = await operator.baton.tasks.list(query);
+    if (items.length === 0) {
+      // Counts also the tasks whose agent was killed before it got the answer.
+      tally.tasksDone = tasks;
+      return;
+    }
     if (tally.claims !== claimsSeen) {
       claimsSeen = tally.claims;
-      claimedAtMs = nowMs;
+      claimedAtMs = performance.now();
     }
-    if (nowMs - claimedAtMs > stalledMsMax + workMs * 2) return true;
-    if (nowMs - askedAtMs > pollMs) {
-      askedAtMs = nowMs;
-      isDone = ask();
-    }
-    return await isDone;
-  };
+    if (performance.now() - claimedAtMs > stalledMsMax + workMs * 2) return;
+    await sleep(pollMs);
+  }
 }

@@ -1,3 +1,4 @@
+import type { NewTask } from '@baton/sdk';
 import { fateOf, type Issue, priorityOf, relationsIn } from '../import/forms/beads-lines.ts';
 import { type Dropped, type Fate, keptRelations, type PlannedRelation } from '../import/relations.ts';
 import { needsApproval, specialtyOf } from './specialties.ts';
@@ -8,13 +9,11 @@ export interface PlannedTask {
   readonly issueType: string;
   /** Whether a person must approve it before an agent may take it. */
   readonly isGated: boolean;
-  /** The body of POST /tasks without the assignee. */
-  readonly body: {
+  /** What the task is made of, without the assignee. */
+  readonly body: Pick<NewTask, 'typeKey' | 'requirements'> & {
     readonly title: string;
     readonly priority: 'critical' | 'high' | 'medium' | 'low';
     readonly customFields: { readonly issueId: string; readonly issueType: string };
-    readonly typeKey?: string;
-    readonly requirements?: { readonly capabilities: readonly string[] };
   };
 }
 

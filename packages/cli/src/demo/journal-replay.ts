@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CoordinationClient } from '../coordination-client.ts';
+import type { BatonClient, JournalEvent } from '@baton/sdk';
 import { PlainError } from '../plain-error.ts';
-import type { JournalEvent, JournalPage } from '../wire.ts';
 
 const pageEvents = 200;
 const waitMs = 50;
@@ -13,15 +12,14 @@ const waitsMax = 600;
  * @throws PlainError when that event is not delivered within 30 s
  */
 export async function replayJournal(
-  client: CoordinationClient,
+  baton: BatonClient,
   cursor: string,
   isLast: (event: JournalEvent) => boolean,
 ): Promise<JournalEvent[]> {
   const events: JournalEvent[] = [];
   let next = cursor;
   for (let waits = 0; waits < waitsMax; ) {
-    const query = new URLSearchParams({ cursor: next, limit: String(pageEvents) });
-    const page = await client.call<JournalPage>('GET', `/events?${query}`);
+    const page = await baton.events.list({ cursor: next, limit: pageEvents });
     events.push(...page.items);
     if (page.items.some(isLast)) return events;
     next = page.nextCursor;

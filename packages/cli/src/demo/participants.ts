@@ -1,16 +1,19 @@
-import { type BatonClient, createClient } from '@baton/sdk';
+import { type BatonClient, createClient, type Transport } from '@baton/sdk';
 import type { Connection } from '../connection.ts';
-import { CoordinationClient } from '../coordination-client.ts';
 import { httpTransport } from '../http-transport.ts';
+import { type AgentProgram, startProgram } from './agent-program.ts';
 import { forEachConcurrently } from './concurrently.ts';
 import { canDebug, prepareSpecialties } from './specialties.ts';
 
 /** A principal in both services, with a client that uses its own personal access token. */
 export interface Participant {
   readonly name: string;
-  readonly client: CoordinationClient;
   readonly baton: BatonClient;
   readonly principalId: string;
+  /** Starts a program of this participant, which has a client of its own. */
+  start(): AgentProgram;
+  /** How many access tokens were exchanged so far, by this client and those of its programs. */
+  exchanges(): number;
 }
 
 export interface Participants {
@@ -50,7 +53,6 @@ const agentPermissions = [
 
 /** Who makes participants, as the administrator of both services. */
 export interface Access {
-  readonly administrator: CoordinationClient;
   /** As the administrator of both services. */
   readonly baton: BatonClient;
   create(name: string, kind: 'human' | 'agent', permissions: readonly string[]): Promise<Participant>;
@@ -62,11 +64,11 @@ export interface Access {
 
 export function openAccess({ identityUrl, coordinationUrl, ...connection }: Connection): Access {
   const { send: transport, close } = httpTransport();
-  const clientOf = (token: string): BatonClient =>
+  const clientOf = (token: string, over: Transport = transport): BatonClient =>
     createClient({
       identityUrl,
       coordinationUrl,
-      transport,
+      transport: over,
       credential: { token },
       adminSecret: connection.iamBootstrapToken,
     });
@@ -74,7 +76,6 @@ export function openAccess({ identityUrl, coordinationUrl, ...connection }: Conn
   const { tenantId, issuer } = connection;
   const created: string[] = [];
   return {
-    administrator: new CoordinationClient(baton),
     baton,
     async create(name, kind, permissions) {
       const { id: iamPrincipalId } = await baton.identity.principals.create(tenantId, {
@@ -95,8 +96,19 @@ export function openAccess({ identityUrl, coordinationUrl, ...connection }: Conn
       const { id } = await baton.principals.create({ kind, displayName: name });
       const identity = { issuer, iamTenantId: tenantId, iamPrincipalId };
       await baton.principals.createIamBinding(id, { ...identity, permissions: [...permissions] });
-      const own = clientOf(token);
-      return { name, client: new CoordinationClient(own), baton: own, principalId: id };
+      const clients = [clientOf(token)] as [BatonClient, ...BatonClient[]];
+      return {
+        name,
+        baton: clients[0],
+        principalId: id,
+        start: () =>
+          startProgram(transport, (own) => {
+            const client = clientOf(token, own);
+            clients.push(client);
+            return client;
+          }),
+        exchanges: () => clients.reduce((sum, { accessToken }) => sum + (accessToken?.exchanges ?? 0), 0),
+      };
     },
     close,
     async revoke() {
@@ -111,20 +123,19 @@ export function openAccess({ identityUrl, coordinationUrl, ...connection }: Conn
 /** Creates an operator and `size` agents in both services. */
 export async function createParticipants(connection: Connection, size: number): Promise<Participants> {
   const access = openAccess(connection);
-  const { administrator } = access;
+  const { baton: administrator } = access;
   const names = Array.from({ length: size }, (_, index) => `demo agent ${index + 1}`);
   const [operator, reviewer, queue, capabilityId] = await Promise.all([
     access.create('demo operator', 'human', operatorPermissions),
     access.create('demo reviewer', 'human', reviewerPermissions),
-    administrator.call<{ id: string }>('POST', '/principals', { kind: 'agent', displayName: 'demo queue' }),
+    administrator.principals.create({ kind: 'agent', displayName: 'demo queue' }),
     prepareSpecialties(administrator),
   ]);
   const agents: Participant[] = [];
   await forEachConcurrently([...names.entries()], 8, async ([index, name]) => {
     const agent = await access.create(name, 'agent', agentPermissions);
     agents[index] = agent;
-    if (canDebug(index))
-      await administrator.call('POST', `/principals/${agent.principalId}/capabilities`, { capabilityId });
+    if (canDebug(index)) await administrator.principals.assignCapability(agent.principalId, { capabilityId });
   });
   return {
     operator,
@@ -132,7 +143,7 @@ export async function createParticipants(connection: Connection, size: number): 
     agents,
     debuggerIds: new Set(agents.filter((_, index) => canDebug(index)).map(({ principalId }) => principalId)),
     queueId: queue.id,
-    exchanges: () => [operator, reviewer, ...agents].reduce((sum, { client }) => sum + client.exchanges, 0),
+    exchanges: () => [operator, reviewer, ...agents].reduce((sum, one) => sum + one.exchanges(), 0),
     revokeAccess: () => access.revoke(),
   };
 }

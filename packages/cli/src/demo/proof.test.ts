@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JournalEvent } from '../wire.ts';
 import { type ProofInput, proveJournal } from './proof.ts';
+import type { ToldEvent } from './task-history.ts';
 
 const openTaskIds = new Set(['first', 'second']);
 const waits = [{ taskId: 'second', blockerId: 'first' }];
@@ -10,7 +10,7 @@ const startMs = Date.parse('2026-11-21T12:00:00.000Z');
 let eventsMade = 0;
 
 /** An event `second` seconds after the start. */
-function event(type: string, entityId: string, payload: Record<string, unknown>, second = 0): JournalEvent {
+function event(type: string, entityId: string, payload: Record<string, unknown>, second = 0): ToldEvent {
   eventsMade += 1;
   return {
     id: `event-${eventsMade}`,
@@ -28,11 +28,11 @@ function at(second: number): string {
   return new Date(startMs + second * 1000).toISOString();
 }
 
-function waiting(): JournalEvent {
+function waiting(): ToldEvent {
   return event('task.relation_added', 'second', { toTaskId: 'first', type: 'depends_on' });
 }
 
-function claimed(taskId: string, fencingToken: number, second = 0): JournalEvent {
+function claimed(taskId: string, fencingToken: number, second = 0): ToldEvent {
   const claimId = `${taskId}-claim-${fencingToken}`;
   const payload = {
     publicId: taskId,
@@ -44,34 +44,34 @@ function claimed(taskId: string, fencingToken: number, second = 0): JournalEvent
   return event('task.claimed', taskId, payload, second);
 }
 
-function started(taskId: string, fencingToken: number): JournalEvent {
+function started(taskId: string, fencingToken: number): ToldEvent {
   return event('run.started', `${taskId}-run-${fencingToken}`, {
     taskId,
     claimId: `${taskId}-claim-${fencingToken}`,
   });
 }
 
-function released(taskId: string, fencingToken: number, second = 0): JournalEvent {
+function released(taskId: string, fencingToken: number, second = 0): ToldEvent {
   return event('claim.released', `${taskId}-claim-${fencingToken}`, { taskId, reason: 'completed' }, second);
 }
 
-function expired(taskId: string, fencingToken: number, second = 0): JournalEvent {
+function expired(taskId: string, fencingToken: number, second = 0): ToldEvent {
   return event('claim.expired', `${taskId}-claim-${fencingToken}`, { taskId, reason: 'expired' }, second);
 }
 
-function completed(taskId: string): JournalEvent {
+function completed(taskId: string): ToldEvent {
   return event('task.completed', taskId, { publicId: taskId, status: 'done' });
 }
 
-function succeeded(taskId: string, fencingToken: number): JournalEvent {
+function succeeded(taskId: string, fencingToken: number): ToldEvent {
   return event('run.succeeded', `${taskId}-run-${fencingToken}`, { taskId, attempt: 1, taskCompleted: true });
 }
 
-function done(taskId: string, fencingToken: number): JournalEvent[] {
+function done(taskId: string, fencingToken: number): ToldEvent[] {
   return [released(taskId, fencingToken), completed(taskId), succeeded(taskId, fencingToken)];
 }
 
-function handled(taskId: string, fencingToken = 1): JournalEvent[] {
+function handled(taskId: string, fencingToken = 1): ToldEvent[] {
   return [claimed(taskId, fencingToken), started(taskId, fencingToken), ...done(taskId, fencingToken)];
 }
 
@@ -84,7 +84,7 @@ const nothingSpecial = {
 };
 
 /** The violations of all checks, as one text. */
-function violationsOf(events: readonly JournalEvent[], special: Partial<ProofInput> = {}): string {
+function violationsOf(events: readonly ToldEvent[], special: Partial<ProofInput> = {}): string {
   const proof = proveJournal({ events, openTaskIds, waits, ...nothingSpecial, ...special });
   const violations = proof.checks.flatMap((check) => check.violations);
   assert.equal(proof.holds, violations.length === 0);
@@ -112,7 +112,7 @@ test('events of other tasks do not matter', () => {
 
 test('an event delivered twice breaks the proof', () => {
   const first = handled('first');
-  const events = [waiting(), ...first, first[0] as JournalEvent, ...handled('second')];
+  const events = [waiting(), ...first, first[0] as ToldEvent, ...handled('second')];
   assert.match(violationsOf(events), /task\.claimed\) was delivered twice/);
 });
 
@@ -246,17 +246,17 @@ test('a run started under a claim that had been taken over breaks the proof', ()
   );
 });
 
-const withFirst = (first: readonly JournalEvent[]) => [waiting(), ...first, ...handled('second')];
+const withFirst = (first: readonly ToldEvent[]) => [waiting(), ...first, ...handled('second')];
 const moved = (type: string, status: string) => event(type, 'first', { publicId: 'first', status });
 
 test('a task with statuses of its own is proven along its moves, and breaks the proof beside them', () => {
   const featureIds = new Set(['first']);
   const [claim, start, release, , success] = handled('first') as [
-    JournalEvent,
-    JournalEvent,
-    JournalEvent,
-    JournalEvent,
-    JournalEvent,
+    ToldEvent,
+    ToldEvent,
+    ToldEvent,
+    ToldEvent,
+    ToldEvent,
   ];
   const through = (from: string, to: string) =>
     withFirst([

@@ -1,10 +1,9 @@
-import type { JournalEvent } from '../wire.ts';
 import { lifecycle } from './specialties.ts';
-import { readHistories, type TaskHistory } from './task-history.ts';
+import { readHistories, type TaskHistory, type ToldEvent } from './task-history.ts';
 
 export interface ProofInput {
   /** The journal, in its order. */
-  readonly events: readonly JournalEvent[];
+  readonly events: readonly ToldEvent[];
   /** The tasks that the agents had to do. */
   readonly openTaskIds: ReadonlySet<string>;
   /** The dependencies that were imported: `taskId` waits for `blockerId`. */
@@ -51,7 +50,7 @@ export function proveJournal(input: ProofInput): Proof {
   return { holds: checks.every(({ violations }) => violations.length === 0), checks };
 }
 
-function checkDelivery(events: readonly JournalEvent[]): Check {
+function checkDelivery(events: readonly ToldEvent[]): Check {
   const ids = new Set<string>();
   const violations: string[] = [];
   for (const { id, type } of events) {

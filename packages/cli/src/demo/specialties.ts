@@ -1,7 +1,5 @@
-import { BatonError } from '@baton/sdk';
-import type { CoordinationClient } from '../coordination-client.ts';
+import { type BatonClient, BatonError, type NewTask, type NewTaskType } from '@baton/sdk';
 import type { Issue } from '../import/forms/beads-lines.ts';
-import type { Page } from '../wire.ts';
 
 /**
  * What some of the demo's tasks ask for besides a claim: features have a type with statuses of its own and a budget, bugs
@@ -30,7 +28,7 @@ export function isFeature(issueType: string): boolean {
 }
 
 /** The part of the body of POST /tasks that an issue's kind decides. */
-export function specialtyOf({ issue_type: type }: Issue): object {
+export function specialtyOf({ issue_type: type }: Issue): Pick<NewTask, 'typeKey' | 'requirements'> {
   if (isFeature(type)) return { typeKey };
   return type === 'bug' ? { requirements: { capabilities: [debugging] } } : {};
 }
@@ -44,13 +42,13 @@ export function canDebug(agentIndex: number): boolean {
 }
 
 /** Makes the type and the capability, where an earlier demo has not. @returns the id of the capability */
-export async function prepareSpecialties(administrator: CoordinationClient): Promise<string> {
-  const { items } = await administrator.call<Page<object>>('GET', `/task-types?key=${typeKey}&status=active`);
-  if (items.length === 0) await administrator.call('POST', '/task-types', featureType);
+export async function prepareSpecialties(administrator: BatonClient): Promise<string> {
+  const { items } = await administrator.taskTypes.list({ key: typeKey, status: 'active' });
+  if (items.length === 0) await administrator.taskTypes.create(featureType);
   return await findOrMakeCapability(administrator);
 }
 
-const featureType = {
+const featureType: NewTaskType = {
   key: typeKey,
   displayName: 'Demo feature',
   fieldSchema: {
@@ -67,28 +65,20 @@ const featureType = {
       { key: 'dropped', category: 'terminal_cancelled' },
     ],
     initialStatus: 'queued',
-    transitions: Object.entries(lifecycle).map(([from, to]) => ({ from, to })),
+    transitions: Object.entries(lifecycle).map(([from, to]) => ({ from, to: [...to] })),
     claimStatus: 'building',
     releaseStatus: 'queued',
     completionStatus: 'shipped',
   },
 };
 
-async function findOrMakeCapability(administrator: CoordinationClient): Promise<string> {
+async function findOrMakeCapability(administrator: BatonClient): Promise<string> {
   try {
-    const made = await administrator.call<{ id: string }>('POST', '/capabilities', { name: debugging });
-    return made.id;
+    return (await administrator.capabilities.create({ name: debugging })).id;
   } catch (error) {
     if (!(error instanceof BatonError) || error.code !== 'capability_exists') throw error;
   }
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const page: Page<{ id: string; name: string }> = await administrator.call(
-      'GET',
-      `/capabilities?limit=200${cursor === '' ? '' : `&cursor=${cursor}`}`,
-    );
-    const found = page.items.find(({ name }) => name === debugging);
-    if (found !== undefined) return found.id;
-    cursor = page.nextCursor;
-  }
+  for await (const { id, name } of administrator.capabilities.list({ limit: 200 }))
+    if (name === debugging) return id;
   throw new Error('the capability exists and is in no list');
 }

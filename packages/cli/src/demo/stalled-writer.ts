@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BatonError } from '@baton/sdk';
-import type { Task } from '../wire.ts';
+import { BatonError, etagOf } from '@baton/sdk';
 import type { StalledWriter } from './agent.ts';
 import { count, type Tally } from './tally.ts';
 
@@ -10,7 +9,7 @@ const versionConflictsMax = 10;
 
 /**
  * Resumes a killed agent after its lease has expired: it finishes its run and changes its task under the old claim. Both
- * must be refused.
+ * must be refused. It calls the API itself: the harness would refuse to send either.
  */
 export async function resumeStalledWriter(
   writer: StalledWriter,
@@ -32,19 +31,19 @@ async function expectRefusal(tally: Tally, write: () => Promise<void>): Promise<
   }
 }
 
-async function finishRun({ client, claim, runId }: StalledWriter): Promise<void> {
+async function finishRun({ baton, claim, runId }: StalledWriter): Promise<void> {
   const { id: claimId, fencingToken, taskId } = claim;
-  if (runId === undefined) await client.call('POST', `/tasks/${taskId}:start-run`, { claimId, fencingToken });
-  else await client.call('POST', `/runs/${runId}:succeed`, {});
+  if (runId === undefined) await baton.tasks.startRun(taskId, { claimId, fencingToken });
+  else await baton.runs.succeed(runId);
 }
 
-async function changeTask({ client, claim }: StalledWriter): Promise<void> {
+async function changeTask({ baton, claim }: StalledWriter): Promise<void> {
   const { id: claimId, fencingToken, taskId } = claim;
-  const body = { description: 'written by an agent whose lease has expired', claimId, fencingToken };
+  const change = { description: 'written by an agent whose lease has expired', claimId, fencingToken };
   for (let attempt = 1; ; attempt += 1) {
-    const { version } = await client.call<Task>('GET', `/tasks/${taskId}`);
+    const task = await baton.tasks.get(taskId);
     try {
-      await client.call('PATCH', `/tasks/${taskId}`, body, { ifMatch: `"task-${version}"` });
+      await baton.tasks.update(taskId, change, { ifMatch: etagOf(task) });
       return;
     } catch (error) {
       const isRace = error instanceof BatonError && error.code === 'version_conflict';

@@ -1,4 +1,10 @@
-import type { JournalEvent } from '../wire.ts';
+import type { JournalEvent } from '@baton/sdk';
+
+/** What of an event the proof reads. */
+export type ToldEvent = Pick<
+  JournalEvent,
+  'id' | 'type' | 'entityType' | 'entityId' | 'actorId' | 'payload' | 'occurredAt' | 'cursor'
+>;
 
 export interface Moment {
   /** Its index in the journal, from 0. */
@@ -42,7 +48,7 @@ export interface Gate {
 }
 
 /** Groups the journal by task; other tasks than `taskIds` are left out. */
-export function readHistories(events: readonly JournalEvent[], taskIds: ReadonlySet<string>): TaskHistory[] {
+export function readHistories(events: readonly ToldEvent[], taskIds: ReadonlySet<string>): TaskHistory[] {
   const histories = new Map([...taskIds].map((taskId) => [taskId, emptyHistory(taskId)]));
   const leasesOfSession = new Map<string, Lease[]>();
   for (const [position, event] of events.entries()) {
@@ -92,19 +98,16 @@ function emptyHistory(taskId: string): TaskHistory {
   };
 }
 
-function noteStatus(
-  { statuses }: TaskHistory,
-  { status, taskStatus = status }: JournalEvent['payload'],
-): void {
+function noteStatus({ statuses }: TaskHistory, { status, taskStatus = status }: ToldEvent['payload']): void {
   if (typeof taskStatus === 'string' && taskStatus !== statuses.at(-1)) statuses.push(taskStatus);
 }
 
-function openGate({ gates }: TaskHistory, { entityId, payload }: JournalEvent, position: number): void {
+function openGate({ gates }: TaskHistory, { entityId, payload }: ToldEvent, position: number): void {
   const gate = gates.find(({ approvalId }) => approvalId === entityId);
   if (gate !== undefined) Object.assign(gate, { openedAt: position, openedBy: String(payload.decisionBy) });
 }
 
-function leaseOf({ payload, occurredAt }: JournalEvent, position: number): Lease {
+function leaseOf({ payload, occurredAt }: ToldEvent, position: number): Lease {
   return {
     claimId: String(payload.claimId),
     fencingToken: Number(payload.fencingToken),
@@ -117,7 +120,7 @@ function leaseOf({ payload, occurredAt }: JournalEvent, position: number): Lease
 }
 
 /** A lease lasts no longer than its session. */
-function capBySession(leases: readonly Lease[], payload: JournalEvent['payload']): void {
+function capBySession(leases: readonly Lease[], payload: ToldEvent['payload']): void {
   const endedMs = Date.parse(String(payload.expiresAt));
   for (const lease of leases) lease.expiresAtMs = Math.min(lease.expiresAtMs, endedMs);
 }

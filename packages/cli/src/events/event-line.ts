@@ -1,4 +1,4 @@
-import type { JournalEvent } from '../wire.ts';
+import type { JournalEvent } from '@baton/sdk';
 
 /** An event as one line for people: when, what, and about what. */
 export function lineOf({

@@ -1,14 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import {
-  asAdministrator,
-  type CommandContext,
-  type CommonOptions,
-  withCommonOptions,
-} from '../command-context.ts';
+import type { BatonClient } from '@baton/sdk';
+import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import type { ConsoleOutput } from '../console-output.ts';
-import type { CoordinationClient } from '../coordination-client.ts';
-import type { JournalPage } from '../wire.ts';
 import { lineOf } from './event-line.ts';
 
 type Options = CommonOptions & { follow?: boolean; tail: string; types?: string };
@@ -23,23 +17,18 @@ export function addEvents(program: Command, context: CommandContext): void {
     .option('--tail <number>', 'how many of the newest events, up to 200', '20')
     .option('--types <prefixes>', 'only types with these prefixes, separated by commas: task.,claim.')
     .action((options: Options) =>
-      asAdministrator(options, context, (client) => showEvents(client, options, context.output)),
+      asCaller(options, context, (baton) => showEvents(baton, options, context.output)),
     );
 }
 
-async function showEvents(
-  client: CoordinationClient,
-  options: Options,
-  output: ConsoleOutput,
-): Promise<void> {
-  const filter: Record<string, string> = options.types === undefined ? {} : { types: options.types };
-  const query = new URLSearchParams({ tail: options.tail, limit: options.tail, ...filter });
-  let page = await client.call<JournalPage>('GET', `/events?${query}`);
+async function showEvents(baton: BatonClient, options: Options, output: ConsoleOutput): Promise<void> {
+  const filter = options.types === undefined ? {} : { types: options.types };
+  const count = Number(options.tail);
+  let page = await baton.events.list({ tail: count, limit: count, ...filter });
   for (;;) {
     for (const event of page.items) output.line(options.json ? JSON.stringify(event) : lineOf(event));
     if (!options.follow) return;
     if (!page.hasMore) await sleep(followPauseMs);
-    const next = new URLSearchParams({ cursor: page.nextCursor, limit: '200', ...filter });
-    page = await client.call<JournalPage>('GET', `/events?${next}`);
+    page = await baton.events.list({ cursor: page.nextCursor, limit: 200, ...filter });
   }
 }

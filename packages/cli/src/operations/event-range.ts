@@ -1,6 +1,5 @@
-import type { CoordinationClient } from '../coordination-client.ts';
+import type { BatonClient, JournalEvent } from '@baton/sdk';
 import { PlainError } from '../plain-error.ts';
-import type { JournalEvent, JournalPage } from '../wire.ts';
 
 export interface EventRange {
   readonly after?: string | undefined;
@@ -22,15 +21,16 @@ const disorderMsMax = 10 * 60_000;
  * @throws PlainError when `through` was not met
  */
 export async function* eventsOf(
-  client: CoordinationClient,
+  baton: BatonClient,
   { after, through, since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY, types }: EventRange,
 ): AsyncGenerator<JournalEvent, void> {
   let cursor = after;
   for (;;) {
-    const query = new URLSearchParams({ limit: String(pageEventsMax) });
-    if (cursor !== undefined) query.set('cursor', cursor);
-    if (types !== undefined) query.set('types', types);
-    const page = await client.call<JournalPage>('GET', `/events?${query}`);
+    const page = await baton.events.list({
+      limit: pageEventsMax,
+      ...(cursor !== undefined && { cursor }),
+      ...(types !== undefined && { types }),
+    });
     for (const event of page.items) {
       const at = Date.parse(event.occurredAt);
       if (at >= since && at < until) yield event;

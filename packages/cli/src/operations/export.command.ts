@@ -1,10 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import {
-  asAdministrator,
-  type CommandContext,
-  type CommonOptions,
-  withCommonOptions,
-} from '../command-context.ts';
+import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { PlainError } from '../plain-error.ts';
 import { show } from '../show.ts';
 import { type EventLines, linesToFile, linesToOutput } from './event-lines.ts';
@@ -33,10 +28,10 @@ export function addExport(operations: Command, context: CommandContext): void {
     .option('--until <time>', 'only events before this time', time)
     .option('--types <prefixes>', 'only types with these prefixes, separated by commas: task.,claim.')
     .action((options: Options) =>
-      asAdministrator(options, context, async (client) => {
+      asCaller(options, context, async (baton) => {
         const lines = await linesOf(options, context);
         const exported = await writeAll(
-          eventsOf(client, { ...options, after: lines.cursor ?? options.after }),
+          eventsOf(baton, { ...options, after: lines.cursor ?? options.after }),
           lines,
         );
         await report(exported, options, context);

@@ -1,12 +1,7 @@
 import type { Command } from 'commander';
-import { asAdministrator, type CommandContext } from '../command-context.ts';
+import { asCaller, type CommandContext } from '../command-context.ts';
 import { show } from '../show.ts';
-import { callRetention, countOf, type RetentionOptions, withRetentionOptions } from './retention.ts';
-
-interface Pruning {
-  readonly pruned: number;
-  readonly archiveFloorCursor: string;
-}
+import { countOf, type RetentionOptions, retentionOf, withRetentionOptions } from './retention.ts';
 
 /** `baton operations prune`: deletes history from the archive for good. */
 export function addPrune(operations: Command, context: CommandContext): void {
@@ -14,8 +9,8 @@ export function addPrune(operations: Command, context: CommandContext): void {
     .command('prune')
     .description('delete old history from the archive for good: export it before');
   withRetentionOptions(command).action((options: RetentionOptions) =>
-    asAdministrator(options, context, async (client) => {
-      const answer = await callRetention<Pruning>(client, 'prune', options);
+    asCaller(options, context, async (baton) => {
+      const answer = await baton.operations.pruneJournal(retentionOf(options));
       await show(context.output, options, answer, () => [
         answer.pruned === 0
           ? 'Nothing was deleted: no event of the archive is that old and confirmed by all consumers.'

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { JournalRetention } from '@baton/sdk';
 import { type CommonOptions, withCommonOptions } from '../command-context.ts';
-import type { CoordinationClient } from '../coordination-client.ts';
 
 export type RetentionOptions = CommonOptions & { beforeSeconds?: number; maxEvents?: number };
 
@@ -15,13 +15,11 @@ export function withRetentionOptions(command: Command): Command {
     .option('--max-events <number>', 'at most this many, the oldest first (default: 100000)', wholeNumber);
 }
 
-/** Makes the call under a key, so that a repetition after a lost answer does nothing twice. */
-export function callRetention<Answer>(
-  client: CoordinationClient,
-  verb: 'archive' | 'prune',
-  { beforeSeconds, maxEvents }: RetentionOptions,
-): Promise<Answer> {
-  return client.call<Answer>('POST', `/operations/journal:${verb}`, { beforeSeconds, maxEvents });
+export function retentionOf({ beforeSeconds, maxEvents }: RetentionOptions): JournalRetention {
+  return {
+    ...(beforeSeconds !== undefined && { beforeSeconds }),
+    ...(maxEvents !== undefined && { maxEvents }),
+  };
 }
 
 export function countOf(events: number): string {

@@ -154,6 +154,11 @@ export class Harness implements AsyncDisposable {
   /**
    * Takes one task after another and gives each with its lease. What the loop leaves without an end is released. While the
    * service is away it waits, until the session is lost.
+   * @example
+   * for await (const lease of harness.work({ once: true })) {
+   *   await lease.checkpoint('started', { title: lease.task.title });
+   *   await lease.succeed({ answer: 42 });
+   * }
    * @throws BatonError when the session is lost, or what the service refuses
    */
   async *work(options: WorkOptions = {}): AsyncGenerator<Lease, void, undefined> {
@@ -181,6 +186,10 @@ export class Harness implements AsyncDisposable {
   /**
    * Works on several tasks at once: as many loops as told, each calling `handle` for one task after another. Where `handle`
    * throws, the other loops end after their tasks.
+   * @example
+   * await harness.workParallel(4, { once: true }, async (lease) => {
+   *   await lease.succeed();
+   * });
    * @throws the first failure, when all loops have ended
    */
   async workParallel(
@@ -205,6 +214,9 @@ export class Harness implements AsyncDisposable {
   /**
    * Releases every lease and closes the session. A second call waits for the first. Where the service is away, session and
    * leases end by themselves.
+   * @example
+   * const own = await baton.harness.open({ name: 'short' });
+   * await own.close();
    */
   close(): Promise<void> {
     this.#closed ??= this.#close();

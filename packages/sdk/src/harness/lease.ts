@@ -95,7 +95,11 @@ export class Lease {
     });
   }
 
-  /** Whether this harness may certainly write at this moment. */
+  /**
+   * Whether this harness may certainly write at this moment.
+   * @example
+   * if (!lease.isLive()) throw lease.signal.reason;
+   */
   isLive(): boolean {
     if (this.end !== undefined) return false;
     if (!this.#parts.isSessionLive()) this.lose('its session is over');
@@ -105,24 +109,42 @@ export class Lease {
   /**
    * Milliseconds for which the lease certainly lasts, if no further heartbeat is answered: what works for the task must have
    * stopped by then.
+   * @example
+   * console.log(`the work must stop within ${lease.leftMs()} ms, unless the lease is prolonged`);
    */
   leftMs(): number {
     return this.isLive() ? this.#heartbeat.leftMs() : 0;
   }
 
-  /** Everything about the run that somebody who continues it should know, with all checkpoints of runs before it. */
+  /**
+   * Everything about the run that somebody who continues it should know, with all checkpoints of runs before it.
+   * @example
+   * const { checkpoints } = await lease.context();
+   * const done = checkpoints.filter(({ kind }) => kind === 'step').length;
+   * console.log(`${done} steps were done before`);
+   */
   context(options?: CallOptions): Promise<RunContext> {
     return this.#parts.api.runs.getContext(this.run.id, options);
   }
 
-  /** Writes a checkpoint, from which whoever comes next continues. Kind has 1 to 100 characters. */
+  /**
+   * Writes a checkpoint, from which whoever comes next continues. Kind has 1 to 100 characters.
+   * @example await lease.checkpoint('step', { file: 'a.ts', line: 12 });
+   * @throws LeaseLostError
+   */
   checkpoint(kind: string, data: Record<string, unknown> = {}, options?: CallOptions): Promise<Checkpoint> {
     return this.#write((api) =>
       api.runs.createCheckpoint(this.run.id, { kind, data }, this.#within(options)),
     );
   }
 
-  /** Changes fields of the task. `version_conflict` says that somebody changed it meanwhile. */
+  /**
+   * Changes fields of the task.
+   * @example
+   * const read = await baton.tasks.get(lease.task.id);
+   * await lease.update({ description: 'What I found so far' }, { ifMatch: etagOf(read) });
+   * @throws LeaseLostError; BatonError `version_conflict` where somebody changed it meanwhile
+   */
   update(change: TaskChange, options: CallOptions & { readonly ifMatch: string }): Promise<Task> {
     const { id: claimId, fencingToken } = this.claim;
     return this.#write((api) =>
@@ -134,19 +156,33 @@ export class Lease {
     );
   }
 
-  /** Adds a comment to the task. */
+  /**
+   * Adds a comment to the task.
+   * @example await lease.comment({ body: 'The test fails on Mondays only.' });
+   * @throws LeaseLostError
+   */
   comment(comment: NewTaskComment, options?: CallOptions): Promise<TaskComment> {
     return this.#write((api) => api.tasks.createComment(this.task.id, comment, this.#within(options)));
   }
 
-  /** Publishes a result of the run. */
+  /**
+   * Publishes a result of the run.
+   * @example await lease.putArtifact({ type: 'report', name: 'findings', content: { failures: 3 } });
+   * @throws LeaseLostError
+   */
   putArtifact(artifact: Omit<NewArtifact, 'task' | 'runId'>, options?: CallOptions): Promise<Artifact> {
     return this.#write((api) =>
       api.artifacts.create({ ...artifact, task: this.task.id, runId: this.run.id }, this.#within(options)),
     );
   }
 
-  /** Ends the run as done, and the task with it. Its checks or approvals may keep the task open. */
+  /**
+   * Ends the run as done, and the task with it. Its checks or approvals may keep the task open.
+   * @example
+   * const done = await lease.succeed({ commits: 2 });
+   * console.log(done.systemStatusCategory);
+   * @throws LeaseLostError
+   */
   async succeed(output?: Record<string, unknown>, options?: CallOptions): Promise<Task> {
     return this.#endBy('succeeded', async (api) => {
       const body = output === undefined ? {} : { output };
@@ -154,7 +190,11 @@ export class Lease {
     });
   }
 
-  /** Ends the run as failed and gives the task back: somebody else may try. Reason has 1 to 2,000 characters. */
+  /**
+   * Ends the run as failed and gives the task back: somebody else may try. Reason has 1 to 2,000 characters.
+   * @example await lease.fail('the compiler is missing here');
+   * @throws LeaseLostError
+   */
   async fail(reason: string, output?: Record<string, unknown>, options?: CallOptions): Promise<void> {
     await this.#endBy('failed', async (api) => {
       const body = { failureReason: reason, ...(output && { output }) };
@@ -163,7 +203,11 @@ export class Lease {
     });
   }
 
-  /** Ends the run because somebody asked for it, and gives the task back. Reason has 1 to 500 characters. */
+  /**
+   * Ends the run because somebody asked for it, and gives the task back. Reason has 1 to 500 characters.
+   * @example await lease.cancel('the person who asked changed her mind');
+   * @throws LeaseLostError
+   */
   async cancel(reason: string, options?: CallOptions): Promise<void> {
     await this.#endBy('cancelled', async (api) => {
       await api.runs.cancel(this.run.id, { reason }, this.#within(options));
@@ -171,7 +215,13 @@ export class Lease {
     });
   }
 
-  /** Asks a person, then suspends the run: the task comes back to work when it was decided. */
+  /**
+   * Asks a person, then suspends the run: the task comes back to work when it was decided.
+   * @example
+   * const approval = await lease.askApproval({ comment: 'May I deploy?', assignedPrincipalId: personId });
+   * console.log(approval.status, lease.end);
+   * @throws LeaseLostError
+   */
   async askApproval(request: Omit<ApprovalRequest, 'task'>, options?: CallOptions): Promise<Approval> {
     const approval = await this.#write((api) =>
       api.approvals.request({ gate: true, ...request, task: this.task.id }, this.#within(options)),
@@ -180,7 +230,11 @@ export class Lease {
     return approval;
   }
 
-  /** Ends the run for now and gives the task back. A later run continues from the checkpoints. */
+  /**
+   * Ends the run for now and gives the task back. A later run continues from the checkpoints.
+   * @example await lease.suspend('the build machine is down');
+   * @throws LeaseLostError
+   */
   async suspend(
     reason: string,
     options: CallOptions & { readonly waitingForApprovalId?: string } = {},
@@ -190,7 +244,10 @@ export class Lease {
     await this.#endBy('suspended', (api) => api.runs.suspend(this.run.id, body, this.#within(options)));
   }
 
-  /** Gives the task back without a result; its run fails with the same reason. What is over needs no end. */
+  /**
+   * Gives the task back without a result; its run fails with the same reason. What is over needs no end.
+   * @example await lease.release('this machine is needed for something else');
+   */
   async release(reason = 'released', options?: CallOptions): Promise<void> {
     if (!this.isLive()) return;
     await this.#endBy('released', async (api) => {
@@ -201,6 +258,8 @@ export class Lease {
 
   /**
    * Runs a write of your own under the lease: it is not begun where the lease may be over.
+   * @example
+   * await lease.write(({ signal }) => baton.runs.createAction(lease.run.id, { action: 'deploy' }, { signal }));
    * @throws LeaseLostError
    */
   write<Value>(
@@ -213,6 +272,9 @@ export class Lease {
   /**
    * Stops at once what works for the task: aborts `signal`, and lets no further write through. The service is not told:
    * there the task is free when the lease has run out. The harness calls it where a lease is lost.
+   * @example
+   * lease.lose('the power is out');
+   * console.log(lease.signal.aborted, lease.end);
    */
   lose(reason: string, cause?: unknown): void {
     if (this.end !== undefined) return;

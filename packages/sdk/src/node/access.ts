@@ -12,6 +12,10 @@ export interface Access {
  * this machine, as its administrator or, where BATON_TOKEN is set, as whom that belongs to. The administrator's token goes
  * to this machine's Baton only, never to an address that was named.
  * @param folders whose `.baton` is looked into where BATON_HOME names none
+ * @example
+ * const { coordinationUrl, identityUrl, token } = findAccess({ BATON_HOME: `${folder}/.baton` }, []);
+ * const own = createClient({ coordinationUrl, identityUrl, credential: { token } });
+ * console.log((await own.harness.getContext()).principal.displayName);
  * @throws ConnectionError with a sentence for the user that says what to set
  */
 export function findAccess(

@@ -36,7 +36,9 @@ const fields = [
 ] as const;
 
 /**
- * Finds how to connect to the Baton of this machine. @returns undefined where none of the places has a file
+ * Finds how to connect to the Baton of this machine.
+ * @example console.log(findConnection({ folders: [folder] })?.coordinationUrl);
+ * @returns undefined where none of the places has a file
  * @throws ConnectionError when a file is damaged or can't be read, or the named one is missing
  */
 export function findConnection({ file, home, folders }: ConnectionPlaces): Connection | undefined {
@@ -50,7 +52,13 @@ export function findConnection({ file, home, folders }: ConnectionPlaces): Conne
   return undefined;
 }
 
-/** @throws ConnectionError that names what is missing, never a value */
+/**
+ * Reads the text of a connection file; `path` is for the messages.
+ * @example
+ * const text = JSON.stringify(findConnection({ folders: [folder] }));
+ * console.log(parseConnection(text, 'connection.json').tenantId);
+ * @throws ConnectionError that names what is missing, never a value
+ */
 export function parseConnection(text: string, path: string): Connection {
   const values = objectIn(text);
   if (values === undefined)

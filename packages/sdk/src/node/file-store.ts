@@ -4,7 +4,15 @@ import type { Store } from '../store.ts';
 
 let writes = 0;
 
-/** Keeps a text in a file that only its owner may read. A write that a crash interrupts leaves the text before it. */
+/**
+ * Keeps a text in a file that only its owner may read. A write that a crash interrupts leaves the text before it.
+ * @example
+ * const store = fileStore(`${folder}/cursor`);
+ * for await (const event of baton.events.follow({ cursor: '0', store })) {
+ *   console.log(event.type);
+ *   break;
+ * }
+ */
 export function fileStore(path: string): Store {
   return {
     async read() {

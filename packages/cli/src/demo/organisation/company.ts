@@ -1,5 +1,4 @@
-import { BatonError } from '@baton/sdk';
-import type { CoordinationClient } from '../../coordination-client.ts';
+import { type BatonClient, BatonError, etagOf } from '@baton/sdk';
 
 /** A calendar of which the second version has a holiday that the first one did not know. */
 export interface DemoCalendar {
@@ -36,14 +35,10 @@ const timezone = 'Europe/Berlin';
 const dayMs = 86_400_000;
 
 /** @param suffix makes the names of this demo new */
-export async function foundCompany(
-  operator: CoordinationClient,
-  suffix: string,
-  now: Date,
-): Promise<Company> {
+export async function foundCompany(operator: BatonClient, suffix: string, now: Date): Promise<Company> {
   const calendar = await publishCalendar(operator, `demo-office-${suffix}`, now);
   const templateKey = `demo-project-${suffix}`;
-  await operator.call('POST', '/project-templates', {
+  await operator.projectTemplates.create({
     key: templateKey,
     displayName: 'Project of the demo',
     defaultConfig: { governance: { maxRunActions: runActions.template } },
@@ -58,7 +53,7 @@ export async function foundCompany(
   await narrow(operator, shop.id, runActions.shop);
   const refusedCode = await refusalOf(() => makeRevision(operator, shop.id, runActions.refused));
   const taskType = `demo-change-${suffix}`;
-  await operator.call('POST', '/task-types', { key: taskType, displayName: 'Change' });
+  await operator.taskTypes.create({ key: taskType, displayName: 'Change' });
   const projects = [company, shop];
   return {
     calendar,
@@ -72,7 +67,7 @@ export async function foundCompany(
 }
 
 /** The holiday is the first day from tomorrow on that is no weekend. */
-async function publishCalendar(operator: CoordinationClient, key: string, now: Date): Promise<DemoCalendar> {
+async function publishCalendar(operator: BatonClient, key: string, now: Date): Promise<DemoCalendar> {
   let day = new Date(now.getTime() + dayMs);
   while ([0, 6].includes(day.getUTCDay())) day = new Date(day.getTime() + dayMs);
   const holiday = day.toISOString().slice(0, 10);
@@ -85,34 +80,44 @@ async function publishCalendar(operator: CoordinationClient, key: string, now: D
       holidays: holidays.filter((date) => date.startsWith(`${year}-`)),
     })),
   });
-  await operator.call('POST', '/calendars', { key, spec: spec([]) });
-  await operator.call('POST', '/calendars', { key, spec: spec([holiday]) });
+  await operator.calendars.publish({ key, spec: spec([]) });
+  await operator.calendars.publish({ key, spec: spec([holiday]) });
   return { key, timezone, holiday };
 }
 
 type MadeProject = Pick<DemoProject, 'id' | 'workspaceId' | 'name'>;
 
 async function makeProject(
-  operator: CoordinationClient,
-  { templateKey, slug, name, parentWorkspaceId }: Record<string, string>,
+  operator: BatonClient,
+  {
+    templateKey,
+    slug,
+    name,
+    parentWorkspaceId,
+  }: {
+    readonly templateKey: string;
+    readonly slug: string;
+    readonly name: string;
+    readonly parentWorkspaceId?: string;
+  },
 ): Promise<MadeProject> {
-  const body = { templateKey, workspaceSlug: slug, workspaceName: name, parentWorkspaceId };
-  const { id, workspaceId } = await operator.call<MadeProject>('POST', '/projects', body);
-  return { id, workspaceId, name: name as string };
-}
-
-async function makeRevision(operator: CoordinationClient, projectId: string, maxRunActions: number) {
-  const config = { governance: { maxRunActions } };
-  return await operator.call<{ revision: number }>('POST', `/projects/${projectId}/config-revisions`, {
-    config,
+  const { id, workspaceId } = await operator.projects.create({
+    templateKey,
+    workspaceSlug: slug,
+    workspaceName: name,
+    ...(parentWorkspaceId !== undefined && { parentWorkspaceId }),
   });
+  return { id, workspaceId, name };
 }
 
-async function narrow(operator: CoordinationClient, projectId: string, maxRunActions: number): Promise<void> {
+function makeRevision(operator: BatonClient, projectId: string, maxRunActions: number) {
+  return operator.projects.createConfigRevision(projectId, { config: { governance: { maxRunActions } } });
+}
+
+async function narrow(operator: BatonClient, projectId: string, maxRunActions: number): Promise<void> {
   const { revision } = await makeRevision(operator, projectId, maxRunActions);
-  const { version } = await operator.call<{ version: number }>('GET', `/projects/${projectId}`);
-  const path = `/projects/${projectId}/config-revisions/${revision}:activate`;
-  await operator.call('POST', path, undefined, { ifMatch: `"project-${version}"` });
+  const ifMatch = etagOf(await operator.projects.get(projectId));
+  await operator.projects.activateConfigRevision(projectId, String(revision), { ifMatch });
 }
 
 /** @throws Error when it is not refused */
@@ -126,34 +131,26 @@ async function refusalOf(call: () => Promise<unknown>): Promise<string> {
   throw new Error('a project was allowed more than the one above it');
 }
 
-interface EffectiveConfig {
-  readonly config: { readonly governance: { readonly maxRunActions: number } };
-  readonly provenance: {
-    readonly governance: Readonly<Record<string, { readonly source: string; readonly projectId: string }>>;
-  };
-}
-
 async function withLimit(
-  operator: CoordinationClient,
+  operator: BatonClient,
   project: MadeProject,
   projects: readonly MadeProject[],
 ): Promise<DemoProject> {
-  const path = `/projects/${project.id}/effective-config`;
-  const { config, provenance } = await operator.call<EffectiveConfig>('GET', path);
+  const { config, provenance } = await operator.projects.getEffectiveConfig(project.id);
   const origin = provenance.governance['maxRunActions'];
   const name = projects.find(({ id }) => id === origin?.projectId)?.name ?? project.name;
   const saidBy = origin?.source === 'template' ? 'its template' : `the ${origin?.source} of ${name}`;
-  return { ...project, maxRunActions: config.governance.maxRunActions, saidBy };
+  return { ...project, maxRunActions: Number(config.governance['maxRunActions']), saidBy };
 }
 
 /** Every finished change of the workspace gets a review, once. */
 async function makeRule(
-  operator: CoordinationClient,
+  operator: BatonClient,
   key: string,
   taskType: string,
   workspaceId: string,
 ): Promise<Company['rule']> {
-  const { id } = await operator.call<{ id: string }>('POST', '/rules', {
+  const { id } = await operator.rules.create({
     key,
     workspaceId,
     description: 'Every finished change gets a review.',

@@ -1,5 +1,4 @@
-import { BatonError } from '@baton/sdk';
-import type { CoordinationClient } from '../../coordination-client.ts';
+import { type BatonClient, BatonError } from '@baton/sdk';
 import type { Company } from './company.ts';
 import type { DerivedTask } from './what-followed.ts';
 
@@ -14,17 +13,6 @@ export interface DemoKnowledge {
   readonly told: readonly string[];
 }
 
-interface Reconciled {
-  readonly changes: { readonly opened: readonly { readonly key: string }[] };
-}
-
-interface ContextAnswer {
-  readonly memoryStatus: string;
-  readonly memory: {
-    readonly sections: readonly { readonly title?: unknown; readonly text?: unknown }[];
-  } | null;
-}
-
 const source = 'demo-handbook';
 const textCharactersMax = 160;
 const sectionsShownMax = 3;
@@ -34,7 +22,7 @@ const sectionsShownMax = 3;
  * @param suffix makes the names of this demo new
  */
 export async function attachKnowledge(
-  operator: CoordinationClient,
+  operator: BatonClient,
   { shop }: Company,
   suffix: string,
   now: Date,
@@ -50,7 +38,7 @@ export async function attachKnowledge(
     relations: [],
   };
   try {
-    const { changes } = await operator.call<Reconciled>('POST', '/knowledge/snapshots', snapshot);
+    const { changes } = await operator.knowledge.reconcileSnapshot(snapshot);
     return { refusedCode: null, source, opened: changes.opened.map(({ key }) => key) };
   } catch (error) {
     if (!(error instanceof BatonError && error.code.startsWith('memory_'))) throw error;
@@ -60,12 +48,13 @@ export async function attachKnowledge(
 
 /** What memory says to who is about to review. */
 export async function askMemory(
-  operator: CoordinationClient,
+  operator: BatonClient,
   { id }: DerivedTask,
 ): Promise<Pick<DemoKnowledge, 'memoryStatus' | 'told'>> {
   const question = { query: 'What should a reviewer know?', task: id };
-  const { memoryStatus, memory } = await operator.call<ContextAnswer>('POST', '/context', question);
-  const told = (memory?.sections ?? []).slice(0, sectionsShownMax).map(({ title, text }) => {
+  const { memoryStatus, memory } = await operator.context.get(question);
+  const sections = (memory?.['sections'] ?? []) as readonly { title?: unknown; text?: unknown }[];
+  const told = sections.slice(0, sectionsShownMax).map(({ title, text }) => {
     const words = typeof text === 'string' ? text : JSON.stringify(text ?? '');
     return `${String(title)}: ${words.slice(0, textCharactersMax)}`;
   });

@@ -35,7 +35,7 @@ const agentPermissions = ['tasks.read', 'tasks.claim', 'task_types.read', 'sessi
 export async function runOrganisationDemo(connection: Connection): Promise<OrganisationResult> {
   const access = openAccess(connection);
   try {
-    const { client: operator } = await access.create('demo operator', 'human', operatorPermissions);
+    const { baton: operator } = await access.create('demo operator', 'human', operatorPermissions);
     const agent = await access.create('demo agent', 'agent', agentPermissions);
     const now = new Date();
     const suffix = randomBytes(3).toString('hex');
@@ -45,7 +45,7 @@ export async function runOrganisationDemo(connection: Connection): Promise<Organ
     const followed = await findWhatFollowed(operator, company);
     const knowledge = { ...attached, ...(await askMemory(operator, followed)) };
     // Its operator has no rights any more after the demo.
-    await operator.call('DELETE', `/rules/${company.rule.id}`);
+    await operator.rules.archive(company.rule.id);
     return { company, finished, followed, knowledge };
   } finally {
     await access.revoke();

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CoordinationClient } from '../../coordination-client.ts';
+import type { BatonClient, RuleEvaluation } from '@baton/sdk';
 import { PlainError } from '../../plain-error.ts';
-import type { Claim, JournalPage, Page, Run, Task } from '../../wire.ts';
 import type { Participant } from '../participants.ts';
 import type { Company } from './company.ts';
 
@@ -40,51 +39,42 @@ const pollMs = 200;
 
 /** An agent takes a change of the shop and finishes it. */
 export async function finishOneTask(
-  operator: CoordinationClient,
+  operator: BatonClient,
   agent: Participant,
   { calendar, shop, taskType }: Company,
   now: Date,
 ): Promise<FinishedTask> {
   const dueBy = async (version: number) => {
     const asked = { from: now.toISOString(), addWorkingMinutes: workingMinutes };
-    const path = `/calendars/${calendar.key}@${version}:compute`;
-    return (await operator.call<{ to: string }>('POST', path, asked)).to;
+    const computed = await operator.calendars.compute(`${calendar.key}@${version}`, asked);
+    if (!('to' in computed)) throw new Error('minutes were added, and no instant was answered');
+    return computed.to;
   };
   const [dueWithoutHoliday, due] = [await dueBy(1), await dueBy(2)];
-  const { id, publicId, title } = await operator.call<Task>('POST', '/tasks', {
+  const { id, publicId, title } = await operator.tasks.create({
     title: 'Let customers pay by invoice',
     typeKey: taskType,
     workspaceId: shop.workspaceId,
     priority: 'high',
     dueDate: due,
   });
-  const { client } = agent;
-  const session = await client.call<{ id: string }>('POST', '/sessions', { clientName: agent.name });
-  const claim = await client.call<Claim>('POST', `/tasks/${id}:claim`, { sessionId: session.id });
-  const { id: claimId, fencingToken } = claim;
-  const run = await client.call<Run>('POST', `/tasks/${id}:start-run`, { claimId, fencingToken });
-  await client.call('POST', `/runs/${run.id}:succeed`, {});
-  await client.call('POST', `/sessions/${session.id}:close`, {});
+  await using harness = await agent.baton.harness.open({ name: agent.name, type: 'baton-demo' });
+  const accepts = (task: { id: string }) => task.id === id;
+  for await (const lease of harness.work({ filter: { workspaceId: shop.workspaceId }, accepts, once: true }))
+    await lease.succeed();
   return { id, publicId, title, doneBy: agent.name, workingMinutes, due, dueWithoutHoliday };
-}
-
-interface Evaluation {
-  readonly id: string;
-  readonly status: string;
-  readonly triggerRef: string;
-  readonly createdTaskIds: readonly string[];
 }
 
 /**
  * Waits until the rule was asked about the finished task, and reads from the journal what it made.
  * @throws PlainError when nothing came of it in time
  */
-export async function findWhatFollowed(operator: CoordinationClient, company: Company): Promise<DerivedTask> {
+export async function findWhatFollowed(operator: BatonClient, company: Company): Promise<DerivedTask> {
   const evaluation = await firstEvaluation(operator, company.rule.id);
   const [taskId] = evaluation.createdTaskIds;
   if (evaluation.status !== 'matched' || taskId === undefined)
     throw new PlainError(`The rule ${company.rule.key} ended ${evaluation.status} and made no task.`);
-  const { publicId, title, status } = await operator.call<Task>('GET', `/tasks/${taskId}`);
+  const { publicId, title, status } = await operator.tasks.get(taskId);
   const payload = await derivationOf(operator, taskId);
   return {
     id: taskId,
@@ -102,10 +92,9 @@ export async function findWhatFollowed(operator: CoordinationClient, company: Co
   };
 }
 
-async function firstEvaluation(operator: CoordinationClient, ruleId: string): Promise<Evaluation> {
+async function firstEvaluation(operator: BatonClient, ruleId: string): Promise<RuleEvaluation> {
   for (const untilMs = performance.now() + waitMs; performance.now() < untilMs; await sleep(pollMs)) {
-    const path = `/rules/${ruleId}/evaluations`;
-    const found = (await operator.call<Page<Evaluation>>('GET', path)).items.find(
+    const found = (await operator.rules.listEvaluations(ruleId)).items.find(
       ({ status }) => !['waiting', 'not_matched'].includes(status),
     );
     if (found !== undefined) return found;
@@ -114,12 +103,12 @@ async function firstEvaluation(operator: CoordinationClient, ruleId: string): Pr
 }
 
 async function derivationOf(
-  operator: CoordinationClient,
+  operator: BatonClient,
   taskId: string,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const path = `/events?types=work.derived&entityType=task&entityId=${taskId}`;
+  const query = { types: 'work.derived', entityType: 'task', entityId: taskId };
   for (const untilMs = performance.now() + waitMs; performance.now() < untilMs; await sleep(pollMs)) {
-    const [event] = (await operator.call<JournalPage>('GET', path)).items;
+    const [event] = (await operator.events.list(query)).items;
     if (event !== undefined) return event.payload;
   }
   throw new PlainError(`The journal does not say where the task ${taskId} comes from.`);

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import {
-  asAdministrator,
+  asCaller,
   type CommandContext,
   type CommonOptions,
   withCommonOptions,
 } from '../../command-context.ts';
 import { show } from '../../show.ts';
-import { changeAdapter, linesOf } from './adapter-state.ts';
+import { linesOf } from './adapter-state.ts';
 
 /** `baton operations adapter rebuild`: tells the memory service the journal again, from its beginning or a cursor. */
 export function addAdapterRebuild(adapter: Command, context: CommandContext): void {
@@ -16,9 +16,13 @@ export function addAdapterRebuild(adapter: Command, context: CommandContext): vo
     .option('--cursor <cursor>', 'from here on (default: from the beginning of what still exists)')
     .option('--reason <text>', 'why, for the journal');
   withCommonOptions(command).action((options: CommonOptions & { cursor?: string; reason?: string }) =>
-    asAdministrator(options, context, async (client) => {
+    asCaller(options, context, async (baton) => {
       const { cursor, reason } = options;
-      const state = await changeAdapter(client, 'rebuild', { cursor, reason });
+      const { tenantId } = await baton.operations.getContextAdapter();
+      const state = await baton.operations.rebuildContextAdapter(tenantId, {
+        ...(cursor !== undefined && { cursor }),
+        ...(reason !== undefined && { reason }),
+      });
       await show(context.output, options, state, () => ['It begins again now.', ...linesOf(state)]);
     }),
   );

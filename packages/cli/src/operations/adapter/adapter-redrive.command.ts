@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import {
-  asAdministrator,
+  asCaller,
   type CommandContext,
   type CommonOptions,
   withCommonOptions,
 } from '../../command-context.ts';
 import { show } from '../../show.ts';
-import { changeAdapter, linesOf } from './adapter-state.ts';
+import { linesOf } from './adapter-state.ts';
 
 /** `baton operations adapter redrive`: tries the event at which the tenant is parked again at once. */
 export function addAdapterRedrive(adapter: Command, context: CommandContext): void {
@@ -15,8 +15,11 @@ export function addAdapterRedrive(adapter: Command, context: CommandContext): vo
     .description('try the event at which the delivery is parked again at once')
     .option('--reason <text>', 'why, for the journal');
   withCommonOptions(command).action((options: CommonOptions & { reason?: string }) =>
-    asAdministrator(options, context, async (client) => {
-      const state = await changeAdapter(client, 'redrive', { reason: options.reason });
+    asCaller(options, context, async (baton) => {
+      const { tenantId } = await baton.operations.getContextAdapter();
+      const { reason } = options;
+      const body = reason === undefined ? {} : { reason };
+      const state = await baton.operations.redriveContextAdapter(tenantId, body);
       await show(context.output, options, state, () => ['It is tried again now.', ...linesOf(state)]);
     }),
   );

@@ -1,19 +1,19 @@
 import type { Command } from 'commander';
 import {
-  asAdministrator,
+  asCaller,
   type CommandContext,
   type CommonOptions,
   withCommonOptions,
 } from '../../command-context.ts';
 import { show } from '../../show.ts';
-import { linesOf, readAdapterState } from './adapter-state.ts';
+import { linesOf } from './adapter-state.ts';
 
 /** `baton operations adapter show`: how far the delivery to the memory service has come, and where it is parked. */
 export function addAdapterShow(adapter: Command, context: CommandContext): void {
   const command = adapter.command('show').description('show how far the memory service has been told');
   withCommonOptions(command).action((options: CommonOptions) =>
-    asAdministrator(options, context, async (client) => {
-      const state = await readAdapterState(client);
+    asCaller(options, context, async (baton) => {
+      const state = await baton.operations.getContextAdapter();
       await show(context.output, options, state, () => linesOf(state));
     }),
   );

@@ -1,36 +1,4 @@
-import type { CoordinationClient } from '../../coordination-client.ts';
-
-/** How far the delivery to the memory service has come in the own tenant's journal. */
-export interface AdapterState {
-  readonly tenantId: string;
-  readonly cursor: string | null;
-  readonly lagEvents: number | null;
-  readonly lagCapped: boolean;
-  readonly parked: boolean;
-  readonly parkedAt: string | null;
-  readonly parkedReason: string | null;
-  readonly parkedEventId: string | null;
-  readonly failureCount: number;
-  readonly nextAttemptAt: string | null;
-  readonly deliveredTotal: number;
-  readonly lastDeliveryAt: string | null;
-}
-
-const path = '/operations/context-adapter';
-
-export function readAdapterState(client: CoordinationClient): Promise<AdapterState> {
-  return client.call<AdapterState>('GET', path);
-}
-
-/** Makes the call under a key, so that a repetition after a lost answer does nothing twice. */
-export async function changeAdapter(
-  client: CoordinationClient,
-  verb: 'redrive' | 'rebuild',
-  body: object,
-): Promise<AdapterState> {
-  const { tenantId } = await readAdapterState(client);
-  return client.call<AdapterState>('POST', `${path}/${tenantId}:${verb}`, body);
-}
+import type { AdapterState } from '@baton/sdk';
 
 /** The state in a few lines for a person. */
 export function linesOf(state: AdapterState): string[] {

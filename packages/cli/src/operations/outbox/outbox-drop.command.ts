@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import {
-  asAdministrator,
+  asCaller,
   type CommandContext,
   type CommonOptions,
   withCommonOptions,
 } from '../../command-context.ts';
 import { show } from '../../show.ts';
-import { lineOf, type Undelivered } from './undelivered.ts';
+import { lineOf } from './undelivered.ts';
 
 /** `baton operations outbox drop ID`: give up the delivery of an event to a sink. */
 export function addOutboxDrop(outbox: Command, context: CommandContext): void {
@@ -17,9 +17,8 @@ export function addOutboxDrop(outbox: Command, context: CommandContext): void {
   withCommonOptions(command)
     .requiredOption('--reason <text>', 'why, for the journal')
     .action((id: string, options: CommonOptions & { reason: string }) =>
-      asAdministrator(options, context, async (client) => {
-        const path = `/operations/outbox/${encodeURIComponent(id)}:drop`;
-        const answer = await client.call<Undelivered>('POST', path, { reason: options.reason });
+      asCaller(options, context, async (baton) => {
+        const answer = await baton.operations.dropUndeliveredEvent(id, { reason: options.reason });
         await show(context.output, options, answer, () => [`dropped: ${lineOf(answer)}`]);
       }),
     );

@@ -1,15 +1,15 @@
 import { type Command, Option } from 'commander';
+import type { UndeliveredEventPage } from '@baton/sdk';
 import {
-  asAdministrator,
+  asCaller,
   type CommandContext,
   type CommonOptions,
   withCommonOptions,
 } from '../../command-context.ts';
 import { show } from '../../show.ts';
-import type { Page } from '../../wire.ts';
-import { lineOf, type Undelivered } from './undelivered.ts';
+import { lineOf } from './undelivered.ts';
 
-type Options = CommonOptions & { status?: string; limit: string; cursor?: string };
+type Options = CommonOptions & { status?: 'pending' | 'dead'; limit: string; cursor?: string };
 
 /** `baton operations outbox list`: what waits for a sink, or was set aside after its last attempt. */
 export function addOutboxList(outbox: Command, context: CommandContext): void {
@@ -19,17 +19,19 @@ export function addOutboxList(outbox: Command, context: CommandContext): void {
     .option('--limit <number>', 'at most this many, up to 200', '50')
     .option('--cursor <cursor>', 'go on where a page ended')
     .action((options: Options) =>
-      asAdministrator(options, context, async (client) => {
-        const query = new URLSearchParams({ limit: options.limit });
-        if (options.status !== undefined) query.set('status', options.status);
-        if (options.cursor !== undefined) query.set('cursor', options.cursor);
-        const page = await client.call<Page<Undelivered>>('GET', `/operations/outbox?${query}`);
+      asCaller(options, context, async (baton) => {
+        const { limit, status, cursor } = options;
+        const page = await baton.operations.listUndeliveredEvents({
+          limit: Number(limit),
+          ...(status !== undefined && { status }),
+          ...(cursor !== undefined && { cursor }),
+        });
         await show(context.output, options, page, () => linesOf(page));
       }),
     );
 }
 
-function linesOf({ items, nextCursor }: Page<Undelivered>): string[] {
+function linesOf({ items, nextCursor }: UndeliveredEventPage): string[] {
   if (items.length === 0) return ['Nothing waits for a sink.'];
   return [...items.map(lineOf), ...(nextCursor === null ? [] : [`There are more: --cursor ${nextCursor}`])];
 }

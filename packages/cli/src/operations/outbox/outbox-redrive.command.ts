@@ -1,16 +1,14 @@
 import type { Command } from 'commander';
-import { BatonError } from '@baton/sdk';
+import { type BatonClient, BatonError } from '@baton/sdk';
 import {
-  asAdministrator,
+  asCaller,
   type CommandContext,
   type CommonOptions,
   withCommonOptions,
 } from '../../command-context.ts';
-import type { CoordinationClient } from '../../coordination-client.ts';
 import { PlainError } from '../../plain-error.ts';
 import { show } from '../../show.ts';
-import type { Page } from '../../wire.ts';
-import { lineOf, type Undelivered } from './undelivered.ts';
+import { lineOf } from './undelivered.ts';
 
 type Options = CommonOptions & { reason: string; all?: boolean; sink?: string };
 
@@ -25,31 +23,29 @@ export function addOutboxRedrive(outbox: Command, context: CommandContext): void
     .option('--sink <name>', 'with --all: only those of this sink')
     .option('--reason <text>', 'why, for the journal', 'operator_redrive')
     .action((id: string | undefined, options: Options) =>
-      asAdministrator(options, context, async (client) => {
+      asCaller(options, context, async (baton) => {
         if ((id === undefined) !== (options.all === true)) throw new PlainError('Name one ID, or --all.');
         if (options.sink !== undefined && id !== undefined) throw new PlainError('--sink goes with --all.');
-        if (id === undefined) return redriveAll(client, options, context);
-        const answer = await redrive(client, id, options.reason);
+        if (id === undefined) return redriveAll(baton, options, context);
+        const answer = await baton.operations.redriveUndeliveredEvent(id, { reason: options.reason });
         await show(context.output, options, answer, () => [`tried again: ${lineOf(answer)}`]);
       }),
     );
 }
 
-function redrive(client: CoordinationClient, id: string, reason: string): Promise<Undelivered> {
-  const path = `/operations/outbox/${encodeURIComponent(id)}:redrive`;
-  return client.call<Undelivered>('POST', path, { reason });
-}
-
 /** Page by page, from the newest on: what fails again meanwhile keeps its place, and is not met twice. */
 async function redriveAll(
-  client: CoordinationClient,
+  baton: BatonClient,
   { reason, sink, ...options }: Options,
   { output }: CommandContext,
 ): Promise<void> {
   let redriven = 0;
   try {
-    for await (const { id, ...found } of deadLetters(client))
-      if ((sink === undefined || found.sink === sink) && (await redriveIfThere(client, id, reason)))
+    for await (const { id, ...found } of baton.operations.listUndeliveredEvents({
+      status: 'dead',
+      limit: 200,
+    }))
+      if ((sink === undefined || found.sink === sink) && (await redriveIfThere(baton, id, reason)))
         redriven += 1;
   } catch (error) {
     output.progress(`${countOf(redriven)}, then it failed.\n`);
@@ -58,23 +54,10 @@ async function redriveAll(
   await show(output, options, { redriven }, () => [`${countOf(redriven)}.`]);
 }
 
-async function* deadLetters(client: CoordinationClient): AsyncGenerator<Undelivered> {
-  let cursor: string | null = null;
-  do {
-    const after = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-    const page: Page<Undelivered> = await client.call(
-      'GET',
-      `/operations/outbox?status=dead&limit=200${after}`,
-    );
-    yield* page.items;
-    cursor = page.nextCursor;
-  } while (cursor !== null);
-}
-
 /** One that was delivered or dropped since it was listed is passed over. */
-async function redriveIfThere(client: CoordinationClient, id: string, reason: string): Promise<boolean> {
+async function redriveIfThere(baton: BatonClient, id: string, reason: string): Promise<boolean> {
   try {
-    await redrive(client, id, reason);
+    await baton.operations.redriveUndeliveredEvent(id, { reason });
     return true;
   } catch (error) {
     if (error instanceof BatonError && error.code === 'not_found') return false;

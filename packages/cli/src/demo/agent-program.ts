@@ -1,0 +1,35 @@
+import type { BatonClient, Transport } from '@baton/sdk';
+
+/** One start of an agent's program, until it is killed: from then on nothing that it sends leaves, and no answer reaches it. */
+export interface AgentProgram {
+  readonly baton: BatonClient;
+  /** Aborted when it is killed. */
+  readonly killed: AbortSignal;
+  /** As SIGKILL does it: nothing is released or closed, and its lease stays live at the service. */
+  kill(): void;
+  /** How long its last call for work took, in milliseconds. */
+  lastClaimMs(): number;
+}
+
+/** @param clientOf makes its client, over a transport that ends with the program */
+export function startProgram(
+  transport: Transport,
+  clientOf: (transport: Transport) => BatonClient,
+): AgentProgram {
+  const killed = new AbortController();
+  let claimMs = 0;
+  const ownTransport: Transport = async (request) => {
+    killed.signal.throwIfAborted();
+    const beganMs = performance.now();
+    const answer = await transport(request);
+    killed.signal.throwIfAborted();
+    if (request.url.endsWith(':claim-next')) claimMs = performance.now() - beganMs;
+    return answer;
+  };
+  return {
+    baton: clientOf(ownTransport),
+    killed: killed.signal,
+    kill: () => killed.abort(new Error('the program was killed')),
+    lastClaimMs: () => claimMs,
+  };
+}
