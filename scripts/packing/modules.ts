@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { dirname, join, normalize, relative } from 'node:path';
 import { parseSync } from 'oxc-parser';
 
@@ -48,6 +49,13 @@ export function reachableFrom(root: string, entries: readonly string[]): string[
       if (target !== undefined) found.add(target);
     }
   return [...found].sort();
+}
+
+/** The modules among these that import one of Node's own. */
+export function nodeOnly(root: string, files: readonly string[]): string[] {
+  return files.filter((file) =>
+    specifiersOf(file, readFileSync(join(root, file), 'utf8')).some(({ text }) => isBuiltin(text)),
+  );
 }
 
 /** npm's packages that these modules import by name. */

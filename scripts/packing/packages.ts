@@ -3,8 +3,9 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compile } from './compile.ts';
+import { withEveryText } from './licences.ts';
 import { lockedParts, readLock } from './locked.ts';
-import { packagesOf, reachableFrom } from './modules.ts';
+import { nodeOnly, packagesOf, reachableFrom } from './modules.ts';
 
 /** A package to install: its name, version and files by path. */
 export interface Packed {
@@ -50,6 +51,9 @@ const programs = ['packages/*/src/main.ts', 'packages/*/src/app/main.ts', 'packa
 /** Run here, so that who installs the package needs no compiler for browsers. */
 const consoleBuild = 'packages/console/src/build.main.ts';
 
+/** Written by that build: the licences of what is in its files. */
+const licenceList = 'licenses.md';
+
 /** `@baton/sdk`: compiled for Node 20 and browsers, with declarations, and with no dependencies. */
 export function packSdk(root: string): Packed {
   const folder = 'packages/sdk';
@@ -58,6 +62,9 @@ export function packSdk(root: string): Packed {
   const modules = reachableFrom(root, entries);
   const needed = [...packagesOf(root, modules)];
   if (needed.length > 0) throw new Error(`@baton/sdk has no dependencies, but imports ${needed.join(', ')}`);
+  const inBrowsers = reachableFrom(root, [join(folder, manifest.exports?.['.'] ?? '')]);
+  const unfit = nodeOnly(root, inBrowsers);
+  if (unfit.length > 0) throw new Error(`browsers have no module of Node: ${unfit.join(', ')}`);
   const library = ['es2023', 'dom', 'dom.asynciterable'];
   const compiled = compile(root, modules, { language: 'es2022', library, hasDeclarations: true });
   const files = new Map<string, string | Buffer>();
@@ -102,7 +109,11 @@ export function packBaton(root: string): Packed {
     files.set(path, text);
   for (const path of [...assets, ...globSync('packages/*/migrations/*.sql', { cwd: root })])
     files.set(path, read(root, path));
-  for (const [path, bytes] of builtConsole(root)) files.set(`packages/console/built/${path}`, bytes);
+  for (const [path, bytes] of builtConsole(root)) {
+    const content = path === licenceList ? withEveryText(root, bytes.toString()) : bytes;
+    files.set(`packages/console/built/${path}`, content);
+  }
+  if (!files.has(`packages/console/built/${licenceList}`)) throw new Error('the console lists no licences');
   for (const name of carriedFiles) files.set(`${carried}/${name}`, read(root, `${carried}/${name}`));
   const { dependencies: _reporter, ...page } = readJson(root, `${carried}/package.json`) as Manifest;
   files.set(`${carried}/package.json`, json(page));

@@ -104,15 +104,14 @@ export class Harness implements AsyncDisposable {
   /**
    * Opens a session, or continues the one that the store names. Runs that nobody holds any more are ended with the
    * reason `restart_recovery`; those whose lease lives come first out of `work()`.
-   * @throws BatonError `permission_denied` without `sessions.open`
+   * @throws BatonError `permission_denied` without `sessions.open`; TypeError without `task_types.read`
    */
   static async open(api: Api, options: HarnessOptions): Promise<Harness> {
     const { signal } = options;
     const before = await options.store?.read();
     const grantedAt = LeaseClock.now();
-    const session =
-      (before && (await continued(api, before, leaseSecondsOf(options), signal))) ||
-      (await opened(api, options));
+    const old = before ? await continued(api, before, leaseSecondsOf(options), signal) : undefined;
+    const session = old ?? (await opened(api, options));
     try {
       await options.store?.write(session.id);
       const context = await api.harness.getContext({ sessionId: session.id }, signal && { signal });
@@ -122,9 +121,11 @@ export class Harness implements AsyncDisposable {
         );
       return new Harness(api, options, session, grantedAt, await endOrphans(api, context, session.id));
     } catch (error) {
-      await api.sessions
-        .close(session.id, {}, { attempts: 1, deadlineMs: closeMsMax })
-        .catch(() => undefined);
+      // A session that was continued keeps what the process before held, for the next try.
+      if (old === undefined)
+        await api.sessions
+          .close(session.id, {}, { attempts: 1, deadlineMs: closeMsMax })
+          .catch(() => undefined);
       throw error;
     }
   }

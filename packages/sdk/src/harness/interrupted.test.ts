@@ -185,6 +185,21 @@ test('a claim whose run was never started is given back by the next start', asyn
   });
 });
 
+test('a start that fails closes the session that it opened, and leaves one that it continues', async () => {
+  for (const [kept, ends] of [
+    [undefined, ['sessions', 'context', 'close']],
+    ['session-1', ['context']],
+  ] as const) {
+    const stub = stubWork(0, { context: () => refusal(403, 'permission_denied') });
+    const service = await startStub((request) => stub.answer(request));
+    const baton = createClient({ url: service.url, credential: { token: 'pat' } });
+    const store = { read: async () => kept, write: async () => undefined };
+    await assert.rejects(baton.harness.open({ name: 'tests', store }), { code: 'permission_denied' });
+    assert.deepEqual(stub.calls, ends);
+    await service.close();
+  }
+});
+
 test('a stall between two attempts ends them: nothing more is sent when the lease may be over', async () => {
   let attempts = 0;
   const away = {

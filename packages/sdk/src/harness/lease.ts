@@ -60,7 +60,10 @@ export class Lease {
   readonly run: Run;
   /** Whether a process before this one took the task; its checkpoints stand in `context()`. */
   readonly isResumed: boolean;
-  /** Aborted in the moment in which the lease is lost: give it to everything that works for this task. */
+  /**
+   * Aborted in the moment in which the lease is lost, or its harness gives it back: give it to everything that works for
+   * this task.
+   */
   readonly signal: AbortSignal;
   /** How it ended; undefined while it lives. */
   end: LeaseEnd | undefined;
@@ -303,6 +306,8 @@ export class Lease {
       return await work(this.#parts.api);
     } catch (error) {
       if (isLoss(error)) this.lose(error.message, error);
+      // A failure that came after the end of the lease is the loss, whatever it says.
+      this.#loseInTime();
       if (this.signal.aborted) throw this.#over();
       throw error;
     }
@@ -345,17 +350,25 @@ export class Lease {
     const { signal: own } = this.#calls;
     const signal = options.signal === undefined ? own : AbortSignal.any([options.signal, own]);
     const deadlineMs = this.#parts.leaseSeconds * 1_000;
-    return { attempts: Number.POSITIVE_INFINITY, deadlineMs, ...options, signal, beforeAttempt: this.#judge };
+    const beforeAttempt = () => {
+      this.#judge();
+      options.beforeAttempt?.();
+    };
+    return { attempts: Number.POSITIVE_INFINITY, deadlineMs, ...options, signal, beforeAttempt };
   }
 
   /**
    * Before each attempt: the event loop may have stood still since the one before. Only time counts here, for where a
    * heartbeat was refused because the end is written, its answer is still to come.
    */
-  readonly #judge = (): void => {
-    if (this.end === undefined && !this.#heartbeat.isInTime()) this.lose('its time is over');
+  #judge(): void {
+    this.#loseInTime();
     if (this.end !== undefined) throw this.#over();
-  };
+  }
+
+  #loseInTime(): void {
+    if (this.end === undefined && !this.#heartbeat.isInTime()) this.lose('its time is over');
+  }
 
   #finish(end: LeaseEnd): void {
     if (this.end !== undefined) return;
