@@ -147,11 +147,11 @@ async function played(
 
 const written = (n: number) => JSON.stringify({ id: `event-${n}`, type: 'task.created', cursor: `c${n}` });
 
-test('a slow reader of a million events keeps 5,000, and goes on after the last that it handled', async () => {
+test('a slow reader of 100,000 events keeps 5,000, and goes on after the last that it handled', async () => {
   await played(async (events, nextSocket) => {
     const first = events.next();
     const socket = await nextSocket();
-    for (let n = 1; n <= 1_000_000; n += 1) socket.brings(written(n));
+    for (let n = 1; n <= 100_000; n += 1) socket.brings(written(n));
     assert.equal(socket.closes, 1);
     assert.equal((await first).value?.id, 'event-1');
     for (let n = 2; n <= 5_000; n += 1) assert.equal((await events.next()).value?.id, `event-${n}`);
