@@ -1,10 +1,11 @@
 import { type Query, type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { JournalEvent } from '@baton/sdk';
-import { baton } from './client.ts';
+import { baton, isSignedOut } from './client.ts';
+import { Readings } from './readings.ts';
 
-/** Changes are gathered for this long: a busy tenant writes hundreds of events a second. */
-const gatherMs = 400;
+/** After a refusal the journal is followed anew this much later. */
+const againMs = 10_000;
 
 /** What the newest events were, for those who show them. */
 const listeners = new Set<(event: JournalEvent) => void>();
@@ -25,28 +26,31 @@ export function useLive(isAllowed: boolean): 'live' | 'connecting' | 'not live' 
   useEffect(() => {
     if (!isAllowed) return setState('not live');
     const stop = new AbortController();
-    const kinds = new Set<string>();
+    const readings = new Readings((key) => readAgain(queries, key));
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const refresh = () => {
-      timer = undefined;
-      const touched = [...kinds].flatMap((kind) => queryKeysOf(kind));
-      kinds.clear();
-      for (const key of new Set(touched)) readAgain(queries, key);
-    };
-    const follow = async () => {
-      for await (const event of baton.events.follow({ signal: stop.signal })) {
-        for (const listener of listeners) listener(event);
-        kinds.add(event.entityType);
-        timer ??= setTimeout(refresh, gatherMs);
+    async function follow() {
+      setState('live');
+      try {
+        for await (const event of baton.events.follow({ signal: stop.signal })) {
+          for (const listener of listeners) listener(event);
+          for (const key of queryKeysOf(event.entityType)) readings.want(key);
+        }
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        setState('not live');
+        if (isSignedOut(error)) return;
+        timer = setTimeout(() => {
+          // What has happened meanwhile is not told again.
+          void queries.invalidateQueries();
+          void follow();
+        }, againMs);
       }
-    };
-    setState('live');
-    follow().catch(() => {
-      if (!stop.signal.aborted) setState('not live');
-    });
+    }
+    void follow();
     return () => {
       stop.abort();
       clearTimeout(timer);
+      readings.stop();
     };
   }, [isAllowed, queries]);
   return state;
@@ -56,14 +60,14 @@ export function useLive(isAllowed: boolean): 'live' | 'connecting' | 'not live' 
 const pagesMax = 5;
 const longListMs = 30_000;
 
-function readAgain(queries: QueryClient, key: string): void {
+function readAgain(queries: QueryClient, key: string): Promise<unknown> {
   const isLongAndNew = ({ state }: Query) => {
     const { pages = [] } = (state.data ?? {}) as { pages?: readonly unknown[] };
     return pages.length > pagesMax && Date.now() - state.dataUpdatedAt < longListMs;
   };
-  void queries.invalidateQueries({ queryKey: [key], predicate: (query) => !isLongAndNew(query) });
   // It counts as old: it is read again when the page is opened, or the window comes to the front.
   void queries.invalidateQueries({ queryKey: [key], predicate: isLongAndNew, refetchType: 'none' });
+  return queries.invalidateQueries({ queryKey: [key], predicate: (query) => !isLongAndNew(query) });
 }
 
 /** The first words of the queries that an event of this entity may change. */
