@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { noBrowser, openPage, until } from '../testing/browser.ts';
+import { assertAccessible, noBrowser, openPage, until } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
+import { agentPermissions as workerPermissions } from '../testing/participant.ts';
 
 // Whole journeys. That of a task that is made, found, opened and commented on its own page: console.test.ts.
 
@@ -17,6 +18,128 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     world = await startConsole();
   });
   after(() => world?.close());
+
+  test('a newcomer, from an empty folder: the printed address, the first task, taken, finished, done', async () => {
+    const { page, complaints } = await openPage(world.browser);
+    await page.goto(world.printedAddress);
+    await page.getByRole('heading', { name: 'There is no task yet' }).waitFor();
+    await page.getByRole('link', { name: 'Create the first task' }).click();
+    await page.getByLabel('Title').fill('My first task');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'My first task' }).waitFor();
+    await page.getByRole('button', { name: 'Take it' }).click();
+    await page.getByRole('heading', { name: 'You hold it' }).waitFor();
+    await assertAccessible(page, 'a task that is held in the console');
+    // Loaded again, the page still holds it, and keeps it.
+    await page.reload();
+    const field = page.getByRole('textbox', { name: 'What came of it (optional)' });
+    await field.fill('It was easy.');
+    await page.getByRole('button', { name: 'Finish' }).click();
+    await page.getByText(/TASK-\d+ is done\./).waitFor();
+    await page.getByRole('listitem').getByText('It was easy.').waitFor();
+    const [task] = (await world.baton.tasks.list({ limit: 1 })).items;
+    assert.deepEqual([task?.title, task?.status, task?.activeClaimId], ['My first task', 'done', null]);
+    assert.match(await page.title(), /^TASK-\d+ My first task · Baton$/);
+    assert.deepEqual(complaints, []);
+  });
+
+  test('who loses the lease while working in the console is told by whom, and keeps what was written', async () => {
+    const { baton } = world;
+    const task = await baton.tasks.create({ title: 'Taken away' });
+    const person = await world.person([
+      ...workerPermissions,
+      'workspaces.read',
+      'principals.read',
+      'tasks.write',
+    ]);
+    const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`, {}, person.token);
+    await page.getByRole('button', { name: 'Take it' }).waitFor();
+    await page.keyboard.press('t');
+    const field = page.getByRole('textbox', { name: 'What came of it (optional)' });
+    await field.fill('Half of it is done.');
+    const { activeClaimId: first } = await baton.tasks.get(task.id);
+    assert.equal((await baton.claims.get(first ?? '')).holderId, person.principalId);
+    // Nobody else writes meanwhile: not even the administrator, without the claim.
+    await assert.rejects(
+      baton.tasks.update(task.id, { priority: 'high' }, { ifMatch: `"task-${task.version + 1}"` }),
+      { code: 'task_claimed' },
+    );
+    // What the holder moves carries the proof: it is taken.
+    await page.getByRole('button', { name: 'Blocked' }).click();
+    await page.getByText('blocked', { exact: true }).waitFor();
+    // The lease is taken away in the moment in which its holder finishes.
+    await page.route('**/api/v1/tasks/*:complete', async (route) => {
+      await baton.claims.release(first ?? '', { reason: 'the operator needs it' });
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Finish' }).click();
+    await page.getByText('You have lost this task.').waitFor();
+    await page.getByText(/Administrator ended your lease \(the operator needs it\)/).waitFor();
+    assert.equal((await baton.tasks.get(task.id)).systemStatusCategory === 'terminal_success', false);
+    assert.equal((await baton.tasks.listComments(task.id, { limit: 10 })).items.length, 0);
+    await assertAccessible(page, 'a lost task');
+    // Somebody else goes on with it; what was written is left as a comment, and no more.
+    const session = await baton.sessions.open({ clientName: 'the operator' });
+    await baton.tasks.claim(task.id, { sessionId: session.id, intent: 'I do it myself' });
+    await page.getByText('I do it myself').waitFor();
+    assert.equal(await field.inputValue(), 'Half of it is done.');
+    await page.getByRole('button', { name: 'Leave it as a comment' }).click();
+    await page.getByRole('listitem').getByText('Half of it is done.').waitFor();
+    assert.equal(await page.getByText('You have lost this task.').count(), 0);
+    const { items } = await baton.sessions.list({ status: 'active', limit: 50 });
+    assert.deepEqual(
+      items.filter(({ principalId }) => principalId === person.principalId).length <= 1,
+      true,
+      'the console leaves no sessions behind',
+    );
+    await baton.sessions.close(session.id);
+    assert.deepEqual(complaints, []);
+  });
+
+  test('a person approves what a suspended run waits for, by keyboard alone, and the run goes on', async () => {
+    const { baton, me } = world;
+    const task = await baton.tasks.create({ title: 'Delete old accounts', description: 'All from 2019.' });
+    const agent = await world.participant('Careful agent', workerPermissions);
+    const harness = await agent.baton.harness.open({ name: 'careful' });
+    const runs: string[] = [];
+    const work = (async () => {
+      for await (const lease of harness.work({ accepts: ({ id }) => id === task.id, idleMs: 300 })) {
+        runs.push(lease.run.id);
+        const { checkpoints } = await lease.context();
+        if (checkpoints.length === 0) {
+          await lease.checkpoint('counted', { accounts: 1312 });
+          await lease.askApproval({ comment: 'May I delete 1,312 accounts?', assignedPrincipalId: me });
+          continue;
+        }
+        await lease.succeed({ deleted: checkpoints[0]?.data });
+        return;
+      }
+    })();
+    const { page, complaints } = await world.signedIn('/inbox');
+    const asked = page.getByRole('article').filter({ hasText: 'May I delete 1,312 accounts?' });
+    await asked.getByText('All from 2019.').waitFor();
+    await asked.getByText('What was done so far').focus();
+    await page.keyboard.press('Enter');
+    await asked.getByText('Last checkpoint: counted').waitFor();
+    await asked.getByText('1312', { exact: true }).waitFor();
+    await assertAccessible(page, 'a request with everything to decide');
+    assert.equal((await baton.runs.get(runs[0] ?? '')).status, 'suspended');
+    await page.evaluate('document.activeElement.blur()');
+    await page.keyboard.press('j');
+    await asked.locator('button:focus', { hasText: 'Approve' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByText('You have approved it.').waitFor();
+    await work;
+    await harness.close();
+    assert.equal(runs.length, 2);
+    assert.equal((await baton.runs.get(runs[1] ?? '')).status, 'succeeded');
+    assert.equal((await baton.tasks.get(task.id)).status, 'done');
+    // The whole story stands on the task, from the journal.
+    await page.goto(`${world.url}/tasks/${task.publicId}`);
+    for (const type of ['run.suspended', 'run.checkpointed', 'run.succeeded', 'task.completed'])
+      await page.getByText(type, { exact: true }).first().waitFor();
+    assert.deepEqual(complaints, []);
+  });
 
   test('by keyboard alone, from the sign-in to a task that is done', async () => {
     const { page, complaints } = await openPage(world.browser);

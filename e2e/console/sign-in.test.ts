@@ -91,6 +91,24 @@ describe('signing in to the console', () => {
     assert.deepEqual(outcome(await post('/console/token', {})), [401, 'signed_out']);
   });
 
+  const cookieIn = ({ headers }: Answer) => (headers['set-cookie']?.[0] ?? '').split(';')[0] as string;
+  const signIn = async (headers: Record<string, string> = {}) => ({
+    cookie: cookieIn(await post('/console/sign-in', { token: adminToken }, headers)),
+  });
+
+  test('a sign-in gives a new cookie and ends the session before it; one act ends those of every browser', async () => {
+    const planted = { cookie: `baton_console=${'A'.repeat(43)}` };
+    const first = await signIn(planted);
+    assert.notEqual(first.cookie, planted.cookie);
+    assert.deepEqual(outcome(await post('/console/token', {}, planted)), [401, 'signed_out']);
+    const second = await signIn(first);
+    assert.deepEqual(outcome(await post('/console/token', {}, first)), [401, 'signed_out']);
+    const elsewhere = await signIn();
+    assert.equal((await post('/console/sign-out', { everywhere: 'yes' }, second)).status, 200);
+    for (const own of [second, elsewhere])
+      assert.deepEqual(outcome(await post('/console/token', {}, own)), [401, 'signed_out']);
+  });
+
   test('a code for a browser is given to the owner of a token, and works once', async () => {
     const { status, body } = await post('/console/codes', { token: adminToken });
     assert.equal(status, 201);

@@ -112,14 +112,20 @@ export function createConsole(options: ConsoleOptions): Console {
     const session = key === undefined ? undefined : sessions.use(key);
     if (key === undefined || session === undefined)
       throw new ConsoleRefusal(401, 'signed_out', 'Sign in first.');
-    if (session.grant === undefined) return exchange(req, session.token);
-    return exchangeGrant(req, session.grant).catch((error: unknown) => {
+    const issued =
+      session.grant === undefined ? exchange(req, session.token) : exchangeGrant(req, session.grant);
+    return issued.catch((error: unknown) => {
       const { status, code, message } = refusalOf(error);
       if (status === 429 || status >= 500) throw error;
-      // The provider, or identity, does not vouch for this person any more.
+      // The token is over, or the provider or identity does not vouch for this person any more.
       sessions.close(key);
       throw new ConsoleRefusal(401, code, message);
     });
+  }
+  /** A browser has one session: whoever signs in anew leaves none behind that nobody can end. */
+  function endEarlierSession(req: IncomingMessage): void {
+    const key = keyIn(req);
+    if (key !== undefined) sessions.close(key);
   }
   /** Who an access token is of, at coordination. */
   async function principalOf(accessToken: string): Promise<string> {
@@ -145,8 +151,9 @@ export function createConsole(options: ConsoleOptions): Console {
         },
         keyIn(req, beginCookie) ?? '',
       );
-      await exchangeGrant(req, grant);
-      redirect(res, next, [cookieOf(sessions.open({ grant }), isSecure), forget]);
+      const subject = subjectOf(await exchangeGrant(req, grant));
+      endEarlierSession(req);
+      redirect(res, next, [cookieOf(sessions.open({ grant }, subject), isSecure), forget]);
     } catch (error) {
       redirect(res, `/sign-in?problem=${encodeURIComponent(refusalOf(error).code)}`, [forget]);
     }
@@ -165,7 +172,8 @@ export function createConsole(options: ConsoleOptions): Console {
           'This code was used, or is older than a minute: get a new one with npx baton console.',
         );
       const issued = await exchange(req, token);
-      const key = sessions.open({ token });
+      endEarlierSession(req);
+      const key = sessions.open({ token }, subjectOf(issued));
       sendJson(res, 200, tokenOf(issued), { 'set-cookie': cookieOf(key, isSecure) });
     },
     '/console/token': async (req, res) => {
@@ -191,8 +199,9 @@ export function createConsole(options: ConsoleOptions): Console {
       sendJson(res, 200, {});
     },
     '/console/sign-out': async (req, res) => {
-      await readBody(req, []);
+      const { everywhere } = await readBody(req, ['everywhere']);
       const key = keyIn(req);
+      if (key !== undefined && everywhere !== undefined) sessions.closeAllOf(key);
       if (key !== undefined) sessions.close(key);
       sendJson(res, 200, {}, { 'set-cookie': `${cookieOf('', isSecure)}; Max-Age=0` });
     },
@@ -251,6 +260,14 @@ export function createConsole(options: ConsoleOptions): Console {
 
 function tokenOf({ accessToken, expiresIn }: IssuedToken): IssuedToken {
   return { accessToken, expiresIn };
+}
+
+/** Identity's name of whom it has just issued an access token to: the tenant and the principal. */
+function subjectOf({ accessToken }: IssuedToken): string {
+  const claims = jsonIn(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString());
+  const { tenant_id, sub } = (claims ?? {}) as Record<string, unknown>;
+  // One that can't be read is of nobody else: its session is ended alone.
+  return typeof sub === 'string' ? JSON.stringify([tenant_id, sub]) : crypto.randomUUID();
 }
 
 /** Only the console's own requests bring it: SameSite=Strict, and below /console. */

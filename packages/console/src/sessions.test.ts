@@ -26,13 +26,13 @@ test('of more codes than the bound the oldest is gone', () => {
 test('a session ends when it is closed, was idle for too long, or has lasted its time', () => {
   let nowMs = 0;
   const sessions = new Sessions(() => nowMs);
-  const closed = sessions.open({ token: 'a' });
+  const closed = sessions.open({ token: 'a' }, 'somebody');
   sessions.close(closed);
   assert.equal(sessions.use(closed), undefined);
-  const idle = sessions.open({ token: 'a' });
+  const idle = sessions.open({ token: 'a' }, 'somebody');
   nowMs += idleMsMax + 1;
   assert.equal(sessions.use(idle), undefined);
-  const used = sessions.open({ token: 'a' });
+  const used = sessions.open({ token: 'a' }, 'somebody');
   const endsAtMs = nowMs + lastsMsMax;
   for (; nowMs < endsAtMs; nowMs += idleMsMax) assert.equal(sessions.use(used)?.token, 'a');
   assert.equal(sessions.use(used), undefined);
@@ -40,12 +40,22 @@ test('a session ends when it is closed, was idle for too long, or has lasted its
 
 test('of more sessions than the bound the one that was unused for longest is gone', () => {
   const sessions = new Sessions(() => 0);
-  const [first, second] = Array.from({ length: sessionsMax }, () => sessions.open({ token: 'a' })) as [
-    string,
-    string,
-  ];
+  const [first, second] = Array.from({ length: sessionsMax }, () =>
+    sessions.open({ token: 'a' }, 'somebody'),
+  ) as [string, string];
   assert.ok(sessions.use(first));
-  sessions.open({ token: 'b' });
+  sessions.open({ token: 'b' }, 'somebody');
   assert.ok(sessions.use(first));
   assert.equal(sessions.use(second), undefined);
+});
+
+test('a person ends all their sessions at once, and nobody else is signed out', () => {
+  const sessions = new Sessions(() => 0);
+  const [own, other] = [sessions.open({ token: 'a' }, 'ada'), sessions.open({ token: 'b' }, 'ada')];
+  const stranger = sessions.open({ token: 'c' }, 'grace');
+  sessions.closeAllOf('unknown');
+  assert.ok(sessions.use(other));
+  sessions.closeAllOf(own);
+  assert.deepEqual([sessions.use(own), sessions.use(other)], [undefined, undefined]);
+  assert.ok(sessions.use(stranger));
 });

@@ -11,6 +11,8 @@ interface ByToken {
 type SignedIn = ByToken | { readonly grant: ProviderGrant; readonly token?: undefined };
 
 type Session = SignedIn & {
+  /** Identity's name of the person, so that all their sessions can be ended at once. */
+  readonly subject: string;
   readonly endsAtMs: number;
   usedAtMs: number;
 };
@@ -54,11 +56,15 @@ export class Sessions {
     return found !== undefined && found.endsAtMs > this.#now() ? { token: found.token } : undefined;
   }
 
-  /** @returns the session's key for the browser; the session that was unused for longest ends for a new one */
-  open(signedIn: SignedIn): string {
+  /**
+   * @param subject whose session it is
+   * @returns the session's key for the browser; the session that was unused for longest ends for a new one
+   */
+  open(signedIn: SignedIn, subject: string): string {
     const nowMs = this.#now();
     return put(this.#sessions, sessionBounds.sessionsMax, {
       ...signedIn,
+      subject,
       endsAtMs: nowMs + sessionBounds.lastsMsMax,
       usedAtMs: nowMs,
     });
@@ -80,6 +86,14 @@ export class Sessions {
 
   close(key: string): void {
     this.#sessions.delete(hashOf(key));
+  }
+
+  /** Ends every session of the person whose session this is. */
+  closeAllOf(key: string): void {
+    const subject = this.#sessions.get(hashOf(key))?.subject;
+    if (subject === undefined) return;
+    for (const [hash, session] of this.#sessions)
+      if (session.subject === subject) this.#sessions.delete(hash);
   }
 }
 

@@ -1,4 +1,5 @@
 import { type BatonClient, BatonError, createClient, type IssuedToken } from '@baton/sdk';
+import { setServerClock } from './server-clock.ts';
 
 /** What the console's own server answers: an access token for the next minutes; the browser keeps it in memory alone. */
 async function ask<Answer = IssuedToken>(path: string, body: object = {}, msMax = 15_000): Promise<Answer> {
@@ -8,6 +9,7 @@ async function ask<Answer = IssuedToken>(path: string, body: object = {}, msMax 
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(msMax),
   });
+  setServerClock(answer.headers.get('date'));
   const said = (await answer.json()) as Answer & { error?: { code: string; message: string } };
   if (said.error !== undefined)
     throw new BatonError({ ...said.error, code: said.error.code as never, status: answer.status });
@@ -33,8 +35,20 @@ export async function signInThrough(provider: string, next: string): Promise<voi
   location.assign(url);
 }
 
-/** Ends the session of this browser. */
-export const signOut = () => ask('sign-out');
+/** Tabs of one browser share its session: those that are open learn here that it is over. */
+const endOfSession = new BroadcastChannel('baton.sign-out');
+
+/** Ends the session of this browser, or of every browser that this person has signed in. */
+export async function signOut({ isEverywhere = false } = {}): Promise<void> {
+  await ask<object>('sign-out', isEverywhere ? { everywhere: 'yes' } : {});
+  endOfSession.postMessage('signed out');
+}
+
+/** Calls back when another tab has signed out. @returns what ends it */
+export function onSignedOutElsewhere(listener: () => void): () => void {
+  endOfSession.addEventListener('message', listener);
+  return () => endOfSession.removeEventListener('message', listener);
+}
 
 /** Whether this person may start and remove the demo of this Baton. */
 export const demoState = () => ask<{ isAllowed: boolean }>('demo', { act: 'state' });

@@ -1,14 +1,17 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { Approval } from '@baton/sdk';
+import { BatonError } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
-import { Moment } from '../parts/Moment.tsx';
 import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
 import { Who } from '../parts/Who.tsx';
-import { meQuery, taskQuery } from '../queries.ts';
+import { meQuery } from '../queries.ts';
+import { useKeys } from '../shell/keys.ts';
+import { tell } from '../shell/Notices.tsx';
+import { ControlMessages } from './ControlMessages.tsx';
 import styles from './inbox.module.css';
+import { Parked } from './Parked.tsx';
+import { type Asked, Request } from './Request.tsx';
 
 const othersMax = 50;
 
@@ -23,7 +26,8 @@ export function InboxPage() {
   });
   const mine = new Set(me.data?.pendingApprovals.map(({ id }) => id));
   const others = all.data?.filter(({ id }) => !mine.has(id)) ?? [];
-  if (me.isError)
+  useKeys({ j: () => focusDecision(1), k: () => focusDecision(-1) });
+  if (me.isError && me.data === undefined)
     return (
       <div className="page">
         <ErrorNote error={me.error} onRetry={() => void me.refetch()} />
@@ -43,7 +47,7 @@ export function InboxPage() {
           <p>When an agent or a process asks for your approval, it appears here.</p>
         </Empty>
       ) : (
-        <ul className="stack">
+        <ul className={styles.section}>
           {me.data.pendingApprovals.map((approval) => (
             <li key={approval.id}>
               <Decision approval={approval} />
@@ -52,7 +56,7 @@ export function InboxPage() {
         </ul>
       )}
       {others.length > 0 && (
-        <section className="stack" aria-labelledby="others">
+        <section className={styles.section} aria-labelledby="others">
           <h2 id="others">Waits for others</h2>
           <ul className="stack">
             {others.map((approval) => (
@@ -71,35 +75,32 @@ export function InboxPage() {
           </ul>
         </section>
       )}
+      <ControlMessages me={me.data} />
+      <Parked me={me.data} />
     </div>
   );
 }
 
-type Asked = Pick<Approval, 'id' | 'taskId' | 'gate' | 'comment' | 'createdAt'> & {
-  readonly requestedBy?: string;
-  readonly requestedByPrincipalId?: string;
-};
-
-function Request({ approval }: { approval: Asked }) {
-  const { taskId, comment, createdAt, gate } = approval;
-  const task = useQuery({ ...taskQuery(taskId ?? ''), enabled: taskId !== null });
-  return (
-    <>
-      <p className="text">{comment || 'Asks for an approval, without a word.'}</p>
-      {task.data !== undefined && (
-        <p>
-          <Link to="/tasks/$ref" params={{ ref: task.data.publicId }}>
-            {task.data.title}
-          </Link>
-        </p>
-      )}
-      <p className="soft">
-        <Who id={approval.requestedBy ?? approval.requestedByPrincipalId ?? null} /> ·{' '}
-        <Moment at={createdAt} />
-        {gate && ' · the task waits for it'}
-      </p>
-    </>
+/** The request is gone from the page by then: what was decided, and by whom, is told above it. */
+async function tellWhoDecided(error: unknown, id: string): Promise<void> {
+  if (!(error instanceof BatonError) || error.code !== 'approval_already_decided') return;
+  const now = await baton.approvals.get(id).catch(() => undefined);
+  tell(
+    <p>
+      {now?.decisionByPrincipalId ? <Who id={now.decisionByPrincipalId} /> : 'Somebody'} was faster: it is{' '}
+      {now?.status ?? 'decided'}.
+    </p>,
+    { isBad: true },
   );
+}
+
+/** Moves the focus to the next request's, or the previous one's, first answer. */
+function focusDecision(step: 1 | -1): void {
+  const all = [...document.querySelectorAll<HTMLElement>('[data-decision]')];
+  const at = all.findIndex((one) => one.contains(document.activeElement));
+  const next = all[Math.min(Math.max(at + step, 0), all.length - 1)];
+  next?.querySelector<HTMLElement>('button.primary')?.focus();
+  next?.scrollIntoView({ block: 'nearest' });
 }
 
 /** One request with what is needed to decide it. A second click decides nothing more. */
@@ -112,12 +113,14 @@ function Decision({ approval }: { approval: Asked }) {
       baton.approvals[verdict](approval.id, comment ? { comment } : {}, {
         idempotencyKey: keys.of([verdict, comment]),
       }),
+    onSuccess: ({ status }) => tell(`You have ${status} it. Whoever asked goes on from here.`),
+    onError: (error) => void tellWhoDecided(error, approval.id),
     onSettled: () => {
       for (const key of ['me', 'approvals', 'tasks']) void queries.invalidateQueries({ queryKey: [key] });
     },
   });
   return (
-    <article className={`card stack ${styles.decision}`}>
+    <article className="card stack" data-decision>
       <Request approval={approval} />
       <label className="stack">
         <span className="visually-hidden">A word to the decision</span>

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react';
+import { serverNow } from '../server-clock.ts';
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
 const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'long' });
@@ -30,12 +31,12 @@ export function Countdown({ to }: { to: string }) {
   );
 }
 
-/** The time, each second for what is near and each half minute for what is far. */
+/** The time by Baton's clock, each second for what is near and each half minute for what is far. */
 function useNow(nearMs: number): number {
-  const [now, setNow] = useState(Date.now);
+  const [now, setNow] = useState(serverNow);
   const everyMs = Math.abs(nearMs - now) < 120_000 ? 1_000 : 30_000;
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    const timer = setInterval(() => setNow(serverNow()), everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
   return now;

@@ -1,16 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet } from '@tanstack/react-router';
+import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { forgetAdministration } from '../administration/admin-secret.ts';
-import { signOut } from '../client.ts';
+import { onSignedOutElsewhere, signOut } from '../client.ts';
 import { useLive } from '../live.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { meQuery } from '../queries.ts';
-import { useActions } from './actions.ts';
+import { useKeepHolds } from '../task/use-holds.tsx';
+import { keysInWords, useActions } from './actions.ts';
 import { useKeys } from './keys.ts';
-import { Notices } from './Notices.tsx';
+import { Notices, tell } from './Notices.tsx';
 import { places } from './places.ts';
 import styles from './shell.module.css';
+import { Trouble } from './Trouble.tsx';
+import { useTitle } from './title.ts';
 
 const loadPalette = () => import('./Palette.tsx');
 const Palette = lazy(loadPalette);
@@ -26,6 +29,17 @@ export function Shell() {
   const me = useQuery(meQuery);
   const [overlay, setOverlay] = useState<Overlay>();
   const live = useLive(me.data?.permissions.includes('events.read') ?? false);
+  useKeepHolds(me.data);
+  const { pathname } = useLocation();
+  const place = places.find(({ to }) => to === `/${pathname.split('/')[1]}`);
+  // A page that is about one thing names itself by that thing.
+  useTitle(pathname === place?.to ? place.name : undefined);
+  useEffect(() => {
+    document
+      .querySelector(`nav [href="${place?.to}"]`)
+      ?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [place?.to]);
+  useEffect(() => onSignedOutElsewhere(() => location.assign('/sign-in')), []);
   useEffect(() => {
     const timer = setTimeout(() => void loadPalette(), preloadMs);
     return () => clearTimeout(timer);
@@ -33,7 +47,7 @@ export function Shell() {
   const actions = useActions({
     openPalette: (text = '') => setOverlay({ palette: text }),
     openHelp: () => setOverlay('help'),
-    signOut: () => void leave(),
+    signOut: (isEverywhere) => void leave(isEverywhere),
   });
   useKeys(
     Object.fromEntries(
@@ -41,9 +55,13 @@ export function Shell() {
     ),
   );
 
-  async function leave() {
+  async function leave(isEverywhere = false) {
     forgetAdministration();
-    await signOut();
+    try {
+      await signOut({ isEverywhere });
+    } catch (error) {
+      return tell(<ErrorNote error={error} />, { isBad: true });
+    }
     // Loaded again, the page holds nothing of who was here: no access token, no answer.
     location.assign('/sign-in');
   }
@@ -76,12 +94,12 @@ export function Shell() {
             onClick={() => setOverlay({ palette: '' })}
             aria-keyshortcuts="Control+K Meta+K"
           >
-            Commands <kbd>Ctrl K</kbd>
+            Commands <kbd>{keysInWords('mod+k')}</kbd>
           </button>
           <p className={styles.me}>
             <span>{me.data?.principal.displayName}</span>
             <span className="soft">
-              {me.data?.tenant.name} · {live}
+              {me.data?.tenant.name} · {me.isError ? 'not live' : live}
             </span>
           </p>
           <button type="button" onClick={() => void leave()}>
@@ -91,8 +109,15 @@ export function Shell() {
       </nav>
       {/* In the order of Tab: a page without a field or a link is scrolled by keys too. */}
       <main id="content" className={styles.main} tabIndex={0}>
-        {me.isError ? <ErrorNote error={me.error} onRetry={() => void me.refetch()} /> : <Outlet />}
+        {me.isError && me.data === undefined ? (
+          <div className="page">
+            <ErrorNote error={me.error} onRetry={() => void me.refetch()} />
+          </div>
+        ) : (
+          <Outlet />
+        )}
       </main>
+      {me.isError && me.data !== undefined && <Trouble error={me.error} />}
       <Notices />
       <Suspense>
         {typeof overlay === 'object' && (

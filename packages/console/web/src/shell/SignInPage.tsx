@@ -4,6 +4,7 @@ import { ErrorNote } from '../parts/Notes.tsx';
 import { localPath } from './local-path.ts';
 import { Providers } from './Providers.tsx';
 import styles from './sign-in.module.css';
+import { useTitle } from './title.ts';
 
 /** Takes the code out of the address, where no history and no server keeps it: it stands behind the `#`. */
 function takeCode(): string | undefined {
@@ -17,6 +18,7 @@ export function SignInPage() {
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
   const hasBegun = useRef(false);
+  useTitle('Sign in');
 
   async function enter(given: Parameters<typeof signIn>[0]) {
     setBusy(true);

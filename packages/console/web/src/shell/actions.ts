@@ -24,6 +24,8 @@ export const pageKeys: readonly [string, string][] = [
   ['h, l', 'the column to the left, to the right (board)'],
   ['Enter', 'open'],
   ['m', 'move the card that has the focus (board)'],
+  ['t', 'take the task (on its page)'],
+  ['e', 'change the task (on its page)'],
 ];
 
 /** What the shell can show above the page, and who signs out. */
@@ -31,7 +33,7 @@ export interface ShellActs {
   /** @param text that stands in its field already */
   openPalette(text?: string): void;
   openHelp(): void;
-  signOut(): void;
+  signOut(isEverywhere: boolean): void;
 }
 
 /** Every action but those that need the open task itself (see task-actions.ts). */
@@ -117,11 +119,14 @@ export function useActions({ openPalette, openHelp, signOut }: ShellActs): reado
     ),
     { name: 'All commands', group: 'Console', keys: 'mod+k', run: () => openPalette() },
     { name: 'Keys', group: 'Console', keys: '?', run: openHelp },
-    { name: 'Sign out', group: 'Console', run: signOut },
+    { name: 'Sign out', group: 'Console', run: () => signOut(false) },
+    { name: 'Sign out in every browser', group: 'Console', run: () => signOut(true) },
   ];
 }
 
+const isMac = /^(Mac|iP)/.test(navigator.platform);
+
 /** Keys as people read them. */
 export function keysInWords(keys: string): string {
-  return keys.replace('mod+k', 'Ctrl K');
+  return keys.replace('mod+k', isMac ? '⌘K' : 'Ctrl K');
 }

@@ -1,9 +1,12 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { etagOf, newIdempotencyKey, type Task } from '@baton/sdk';
+import { newIdempotencyKey, type Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
-import { meQuery, taskQuery } from '../queries.ts';
+import { meQuery, taskQuery, versionOf } from '../queries.ts';
+import { useCanTake } from '../task/claimability.ts';
+import { fenceOf, giveBack, takeTask } from '../task/holds.ts';
+import { useHold } from '../task/use-holds.tsx';
 import { moveTask, transitionsQuery } from '../work/board/moves.ts';
 import { Refused } from '../work/board/Refused.tsx';
 import type { Action } from './actions.ts';
@@ -21,9 +24,30 @@ export function useTaskActions(): readonly Action[] {
     ...transitionsQuery(task ?? { id: '', version: 0 }),
     enabled: task !== undefined,
   });
+  const hold = useHold(task?.id ?? '');
+  const canTake = useCanTake(task);
   if (ref === undefined || task === undefined) return [];
+  const settle = () => void queries.invalidateQueries({ queryKey: ['me'] });
   const link = `${location.origin}/tasks/${encodeURIComponent(task.publicId)}`;
   return [
+    ...(hold === undefined && canTake
+      ? [
+          {
+            name: 'Take it',
+            group: 'This task',
+            run: () => change(queries, `You hold ${task.publicId}.`, () => takeTask(task)).then(settle),
+          } as const,
+        ]
+      : []),
+    ...(hold === undefined
+      ? []
+      : [
+          {
+            name: 'Give it back',
+            group: 'This task',
+            run: () => change(queries, `${task.publicId} is given back.`, () => giveBack(hold)).then(settle),
+          } as const,
+        ]),
     ...(data?.targets ?? []).map(
       (target): Action => ({
         name: `Move to ${target.displayName}`,
@@ -33,6 +57,7 @@ export function useTaskActions(): readonly Action[] {
           if (refusal !== undefined)
             tell(<Refused task={task} to={target.displayName} refusal={refusal} />, { isBad: true });
           await queries.invalidateQueries({ queryKey: ['tasks'] });
+          settle();
         },
       }),
     ),
@@ -60,7 +85,7 @@ export function useTaskActions(): readonly Action[] {
 function assign(queries: QueryClient, task: Task, assigneeId: string | null): Promise<void> {
   const said = assigneeId === null ? 'is given to nobody' : 'is yours';
   return change(queries, `${task.publicId} ${said}.`, () =>
-    baton.tasks.update(task.id, { assigneeId }, { ifMatch: etagOf(task) }),
+    baton.tasks.update(task.id, { assigneeId, ...fenceOf(task.id) }, { ifMatch: versionOf(task) }),
   );
 }
 

@@ -39,7 +39,7 @@ export function Comments({ task }: { task: Task }) {
       <h2 id="comments">Comments</h2>
       {query.isError && <ErrorNote error={query.error} />}
       {query.data?.length === 0 && <p className="soft">Nobody has said anything.</p>}
-      <ul className="stack">
+      <ul className="stack" hidden={!query.data?.length}>
         {query.data?.map(({ id, authorPrincipalId, body, createdAt }) => (
           <li key={id} className={styles.comment}>
             <p className="soft">

@@ -1,13 +1,14 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useId, useState } from 'react';
-import { BatonError, etagOf, type Task } from '@baton/sdk';
+import { BatonError, type Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
-import { taskQuery } from '../queries.ts';
+import { taskQuery, versionOf } from '../queries.ts';
 import dialog from '../shell/shell.module.css';
 import { priorities } from '../work/work-search.ts';
 import { Conflict } from './Conflict.tsx';
+import { fenceOf } from './holds.ts';
 
 const principalsMax = 200;
 
@@ -25,7 +26,8 @@ export default function EditTask({ task, onClose }: { task: Task; onClose: () =>
     staleTime: 60_000,
   });
   const change = useMutation({
-    mutationFn: (fields: Partial<Fields>) => baton.tasks.update(task.id, fields, { ifMatch: etagOf(task) }),
+    mutationFn: (fields: Partial<Fields>) =>
+      baton.tasks.update(task.id, { ...fields, ...fenceOf(task.id) }, { ifMatch: versionOf(task) }),
     onMutate: (fields) => {
       queries.setQueryData(key, { ...task, ...(fields as Partial<Task>) });
     },
@@ -80,6 +82,7 @@ export default function EditTask({ task, onClose }: { task: Task; onClose: () =>
               <textarea
                 id={`${id}-text`}
                 name="description"
+                rows={6}
                 defaultValue={task.description}
                 maxLength={20_000}
               />

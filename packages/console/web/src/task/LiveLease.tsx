@@ -1,10 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import type { Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { Countdown, Moment } from '../parts/Moment.tsx';
 import { Who } from '../parts/Who.tsx';
+import { Hold } from './Hold.tsx';
+import { useHold, useLoss } from './use-holds.tsx';
 
-/** Who holds the task now, and for how long if nothing more is heard. */
+/** Who holds the task now, and for how long if nothing more is heard; for the holder also how to end it. */
 export function LiveLease({ task }: { task: Task }) {
   const { activeClaimId } = task;
   const claim = useQuery({
@@ -14,9 +17,13 @@ export function LiveLease({ task }: { task: Task }) {
     // Heartbeats write no event; the lease is read again before it would seem to end.
     refetchInterval: 10_000,
   });
+  const hold = useHold(task.id);
+  const loss = useLoss(task.id);
+  // Kept here: between the end of the lease and the news of its loss there is neither.
+  const [words, setWords] = useState('');
   return (
     <section className="card stack" aria-labelledby="lease">
-      <h2 id="lease">Held by</h2>
+      <h2 id="lease">{hold === undefined ? 'Held by' : 'You hold it'}</h2>
       {activeClaimId === null && <p className="soft">Nobody holds it.</p>}
       {claim.isError && <p className="soft">You may not read who holds it.</p>}
       {activeClaimId !== null && claim.data !== undefined && (
@@ -27,10 +34,14 @@ export function LiveLease({ task }: { task: Task }) {
           </p>
           {claim.data.intent !== '' && <p className="text">{claim.data.intent}</p>}
           <p className="soft">
-            The lease ends in <Countdown to={claim.data.expiresAt} /> unless it is kept; last sign of life{' '}
+            {hold !== undefined && 'This page keeps it while it is open. '}The lease ends in{' '}
+            <Countdown to={claim.data.expiresAt} /> unless it is kept; last sign of life{' '}
             <Moment at={claim.data.heartbeatAt} />. Fencing token {claim.data.fencingToken}.
           </p>
         </>
+      )}
+      {(hold !== undefined || loss !== undefined || words !== '') && (
+        <Hold task={task} hold={hold} loss={loss} words={words} setWords={setWords} />
       )}
     </section>
   );

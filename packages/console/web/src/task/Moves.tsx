@@ -1,9 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { BatonError, etagOf, type Task } from '@baton/sdk';
+import { BatonError, type Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
-import { taskQuery } from '../queries.ts';
+import { taskQuery, versionOf } from '../queries.ts';
 import { Conflict } from './Conflict.tsx';
+import { fenceOf } from './holds.ts';
+import styles from './task.module.css';
 
 /** The statuses that the task can go to from here. A change that lost a race shows what somebody else has made of it. */
 export function Moves({ task }: { task: Task }) {
@@ -15,10 +17,10 @@ export function Moves({ task }: { task: Task }) {
   const key = taskQuery(task.publicId).queryKey;
   const move = useMutation({
     mutationFn: ({ status, route }: { status: string; route: 'update' | 'complete' }) => {
-      const ifMatch = etagOf(task);
+      const ifMatch = versionOf(task);
       return route === 'complete'
-        ? baton.tasks.complete(task.id, {}, { ifMatch })
-        : baton.tasks.update(task.id, { status }, { ifMatch });
+        ? baton.tasks.complete(task.id, fenceOf(task.id), { ifMatch })
+        : baton.tasks.update(task.id, { status, ...fenceOf(task.id) }, { ifMatch });
     },
     onMutate: ({ status }) => {
       const before = queries.getQueryData(key);
@@ -27,13 +29,16 @@ export function Moves({ task }: { task: Task }) {
     },
     onError: (_error, _move, made) => queries.setQueryData(key, made?.before),
     onSuccess: (changed) => queries.setQueryData(key, changed),
-    onSettled: () => void queries.invalidateQueries({ queryKey: ['tasks'] }),
+    onSettled: () => {
+      for (const name of ['tasks', 'me']) void queries.invalidateQueries({ queryKey: [name] });
+    },
   });
   const isConflict = move.error instanceof BatonError && move.error.code === 'version_conflict';
   if (data === undefined || data.targets.length === 0) return null;
   return (
-    <div className="stack">
-      <div className="row" role="group" aria-label="Move the task">
+    <div className={styles.moves}>
+      <div className={styles.targets} role="group" aria-label="Move the task">
+        <span className="soft">Move to</span>
         {data.targets.map(({ status, displayName, route }) => (
           <button
             key={status}

@@ -65,20 +65,24 @@ export function RelationGraph({ task, relations }: { task: Task; relations: read
           className={`${styles.node} ${other ? (styles[other.systemStatusCategory] ?? '') : ''}`}
           onClick={() => other && void navigate({ to: '/tasks/$ref', params: { ref: other.publicId } })}
         >
+          <title>{other?.title}</title>
           <rect x={left + 0.5} y={top + 0.5} width={box.width - 1} height={box.height - 1} rx={6} />
-          <text x={left + 8} y={top + 14}>
-            {other?.publicId ?? '…'} · {(other?.status ?? '').replaceAll('_', ' ')}
-          </text>
-          <text x={left + 8} y={top + 27}>
-            {shortened(other?.title ?? '')}
-          </text>
+          {/* Letters differ in width: what is too long ends at the frame. */}
+          <svg x={left} y={top} width={box.width - 6} height={box.height}>
+            <text x={8} y={14}>
+              {other?.publicId ?? '…'} · {(other?.status ?? '').replaceAll('_', ' ')}
+            </text>
+            <text x={8} y={27}>
+              {shortened(other?.title ?? '')}
+            </text>
+          </svg>
         </g>
       ))}
     </svg>
   );
 }
 
-const charactersMax = 20;
+const charactersMax = 19;
 
 function shortened(title: string): string {
   const letters = [...title];

@@ -3,19 +3,16 @@ import type { Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
+import { Values } from '../parts/Values.tsx';
 import { Who } from '../parts/Who.tsx';
+import { runsMax, runsQuery } from './runs.ts';
 import styles from './task.module.css';
 
-const runsMax = 10;
 const artifactsMax = 20;
 
 /** The attempts at the task, newest first, and what they left behind. */
 export function Runs({ task }: { task: Task }) {
-  const runs = useQuery({
-    queryKey: ['tasks', 'runs', task.id],
-    queryFn: ({ signal }) =>
-      baton.runs.list({ taskId: task.id, limit: runsMax }, { signal }).then(({ items }) => items),
-  });
+  const runs = useQuery(runsQuery(task));
   const artifacts = useQuery({
     queryKey: ['tasks', 'artifacts', task.id],
     queryFn: ({ signal }) =>
@@ -46,12 +43,22 @@ export function Runs({ task }: { task: Task }) {
         <>
           <h3>Artifacts</h3>
           <ul className="stack">
-            {artifacts.data?.map(({ id, name, type, createdAt }) => (
-              <li key={id} className="text">
-                {name} <span className="soft">({type})</span>{' '}
-                <span className="soft">
-                  <Moment at={createdAt} />
-                </span>
+            {artifacts.data?.map(({ id, name, type, createdAt, content, sizeBytes }) => (
+              <li key={id}>
+                <details className={styles.artifact}>
+                  <summary>
+                    <span className={styles.other}>{name}</span> <span className="soft">({type})</span>{' '}
+                    <span className="soft">
+                      <Moment at={createdAt} />
+                    </span>
+                  </summary>
+                  {content !== null && <Values of={content} />}
+                  {content === null && (
+                    <p className="soft">
+                      {sizeBytes === null ? 'It has no content.' : `Its content has ${sizeBytes} bytes.`}
+                    </p>
+                  )}
+                </details>
               </li>
             ))}
           </ul>

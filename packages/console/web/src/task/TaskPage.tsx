@@ -7,12 +7,15 @@ import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { Who } from '../parts/Who.tsx';
 import { taskQuery } from '../queries.ts';
 import { useKeys } from '../shell/keys.ts';
+import { useTitle } from '../shell/title.ts';
 import { Checks } from './Checks.tsx';
 import { Comments } from './Comments.tsx';
+import { Facts } from './Facts.tsx';
 import { LiveLease } from './LiveLease.tsx';
 import { Moves } from './Moves.tsx';
 import { Relations } from './Relations.tsx';
 import { Runs } from './Runs.tsx';
+import { Take } from './Take.tsx';
 import { Timeline } from './Timeline.tsx';
 import styles from './task.module.css';
 import { WhyNot } from './WhyNot.tsx';
@@ -26,6 +29,7 @@ export function TaskPage() {
   const query = useQuery(taskQuery(ref));
   const [isEditing, setEditing] = useState(false);
   useKeys({ e: () => setEditing(true) });
+  useTitle(query.data && `${query.data.publicId} ${query.data.title}`);
   if (query.isError)
     return (
       <div className="page">
@@ -51,13 +55,14 @@ export function TaskPage() {
           <Status task={task} />
           <Priority priority={task.priority} />
           <span>
-            <span className="soft">Given to</span> <Who id={task.assigneeId} />
+            <span className="soft">Given to</span> <Who id={task.assigneeId} nobody="nobody" />
           </span>
           <span className="soft">
             changed <Moment at={task.updatedAt} />
           </span>
         </p>
         <div className={styles.acts}>
+          <Take task={task} />
           <Moves task={task} />
           <button type="button" aria-keyshortcuts="e" onClick={() => setEditing(true)}>
             Change
@@ -66,7 +71,7 @@ export function TaskPage() {
         <Suspense>{isEditing && <EditTask task={task} onClose={() => setEditing(false)} />}</Suspense>
       </header>
       <div className={styles.columns}>
-        <div className="stack">
+        <div className={styles.what}>
           <section className="card stack" aria-labelledby="what">
             <h2 id="what">What is to be done</h2>
             {task.description === '' ? (
@@ -75,59 +80,20 @@ export function TaskPage() {
               <p className="text">{task.description}</p>
             )}
           </section>
+        </div>
+        <aside className={`stack ${styles.state}`} aria-label="State of the task">
+          <LiveLease key={task.id} task={task} />
+          <WhyNot task={task} />
+          <Runs task={task} />
+          <Relations task={task} />
+          <Facts task={task} />
+        </aside>
+        <div className={`stack ${styles.rest}`}>
           <Checks task={task} />
           <Comments task={task} />
           <Timeline task={task} />
         </div>
-        <aside className="stack" aria-label="State of the task">
-          <LiveLease task={task} />
-          <WhyNot task={task} />
-          <Runs task={task} />
-          <Relations task={task} />
-          <Fields task={task} />
-        </aside>
       </div>
     </article>
-  );
-}
-
-function Fields({
-  task,
-}: {
-  task: {
-    customFields: Record<string, unknown>;
-    dueDate: string | null;
-    createdBy: string;
-    createdAt: string;
-  };
-}) {
-  const fields = Object.entries(task.customFields);
-  return (
-    <section className="card stack" aria-labelledby="fields">
-      <h2 id="fields">Facts</h2>
-      <dl className={styles.facts}>
-        <dt>Created by</dt>
-        <dd>
-          <Who id={task.createdBy} />{' '}
-          <span className="soft">
-            <Moment at={task.createdAt} />
-          </span>
-        </dd>
-        {task.dueDate !== null && (
-          <>
-            <dt>Due</dt>
-            <dd>
-              <Moment at={task.dueDate} />
-            </dd>
-          </>
-        )}
-        {fields.map(([name, value]) => (
-          <div key={name} className={styles.fact}>
-            <dt>{name}</dt>
-            <dd className="text">{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
-          </div>
-        ))}
-      </dl>
-    </section>
   );
 }

@@ -1,33 +1,63 @@
-import { useQuery } from '@tanstack/react-query';
-import type { Task } from '@baton/sdk';
+import { useQueries, useQuery } from '@tanstack/react-query';
+import type { JournalEvent, Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { EventLine } from '../journal/EventLine.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
+import { runsQuery } from './runs.ts';
 import styles from './task.module.css';
 
 const shownMax = 100;
+/** Claims and runs write into streams of their own: those of the newest so many are read, this many events of each. */
+const partsMax = 10;
+const eventsOfPartMax = 20;
 
-/** What has happened to the task, newest first, from the journal. */
+/** What has happened to the task, its claims and its runs, newest first, from the journal. */
 export function Timeline({ task }: { task: Task }) {
-  const query = useQuery({
+  const own = useQuery({
     queryKey: ['tasks', 'events', task.id],
     queryFn: ({ signal }) =>
       baton.events
         .list({ entityId: task.id, tail: shownMax, order: 'desc' }, { signal })
         .then(({ items }) => items),
   });
+  const claims = useQuery({
+    queryKey: ['tasks', 'claims', task.id],
+    queryFn: ({ signal }) =>
+      baton.claims.list({ taskId: task.id, limit: partsMax }, { signal }).then(({ items }) => items),
+    enabled: own.isSuccess,
+  });
+  const runs = useQuery({ ...runsQuery(task), enabled: own.isSuccess });
+  const parts = [
+    ...(claims.data ?? []).map(({ id, status }) => ({ id, state: status })),
+    ...(runs.data ?? []).map(({ id, version }) => ({ id, state: String(version) })),
+  ];
+  // Read again when the part has changed, not at every change of any task: its key says so.
+  const ofParts = useQueries({
+    queries: parts.map(({ id, state }) => ({
+      queryKey: ['events', 'of', id, state],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        baton.events.list({ entityId: id, tail: eventsOfPartMax }, { signal }).then(({ items }) => items),
+      staleTime: Number.POSITIVE_INFINITY,
+      retry: false,
+    })),
+  });
+  const events = [...(own.data ?? []), ...ofParts.flatMap(({ data = [] }) => data)]
+    .sort(newestFirst)
+    .slice(0, shownMax);
   return (
     <section className="card stack" aria-labelledby="timeline">
       <h2 id="timeline">What has happened</h2>
-      {query.isError && <ErrorNote error={query.error} />}
+      {own.isError && <ErrorNote error={own.error} />}
       <ol className={styles.timeline}>
-        {query.data?.map((event) => (
+        {events.map((event) => (
           <EventLine key={event.id} event={event} isAlone />
         ))}
       </ol>
-      {query.data?.length === shownMax && (
-        <p className="soft">Only the newest {shownMax} events are shown.</p>
-      )}
+      {events.length === shownMax && <p className="soft">Only the newest {shownMax} events are shown.</p>}
     </section>
   );
+}
+
+function newestFirst(one: JournalEvent, other: JournalEvent): number {
+  return other.occurredAt.localeCompare(one.occurredAt) || other.sequence - one.sequence;
 }

@@ -1,26 +1,25 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Task } from '@baton/sdk';
-import { baton } from '../client.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
+import { taskQuery } from '../queries.ts';
+import { claimabilityQuery } from './claimability.ts';
 import { actOf, adviceOf, type Remedy, reasonOf } from './remedies.ts';
 import styles from './task.module.css';
+import { useHold } from './use-holds.tsx';
 
 /** Everything that stands between the task and whoever would take it, each with the act that removes it. */
 export function WhyNot({ task }: { task: Task }) {
   const isOver = task.systemStatusCategory.startsWith('terminal');
-  const { data } = useQuery({
-    queryKey: ['tasks', 'claimability', task.id, task.version],
-    queryFn: ({ signal }) => baton.tasks.getClaimability(task.id, { signal }),
-    enabled: !isOver,
-  });
-  if (isOver || data === undefined) return null;
+  const isOwn = useHold(task.id) !== undefined;
+  const { data } = useQuery(claimabilityQuery(task));
+  if (isOver || isOwn || data === undefined) return null;
   return (
     <section className="card stack" aria-labelledby="why">
       <h2 id="why">{data.claimable ? 'Ready to be taken' : 'Why is this not moving?'}</h2>
-      {data.claimable && <p className="soft">Whoever may work on it can claim it now.</p>}
-      <ul className="stack">
+      {data.claimable && <p className="soft">Whoever may work on it can take it now.</p>}
+      <ul className="stack" hidden={data.reasons.length === 0}>
         {data.reasons.map(({ code, since, remedies }) => (
           <li key={code} className="stack">
             <p>
@@ -106,11 +105,6 @@ function Unblock({ remedy }: { remedy: Remedy }) {
 /** The public id of the task that a remedy is about, where that is another one. */
 function useOther({ act, path }: Remedy): string | undefined {
   const [, id = ''] = /^\/tasks\/([\da-f-]{36}):complete$/.exec(path) ?? [];
-  const { data } = useQuery({
-    queryKey: ['tasks', 'one', id],
-    queryFn: ({ signal }) => baton.tasks.get(id, { signal }),
-    enabled: act === 'complete_prerequisite' && id !== '',
-    structuralSharing: false,
-  });
+  const { data } = useQuery({ ...taskQuery(id), enabled: act === 'complete_prerequisite' && id !== '' });
   return data?.publicId;
 }

@@ -138,7 +138,7 @@ function Column({ status: { key, name }, search, me, hidden, moves, onChoose }: 
       }}
       onDrop={onDrop}
     >
-      <h2>
+      <h2 title={name}>
         {name}{' '}
         <span className="soft">
           {tasks.length}
@@ -183,6 +183,7 @@ function Column({ status: { key, name }, search, me, hidden, moves, onChoose }: 
                   to="/tasks/$ref"
                   params={{ ref: task.publicId }}
                   className={styles.cardTitle}
+                  title={task.title}
                   draggable={false}
                 >
                   {task.title}

@@ -1,5 +1,5 @@
 import { Dialog } from '@base-ui/react/dialog';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type SubmitEvent, useId } from 'react';
 import { baton } from '../client.ts';
@@ -7,16 +7,23 @@ import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
 import dialog from '../shell/shell.module.css';
 import { type Priority, priorities } from './work-search.ts';
+import { workspacesQuery } from './workspaces.ts';
+
+interface NewTaskProps {
+  /** Whose tasks are shown: the new one belongs there, unless the person says otherwise. */
+  readonly workspace: string | undefined;
+  onClose(): void;
+}
 
 /** Creates a task and opens it. A second click, or a lost answer, makes no second task. */
-export default function NewTask({ onClose }: { onClose: () => void }) {
+export default function NewTask({ workspace = '', onClose }: NewTaskProps) {
+  const workspaces = (useQuery(workspacesQuery).data ?? []).filter(({ status }) => status === 'active');
   const navigate = useNavigate();
   const queries = useQueryClient();
   const id = useId();
   const keys = useIdempotencyKeys();
   const create = useMutation({
-    mutationFn: (body: { title: string; description: string; priority: Priority }) =>
-      baton.tasks.create(body, { idempotencyKey: keys.of(body) }),
+    mutationFn: (body: NewTaskFields) => baton.tasks.create(body, { idempotencyKey: keys.of(body) }),
     onSuccess: async (task) => {
       void queries.invalidateQueries({ queryKey: ['tasks'] });
       await navigate({ to: '/tasks/$ref', params: { ref: task.publicId } });
@@ -29,6 +36,7 @@ export default function NewTask({ onClose }: { onClose: () => void }) {
       title: String(form.get('title')).trim(),
       description: String(form.get('description')),
       priority: form.get('priority') as Priority,
+      workspaceId: String(form.get('workspace') ?? workspace) || null,
     });
   }
   return (
@@ -44,7 +52,7 @@ export default function NewTask({ onClose }: { onClose: () => void }) {
             </label>
             <label className="stack" htmlFor={`${id}-text`}>
               What is to be done
-              <textarea id={`${id}-text`} name="description" maxLength={20_000} />
+              <textarea id={`${id}-text`} name="description" rows={5} maxLength={20_000} />
             </label>
             <label className="stack" htmlFor={`${id}-priority`}>
               Priority
@@ -54,6 +62,19 @@ export default function NewTask({ onClose }: { onClose: () => void }) {
                 ))}
               </select>
             </label>
+            {workspaces.length > 0 && (
+              <label className="stack" htmlFor={`${id}-workspace`}>
+                Workspace
+                <select id={`${id}-workspace`} name="workspace" defaultValue={workspace}>
+                  <option value="">None</option>
+                  {workspaces.map(({ id: one, name }) => (
+                    <option key={one} value={one}>
+                      {name}
+                    </option>
+                  ))}
+                </select>
+              </label>
+            )}
             {create.isError && <ErrorNote error={create.error} />}
             <div className="row">
               <button type="submit" className="primary" disabled={create.isPending}>
@@ -66,4 +87,11 @@ export default function NewTask({ onClose }: { onClose: () => void }) {
       </Dialog.Portal>
     </Dialog.Root>
   );
+}
+
+interface NewTaskFields {
+  readonly title: string;
+  readonly description: string;
+  readonly priority: Priority;
+  readonly workspaceId: string | null;
 }

@@ -17,10 +17,15 @@ export function NoTasks({ search }: { search: WorkSearch }) {
   return (
     <Empty title="There is no task yet">
       <p>
-        Create one with <kbd>c</kbd>, or watch four agents share a backlog: they work in a workspace of their
+        Create one (<kbd>c</kbd>), or watch four agents share a backlog: they work in a workspace of their
         own, which you remove with one click.
       </p>
-      <StartDemo />
+      <div className="row">
+        <Link to="/" search={{ ...search, create: true }} className="button">
+          Create the first task
+        </Link>
+        <StartDemo />
+      </div>
       <p>
         In a terminal, <code className="mono">npx baton demo live</code> starts it too.
       </p>

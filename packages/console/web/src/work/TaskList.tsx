@@ -84,6 +84,7 @@ export function TaskList({ search, me }: { search: WorkSearch; me: string | unde
                 to="/tasks/$ref"
                 params={{ ref: task.publicId }}
                 className={styles.title}
+                title={task.title}
                 onFocus={() => setAt(index)}
               >
                 {task.title}

@@ -6,10 +6,10 @@ import { meQuery } from '../queries.ts';
 import { Board } from './Board.tsx';
 import { DemoBanner } from './Demo.tsx';
 import { TaskList } from './TaskList.tsx';
-import { SavedViews } from './views/SavedViews.tsx';
+import { EditViews, SavedTabs } from './views/SavedViews.tsx';
 import styles from './work.module.css';
 import { priorities, type WorkSearch } from './work-search.ts';
-import { useHidden } from './workspaces.ts';
+import { useHidden, workspacesQuery } from './workspaces.ts';
 
 const NewTask = lazy(() => import('./NewTask.tsx'));
 const route = getRouteApi('/shell/');
@@ -33,23 +33,25 @@ export function WorkPage() {
           q={search.q}
           onChange={(q) => change({ q })}
         />
-        <label>
-          <span className="visually-hidden">Status</span>
-          <select
-            value={search.category ?? ''}
-            disabled={search.view === 'board'}
-            onChange={({ target }) =>
-              change({ category: (target.value || undefined) as WorkSearch['category'] })
-            }
-          >
-            <option value="">Any status</option>
-            {categories.map(([name, words]) => (
-              <option key={name} value={name}>
-                {words}
-              </option>
-            ))}
-          </select>
-        </label>
+        {/* The board has a column for each status. */}
+        {search.view !== 'board' && (
+          <label>
+            <span className="visually-hidden">Status</span>
+            <select
+              value={search.category ?? ''}
+              onChange={({ target }) =>
+                change({ category: (target.value || undefined) as WorkSearch['category'] })
+              }
+            >
+              <option value="">Any status</option>
+              {categories.map(([name, words]) => (
+                <option key={name} value={name}>
+                  {words}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
         <label>
           <span className="visually-hidden">Priority</span>
           <select
@@ -64,6 +66,10 @@ export function WorkPage() {
             ))}
           </select>
         </label>
+        <WorkspaceFilter
+          workspace={search.workspace}
+          onChange={(workspace) => change({ workspace, archived: undefined })}
+        />
         <label className={styles.check}>
           <input
             type="checkbox"
@@ -72,7 +78,9 @@ export function WorkPage() {
           />
           Mine
         </label>
+        <SavedTabs me={me} />
         <div className={styles.right}>
+          <EditViews search={search} me={me} />
           <div className={styles.views} role="group" aria-label="View">
             <button
               type="button"
@@ -98,15 +106,51 @@ export function WorkPage() {
             New task
           </button>
         </div>
-        <SavedViews search={search} me={me} />
       </header>
       <div>
         <DemoBanner search={search} />
         <Hidden search={search} />
       </div>
       {search.view === 'board' ? <Board search={search} me={me} /> : <TaskList search={search} me={me} />}
-      <Suspense>{search.create && <NewTask onClose={() => change({ create: undefined })} />}</Suspense>
+      <Suspense>
+        {search.create && (
+          <NewTask workspace={search.workspace} onClose={() => change({ create: undefined })} />
+        )}
+      </Suspense>
     </div>
+  );
+}
+
+/** Shows the tasks of one workspace; not there where there is nothing to choose. */
+function WorkspaceFilter({
+  workspace = '',
+  onChange,
+}: {
+  workspace: string | undefined;
+  onChange: (workspace: string | undefined) => void;
+}) {
+  const { data = [] } = useQuery(workspacesQuery);
+  const choice = data.filter(({ id, status }) => status === 'active' || id === workspace);
+  if (choice.length === 0) return null;
+  return (
+    <label>
+      <span className="visually-hidden">Workspace</span>
+      <select
+        className={styles.workspace}
+        value={workspace}
+        onChange={({ target }) => onChange(target.value || undefined)}
+      >
+        <option value="">Any workspace</option>
+        {workspace !== '' && !choice.some(({ id }) => id === workspace) && (
+          <option value={workspace}>One workspace</option>
+        )}
+        {choice.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

@@ -1,6 +1,8 @@
 import { queryOptions } from '@tanstack/react-query';
 import { BatonError, type Task, type TaskTransitions } from '@baton/sdk';
 import { baton } from '../../client.ts';
+import { versionOf } from '../../queries.ts';
+import { fenceOf } from '../../task/holds.ts';
 
 /** A status that a task can go to. */
 export type Target = TaskTransitions['targets'][number];
@@ -28,10 +30,11 @@ export const transitionsQuery = ({ id, version }: Pick<Task, 'id' | 'version'>) 
  * @returns why not; nothing when it has moved
  */
 export async function moveTask(task: Task, { status, route }: Target): Promise<Refusal | undefined> {
-  const ifMatch = `"task-${task.version}"`;
+  const ifMatch = versionOf(task);
+  const fence = fenceOf(task.id);
   try {
-    if (route === 'update') await baton.tasks.update(task.id, { status }, { ifMatch });
-    else if ((await baton.tasks.complete(task.id, {}, { ifMatch })).status !== status)
+    if (route === 'update') await baton.tasks.update(task.id, { status, ...fence }, { ifMatch });
+    else if ((await baton.tasks.complete(task.id, fence, { ifMatch })).status !== status)
       return { error: undefined, isBeingChecked: true };
     return undefined;
   } catch (error) {

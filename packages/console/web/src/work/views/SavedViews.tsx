@@ -6,40 +6,51 @@ import { isSameView, useSavedViews } from './saved-views.ts';
 
 const ViewsDialog = lazy(() => import('./ViewsDialog.tsx'));
 
-/** Filters that were saved under a name, and how to save those that are shown. Not there while there is neither. */
-export function SavedViews({ search, me }: { search: WorkSearch; me: string | undefined }) {
+interface SavedViewsProps {
+  readonly search: WorkSearch;
+  readonly me: string | undefined;
+}
+
+/** Filters that were saved under a name. Not there while there are none. */
+export function SavedTabs({ me }: Pick<SavedViewsProps, 'me'>) {
+  const views = useSavedViews(me);
+  if (views.length === 0) return null;
+  return (
+    <nav aria-label="Saved views" className={styles.tabs}>
+      <Link to="/" search={{}} className={styles.tab} activeOptions={{ exact: true }}>
+        All
+      </Link>
+      {views.map((view) => (
+        <Link
+          key={view.name}
+          to="/"
+          search={view.search}
+          className={styles.tab}
+          title={view.name}
+          activeOptions={{ exact: true }}
+        >
+          {view.name}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+/** Saves the filters that are shown, or changes the saved ones. Not there while there is neither. */
+export function EditViews({ search, me }: SavedViewsProps) {
   const views = useSavedViews(me);
   const [isOpen, setOpen] = useState(false);
   const isPlain = isSameView(search, {});
   const isSaved = views.some((view) => isSameView(view.search, search));
   if (views.length === 0 && isPlain) return null;
   return (
-    <div className={styles.saved}>
-      {views.length > 0 && (
-        <nav aria-label="Saved views" className={styles.tabs}>
-          <Link to="/" search={{}} className={styles.tab} activeOptions={{ exact: true }}>
-            All
-          </Link>
-          {views.map((view) => (
-            <Link
-              key={view.name}
-              to="/"
-              search={view.search}
-              className={styles.tab}
-              title={view.name}
-              activeOptions={{ exact: true }}
-            >
-              {view.name}
-            </Link>
-          ))}
-        </nav>
-      )}
+    <>
       <button type="button" onClick={() => setOpen(true)}>
         {isPlain || isSaved ? 'Edit views' : 'Save view'}
       </button>
       <Suspense>
         {isOpen && <ViewsDialog search={search} me={me} views={views} onClose={() => setOpen(false)} />}
       </Suspense>
-    </div>
+    </>
   );
 }

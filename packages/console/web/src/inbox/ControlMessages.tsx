@@ -1,0 +1,76 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ControlMessage, HarnessContext } from '@baton/sdk';
+import { baton } from '../client.ts';
+import { Moment } from '../parts/Moment.tsx';
+import { Who } from '../parts/Who.tsx';
+import { taskQuery } from '../queries.ts';
+import styles from './inbox.module.css';
+
+/** Of the journal's newest events about control messages; older ones stand on the pages of their tasks. */
+const eventsMax = 200;
+const runsMax = 20;
+const messagesMax = 50;
+
+const words: Readonly<Record<ControlMessage['operation'], string>> = {
+  queue: 'Next',
+  steer: 'Heed this',
+  redirect: 'Do this instead',
+  request_cancel: 'Stop, please',
+  force_cancel: 'Stop at once',
+};
+
+/** What was said to runs at work, and was not taken up yet. */
+export function ControlMessages({ me }: { me: HarnessContext }) {
+  const { data } = useQuery({
+    queryKey: ['tasks', 'control-messages'],
+    queryFn: ({ signal }) => openMessages(signal),
+    enabled: ['events.read', 'tasks.read'].every((permission) => me.permissions.includes(permission)),
+  });
+  if (!data?.length) return null;
+  return (
+    <section className={styles.section} aria-labelledby="said">
+      <h2 id="said">Said to runs, and not taken up yet</h2>
+      <ul className="stack">
+        {data.map((message) => (
+          <li key={message.id} className="card stack">
+            <p className="text">
+              <strong>{words[message.operation]}</strong>
+              {(message.directive ?? message.reason) && `: ${message.directive ?? message.reason}`}
+            </p>
+            <p className="soft">
+              <Who id={message.requestedByPrincipalId} /> · <Moment at={message.acceptedAt} /> ·{' '}
+              <TaskLink id={message.taskId} />
+            </p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function TaskLink({ id }: { readonly id: string }) {
+  const { data } = useQuery(taskQuery(id));
+  if (data === undefined) return null;
+  return (
+    <Link to="/tasks/$ref" params={{ ref: data.publicId }} className={styles.title}>
+      {data.title}
+    </Link>
+  );
+}
+
+async function openMessages(signal: AbortSignal): Promise<ControlMessage[]> {
+  const { items } = await baton.events.list({ types: 'run.control_message.', tail: eventsMax }, { signal });
+  const last = new Map(items.map((event) => [event.payload['controlMessageId'], event]));
+  const waiting = [...last.values()].filter(({ type }) => type === 'run.control_message.accepted');
+  const runs = [...new Set(waiting.map(({ entityId }) => entityId))].slice(-runsMax);
+  const found = await Promise.all(
+    runs.map(async (id) => {
+      const { status } = await baton.runs.get(id, { signal });
+      if (status !== 'running') return [];
+      const messages = await baton.runs.listControlMessages(id, { limit: messagesMax }, { signal });
+      return messages.items.filter((message) => message.status === 'accepted');
+    }),
+  );
+  return found.flat().toSorted((one, other) => other.acceptedAt.localeCompare(one.acceptedAt));
+}

@@ -1,0 +1,122 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Approval } from '@baton/sdk';
+import { baton } from '../client.ts';
+import { Priority, Status } from '../parts/Category.tsx';
+import { Moment } from '../parts/Moment.tsx';
+import { ErrorNote } from '../parts/Notes.tsx';
+import { Values } from '../parts/Values.tsx';
+import { Who } from '../parts/Who.tsx';
+import { taskQuery } from '../queries.ts';
+import { runsQuery } from '../task/runs.ts';
+import styles from './inbox.module.css';
+
+/** A request, as the person's own context and the list of approvals both tell of it. */
+export type Asked = Pick<Approval, 'id' | 'taskId' | 'artifactId' | 'gate' | 'comment' | 'createdAt'> & {
+  readonly requestedBy?: string;
+  readonly requestedByPrincipalId?: string;
+};
+
+const descriptionCharactersMax = 400;
+const artifactsMax = 5;
+
+/** Who asks what, of which task and result, and what hangs on the answer. */
+export function Request({ approval }: { approval: Asked }) {
+  const { taskId, artifactId, comment, createdAt, gate } = approval;
+  const task = useQuery({ ...taskQuery(taskId ?? ''), enabled: taskId !== null }).data;
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <p className="text">{comment || 'Asks for an approval, without a word.'}</p>
+      <p className="soft">
+        <Who id={approval.requestedBy ?? approval.requestedByPrincipalId ?? null} /> ·{' '}
+        <Moment at={createdAt} />
+        {gate && ' · the task waits for it'}
+      </p>
+      {task !== undefined && (
+        <div className={styles.about}>
+          <p className="row">
+            <span className="mono soft">{task.publicId}</span>
+            <Link to="/tasks/$ref" params={{ ref: task.publicId }} className={styles.title}>
+              {task.title}
+            </Link>
+            <Status task={task} />
+            <Priority priority={task.priority} />
+          </p>
+          {task.description !== '' && (
+            <p className="text soft">
+              {task.description.slice(0, descriptionCharactersMax)}
+              {task.description.length > descriptionCharactersMax && ' …'}
+            </p>
+          )}
+        </div>
+      )}
+      {artifactId !== null && <ArtifactOf id={artifactId} />}
+      {taskId !== null && (
+        <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+          <summary>What was done so far</summary>
+          {isOpen && <SoFar taskId={taskId} />}
+        </details>
+      )}
+    </>
+  );
+}
+
+/** The result that is to be approved. */
+function ArtifactOf({ id }: { readonly id: string }) {
+  const { data } = useQuery({
+    queryKey: ['artifacts', id],
+    queryFn: ({ signal }) => baton.artifacts.get(id, {}, { signal }),
+  });
+  if (data === undefined) return null;
+  return (
+    <div className={styles.about}>
+      <p className="text">
+        {data.name} <span className="soft">({data.type})</span>
+      </p>
+      {data.content !== null && <Values of={data.content} />}
+    </div>
+  );
+}
+
+/** How the last attempt stands: its last checkpoint, and what it has left. */
+function SoFar({ taskId }: { readonly taskId: string }) {
+  const runs = useQuery(runsQuery({ id: taskId }));
+  const last = runs.data?.[0];
+  const context = useQuery({
+    queryKey: ['tasks', 'run-context', last?.id],
+    queryFn: ({ signal }) => baton.runs.getContext(last?.id ?? '', { signal }),
+    enabled: last !== undefined,
+  });
+  if (runs.isError || context.isError) return <ErrorNote error={runs.error ?? context.error} />;
+  if (runs.data?.length === 0) return <p className="soft">Nobody has begun with it.</p>;
+  if (last === undefined || context.data === undefined) return null;
+  const checkpoint = context.data.checkpoints.toSorted((one, other) =>
+    one.createdAt.localeCompare(other.createdAt),
+  )[context.data.checkpoints.length - 1];
+  return (
+    <div className={styles.soFar}>
+      <p>
+        Attempt {last.attempt} of <Who id={last.principalId} />: {last.status}{' '}
+        <span className="soft">
+          <Moment at={last.finishedAt ?? last.startedAt} />
+        </span>
+      </p>
+      {last.failureReason !== null && <p className="text soft">{last.failureReason}</p>}
+      {checkpoint !== undefined && (
+        <>
+          <p className="soft">
+            Last checkpoint: {checkpoint.kind} <Moment at={checkpoint.createdAt} />
+          </p>
+          <Values of={checkpoint.data} />
+        </>
+      )}
+      {context.data.artifacts.slice(0, artifactsMax).map(({ id, name, type }) => (
+        <p key={id} className="text">
+          {name} <span className="soft">({type})</span>
+        </p>
+      ))}
+    </div>
+  );
+}
