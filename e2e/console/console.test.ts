@@ -91,7 +91,10 @@ describe('the console', { skip: noBrowser }, () => {
     await keyboard.press('w');
     await page.getByRole('heading', { name: 'Work' }).waitFor();
     await keyboard.press('/');
-    await keyboard.type('keyboard');
+    // Whoever types slowly goes on in the same field after the first search.
+    await keyboard.type('key');
+    await page.waitForURL(/q=key$/);
+    await keyboard.type('board');
     await page.waitForURL(/q=keyboard/);
     await page.getByRole('listitem').getByText('Written by keyboard').waitFor();
     await keyboard.press('Escape');
@@ -168,14 +171,75 @@ describe('the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
+  test('who is signed out meanwhile is told, keeps what was written, and comes back to the same page', async () => {
+    const task = await baton.tasks.create({ title: 'Written to the end' });
+    const { page, complaints } = await signedIn(`/tasks/${task.publicId}`);
+    await page.getByPlaceholder('Say something').fill('Not sent yet');
+    const other = await page.context().newPage();
+    await other.goto(`${url}/inbox`);
+    await other.getByRole('heading', { name: 'Inbox' }).waitFor();
+    // The session is over, and so is the access token.
+    await page.context().clearCookies();
+    await page.route('**/api/v1/harness/context', (route) =>
+      route.fulfill({ status: 401, json: { error: { code: 'invalid_token', message: 'It is over.' } } }),
+    );
+    await baton.tasks.createComment(task.id, { body: 'Makes the page look again' });
+    await page.getByText('You are signed out.').waitFor();
+    assert.equal(await page.getByPlaceholder('Say something').inputValue(), 'Not sent yet');
+    await page.unroute('**/api/v1/harness/context');
+    await page.getByRole('link', { name: 'Sign in again' }).click();
+    await page.getByLabel('Or a personal access token').fill(adminToken);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Written to the end' }).waitFor();
+    assert.equal(page.url(), `${url}/tasks/${task.publicId}`);
+    // Signed out in one tab, every tab of the browser is.
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+    await other.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  test('a page stays as it is while Baton does not answer, and goes on by itself', async () => {
+    const task = await baton.tasks.create({ title: 'Seen over a break' });
+    const { page } = await signedIn(`/tasks/${task.publicId}`);
+    await page.getByPlaceholder('Say something').fill('Not sent yet');
+    await page.route('**/api/v1/**', (route) =>
+      route.fulfill({ status: 503, json: { error: { code: 'unavailable', message: 'Not now.' } } }),
+    );
+    await baton.tasks.createComment(task.id, { body: 'Said during the break' });
+    await page.getByText('Baton does not answer.').waitFor({ timeout: 60_000 });
+    assert.equal(await page.getByPlaceholder('Say something').inputValue(), 'Not sent yet');
+    await page.unroute('**/api/v1/**');
+    await page.getByText('Baton does not answer.').waitFor({ state: 'detached', timeout: 60_000 });
+    await page.getByText('Said during the break').waitFor();
+    assert.equal(await page.getByRole('alert').count(), 0);
+    assert.equal(await page.getByPlaceholder('Say something').inputValue(), 'Not sent yet');
+  });
+
+  test('a browser whose clock is an hour ahead tells times and leases by the clock of Baton', async () => {
+    const task = await baton.tasks.create({ title: 'Held by another clock' });
+    const session = await baton.sessions.open({ clientName: 'another' });
+    await baton.tasks.claim(task.id, { sessionId: session.id, ttlSeconds: 600 });
+    const { page } = await signedIn();
+    await page.addInitScript(`{
+      const now = Date.now;
+      Date.now = () => now() + 3_600_000;
+    }`);
+    await page.goto(`${url}/tasks/${task.publicId}`);
+    await page.getByText(/The lease ends in (9:[0-5]\d|10:00)/).waitFor();
+    await page.getByText(/since (now|\d+ sec\. ago)/).waitFor();
+    await baton.sessions.close(session.id);
+  });
+
   test('texts of others are shown as they are, never run', async () => {
     const evil = '"><img src=x onerror="window.ran=1"><script>window.ran=1</script>{{7*7}}';
     const task = await baton.tasks.create({ title: evil, description: evil });
     await baton.tasks.createComment(task.id, { body: `${evil} [x](javascript:window.ran=1)` });
     await baton.approvals.request({ task: task.id, comment: evil, assignedPrincipalId: me });
     const session = await baton.sessions.open({ clientName: evil.slice(0, 200) });
+    const { page, complaints } = await signedIn();
     for (const path of [`/tasks/${task.publicId}`, '/', '/?view=board', '/inbox', '/agents', '/journal']) {
-      const { page, complaints } = await signedIn(path);
+      await page.goto(url + path);
       await page.getByText(evil.slice(0, 40)).first().waitFor();
       assert.equal(await page.evaluate('window.ran'), undefined, path);
       assert.equal(await page.locator('img, a[href^="javascript:"]').count(), 0, path);

@@ -7,13 +7,30 @@ import { Readings } from './readings.ts';
 /** After a refusal the journal is followed anew this much later. */
 const againMs = 10_000;
 
+/** Events are shown so often, and of a flood the newest so many: drawn one by one, 5,000 a second stop the page. */
+const showMs = 200;
+const showMax = 100;
+
 /** What the newest events were, for those who show them. */
 const listeners = new Set<(event: JournalEvent) => void>();
+let unseen: JournalEvent[] = [];
 
-/** Calls back for every event while the page is open. @returns what ends it */
+/** Calls back for events while the page is open; of a flood, for its newest. @returns what ends it */
 export function onEvent(listener: (event: JournalEvent) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
+}
+
+/** Shows an event soon, in one go with those that come at the same time: the page is drawn once for all of them. */
+function show(event: JournalEvent): void {
+  if (unseen.length === 0)
+    setTimeout(() => {
+      const newest = unseen.slice(-showMax);
+      unseen = [];
+      for (const one of newest) for (const listener of listeners) listener(one);
+    }, showMs);
+  unseen.push(event);
+  if (unseen.length > showMax * 2) unseen.splice(0, showMax);
 }
 
 /**
@@ -32,7 +49,7 @@ export function useLive(isAllowed: boolean): 'live' | 'connecting' | 'not live' 
       setState('live');
       try {
         for await (const event of baton.events.follow({ signal: stop.signal })) {
-          for (const listener of listeners) listener(event);
+          show(event);
           for (const key of queryKeysOf(event.entityType)) readings.want(key);
         }
       } catch (error) {

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { forgetAdministration } from '../administration/admin-secret.ts';
@@ -30,6 +30,13 @@ export function Shell() {
   const [overlay, setOverlay] = useState<Overlay>();
   const live = useLive(me.data?.permissions.includes('events.read') ?? false);
   useKeepHolds(me.data);
+  const queries = useQueryClient();
+  const isAway = me.isError && me.data !== undefined;
+  useEffect(() => {
+    if (!isAway) return;
+    // When Baton is back, all that failed meanwhile is asked for again.
+    return () => void queries.invalidateQueries();
+  }, [isAway, queries]);
   const { pathname } = useLocation();
   const place = places.find(({ to }) => to === `/${pathname.split('/')[1]}`);
   // A page that is about one thing names itself by that thing.
@@ -41,7 +48,7 @@ export function Shell() {
   }, [place?.to]);
   useEffect(() => onSignedOutElsewhere(() => location.assign('/sign-in')), []);
   useEffect(() => {
-    const timer = setTimeout(() => void loadPalette(), preloadMs);
+    const timer = setTimeout(() => void loadPalette().catch(() => undefined), preloadMs);
     return () => clearTimeout(timer);
   }, []);
   const actions = useActions({
@@ -117,7 +124,7 @@ export function Shell() {
           <Outlet />
         )}
       </main>
-      {me.isError && me.data !== undefined && <Trouble error={me.error} />}
+      {isAway && <Trouble error={me.error} />}
       <Notices />
       <Suspense>
         {typeof overlay === 'object' && (

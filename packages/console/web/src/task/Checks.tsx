@@ -30,7 +30,7 @@ export function Checks({ task }: { task: Task }) {
   return (
     <section className="card stack" aria-labelledby="checks">
       <h2 id="checks">Done when</h2>
-      {query.isError && <ErrorNote error={query.error} />}
+      {query.isError && query.data === undefined && <ErrorNote error={query.error} />}
       <ul className="stack">
         {checks.map(({ key, kind, description }) => (
           <li key={key} className={styles.check}>

@@ -37,7 +37,7 @@ export function Comments({ task }: { task: Task }) {
   return (
     <section className="card stack" aria-labelledby="comments">
       <h2 id="comments">Comments</h2>
-      {query.isError && <ErrorNote error={query.error} />}
+      {query.isError && query.data === undefined && <ErrorNote error={query.error} />}
       {query.data?.length === 0 && <p className="soft">Nobody has said anything.</p>}
       <ul className="stack" hidden={!query.data?.length}>
         {query.data?.map(({ id, authorPrincipalId, body, createdAt }) => (

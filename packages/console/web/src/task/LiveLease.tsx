@@ -3,6 +3,7 @@ import { useState } from 'react';
 import type { Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { Countdown, Moment } from '../parts/Moment.tsx';
+import { ErrorNote } from '../parts/Notes.tsx';
 import { Who } from '../parts/Who.tsx';
 import { Hold } from './Hold.tsx';
 import { useHold, useLoss } from './use-holds.tsx';
@@ -25,7 +26,7 @@ export function LiveLease({ task }: { task: Task }) {
     <section className="card stack" aria-labelledby="lease">
       <h2 id="lease">{hold === undefined ? 'Held by' : 'You hold it'}</h2>
       {activeClaimId === null && <p className="soft">Nobody holds it.</p>}
-      {claim.isError && <p className="soft">You may not read who holds it.</p>}
+      {claim.isError && claim.data === undefined && <ErrorNote error={claim.error} />}
       {activeClaimId !== null && claim.data !== undefined && (
         <>
           <p>

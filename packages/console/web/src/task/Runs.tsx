@@ -20,7 +20,7 @@ export function Runs({ task }: { task: Task }) {
   });
   const hasRuns = (runs.data?.length ?? 0) > 0;
   const hasArtifacts = (artifacts.data?.length ?? 0) > 0;
-  if (runs.isError) return <ErrorNote error={runs.error} />;
+  if (runs.isError && runs.data === undefined) return <ErrorNote error={runs.error} />;
   if (!hasRuns && !hasArtifacts) return null;
   return (
     <section className="card stack" aria-labelledby="runs">

@@ -30,7 +30,8 @@ export function TaskPage() {
   const [isEditing, setEditing] = useState(false);
   useKeys({ e: () => setEditing(true) });
   useTitle(query.data && `${query.data.publicId} ${query.data.title}`);
-  if (query.isError)
+  // What was read once stays, with all that is written on the page: that Baton is away is said above it.
+  if (query.isError && query.data === undefined)
     return (
       <div className="page">
         <ErrorNote error={query.error} onRetry={() => void query.refetch()} />

@@ -47,7 +47,7 @@ export function Timeline({ task }: { task: Task }) {
   return (
     <section className="card stack" aria-labelledby="timeline">
       <h2 id="timeline">What has happened</h2>
-      {own.isError && <ErrorNote error={own.error} />}
+      {own.isError && own.data === undefined && <ErrorNote error={own.error} />}
       <ol className={styles.timeline}>
         {events.map((event) => (
           <EventLine key={event.id} event={event} isAlone />

@@ -37,7 +37,7 @@ export function Board({ search, me }: { search: WorkSearch; me: string | undefin
   const some = useInfiniteQuery(tasksQuery(anyStatus, me, hidden));
   const [chosen, setChosen] = useState<Chosen>();
   const moves = useBoardMoves(statuses.data ?? []);
-  useEffect(() => void loadMenu(), []);
+  useEffect(() => void loadMenu().catch(() => undefined), []);
   useKeys({
     j: () => focusCard(0, 1),
     k: () => focusCard(0, -1),
@@ -45,7 +45,8 @@ export function Board({ search, me }: { search: WorkSearch; me: string | undefin
     h: () => focusCard(-1, 0),
     m: () => focusedCard()?.querySelector('button')?.click(),
   });
-  if (statuses.isError) return <ErrorNote error={statuses.error} onRetry={() => void statuses.refetch()} />;
+  if (statuses.isError && statuses.data === undefined)
+    return <ErrorNote error={statuses.error} onRetry={() => void statuses.refetch()} />;
   if (statuses.isPending) return <Loading lines={6} />;
   if (some.data?.length === 0 && !some.hasNextPage) return <NoTasks search={anyStatus} />;
   return (
@@ -147,7 +148,9 @@ function Column({ status: { key, name }, search, me, hidden, moves, onChoose }: 
       </h2>
       <div ref={frame} className={styles.cards} role="region" aria-label={`${name}: tasks`} tabIndex={0}>
         {query.isPending && <Loading />}
-        {query.isError && <ErrorNote error={query.error} onRetry={() => void query.refetch()} />}
+        {query.isError && query.data === undefined && (
+          <ErrorNote error={query.error} onRetry={() => void query.refetch()} />
+        )}
         {query.isSuccess && tasks.length === 0 && <p className={`soft ${styles.none}`}>No task</p>}
         <ul style={{ height: cards.getTotalSize(), position: 'relative' }}>
           {shown.map(({ index, start }) => {

@@ -61,7 +61,8 @@ export function TaskList({ search, me }: { search: WorkSearch; me: string | unde
     },
   });
 
-  if (query.isError) return <ErrorNote error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.isError && query.data === undefined)
+    return <ErrorNote error={query.error} onRetry={() => void query.refetch()} />;
   if (query.isPending) return <Loading lines={8} />;
   if (tasks.length === 0) return <NoTasks search={search} />;
   return (

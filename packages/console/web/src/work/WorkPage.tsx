@@ -28,11 +28,7 @@ export function WorkPage() {
     <div className={styles.work}>
       <header className={styles.head}>
         <h1>Work</h1>
-        <SearchField
-          key={search.q === undefined ? 'none' : 'some'}
-          q={search.q}
-          onChange={(q) => change({ q })}
-        />
+        <SearchField q={search.q} onChange={(q) => change({ q })} />
         {/* The board has a column for each status. */}
         {search.view !== 'board' && (
           <label>
@@ -180,11 +176,21 @@ function SearchField({
   const [text, setText] = useState(q);
   const report = useRef(onChange);
   report.current = onChange;
+  const reported = useRef(q);
   useEffect(() => {
-    if (text.trim() === q) return;
-    const timer = setTimeout(() => report.current(text.trim() || undefined), typingMs);
+    if (q === reported.current) return;
+    // Changed elsewhere, as by a link: what the field itself has reported is no news, and more may stand there by now.
+    reported.current = q;
+    setText(q);
+  }, [q]);
+  useEffect(() => {
+    if (text.trim() === reported.current) return;
+    const timer = setTimeout(() => {
+      reported.current = text.trim();
+      report.current(text.trim() || undefined);
+    }, typingMs);
     return () => clearTimeout(timer);
-  }, [text, q]);
+  }, [text]);
   return (
     <input
       id="task-search"
