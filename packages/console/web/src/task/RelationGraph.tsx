@@ -65,7 +65,6 @@ export function RelationGraph({ task, relations }: { task: Task; relations: read
           className={`${styles.node} ${other ? (styles[other.systemStatusCategory] ?? '') : ''}`}
           onClick={() => other && void navigate({ to: '/tasks/$ref', params: { ref: other.publicId } })}
         >
-          <title>{other?.title}</title>
           <rect x={left + 0.5} y={top + 0.5} width={box.width - 1} height={box.height - 1} rx={6} />
           {/* Letters differ in width: what is too long ends at the frame. */}
           <svg x={left} y={top} width={box.width - 6} height={box.height}>
