@@ -16,7 +16,14 @@ export const openSockets = (port: number): Promise<Sockets> =>
 export const pageEvents = 200;
 const batchEvents = 100;
 const scanMax = 50_000;
-const noFilter = { typePatterns: null, entityType: null, entityId: null, workspaceId: null, viewerId: null };
+const noFilter = {
+  typePatterns: null,
+  entityType: null,
+  entityId: null,
+  actorId: null,
+  workspaceId: null,
+  viewerId: null,
+};
 
 /** An event as `POST /tasks` writes it. */
 export function draft() {

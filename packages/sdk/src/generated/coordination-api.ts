@@ -650,6 +650,8 @@ order?: "asc" | "desc";
 tail?: number;
 entityType?: string;
 entityId?: Uuid;
+/** Only what this principal has done. */
+actorId?: Uuid;
 /** Prefixes of event types, 20 at most, repeated or separated by commas. */
 types?: string | string[];
 workspaceId?: Uuid;

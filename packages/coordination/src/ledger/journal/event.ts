@@ -54,6 +54,7 @@ export const EventQuery = {
     .meta({ description: 'The newest events, this many at most.' }),
   entityType: QueryWord.optional(),
   entityId: Uuid.optional(),
+  actorId: Uuid.optional().meta({ description: 'Only what this principal has done.' }),
   types: z
     .union([QueryWord, z.array(QueryWord).max(200)])
     .optional()

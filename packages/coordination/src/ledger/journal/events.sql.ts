@@ -23,6 +23,7 @@ export interface EventFilter {
   readonly typePatterns: readonly string[] | null;
   readonly entityType: string | null;
   readonly entityId: string | null;
+  readonly actorId: string | null;
   /** Only what was filed in this workspace, or in one that stands below it now. */
   readonly workspaceId: string | null;
   /** Only what this person sees. */
@@ -151,6 +152,7 @@ export function findEventsForward({ tenantId, from, afterSequence, filter, ...bo
       ) passed
       where (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
         and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
+        and (${filter.actorId}::uuid is null or actor_id = ${filter.actorId})
         and (${filter.workspaceId}::uuid is null or workspace_id in (
           select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
         and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
@@ -185,6 +187,7 @@ export function findEventsBackward({ tenantId, from, filter, ...bounds }: Readin
       ) passed
       where (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
         and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
+        and (${filter.actorId}::uuid is null or actor_id = ${filter.actorId})
         and (${filter.workspaceId}::uuid is null or workspace_id in (
           select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
         and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
@@ -212,6 +215,7 @@ export function findEntityEventsForward({ tenantId, from, afterSequence, filter,
         and (position, sequence) > (begin.archive_position, begin.archive_sequence) and sequence > ${afterSequence}
         and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
         and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
+        and (${filter.actorId}::uuid is null or actor_id = ${filter.actorId})
         and (${filter.workspaceId}::uuid is null or workspace_id in (
           select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
         and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
@@ -223,6 +227,7 @@ export function findEntityEventsForward({ tenantId, from, afterSequence, filter,
         and position < b.horizon and sequence > ${afterSequence}
         and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
         and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
+        and (${filter.actorId}::uuid is null or actor_id = ${filter.actorId})
         and (${filter.workspaceId}::uuid is null or workspace_id in (
           select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
         and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
@@ -249,6 +254,7 @@ export function findEntityEventsBackward({ tenantId, from, filter, rowsMax }: Re
         and (position, sequence) > (f.floor_position, f.floor_sequence)
         and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
         and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
+        and (${filter.actorId}::uuid is null or actor_id = ${filter.actorId})
         and (${filter.workspaceId}::uuid is null or workspace_id in (
           select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
         and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
@@ -260,6 +266,7 @@ export function findEntityEventsBackward({ tenantId, from, filter, rowsMax }: Re
         and (position, sequence) > (f.moved_position, f.moved_sequence) and position < b.horizon
         and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
         and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
+        and (${filter.actorId}::uuid is null or actor_id = ${filter.actorId})
         and (${filter.workspaceId}::uuid is null or workspace_id in (
           select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
         and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))

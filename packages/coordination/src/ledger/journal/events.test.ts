@@ -15,6 +15,8 @@ let reader: Actor;
 /** Twelve events of the first tenant in their order: task.created, task.updated, run.started, four times over. */
 let ids: string[];
 const taskId = newId();
+/** Who has started the runs. */
+const runnerId = newId();
 
 before(async () => {
   baton = await startCoordination();
@@ -25,7 +27,7 @@ before(async () => {
       ...(await writeEvents(baton.pool, baton.tenantId, [
         { type: 'task.created', entity_type: 'task', ...(round === 2 ? { entity_id: taskId } : {}) },
         { type: 'task.updated', entity_type: 'task', entity_id: taskId },
-        { type: 'run.started', entity_type: 'run' },
+        { type: 'run.started', entity_type: 'run', actor_id: runnerId },
       ])),
     );
   await writeEvents(baton.pool, baton.otherTenantId, [{ type: 'task.created', entity_type: 'task' }]);
@@ -131,6 +133,22 @@ test('entityType and entityId are equalities', async () => {
   const second = await read(`?entityId=${taskId}&limit=10&cursor=${first.nextCursor}`);
   assert.deepEqual([...idsOf(first), ...idsOf(second)], idsOf(stream));
   assert.deepEqual((await read(`?cursor=${second.nextCursor}`)).items, []);
+});
+
+test('actorId is an equality too, alone and with other filters, forward and backward', async () => {
+  const all = await read(`?actorId=${runnerId}`);
+  assert.deepEqual(
+    all.items.map(({ type }) => type),
+    Array(4).fill('run.started'),
+  );
+  const newest = await read(`?actorId=${runnerId}&tail=3&limit=3`);
+  assert.deepEqual(idsOf(newest), idsOf(all).slice(1));
+  const oldest = await read(`?actorId=${runnerId}&before=${newest.prevCursor}`);
+  assert.deepEqual([...idsOf(oldest), ...idsOf(newest)], idsOf(all));
+  assert.equal((await read(`?actorId=${runnerId}&types=task.`)).items.length, 0);
+  assert.equal((await read(`?actorId=${runnerId}&entityId=${taskId}`)).items.length, 0);
+  assert.equal((await read(`?actorId=${newId()}&entityId=${taskId}&tail=5`)).items.length, 0);
+  assert.equal((await read(`?actorId=${newId()}`)).nextCursor, all.nextCursor);
 });
 
 test('tail gives the newest stable events, ascending, not above limit, and hasMore is false', async () => {

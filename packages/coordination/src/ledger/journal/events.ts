@@ -24,6 +24,7 @@ export async function listEvents(context: Context, query: EventQuery, page: Page
     typePatterns: typePatternsOf(parseTypePrefixes(query.types)),
     entityType: query.entityType ?? null,
     entityId: query.entityId ?? null,
+    actorId: query.actorId ?? null,
     workspaceId: query.workspaceId ?? null,
     viewerId: await viewerOf(context),
   };

@@ -28,6 +28,7 @@ export const everyEvent: EventFilter = {
   typePatterns: null,
   entityType: null,
   entityId: null,
+  actorId: null,
   workspaceId: null,
   viewerId: null,
 };
