@@ -49,6 +49,8 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     const nobody = await world.person(['tasks.read']);
     const { page } = await world.signedIn('/', {}, nobody.token);
     for (const [path, name, permission] of [
+      ['/agents', 'Agents and sessions', 'sessions.manage'],
+      ['/journal', 'Journal', 'events.read'],
       ['/projects', 'Projects', 'projects.read'],
       ['/processes', 'Processes', 'processes.read'],
       ['/skills', 'Skills and tools', 'org.read'],
@@ -192,6 +194,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     await page.keyboard.type('We wait for the lawyers');
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Go on' }).waitFor();
+    await page.getByText('Administrator has suspended it: We wait for the lawyers').waitFor();
     assert.equal((await baton.processInstances.get(second.id)).status, 'suspended');
     await page.getByRole('button', { name: 'Go on' }).click();
     await page.getByRole('button', { name: 'Suspend' }).waitFor();
@@ -205,6 +208,15 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     await page.goto(`${world.url}/processes?status=cancelled`);
     await page.getByRole('link', { name: 'CHG-2' }).waitFor();
     assert.equal(await page.getByRole('link', { name: 'CHG-1' }).count(), 0);
+
+    // The first one, as it was when it waited for the decision.
+    await page.goto(`${world.url}/journal?types=process.step_entered&object=${first.id}`);
+    await page.getByText('process.step_entered').nth(1).click();
+    await page.getByRole('link', { name: 'The process instance as it was then' }).click();
+    await page.getByRole('heading', { name: /^CHG-1 as of/ }).waitFor();
+    await page.locator('svg text', { hasText: 'approve · active' }).waitFor();
+    await page.locator('svg text', { hasText: 'complete · to come' }).waitFor();
+    await page.getByRole('link', { name: 'The process as it is now' }).waitFor();
     assert.deepEqual(complaints, []);
   });
 

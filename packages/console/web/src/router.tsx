@@ -8,7 +8,8 @@ import {
 import { administrationSearch } from './administration/administration-search.ts';
 import { isSignedOut } from './client.ts';
 import { InboxPage } from './inbox/InboxPage.tsx';
-import { JournalPage, journalSearch } from './journal/JournalPage.tsx';
+import { JournalPage } from './journal/JournalPage.tsx';
+import { journalSearch } from './journal/journal-search.ts';
 import { PeoplePage } from './people/PeoplePage.tsx';
 import { processesSearch } from './processes/processes-search.ts';
 import { meQuery, queries } from './queries.ts';

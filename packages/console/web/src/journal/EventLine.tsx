@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { JournalEvent } from '@baton/sdk';
 import { Moment } from '../parts/Moment.tsx';
 import { Who } from '../parts/Who.tsx';
@@ -6,16 +7,22 @@ import styles from './journal.module.css';
 
 const payloadCharactersMax = 4000;
 
-/** One event; its payload opens on demand. @param isAlone whether the page says already which object it is about */
+/** One event; its payload and what leads on from it open on demand. @param isAlone whether the page says already which object it is about */
 export function EventLine({ event, isAlone = false }: { event: JournalEvent; isAlone?: boolean }) {
-  const payload = JSON.stringify(event.payload, null, 2);
+  const subject = isAlone ? partOf(event) : subjectOf(event);
+  // Of hundreds of lines few are opened.
+  const [isOpen, setOpen] = useState(false);
   return (
     <li className={styles.event}>
-      <details>
+      <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
         <summary>
           <span className={styles.what}>
             <span className={styles.type}>{event.type}</span>
-            {!isAlone && <span className="soft">{subjectOf(event)}</span>}
+            {subject !== '' && (
+              <span className={`soft ${styles.subject}`} title={subject}>
+                {subject}
+              </span>
+            )}
           </span>
           <span className={styles.by}>
             {event.actorId === null ? <span className="soft">Baton</span> : <Who id={event.actorId} />}
@@ -24,25 +31,90 @@ export function EventLine({ event, isAlone = false }: { event: JournalEvent; isA
             <Moment at={event.occurredAt} />
           </span>
         </summary>
-        <div className="stack">
-          {!isAlone && event.entityType === 'task' && (
-            <Link to="/tasks/$ref" params={{ ref: event.entityId }}>
-              Open the task
-            </Link>
-          )}
-          <pre className={`mono ${styles.payload}`}>
-            {payload.slice(0, payloadCharactersMax)}
-            {payload.length > payloadCharactersMax && ' …'}
-          </pre>
-        </div>
+        {isOpen && <Inside event={event} isAlone={isAlone} />}
       </details>
     </li>
   );
 }
 
+function Inside({ event, isAlone }: { event: JournalEvent; isAlone: boolean }) {
+  const { type, entityType, entityId, actorId, cursor } = event;
+  const payload = JSON.stringify(event.payload, null, 2);
+  const kind = entityType.replaceAll('_', ' ');
+  return (
+    <div className="stack">
+      <p className={`row ${styles.leads}`}>
+        <Link to="/journal" search={{ object: entityId, at: cursor }}>
+          The {kind} as it was then
+        </Link>
+        {!isAlone && (
+          <>
+            <ToObject entityType={entityType} entityId={entityId} />
+            <Link to="/journal" search={{ object: entityId }}>
+              All of this {kind}
+            </Link>
+            <Link to="/journal" search={{ types: type }}>
+              All {type}
+            </Link>
+            {actorId !== null && (
+              <Link to="/journal" search={{ actor: actorId }}>
+                All that <Who id={actorId} /> has done
+              </Link>
+            )}
+          </>
+        )}
+      </p>
+      <pre className={`mono ${styles.payload}`}>
+        {payload.slice(0, payloadCharactersMax)}
+        {payload.length > payloadCharactersMax && ' …'}
+      </pre>
+    </div>
+  );
+}
+
+/** A link to the object as it is now, where it has a page. */
+export function ToObject({ entityType, entityId }: { entityType: string; entityId: string }) {
+  if (entityType === 'task')
+    return (
+      <Link to="/tasks/$ref" params={{ ref: entityId }}>
+        The task as it is now
+      </Link>
+    );
+  if (entityType === 'project')
+    return (
+      <Link to="/projects/$id" params={{ id: entityId }}>
+        The project as it is now
+      </Link>
+    );
+  if (entityType === 'process_instance')
+    return (
+      <Link to="/processes/$id" params={{ id: entityId }}>
+        The process as it is now
+      </Link>
+    );
+  return null;
+}
+
 /** What the event is about, in the words of its payload where it has some. */
-function subjectOf({ payload, entityType, entityId }: JournalEvent): string {
-  const { publicId, title, displayName, name, key } = payload;
-  const words = [publicId, title ?? displayName ?? name ?? key].filter((word) => typeof word === 'string');
-  return words.length > 0 ? words.join(' ').slice(0, 200) : `${entityType} ${entityId.slice(-8)}`;
+export function subjectOf({ payload, entityType, entityId }: JournalEvent): string {
+  const { publicId, taskPublicId, title, displayName, name, key, instanceKey, clientName, element, stage } =
+    payload;
+  const id = publicId ?? taskPublicId ?? instanceKey;
+  const words = [id, title ?? displayName ?? name ?? key ?? clientName ?? element ?? stage].filter(
+    (word) => typeof word === 'string',
+  );
+  return words.length > 0
+    ? words.join(' ').slice(0, 200)
+    : `${entityType.replaceAll('_', ' ')} ${entityId.slice(-8)}`;
+}
+
+/** Which part of its object the event is about, or what it made of it. */
+function partOf({ payload }: JournalEvent): string {
+  const { element, stage, status, statusKey, reason, kind, outcome, changes } = payload;
+  const changed =
+    typeof changes === 'object' && changes !== null ? Object.keys(changes).join(', ') : undefined;
+  return [element ?? stage, outcome ?? status ?? statusKey ?? kind, changed ?? reason]
+    .filter((word) => typeof word === 'string')
+    .join(' · ')
+    .slice(0, 200);
 }

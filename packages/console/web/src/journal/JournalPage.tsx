@@ -1,87 +1,131 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import type { JournalEvent } from '@baton/sdk';
-import { baton } from '../client.ts';
 import { onEvent } from '../live.ts';
+import { Allowed } from '../parts/Allowed.tsx';
+import { useLineKeys } from '../parts/line-keys.ts';
 import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
+import { meQuery } from '../queries.ts';
+import { useKeys } from '../shell/keys.ts';
 import { EventLine } from './EventLine.tsx';
+import { Filters } from './Filters.tsx';
 import styles from './journal.module.css';
+import { journalQuery, pagesMax, showNewer } from './journal-pages.ts';
+import { type JournalSearch, passes } from './journal-search.ts';
 
+const ThenPage = lazy(() => import('./ThenPage.tsx'));
 const route = getRouteApi('/shell/journal');
-const shownMax = 200;
-const typesMax = 20;
+/** Live events are gathered for so long: a busy tenant writes hundreds a second. */
+const gatherMs = 250;
+/** Where more comes at once, the page is read again instead. */
+const gatheredMax = 400;
 
-export interface JournalSearch {
-  /** Prefixes of types, separated by commas. */
-  readonly types?: string;
-}
-
-export function journalSearch({ types }: Record<string, unknown>): JournalSearch {
-  return typeof types === 'string' && types !== '' ? { types: types.slice(0, 400) } : {};
-}
-
-/** The newest events of the tenant, and those that come while the page is open. */
+/** The journal as it grows; with an event in the address, the object of that event as it was then. */
 export function JournalPage() {
-  const { types = '' } = route.useSearch();
-  const navigate = route.useNavigate();
-  const queries = useQueryClient();
-  const [isPaused, setPaused] = useState(false);
-  const prefixes = types
-    .split(',')
-    .map((type) => type.trim())
-    .filter(Boolean)
-    .slice(0, typesMax);
-  const asked = prefixes.join(',');
-  const query = useQuery({
-    queryKey: ['journal', asked],
-    queryFn: ({ signal }) =>
-      baton.events
-        .list({ tail: shownMax, order: 'desc', ...(asked && { types: asked }) }, { signal })
-        .then(({ items }) => items),
-  });
-  useEffect(() => {
-    if (isPaused) return;
-    return onEvent((event) => {
-      const wanted = asked.split(',').filter(Boolean);
-      if (wanted.length > 0 && !wanted.some((prefix) => event.type.startsWith(prefix))) return;
-      queries.setQueryData<JournalEvent[]>(['journal', asked], (shown) =>
-        shown === undefined || shown.some(({ id }) => id === event.id)
-          ? shown
-          : [event, ...shown].slice(0, shownMax),
-      );
-    });
-  }, [asked, isPaused, queries]);
+  const { object, at } = route.useSearch();
+  const me = useQuery(meQuery);
+  const mayRead = me.data?.permissions.includes('events.read') ?? true;
+  if (object !== undefined && at !== undefined && mayRead)
+    return (
+      <Suspense>
+        <ThenPage key={object + at} object={object} at={at} />
+      </Suspense>
+    );
   return (
     <div className="page">
-      <header className="row">
-        <h1>Journal</h1>
-        <input
-          type="search"
-          key={types}
-          defaultValue={types}
-          aria-label="Types of events, by their beginning"
-          placeholder="task., run.succeeded"
-          maxLength={400}
-          onKeyDown={({ key, currentTarget }) => {
-            if (key === 'Enter')
-              void navigate({ search: currentTarget.value ? { types: currentTarget.value } : {} });
-          }}
-        />
-        <button type="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
+      <h1>Journal</h1>
+      <Allowed permission="events.read">
+        <Events />
+      </Allowed>
+    </div>
+  );
+}
+
+/** The newest events, those that come while the page is open, and older ones on demand. */
+function Events() {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const [isPaused, setPaused] = useState(false);
+  const query = useInfiniteQuery(journalQuery(search));
+  const pause = () => {
+    setPaused(!isPaused);
+    // What has happened meanwhile was not shown.
+    if (isPaused) void query.refetch();
+  };
+  useLiveEvents(search, isPaused);
+  useLineKeys();
+  useKeys({
+    p: pause,
+    '/': () => document.getElementById('journal-types')?.focus(),
+  });
+  const pages = query.data?.pages ?? [];
+  const events = pages.flatMap(({ items }) => items);
+  const isFull = pages.length === pagesMax && pages.at(-1)?.prevCursor != null;
+  return (
+    <>
+      <div className={styles.head}>
+        <Filters search={search} events={events} onChange={(next) => void navigate({ search: next })} />
+        <button type="button" aria-pressed={isPaused} aria-keyshortcuts="p" onClick={pause}>
           {isPaused ? 'Go on' : 'Pause'}
         </button>
-      </header>
+      </div>
       {query.isError && <ErrorNote error={query.error} onRetry={() => void query.refetch()} />}
       {query.isPending && <Loading lines={8} />}
-      {query.data?.length === 0 && (
-        <Empty title="No event is like this">Events appear here as they happen.</Empty>
+      {query.isSuccess && events.length === 0 && !query.hasNextPage && (
+        <Empty title="No event is like this">
+          <p>Events appear here as they happen.</p>
+        </Empty>
       )}
-      <ol className={styles.list}>
-        {query.data?.map((event) => (
+      <ol className={styles.list} aria-label="Events, the newest first">
+        {events.map((event) => (
           <EventLine key={event.id} event={event} />
         ))}
       </ol>
-    </div>
+      {query.hasNextPage && (
+        <div className="row">
+          <button
+            type="button"
+            disabled={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
+            {query.isFetchingNextPage ? 'Reading …' : 'Show older events'}
+          </button>
+          {events.length === 0 && <span className="soft">Nothing among the newest 50,000 events.</span>}
+        </div>
+      )}
+      {isFull && (
+        <p className="soft">
+          These are {events.length.toLocaleString('en')} events. Narrow them down by type, object or actor to
+          see older ones.
+        </p>
+      )}
+    </>
   );
+}
+
+function useLiveEvents(search: JournalSearch, isPaused: boolean): void {
+  const queries = useQueryClient();
+  const { types, object, actor } = search;
+  useEffect(() => {
+    if (isPaused) return;
+    const filters = { types, object, actor } as JournalSearch;
+    let gathered: JournalEvent[] = [];
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const show = () => {
+      timer = undefined;
+      if (gathered.length <= gatheredMax) showNewer(queries, filters, gathered);
+      else void queries.invalidateQueries({ queryKey: journalQuery(filters).queryKey });
+      gathered = [];
+    };
+    const stop = onEvent((event) => {
+      if (!passes(filters, event)) return;
+      if (gathered.length <= gatheredMax) gathered.push(event);
+      timer ??= setTimeout(show, gatherMs);
+    });
+    return () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }, [types, object, actor, isPaused, queries]);
 }

@@ -1,19 +1,23 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import type { ProcessInstance } from '@baton/sdk';
+import type { JournalEvent, ProcessInstance } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { EventLine } from '../journal/EventLine.tsx';
+import journal from '../journal/journal.module.css';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { Values } from '../parts/Values.tsx';
-import { taskQuery } from '../queries.ts';
+import { Who } from '../parts/Who.tsx';
+import { meQuery, taskQuery } from '../queries.ts';
 import { Acts } from './Acts.tsx';
 import { classOf, Diagram } from './Diagram.tsx';
+import { definitionQuery } from './definition-query.ts';
 import styles from './processes.module.css';
 import { type Stage, stagesOf } from './steps.ts';
 
 const route = getRouteApi('/shell/processes/$id');
-const eventsMax = 500;
+/** As many as a page of the journal has: the newest tell how each step stands. */
+const stepEventsMax = 200;
 const shownMax = 50;
 
 /** One instance of a process: where it stands, what it waits for, what it knows, and what has happened to it. */
@@ -24,18 +28,18 @@ export function InstancePage() {
     queryFn: ({ signal }) => baton.processInstances.get(id, { signal }),
   });
   const { definitionKey: key = '', definitionVersion: version = 0 } = instance.data ?? {};
-  const definition = useQuery({
-    queryKey: ['processes', 'definition', key, version],
-    queryFn: ({ signal }) => baton.processDefinitions.get(`${key}@${version}`, { signal }),
-    enabled: instance.isSuccess,
-  });
-  const events = useQuery({
-    queryKey: ['processes', 'events', id],
-    queryFn: ({ signal }) =>
+  const definition = useQuery({ ...definitionQuery(key, version), enabled: instance.isSuccess });
+  const mayReadEvents = useQuery(meQuery).data?.permissions.includes('events.read') ?? false;
+  const newestOf = (types: string | undefined, limit: number) => ({
+    queryKey: ['processes', 'events', id, types],
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
       baton.events
-        .list({ entityId: id, tail: eventsMax, order: 'desc' }, { signal })
+        .list({ entityId: id, tail: limit, limit, order: 'desc', ...(types && { types }) }, { signal })
         .then(({ items }) => items),
+    enabled: mayReadEvents,
   });
+  const events = useQuery(newestOf(undefined, shownMax));
+  const ofSteps = useQuery(newestOf('process.step_', stepEventsMax));
   if (instance.isError)
     return (
       <div className="page">
@@ -50,7 +54,7 @@ export function InstancePage() {
       </div>
     );
   const { instanceKey, status, outcome, suspension, startedAt, data, slaState } = instance.data;
-  const stages = definition.data ? stagesOf(definition.data, instance.data, events.data?.toReversed()) : [];
+  const stages = definition.data ? stagesOf(definition.data, instance.data, ofSteps.data?.toReversed()) : [];
   return (
     <article className="page">
       <header className="stack">
@@ -75,6 +79,7 @@ export function InstancePage() {
             <span className="mono soft">{suspension.code}</span>
           </p>
         )}
+        {status === 'suspended' && suspension === null && <WhySuspended events={events.data ?? []} />}
         <Acts instance={instance.data} />
       </header>
       {definition.isError && <ErrorNote error={definition.error} />}
@@ -92,13 +97,37 @@ export function InstancePage() {
       <section className="card stack" aria-labelledby="happened">
         <h2 id="happened">What has happened</h2>
         {events.isError && <ErrorNote error={events.error} />}
-        <ol>
-          {events.data?.slice(0, shownMax).map((event) => (
+        {!mayReadEvents && (
+          <p className="soft">
+            This is shown to those with the permission <code className="mono">events.read</code>.
+          </p>
+        )}
+        <ol className={journal.plain}>
+          {events.data?.map((event) => (
             <EventLine key={event.id} event={event} isAlone />
           ))}
         </ol>
+        {events.data?.length === shownMax && (
+          <Link to="/journal" search={{ object: id }}>
+            All of its events
+          </Link>
+        )}
       </section>
     </article>
+  );
+}
+
+/** What the person said who has suspended it. */
+function WhySuspended({ events }: { events: readonly JournalEvent[] }) {
+  const event = events.find(({ type }) => type === 'process.suspended');
+  if (event === undefined || typeof event.payload['reason'] !== 'string') return null;
+  return (
+    <p className={`card text ${styles.suspension}`} role="note">
+      <Who id={event.actorId} nobody="Baton" /> has suspended it: {event.payload['reason']}{' '}
+      <span className="soft">
+        <Moment at={event.occurredAt} />
+      </span>
+    </p>
   );
 }
 

@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { baton } from '../client.ts';
 import { Allowed } from '../parts/Allowed.tsx';
+import { useLineKeys } from '../parts/line-keys.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
 import lines from '../parts/values.module.css';
@@ -15,6 +16,7 @@ const definitionsMax = 100;
 
 /** Processes that run or have run, and the definitions that they go by. */
 export function ProcessesPage() {
+  useLineKeys();
   return (
     <div className="page">
       <h1>Processes</h1>
@@ -91,9 +93,15 @@ function Instances() {
         )}
       </ul>
       {query.hasNextPage && (
-        <button type="button" onClick={() => void query.fetchNextPage()}>
-          Show more
-        </button>
+        <div className="row">
+          <button
+            type="button"
+            disabled={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
+            Show more
+          </button>
+        </div>
       )}
     </section>
   );

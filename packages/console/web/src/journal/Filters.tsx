@@ -1,0 +1,125 @@
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { type SubmitEvent, useState } from 'react';
+import type { JournalEvent } from '@baton/sdk';
+import { ErrorNote } from '../parts/Notes.tsx';
+import { meQuery, principalQuery, queries, taskQuery } from '../queries.ts';
+import styles from './journal.module.css';
+import { isId, type JournalSearch } from './journal-search.ts';
+
+/** Names in the choice of actors: those of the events that are shown. */
+const actorsMax = 50;
+
+interface FiltersProps {
+  readonly search: JournalSearch;
+  /** Those that are shown: they say who can be chosen. */
+  readonly events: readonly JournalEvent[];
+  onChange(search: JournalSearch): void;
+}
+
+/** By type, by object and by actor; all of it stands in the address. */
+export function Filters({ search, events, onChange }: FiltersProps) {
+  const { types = '', object = '', actor = '' } = search;
+  const [problem, setProblem] = useState<unknown>();
+
+  async function onSubmit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (name: string) => String(form.get(name) ?? '').trim();
+    setProblem(undefined);
+    try {
+      const id = await idOf(text('object'));
+      onChange({
+        ...(text('types') && { types: text('types') }),
+        ...(id && { object: id }),
+        ...(actor && { actor }),
+      });
+    } catch (error) {
+      setProblem(error);
+    }
+  }
+
+  return (
+    <div className="stack">
+      {/* A new address makes the fields anew. */}
+      <form
+        key={`${types} ${object}`}
+        className={styles.filters}
+        role="search"
+        onSubmit={(event) => void onSubmit(event)}
+      >
+        <label className={styles.field}>
+          <span>Types, by their beginning</span>
+          <input
+            id="journal-types"
+            name="types"
+            type="search"
+            defaultValue={types}
+            placeholder="task., run.succeeded"
+            maxLength={400}
+            spellCheck={false}
+            aria-keyshortcuts="/"
+          />
+        </label>
+        <label className={styles.field}>
+          <span>Object: a task, or an id</span>
+          <input
+            name="object"
+            type="search"
+            defaultValue={object}
+            placeholder="TASK-000012"
+            maxLength={64}
+            spellCheck={false}
+          />
+        </label>
+        <Actors chosen={actor} events={events} onChoose={(next) => onChange(withActor(search, next))} />
+        <button type="submit">Show</button>
+        {(types || object || actor) && (
+          <button type="button" onClick={() => onChange({})}>
+            Show all
+          </button>
+        )}
+      </form>
+      {problem !== undefined && <ErrorNote error={problem} />}
+    </div>
+  );
+}
+
+/** @param actor nobody in particular where it is empty */
+function withActor({ actor: _before, ...search }: JournalSearch, actor: string): JournalSearch {
+  return actor === '' ? search : { ...search, actor };
+}
+
+/** The id of what somebody named; a task by the name that people use. */
+async function idOf(text: string): Promise<string> {
+  return text === '' || isId(text) ? text : (await queries.query(taskQuery(text))).id;
+}
+
+function Actors({
+  chosen,
+  events,
+  onChoose,
+}: {
+  chosen: string;
+  events: readonly JournalEvent[];
+  onChoose(id: string): void;
+}) {
+  const me = useQuery(meQuery).data?.principal.id;
+  const ids = [...new Set([me, chosen, ...events.map(({ actorId }) => actorId)])]
+    .filter((id) => typeof id === 'string' && id !== '')
+    .slice(0, actorsMax) as string[];
+  const names = useQueries({ queries: ids.map((id) => principalQuery(id)) });
+  return (
+    <label className={styles.field}>
+      <span>Actor</span>
+      <select value={chosen} onChange={({ target }) => onChoose(target.value)}>
+        <option value="">Anybody</option>
+        {ids.map((id, place) => (
+          <option key={id} value={id}>
+            {(names[place]?.data?.displayName ?? id).slice(0, 80)}
+            {id === me && ' (you)'}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

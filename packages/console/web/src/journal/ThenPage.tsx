@@ -1,0 +1,222 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import type { JournalEvent } from '@baton/sdk';
+import { Moment } from '../parts/Moment.tsx';
+import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
+import { Who } from '../parts/Who.tsx';
+import { workspaceQuery } from '../queries.ts';
+import { useKeys } from '../shell/keys.ts';
+import { claimOf, type Fact, factsOf, holderQuery, type Then, thenQuery } from './as-of-then.ts';
+import { EventLine, subjectOf, ToObject } from './EventLine.tsx';
+import styles from './journal.module.css';
+import { ProcessThen } from './ProcessThen.tsx';
+
+const eventsShownMax = 50;
+const charactersMax = 2_000;
+const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** An object as it was after one of its events, put together from the journal. */
+export default function ThenPage({ object, at }: { object: string; at: string }) {
+  return (
+    <div className="page">
+      <Reading object={object} at={at} />
+    </div>
+  );
+}
+
+function Reading({ object, at }: { object: string; at: string }) {
+  const query = useQuery(thenQuery(object, at));
+  if (query.isError) return <ErrorNote error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.isPending) return <Loading lines={8} />;
+  if (query.data === null)
+    return (
+      <>
+        <h1>Journal</h1>
+        <Empty title="This object has no such event">
+          <p>
+            <Link to="/journal" search={{ object }}>
+              Its events
+            </Link>{' '}
+            lead to what it was after each of them.
+          </p>
+        </Empty>
+      </>
+    );
+  return <AsItWas then={query.data} />;
+}
+
+function AsItWas({ then: { events, isCut, next } }: { then: Then }) {
+  const navigate = useNavigate();
+  const event = events.at(-1) as JournalEvent;
+  const earlier = events.at(-2);
+  const { entityType, entityId, occurredAt } = event;
+  const kind = entityType.replaceAll('_', ' ');
+  const go = (to: JournalEvent | undefined) =>
+    to && void navigate({ to: '/journal', search: { object: entityId, at: to.cursor } });
+  useKeys({ k: () => go(next), j: () => go(earlier) });
+  return (
+    <article className="stack">
+      <header className="stack">
+        <p className="row soft">
+          <Link to="/journal">Journal</Link>
+          <Link to="/journal" search={{ object: entityId }}>
+            All of this {kind}
+          </Link>
+          <ToObject entityType={entityType} entityId={entityId} />
+        </p>
+        <h1 className="text">
+          {nameOf(events)}{' '}
+          <time dateTime={occurredAt} className={styles.then}>
+            as of {exact.format(new Date(occurredAt))}
+          </time>
+        </h1>
+        <div className="row" role="group" aria-label="Go through its events">
+          <button
+            type="button"
+            disabled={earlier === undefined}
+            onClick={() => go(earlier)}
+            aria-keyshortcuts="j"
+          >
+            Earlier
+          </button>
+          <button type="button" disabled={next === undefined} onClick={() => go(next)} aria-keyshortcuts="k">
+            Later
+          </button>
+          <span className="soft">
+            {isCut ? 'Many events' : `Event ${events.length}`}
+            {next === undefined && ', the newest one'}
+          </span>
+        </div>
+      </header>
+      <section className="card stack" aria-labelledby="it-was">
+        <h2 id="it-was">What it was</h2>
+        <Facts events={events} event={event} />
+        <p className="soft">
+          This is what {isCut ? `its ${events.length} events before then say` : 'its events up to then say'}.
+          The journal does not keep all: the description that it began with, comments and the values of your
+          own fields are not in it.
+        </p>
+      </section>
+      {entityType === 'process_instance' && <ProcessThen events={events} />}
+      <section className="card stack" aria-labelledby="happened">
+        <h2 id="happened">What had happened by then</h2>
+        <ol className={styles.plain}>
+          {events
+            .slice(-eventsShownMax)
+            .toReversed()
+            .map((one) => (
+              <EventLine key={one.id} event={one} isAlone />
+            ))}
+        </ol>
+        {events.length > eventsShownMax && (
+          <p className="soft">These are the newest {eventsShownMax} of them.</p>
+        )}
+      </section>
+    </article>
+  );
+}
+
+/** The words by which the newest event that has some calls it. */
+function nameOf(events: readonly JournalEvent[]): string {
+  const facts = new Map(factsOf(events).map(({ name, value }) => [name, value]));
+  const last = events.at(-1) as JournalEvent;
+  return subjectOf({ ...last, payload: Object.fromEntries(facts) });
+}
+
+function Facts({ events, event }: { events: readonly JournalEvent[]; event: JournalEvent }) {
+  const claimed = event.entityType === 'task' ? claimOf(events) : undefined;
+  const holder = useQuery(holderQuery(claimed, event.cursor));
+  const facts = shownOf(factsOf(events));
+  return (
+    <>
+      {facts.length === 0 && <p className="soft">These events say nothing of it but that they happened.</p>}
+      <dl className={styles.facts}>
+        {event.entityType === 'task' && (
+          <div className={styles.fact}>
+            <dt>held by</dt>
+            <dd>
+              {claimed === undefined ? (
+                <span className="soft">Nobody</span>
+              ) : holder.data === undefined ? (
+                <span className="soft">…</span>
+              ) : (
+                <Who id={holder.data} />
+              )}
+            </dd>
+          </div>
+        )}
+        {facts.map((fact) => (
+          <OneFact key={fact.name} fact={fact} isNew={fact.from.id === event.id && events.length > 1} />
+        ))}
+      </dl>
+    </>
+  );
+}
+
+/** What people look for first, in this order; the rest follows as the journal has it. */
+const first = [
+  'title',
+  'name',
+  'displayName',
+  'status',
+  'statusKey',
+  'state',
+  'priority',
+  'assigneeId',
+  'description',
+];
+/** Those that the heading says, or that say nothing by themselves. */
+const silent = new Set([
+  'publicId',
+  'instanceKey',
+  'systemStatusCategory',
+  'typeVersion',
+  'customFields',
+  'origin',
+]);
+
+function shownOf(facts: readonly Fact[]): Fact[] {
+  const placeOf = ({ name }: Fact) => (first.includes(name) ? first.indexOf(name) : first.length);
+  return facts
+    .filter(({ name, value }) => !silent.has(name) && value !== 0)
+    .toSorted((one, other) => placeOf(one) - placeOf(other));
+}
+
+function OneFact({ fact: { name, value, from }, isNew }: { fact: Fact; isNew: boolean }) {
+  return (
+    <div className={styles.fact}>
+      <dt>{wordsOf(name)}</dt>
+      <dd>
+        <Value name={name} value={value} />{' '}
+        <span className={isNew ? styles.isNew : 'soft'}>
+          {isNew ? 'by this event' : <Moment at={from.occurredAt} />}
+        </span>
+      </dd>
+    </div>
+  );
+}
+
+const ofPrincipals =
+  /^(.*[pP]rincipalId|assigneeId|holderId|ownerId|requestedBy|decisionBy|cancelledBy|owner)$/;
+
+function Value({ name, value }: { name: string; value: unknown }) {
+  if (typeof value === 'string' && ofPrincipals.test(name)) return <Who id={value} />;
+  if (name === 'workspaceId') return <WorkspaceName id={String(value)} />;
+  if (value === true) return <span>yes</span>;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return (
+    <span className="text">{text.length > charactersMax ? `${text.slice(0, charactersMax)} …` : text}</span>
+  );
+}
+
+function WorkspaceName({ id }: { id: string }) {
+  const { data } = useQuery(workspaceQuery(id));
+  return <span className={data === undefined ? 'mono' : ''}>{data?.name ?? id.slice(-8)}</span>;
+}
+
+/** `dueDate` as `due date`, `assigneeId` as `assignee`. */
+const wordsOf = (name: string): string =>
+  name
+    .replace(/(?<=[a-z])(Id|Key)$/, '')
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase();

@@ -1,0 +1,52 @@
+import { type InfiniteData, infiniteQueryOptions, type QueryClient } from '@tanstack/react-query';
+import type { JournalEvent, JournalEventPage } from '@baton/sdk';
+import { baton } from '../client.ts';
+import { type JournalSearch, prefixesIn } from './journal-search.ts';
+
+const pageSize = 200;
+/** What a person reads; who wants more narrows it down. */
+export const pagesMax = 10;
+/** Newer events go onto the first page; at this length the older pages are let go, and can be read again. */
+const firstPageMax = 2 * pageSize;
+
+type Pages = InfiniteData<JournalEventPage, string>;
+
+/** The events that pass the filters, newest first, older ones by further pages. */
+export function journalQuery({ types, object, actor }: JournalSearch) {
+  const prefixes = prefixesIn(types).join(',');
+  return infiniteQueryOptions({
+    queryKey: ['journal', prefixes, object, actor],
+    queryFn: ({ pageParam, signal }) =>
+      baton.events.list(
+        {
+          limit: pageSize,
+          order: 'desc',
+          ...(pageParam === '' ? { tail: pageSize } : { before: pageParam }),
+          ...(prefixes && { types: prefixes }),
+          ...(object !== undefined && { entityId: object }),
+          ...(actor !== undefined && { actorId: actor }),
+        },
+        { signal },
+      ),
+    // What happens while another page is open is not put in.
+    staleTime: 0,
+    initialPageParam: '',
+    getNextPageParam: ({ prevCursor }, pages) =>
+      pages.length < pagesMax ? (prevCursor ?? undefined) : undefined,
+  });
+}
+
+/** Puts events that have just happened before those that are shown. @param newer oldest first */
+export function showNewer(queries: QueryClient, search: JournalSearch, newer: readonly JournalEvent[]): void {
+  queries.setQueryData<Pages>(journalQuery(search).queryKey, (shown) => {
+    const [first, ...older] = shown?.pages ?? [];
+    if (shown === undefined || first === undefined) return shown;
+    const known = new Set(first.items.map(({ id }) => id));
+    const added = newer.filter(({ id }) => !known.has(id)).toReversed();
+    if (added.length === 0) return shown;
+    const items = [...added, ...first.items];
+    if (items.length <= firstPageMax) return { ...shown, pages: [{ ...first, items }, ...older] };
+    const kept = items.slice(0, pageSize);
+    return { pages: [{ ...first, items: kept, prevCursor: kept.at(-1)?.cursor ?? null }], pageParams: [''] };
+  });
+}
