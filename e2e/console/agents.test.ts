@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { assertAccessible, noBrowser } from '../testing/browser.ts';
+import { etagOf } from '@baton/sdk';
+import { assertAccessible, noBrowser, until } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { agentPermissions } from '../testing/participant.ts';
 
@@ -29,7 +30,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     const { task, agent, harness, lease } = await atWork('Held by who is disabled');
     const { page, complaints } = await world.signedIn('/agents');
     const card = page.getByRole('listitem').filter({ hasText: 'Held by who is disabled' }).first();
-    await card.getByText(/lease ends in/).waitFor();
+    await card.getByText(/Lease ends in/).waitFor();
     await card.getByRole('button', { name: 'Disable' }).focus();
     await page.keyboard.press('Enter');
     await page
@@ -71,7 +72,16 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     const { harness } = await atWork(`Work ${evil}`, `client ${evil}`);
     const { id } = await world.baton.principals.create({ kind: 'agent', displayName: `Idle ${evil}` });
     const session = await world.baton.sessions.open({ clientName: 'silent', ttlSeconds: 600 });
-    await new Promise((resolve) => setTimeout(resolve, 11_000));
+    // Open from the start: who falls silent is seen though no event tells of it.
+    const watching = await world.signedIn('/agents');
+    const silent = watching.page.getByRole('listitem').filter({ hasText: 'silent' }).first();
+    await silent.getByText(/^Last sign of life/).waitFor();
+    await silent.getByText(/^Unresponsive: last sign of life/).waitFor();
+    assert.ok(Date.now() - Date.parse(session.heartbeatAt) > 10_000);
+    await watching.page.getByText('2 at work · 1 lease · 1 session unresponsive').waitFor();
+    await watching.page.getByLabel('Show').selectOption('Unresponsive or stuck');
+    await watching.page.getByText(`Work ${evil}`).waitFor({ state: 'detached' });
+    await silent.waitFor();
     for (const [colorScheme, width] of [
       ['light', 1280],
       ['dark', 375],
@@ -79,7 +89,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       const options = { colorScheme, viewport: { width, height: 800 } };
       const { page, complaints } = await world.signedIn('/agents', options);
       await page
-        .getByText(/Unresponsive: silent since/)
+        .getByText(/Unresponsive: last sign of life/)
         .first()
         .waitFor();
       await page.getByText(`Work ${evil}`).waitFor();
@@ -92,13 +102,92 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       assert.deepEqual(complaints, []);
     }
     await world.baton.sessions.close(session.id);
-    await world.baton.principals.disable(id);
+    // Who is idle can be disabled, too.
+    const { page } = watching;
+    await page.getByText(/not at work/).click();
+    await page.getByRole('button', { name: `Disable Idle ${evil}` }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Disable' }).click();
+    await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+    await page.getByText(`Idle ${evil}`).waitFor({ state: 'detached' });
+    assert.equal((await world.baton.principals.get(id)).status, 'disabled');
     await harness.close();
   });
 
-  test('who may not see sessions is told the right', async () => {
-    const reader = await world.person(['tasks.read']);
-    const { page } = await world.signedIn('/agents', {}, reader.token);
-    await page.getByText(/sessions\.manage/).waitFor();
+  test('by keyboard alone the journal is filtered by type, object and actor, and an event opens its task as it was then', async () => {
+    const { baton } = world;
+    const { task, harness } = await atWork('First title');
+    await harness.close();
+    const released = await baton.tasks.get(task.id);
+    await baton.tasks.update(task.id, { title: 'Second title' }, { ifMatch: etagOf(released) });
+    const { page, complaints } = await world.signedIn('/journal');
+    const { keyboard } = page;
+    const lines = page.getByRole('list', { name: 'Events, the newest first' }).locator('summary');
+    const types = async (count: number) => {
+      await until(page, `document.querySelectorAll('main ol summary').length === ${count}`);
+      return (await lines.allInnerTexts()).map((text) => /^[a-z_.]+/.exec(text)?.[0]);
+    };
+    await lines.first().waitFor();
+    await keyboard.press('/');
+    await keyboard.type('task.');
+    await keyboard.press('Tab');
+    await keyboard.type(task.publicId);
+    await keyboard.press('Enter');
+    assert.deepEqual(await types(3), ['task.updated', 'task.claimed', 'task.created']);
+    await page.getByLabel('Actor').selectOption({ label: 'a test' });
+    assert.deepEqual(await types(1), ['task.claimed']);
+    await page.getByRole('main').press('j');
+    await keyboard.press('Enter');
+    await keyboard.press('Tab');
+    await keyboard.press('Enter');
+
+    await page.getByRole('heading', { name: `${task.publicId} First title as of` }).waitFor();
+    const fact = (name: string) => page.locator('dl > div', { hasText: name }).locator('dd').first();
+    assert.match(await fact('status').innerText(), /^in_progress\s+by this event$/);
+    await fact('held by').getByText('a test').waitFor();
+    await assertAccessible(page, 'a task as it was then');
+    await page.getByRole('main').press('k');
+    await page.getByRole('heading', { name: `${task.publicId} Second title as of` }).waitFor();
+    assert.match(await fact('title').innerText(), /by this event$/);
+    await fact('held by').getByText('Nobody').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Later' }).isDisabled(), true);
+    await page.getByRole('main').press('j');
+    await page.getByRole('main').press('j');
+    await page.getByRole('heading', { name: `${task.publicId} First title as of` }).waitFor();
+    await fact('held by').getByText('Nobody').waitFor();
+    await page.getByRole('link', { name: 'The task as it is now' }).click();
+    await page.getByRole('heading', { name: 'Second title' }).waitFor();
+
+    // Somebody else's cursor is no event of this object.
+    const { items } = await baton.events.list({ types: 'session.opened', tail: 1 });
+    await page.goto(`${world.url}/journal?object=${task.id}&at=${items[0]?.cursor}`);
+    await page.getByText('This object has no such event').waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  test('the journal shows older events a page at a time, and what happened while it was paused', async () => {
+    const { baton } = world;
+    const { id } = await baton.tasks.create({ title: 'Much talked about' });
+    for (let n = 0; n < 210; n += 30)
+      await Promise.all(
+        Array.from({ length: 30 }, (_, more) => baton.tasks.createComment(id, { body: `${n + more}` })),
+      );
+    const { page } = await world.signedIn(`/journal?object=${id}`);
+    const older = page.getByRole('button', { name: 'Show older events' });
+    await older.waitFor();
+    assert.equal(await page.getByText('task.created').count(), 0);
+    await older.click();
+    await page.getByText('task.created').waitFor();
+    assert.equal(await page.locator('main ol > li').count(), 211);
+    assert.equal(await older.count(), 0);
+    await page.getByRole('main').press('p');
+    await page.getByRole('button', { name: 'Go on' }).waitFor();
+    const now = await baton.tasks.get(id);
+    await baton.tasks.update(id, { title: 'Decided' }, { ifMatch: etagOf(now) });
+    const list = page.locator('main ol');
+    await page.waitForTimeout(1_000);
+    assert.equal(await list.getByText('task.updated').count(), 0);
+    await page.getByRole('main').press('p');
+    await list.getByText('task.updated').waitFor();
   });
 });

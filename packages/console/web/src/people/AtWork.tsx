@@ -6,16 +6,21 @@ import { baton } from '../client.ts';
 import { Countdown, Moment } from '../parts/Moment.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { Who } from '../parts/Who.tsx';
-import { meQuery, taskQuery } from '../queries.ts';
-import type { Activity } from './activity.ts';
+import { meQuery } from '../queries.ts';
+import { type Activity, heldTaskQuery, isSilent } from './activity.ts';
 import { Disable } from './Disable.tsx';
 import styles from './people.module.css';
 
-/** A session that was silent for this long is shown as such. */
-const silentMs = 10_000;
-
 /** One principal at work: whether it lives, what it holds, and what an operator may do about it. */
-export function AtWork({ activity, stalled }: { activity: Activity; stalled: ReadonlySet<string> }) {
+export function AtWork({
+  activity,
+  stalled,
+  now,
+}: {
+  activity: Activity;
+  stalled: ReadonlySet<string>;
+  now: number;
+}) {
   const { principalId, sessions, held } = activity;
   const permissions = useQuery(meQuery).data?.permissions ?? [];
   const [isAsked, setAsked] = useState(false);
@@ -34,18 +39,18 @@ export function AtWork({ activity, stalled }: { activity: Activity; stalled: Rea
       {isAsked && <Disable activity={activity} onClose={() => setAsked(false)} />}
       <ul className="stack">
         {sessions.map((session) => {
-          const isSilent = Date.now() - Date.parse(session.heartbeatAt) > silentMs;
+          const isGone = isSilent(session, now);
           return (
             <li key={session.id} className={styles.session}>
-              <span>
+              <span className={styles.name} title={session.clientName}>
                 {session.clientName} <span className="soft">{session.clientVersion}</span>
               </span>
-              <span className={isSilent ? styles.silent : 'soft'}>
-                {isSilent ? 'Unresponsive: silent since' : 'Last sign of life'}{' '}
+              <span className={isGone ? styles.silent : 'soft'}>
+                {isGone ? 'Unresponsive: last sign of life' : 'Last sign of life'}{' '}
                 <Moment at={session.heartbeatAt} />
               </span>
               <span className="soft">
-                ends in <Countdown to={session.expiresAt} /> unless it is kept
+                Session ends in <Countdown to={session.expiresAt} /> unless it is kept
               </span>
             </li>
           );
@@ -83,17 +88,19 @@ function Held({
   mayManage: boolean;
 }) {
   const queries = useQueryClient();
-  const { data: task } = useQuery(taskQuery(claim.taskId));
+  const { data: task } = useQuery(heldTaskQuery(claim.taskId));
   const act = useMutation({
     mutationFn: (what: 'cancel' | 'end'): Promise<unknown> =>
       what === 'cancel' && run !== undefined
         ? baton.runs.requestCancel(run.id, { reason: 'asked in the console' })
         : baton.claims.release(claim.id, { reason: 'ended in the console' }),
-    onSettled: () => void queries.invalidateQueries({ queryKey: ['tasks'] }),
+    onSettled: () => {
+      for (const key of ['people', 'tasks']) void queries.invalidateQueries({ queryKey: [key] });
+    },
   });
   return (
     <li className={styles.held}>
-      <span>
+      <span className={styles.name} title={task?.title}>
         {task === undefined ? (
           <span className="soft">a task that you do not see</span>
         ) : (
@@ -103,7 +110,7 @@ function Held({
         )}
       </span>
       <span className="soft">
-        lease ends in <Countdown to={claim.expiresAt} /> unless it is kept
+        Lease ends in <Countdown to={claim.expiresAt} /> unless it is kept
       </span>
       {run !== undefined && (
         <span className={isStuck ? styles.silent : 'soft'}>

@@ -15,7 +15,7 @@ export function Disable({ activity, onClose }: { activity: Activity; onClose: ()
     mutationFn: () => baton.principals.disable(principalId, { reason: 'disabled_in_console' }),
     onSuccess: onClose,
     onSettled: () => {
-      for (const key of ['principals', 'sessions', 'tasks'])
+      for (const key of ['principals', 'people', 'tasks'])
         void queries.invalidateQueries({ queryKey: [key] });
     },
   });
@@ -27,10 +27,14 @@ export function Disable({ activity, onClose }: { activity: Activity; onClose: ()
         <AlertDialog.Popup className={dialog.dialog}>
           <AlertDialog.Title>Disable {name}?</AlertDialog.Title>
           <AlertDialog.Description>
-            It can't act in Baton any more. {counted(sessions.length, 'session')} of it{' '}
-            {sessions.length === 1 ? 'is' : 'are'} closed and {counted(held.length, 'lease')}{' '}
-            {held.length === 1 ? 'ends' : 'end'}: others may take that work at once. Enabling it again brings
-            back none of them.
+            It can't act in Baton any more.{' '}
+            {sessions.length + held.length > 0 && (
+              <>
+                {counted(sessions.length, 'session')} of it {sessions.length === 1 ? 'is' : 'are'} closed and{' '}
+                {counted(held.length, 'lease')} {held.length === 1 ? 'ends' : 'end'}: others may take that
+                work at once. Enabling it again brings back none of them.
+              </>
+            )}
           </AlertDialog.Description>
           {disable.isError && <ErrorNote error={disable.error} />}
           <div className="row">

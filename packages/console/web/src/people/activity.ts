@@ -1,15 +1,24 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
 import type { Claim, Run, Session } from '@baton/sdk';
 import { baton } from '../client.ts';
+import { onEvent } from '../live.ts';
 
-/** Heartbeats write no event: what depends on them is read again. */
+/** Heartbeats write no event: what depends on them is read again, while the page is in sight. */
 const everyMs = 5_000;
-const claimsMax = 200;
+/** Of more than one page of sessions each is read again: seldom enough. */
+const longEveryMs = 20_000;
+/** What an event tells of is read again at most so often: a busy tenant writes hundreds a second. */
+const gatherMs = 1_500;
+const lookEveryMs = 1_000;
+/** A session that was silent for this long is shown as such. */
+const silentMs = 10_000;
+export const claimsMax = 200;
 const runsMax = 200;
-const agentsMax = 200;
+export const agentsMax = 200;
 
 export const sessionsQuery = infiniteQueryOptions({
-  queryKey: ['sessions', 'active'],
+  queryKey: ['people', 'sessions'],
   queryFn: ({ pageParam, signal }) =>
     baton.sessions.list(
       { status: 'active', limit: 100, ...(pageParam && { cursor: pageParam }) },
@@ -18,20 +27,30 @@ export const sessionsQuery = infiniteQueryOptions({
   initialPageParam: '',
   getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
   select: ({ pages }) => pages.flatMap(({ items }) => items),
-  refetchInterval: everyMs,
+  staleTime: 0,
+  refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) === 1 ? everyMs : longEveryMs),
 });
 
 /** The newest claims that are live. */
 export const claimsQuery = queryOptions({
-  queryKey: ['tasks', 'claims', 'active'],
+  queryKey: ['people', 'claims'],
   queryFn: ({ signal }) =>
     baton.claims.list({ status: 'active', limit: claimsMax }, { signal }).then(({ items }) => items),
+  staleTime: 0,
   refetchInterval: everyMs,
 });
 
+/** What a task is called. It is no part of the lists of tasks, all of which are read again with each event of any task. */
+export const heldTaskQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['held-task', id],
+    queryFn: ({ signal }) => baton.tasks.get(id, { signal }),
+    staleTime: 600_000,
+  });
+
 /** The newest runs that go on, and those of them that say nothing any more. */
 export const runsQuery = queryOptions({
-  queryKey: ['tasks', 'runs', 'running'],
+  queryKey: ['people', 'runs'],
   queryFn: async ({ signal }) => {
     const [running, stalled] = await Promise.all([
       baton.runs.list({ status: 'running', limit: runsMax }, { signal }),
@@ -39,17 +58,52 @@ export const runsQuery = queryOptions({
     ]);
     return { running: running.items, stalled: new Set(stalled.items.map(({ id }) => id)) };
   },
+  staleTime: 0,
   refetchInterval: 2 * everyMs,
 });
 
 /** The newest agents that may act. */
 export const agentsQuery = queryOptions({
-  queryKey: ['principals', 'agents'],
+  queryKey: ['people', 'agents'],
   queryFn: ({ signal }) =>
     baton.principals
       .list({ kind: 'agent', limit: agentsMax }, { signal })
       .then(({ items }) => items.filter(({ status }) => status === 'active')),
 });
+
+/** Reads again what sessions, claims and runs have changed, soon after it happened. */
+export function useLivePeople(): void {
+  const queries = useQueryClient();
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const read = () => {
+      timer = undefined;
+      // Whoever comes back reads all of it again.
+      if (!document.hidden) void queries.invalidateQueries({ queryKey: ['people'] });
+    };
+    const stop = onEvent(({ entityType, type }) => {
+      if (['session', 'claim', 'run'].includes(entityType) || type === 'task.claimed')
+        timer ??= setTimeout(read, gatherMs);
+    });
+    return () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }, [queries]);
+}
+
+/** The time each second: who falls silent is seen, though nothing that was read has changed. */
+export function useNow(): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), lookEveryMs);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+}
+
+export const isSilent = ({ heartbeatAt }: Session, now: number): boolean =>
+  now - Date.parse(heartbeatAt) > silentMs;
 
 /** What one principal does now. */
 export interface Activity {
