@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
+import { useLineKeys } from '../parts/line-keys.ts';
 import { meQuery } from '../queries.ts';
 import { type Administration, forgetAdministration, useAdministration } from './admin-secret.ts';
 import styles from './administration.module.css';
@@ -33,6 +34,7 @@ const sections: Readonly<
 
 /** Who may enter, with what, and who has done what. */
 export function AdministrationPage() {
+  useLineKeys();
   const { section = 'principals' } = route.useSearch();
   const me = useQuery(meQuery);
   const admin = useAdministration();

@@ -3,7 +3,6 @@ import { useState } from 'react';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import type { Administration } from './admin-secret.ts';
 import styles from './administration.module.css';
-import { pageSize } from './Section.tsx';
 
 /** The name of somebody whom identity knows. */
 export function PrincipalName({ admin, id }: { admin: Administration; id: string }) {
@@ -14,6 +13,9 @@ export function PrincipalName({ admin, id }: { admin: Administration; id: string
   if (data === undefined) return <span className="mono">{isError ? id : '…'}</span>;
   return <span title={id}>{data.display_name}</span>;
 }
+
+/** In one page of a choice: as many as identity gives at once. */
+const choicesMax = 500;
 
 type Kind = 'human' | 'agent' | 'service_account' | 'workload';
 
@@ -34,7 +36,7 @@ export function PrincipalChoice({
     queryFn: ({ pageParam, signal }) =>
       admin.identity.principals.list(
         admin.tenantId,
-        { limit: pageSize, status: 'active', ...(pageParam && { after: pageParam }) },
+        { limit: choicesMax, status: 'active', ...(pageParam && { after: pageParam }) },
         { signal },
       ),
     initialPageParam: '',

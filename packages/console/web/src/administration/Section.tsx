@@ -248,8 +248,8 @@ export function Line({
           </p>
         ))}
       </div>
-      {acts !== undefined && <div className="row">{acts}</div>}
-      {children !== undefined && <div className={`stack ${table.wide}`}>{children}</div>}
+      {acts && <div className="row">{acts}</div>}
+      {children && <div className={`stack ${table.wide}`}>{children}</div>}
     </li>
   );
 }

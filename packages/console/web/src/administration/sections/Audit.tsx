@@ -1,43 +1,60 @@
 import { useState } from 'react';
+import type { identity } from '@baton/sdk';
 import { Moment } from '../../parts/Moment.tsx';
+import { Values } from '../../parts/Values.tsx';
 import type { Administration } from '../admin-secret.ts';
 import styles from '../administration.module.css';
-import { Field, Line, List, pageSize } from '../Section.tsx';
+import { PrincipalName } from '../Choices.tsx';
+import { Field, List, pageSize } from '../Section.tsx';
 
 interface Filter {
   readonly action: string;
   readonly actor: string;
+  readonly request: string;
   readonly outcome: string;
 }
 
+const everything: Filter = { action: '', actor: '', request: '', outcome: '' };
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 /** Who has done what in identity, the newest first, and how the record is verified. */
 export function Audit({ admin }: { admin: Administration }) {
-  const { identity, tenantId } = admin;
-  const [filter, setFilter] = useState<Filter>({ action: '', actor: '', outcome: '' });
-  const { action, actor, outcome } = filter;
+  const { tenantId } = admin;
+  const [filter, setFilter] = useState(everything);
+  const { action, actor, request, outcome } = filter;
   return (
     <>
-      <div className="card stack">
-        <p>
-          Each record is chained to the one before and sealed by a key that only the operator has. So it is
-          verified where that key is:
-        </p>
-        <p>
-          <code className="mono">npx baton identity audit verify</code>
-        </p>
-        <p className="soft">It says from where to where the record is whole, and what was changed or cut.</p>
-      </div>
+      <details className={`card ${styles.create}`}>
+        <summary>Verify the record</summary>
+        <div className="stack">
+          <p>
+            Each record is chained to the one before, and sealed by a key that neither the database nor this
+            page ever sees. So it is verified where that key is:
+          </p>
+          <pre className={`mono ${styles.value}`}>{verification}</pre>
+          <p className="soft">
+            It says from where to where the record is whole, and what was changed or cut. docs/operations.md
+            tells how to do it every day.
+          </p>
+        </div>
+      </details>
       <form
         className={styles.filter}
         onSubmit={(event) => {
           event.preventDefault();
           const data = new FormData(event.currentTarget);
           const text = (name: string) => String(data.get(name) ?? '').trim();
-          setFilter({ action: text('action'), actor: text('actor'), outcome: text('outcome') });
+          setFilter({
+            action: text('action'),
+            actor: text('actor'),
+            request: text('request'),
+            outcome: text('outcome'),
+          });
         }}
       >
         <Field name="action" label="Action" placeholder="principals.disable" />
         <Field name="actor" label="Actor" placeholder="bootstrap:maria" />
+        <Field name="request" label="Request" placeholder="req_…" maxLength={128} />
         <label className={styles.field}>
           <span>Outcome</span>
           <select name="outcome" defaultValue="">
@@ -52,7 +69,7 @@ export function Audit({ admin }: { admin: Administration }) {
         name={['audit', filter]}
         empty="No record is like this."
         read={(after, signal) =>
-          identity.audit
+          admin.identity.audit
             .listRecords(
               {
                 tenantId,
@@ -60,6 +77,7 @@ export function Audit({ admin }: { admin: Administration }) {
                 limit: pageSize,
                 ...(action && { action }),
                 ...(actor && { actor }),
+                ...(request && { requestId: request }),
                 ...(outcome && { outcome: outcome as 'allowed' | 'denied' }),
                 ...(after && { after: Number(after) }),
               },
@@ -71,23 +89,44 @@ export function Audit({ admin }: { admin: Administration }) {
             }))
         }
       >
-        {(record) => (
-          <Line
-            key={record.sequence}
-            title={record.action}
-            facts={[
-              <>
-                {record.outcome} · {record.actor_ref} · <Moment at={record.occurred_at} /> ·{' '}
-                {record.resource_type} <span className="mono">{record.resource_id}</span>
-              </>,
-              record.reason,
-              <span className="mono">
-                {record.sequence} · {record.request_id}
-              </span>,
-            ]}
-          />
-        )}
+        {(record) => <Record key={record.sequence} admin={admin} record={record} />}
       </List>
     </>
+  );
+}
+
+/** As the pages of the documentation have it; a Baton of the default run keeps its key in its folder. */
+const verification = `eval "$(npx baton env)"
+IAM_DATABASE_URL=$BATON_IAM_DATABASE_URL npx baton identity audit verify --key .baton/secrets/audit-key`;
+
+function Record({ admin, record }: { admin: Administration; record: identity.AuditRecord }) {
+  const { sequence, action, actor_ref, outcome, occurred_at, reason, resource_type, resource_id } = record;
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <li className={styles.record}>
+      <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+        <summary>
+          <span className="mono">{action}</span>
+          <span className={outcome === 'denied' ? styles.denied : 'soft'}>{outcome}</span>
+          <span className={styles.actor}>
+            {uuid.test(actor_ref) ? <PrincipalName admin={admin} id={actor_ref} /> : actor_ref}
+          </span>
+          <span className={`soft ${styles.when}`}>
+            <Moment at={occurred_at} />
+          </span>
+        </summary>
+        {isOpen && (
+          <Values
+            of={{
+              reason,
+              [resource_type.replaceAll('_', ' ')]: resource_id,
+              actor: actor_ref,
+              request: record.request_id,
+              record: `${sequence} · ${record.id}`,
+            }}
+          />
+        )}
+      </details>
+    </li>
   );
 }

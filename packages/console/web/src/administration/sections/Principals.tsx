@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { baton } from '../../client.ts';
 import { Moment } from '../../parts/Moment.tsx';
 import { meQuery } from '../../queries.ts';
@@ -39,11 +40,22 @@ const presets: Readonly<Record<string, { name: string; takes(right: string): boo
   all: { name: 'All that I may, without administration', takes: (right) => right !== 'admin' },
 };
 
+const filters = {
+  all: { name: 'all', by: {} },
+  people: { name: 'people', by: { kind: 'human' } },
+  agents: { name: 'agents', by: { kind: 'agent' } },
+  programs: { name: 'programs', by: { kind: 'workload' } },
+  accounts: { name: 'service accounts', by: { kind: 'service_account' } },
+  disabled: { name: 'disabled ones', by: { status: 'disabled' } },
+} as const;
+type Shown = keyof typeof filters;
+
 /** People, agents and programs that may enter. */
 export function Principals({ admin }: { admin: Administration }) {
   const { identity, tenantId, issuer } = admin;
   const me = useQuery(meQuery);
   const mine = me.data?.permissions ?? [];
+  const [shown, setShown] = useState<Shown>('all');
   const mayAdmit = mine.includes('principals.write');
 
   async function create(values: Values, idempotencyKey: string) {
@@ -92,12 +104,22 @@ export function Principals({ admin }: { admin: Administration }) {
           <p className="soft">To admit it to Baton as well you need the right principals.write.</p>
         )}
       </Create>
+      <label className={styles.check}>
+        <span className="soft">Show</span>
+        <select value={shown} onChange={({ target }) => setShown(target.value as Shown)}>
+          {Object.entries(filters).map(([key, { name }]) => (
+            <option key={key} value={key}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
       <List
-        name={['principals']}
-        empty="Nobody is here yet."
+        name={['principals', shown]}
+        empty={shown === 'all' ? 'Nobody is here yet.' : 'Nobody is like this.'}
         read={(after, signal) =>
           identity.principals
-            .list(tenantId, { limit: pageSize, ...(after && { after }) }, { signal })
+            .list(tenantId, { limit: pageSize, ...filters[shown].by, ...(after && { after }) }, { signal })
             .then(({ items, next_after }) => ({ items, next: next_after ?? undefined }))
         }
       >

@@ -45,7 +45,8 @@ export function ServiceAccounts({ admin }: { admin: Administration }) {
             isOff={status === 'revoked'}
             facts={[
               <>
-                <span className="mono">{clientId}</span> · {audiences.join(', ')} · {scopeCeiling.join(' ')}
+                <span className="mono">{clientId}</span> · {audiences.join(', ')}
+                {scopeCeiling.length > 0 && ` · ${scopeCeiling.join(' ')}`}
               </>,
               <>
                 {status} · since <Moment at={createdAt} /> ·{' '}
