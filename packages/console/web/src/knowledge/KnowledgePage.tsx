@@ -1,11 +1,12 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
-import type { Rule } from '@baton/sdk';
+import { BatonError, type Rule } from '@baton/sdk';
 import { baton } from '../client.ts';
+import { useLineKeys } from '../parts/line-keys.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
+import table from '../parts/table.module.css';
 import { Values } from '../parts/Values.tsx';
-import lines from '../parts/values.module.css';
 import { meQuery } from '../queries.ts';
 
 const pageSize = 50;
@@ -13,6 +14,7 @@ const foundMax = 20;
 
 /** What memory knows, by a search, and the rules by which work follows from what happens. */
 export function KnowledgePage() {
+  useLineKeys();
   const { data } = useQuery(meQuery);
   if (data === undefined) return null;
   const mayRecall = data.permissions.includes('events.read');
@@ -45,6 +47,7 @@ function Recall() {
     event.preventDefault();
     setQuery(String(new FormData(event.currentTarget).get('q')).trim());
   }
+  const isDisabled = found.error instanceof BatonError && found.error.code === 'memory_disabled';
   const { entities = [], facts = [], snapshots = [] } = found.data?.pack ?? {};
   const groups = [
     ['Things', entities],
@@ -64,15 +67,13 @@ function Recall() {
           Search
         </button>
       </form>
-      {found.isError && (
-        <>
-          <ErrorNote error={found.error} />
-          <p className="soft">
-            Knowledge comes from a memory service: <code className="mono">CP_CONTEXT_PROVIDER=http</code> and{' '}
-            <code className="mono">CP_CONTEXT_BASE_URL</code> connect one.
-          </p>
-        </>
+      {isDisabled && (
+        <p className="soft">
+          No memory service is connected. <code className="mono">CP_CONTEXT_PROVIDER=http</code> and{' '}
+          <code className="mono">CP_CONTEXT_BASE_URL</code> connect one.
+        </p>
       )}
+      {found.isError && !isDisabled && <ErrorNote error={found.error} onRetry={() => void found.refetch()} />}
       {found.isLoading && <Loading />}
       {found.isSuccess && isEmpty && <p className="soft">Memory knows nothing of it.</p>}
       {groups.map(
@@ -104,7 +105,7 @@ function Rules() {
     select: ({ pages }) => pages.flatMap(({ items }) => items),
   });
   return (
-    <section className="card stack" aria-labelledby="rules">
+    <section className="stack" aria-labelledby="rules">
       <h2 id="rules">Work rules</h2>
       {query.isError && <ErrorNote error={query.error} onRetry={() => void query.refetch()} />}
       {query.isPending && <Loading />}
@@ -114,15 +115,23 @@ function Rules() {
           <code className="mono">npx baton api POST /rules</code> makes one.
         </p>
       )}
-      <ul className={lines.list}>
-        {query.data?.map((rule) => (
-          <OneRule key={rule.id} rule={rule} />
-        ))}
-      </ul>
+      {query.data !== undefined && query.data.length > 0 && (
+        <ul className={table.lines}>
+          {query.data.map((rule) => (
+            <OneRule key={rule.id} rule={rule} />
+          ))}
+        </ul>
+      )}
       {query.hasNextPage && (
-        <button type="button" onClick={() => void query.fetchNextPage()}>
-          Show more
-        </button>
+        <div className="row">
+          <button
+            type="button"
+            disabled={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
+            Show more
+          </button>
+        </div>
       )}
     </section>
   );
@@ -137,27 +146,35 @@ function OneRule({ rule }: { rule: Rule }) {
     onSettled: () => void queries.invalidateQueries({ queryKey: ['knowledge'] }),
   });
   return (
-    <li className={lines.line}>
-      <span>
-        {key} <span className="soft">version {version}</span>
-        {description !== '' && <span className="soft text"> {description}</span>}
-      </span>
-      <span className="soft">
-        when {trigger.kind === 'schedule' ? `every ${trigger.everySeconds} s` : trigger.type}:{' '}
-        {action.kind.replaceAll('_', ' ')}
-      </span>
-      <span className="row">
-        {status}
-        {mayWrite && status !== 'archived' && (
-          <button type="button" disabled={change.isPending} onClick={() => change.mutate()}>
-            {status === 'enabled' ? `Disable ${key}` : `Enable ${key}`}
-          </button>
-        )}
-        {change.isError && <ErrorNote error={change.error} />}
-      </span>
-      <span className="soft">
-        <Moment at={updatedAt} />
-      </span>
+    <li className={table.line}>
+      <div className={table.main}>
+        <p>
+          {key}{' '}
+          <span className="soft">
+            version {version} · {status} · changed <Moment at={updatedAt} />
+          </span>
+        </p>
+        <p className="soft">
+          {trigger.kind === 'schedule' ? `Every ${trigger.everySeconds} s` : `When ${trigger.type}`}:{' '}
+          {action.kind.replaceAll('_', ' ')}
+        </p>
+        {description !== '' && <p className="text">{description}</p>}
+      </div>
+      {mayWrite && status !== 'archived' && (
+        <button
+          type="button"
+          disabled={change.isPending}
+          aria-label={status === 'enabled' ? `Disable ${key}` : `Enable ${key}`}
+          onClick={() => change.mutate()}
+        >
+          {status === 'enabled' ? 'Disable' : 'Enable'}
+        </button>
+      )}
+      {change.isError && (
+        <div className={table.wide}>
+          <ErrorNote error={change.error} />
+        </div>
+      )}
     </li>
   );
 }

@@ -100,6 +100,7 @@ function Transitions({ project }: { project: Project }) {
   return (
     <div className="stack">
       <div className="row" role="group" aria-label="Move the project">
+        <span className="soft">Move to</span>
         {targets.map((key) => (
           <button key={key} type="button" disabled={move.isPending} onClick={() => move.mutate(key)}>
             {statuses.find((status) => status.key === key)?.displayName ?? key}
@@ -190,10 +191,18 @@ function Configuration({ projectId, version }: { projectId: string; version: num
   return (
     <section className="card stack" aria-labelledby="config">
       <h2 id="config">What counts here</h2>
-      <h3>Limits</h3>
-      <Values of={governance} />
-      <h3>Settings</h3>
-      <Values of={settings} />
+      <Part name="Limits" of={governance} none="No limit is set." />
+      <Part name="Settings" of={settings} none="No setting is made." />
     </section>
+  );
+}
+
+function Part({ name, of, none }: { name: string; of: Record<string, unknown>; none: string }) {
+  const isEmpty = Object.values(of).every((value) => value === null || value === '');
+  return (
+    <>
+      <h3>{name}</h3>
+      {isEmpty ? <p className="soft">{none}</p> : <Values of={of} />}
+    </>
   );
 }

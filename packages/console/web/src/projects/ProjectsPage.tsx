@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { baton } from '../client.ts';
 import { Allowed } from '../parts/Allowed.tsx';
+import { useLineKeys } from '../parts/line-keys.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
 import lines from '../parts/values.module.css';
@@ -12,6 +13,7 @@ const pageSize = 50;
 
 /** The projects in sight, with their status and owner. */
 export function ProjectsPage() {
+  useLineKeys();
   return (
     <div className="page">
       <h1>Projects</h1>
@@ -64,9 +66,15 @@ function Projects() {
         ))}
       </ul>
       {query.hasNextPage && (
-        <button type="button" onClick={() => void query.fetchNextPage()}>
-          Show more
-        </button>
+        <div className="row">
+          <button
+            type="button"
+            disabled={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
+            Show more
+          </button>
+        </div>
       )}
     </div>
   );

@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { Skill } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { Allowed } from '../parts/Allowed.tsx';
+import { useLineKeys } from '../parts/line-keys.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
 import { Values } from '../parts/Values.tsx';
@@ -15,6 +16,7 @@ const agentsMax = 100;
 
 /** What can be done: skills with their versions, the tools that are mine, and the agents of the registry. */
 export function SkillsPage() {
+  useLineKeys();
   const permissions = useQuery(meQuery).data?.permissions ?? [];
   return (
     <div className="page">
@@ -58,9 +60,15 @@ function Skills() {
         ))}
       </ul>
       {query.hasNextPage && (
-        <button type="button" onClick={() => void query.fetchNextPage()}>
-          Show more
-        </button>
+        <div className="row">
+          <button
+            type="button"
+            disabled={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
+            Show more
+          </button>
+        </div>
       )}
     </section>
   );

@@ -1,4 +1,5 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { type SubmitEvent, useState } from 'react';
 import type { UndeliveredEvent } from '@baton/sdk';
 import { baton } from '../client.ts';
@@ -38,8 +39,8 @@ export function Deliveries({ mayManage }: { mayManage: boolean }) {
           {mayManage && <RedriveAll items={dead.data ?? []} />}
         </div>
         <p className="soft">
-          Events that a system refused each time. They hold back the archiving of the journal until they are
-          delivered or given up.
+          Deliveries that a system refused each time. They hold back the archiving of the journal until they
+          are made or given up.
         </p>
         <List query={dead} empty="Nothing is set aside.">
           {(item) => <Line key={item.id} item={item} mayManage={mayManage} />}
@@ -111,15 +112,16 @@ function Line({ item, mayManage }: { item: UndeliveredEvent; mayManage: boolean 
     <li className={table.line}>
       <div className={table.main}>
         <p>
-          <span className="mono">{item.type}</span> <span className="soft">for</span> {item.sink}
+          <Link to="/journal" search={{ types: item.type }} className="mono">
+            {item.type}
+          </Link>{' '}
+          <span className="soft">for</span> {item.sink}
         </p>
         <p className="soft">
-          {item.attempts} {item.attempts === 1 ? 'attempt' : 'attempts'}
-          {item.nextAttemptAt !== null && (
-            <>
-              , the next <Moment at={item.nextAttemptAt} />
-            </>
-          )}
+          {item.attempts === 0
+            ? 'It was never reached'
+            : `${item.attempts} ${item.attempts === 1 ? 'attempt' : 'attempts'}`}
+          {item.nextAttemptAt !== null && <NextAttempt at={item.nextAttemptAt} />}
           {item.lastError !== null && ` · ${item.lastError}`}
         </p>
         <p className="soft mono">{item.eventId}</p>
@@ -156,6 +158,15 @@ function Line({ item, mayManage }: { item: UndeliveredEvent; mayManage: boolean 
         </div>
       )}
     </li>
+  );
+}
+
+function NextAttempt({ at }: { at: string }) {
+  if (Date.parse(at) <= Date.now()) return ' · tried again now';
+  return (
+    <>
+      {' · '}tried again <Moment at={at} />
+    </>
   );
 }
 

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { useLineKeys } from '../parts/line-keys.ts';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { meQuery } from '../queries.ts';
 import { Deliveries } from './Deliveries.tsx';
@@ -7,6 +8,8 @@ import { Memory } from './Memory.tsx';
 import styles from './system.module.css';
 
 const everyMs = 5_000;
+/** The services count for these: less often. */
+const figuresEveryMs = 10_000;
 
 /** Whether both services can work, what waits, and what could not be delivered. */
 export function SystemPage() {
@@ -15,6 +18,7 @@ export function SystemPage() {
   const may = (right: string) => permissions.includes(right) || permissions.includes('admin');
   const mayManage = may('operations.manage');
   const mayRead = mayManage || may('operations.read');
+  useLineKeys();
   return (
     <div className="page">
       <h1>System</h1>
@@ -123,7 +127,7 @@ function Counts() {
   const { data, isError, error, refetch } = useQuery({
     queryKey: ['system', 'figures'],
     queryFn: ({ signal }) => readFigures(signal),
-    refetchInterval: everyMs,
+    refetchInterval: figuresEveryMs,
   });
   return (
     <section className="stack" aria-labelledby="counts">
