@@ -9,6 +9,7 @@ import { useKeys } from '../shell/keys.ts';
 import { claimOf, type Fact, factsOf, holderQuery, type Then, thenQuery } from './as-of-then.ts';
 import { EventLine, subjectOf, ToObject } from './EventLine.tsx';
 import styles from './journal.module.css';
+import { isId } from './journal-search.ts';
 import { ProcessThen } from './ProcessThen.tsx';
 
 const eventsShownMax = 50;
@@ -93,8 +94,8 @@ function AsItWas({ then: { events, isCut, next } }: { then: Then }) {
         <Facts events={events} event={event} />
         <p className="soft">
           This is what {isCut ? `its ${events.length} events before then say` : 'its events up to then say'}.
-          The journal does not keep all: the description that it began with, comments and the values of your
-          own fields are not in it.
+          {entityType === 'task' &&
+            ' The journal does not keep all: the description that a task begins with, comments and the values of your own fields are not in it.'}
         </p>
       </section>
       {entityType === 'process_instance' && <ProcessThen events={events} />}
@@ -120,7 +121,8 @@ function AsItWas({ then: { events, isCut, next } }: { then: Then }) {
 function nameOf(events: readonly JournalEvent[]): string {
   const facts = new Map(factsOf(events).map(({ name, value }) => [name, value]));
   const last = events.at(-1) as JournalEvent;
-  return subjectOf({ ...last, payload: Object.fromEntries(facts) });
+  const { element: _element, stage: _stage, ...told } = last.payload;
+  return subjectOf({ ...last, payload: { ...told, ...Object.fromEntries(facts) } });
 }
 
 function Facts({ events, event }: { events: readonly JournalEvent[]; event: JournalEvent }) {
@@ -202,7 +204,14 @@ const ofPrincipals =
 function Value({ name, value }: { name: string; value: unknown }) {
   if (typeof value === 'string' && ofPrincipals.test(name)) return <Who id={value} />;
   if (name === 'workspaceId') return <WorkspaceName id={String(value)} />;
+  if (name === 'taskId') return <ToObject entityType="task" entityId={String(value)} />;
   if (value === true) return <span>yes</span>;
+  if (typeof value === 'string' && isId(value))
+    return (
+      <Link to="/journal" search={{ object: value }} className="mono">
+        {value}
+      </Link>
+    );
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return (
     <span className="text">{text.length > charactersMax ? `${text.slice(0, charactersMax)} …` : text}</span>

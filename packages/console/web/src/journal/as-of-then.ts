@@ -51,7 +51,7 @@ export interface Fact {
 
 /** Events about a part of their object, or about what others do with it; their members are not the object's. */
 const ofParts =
-  /^(task\.(comment|relation|external_reference|context_pack|completion_work|verification_started)|work\.|project\.(external_reference|config)|run\.(checkpointed|child|control_message|handoff)|rule\.evaluated|(role|capability|skill)\.(assigned|revoked)|workspace\.member|knowledge\.|process\.(st|timer|sla|escalated|recall|correlated|milestone|data_changed|compensated)|artifact\.content_read)/;
+  /^(task\.(comment|relation|external_reference|context_pack|completion_work|verification_started)|work\.|project\.(external_reference|config)|run\.(checkpointed|child|control_message|handoff)|rule\.evaluated|(role|capability|skill)\.(assigned|revoked)|workspace\.member|knowledge\.|process\.(stage|step|timer|sla|escalated|recall|correlated|milestone|data_changed|compensated)|artifact\.content_read)/;
 
 /** Members that tell of the happening, and of the lease that began by it. */
 const ofHappening =
