@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { assertAccessible, noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
+import { settled } from '../testing/console-pages.ts';
 
 // Projects, processes, skills and knowledge: what the pages say is made through the API, and what they do is read there.
 
@@ -28,7 +29,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
       const options = { colorScheme, viewport: { width, height: 800 } };
       const { page, complaints } = await world.signedIn(path, options);
       await page.getByText(text).first().waitFor();
-      await page.waitForLoadState('networkidle', { timeout: 2_000 }).catch(() => undefined);
+      await settled(page);
       await assertAccessible(page, `${path} ${colorScheme} ${width}`);
       assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, path);
       assert.equal(await page.evaluate('window.ran'), undefined, path);

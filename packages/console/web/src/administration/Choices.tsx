@@ -1,14 +1,19 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { type QueryKey, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import type { Administration } from './admin-secret.ts';
 import styles from './administration.module.css';
+
+/** Whether what was read may have changed by an act; names have not. */
+export const isChanged = ({ queryKey }: { queryKey: QueryKey }): boolean => queryKey[1] !== 'principal';
 
 /** The name of somebody whom identity knows. */
 export function PrincipalName({ admin, id }: { admin: Administration; id: string }) {
   const { data, isError } = useQuery({
     queryKey: ['administration', 'principal', id],
     queryFn: ({ signal }) => admin.identity.principals.get(admin.tenantId, id, { signal }),
+    // Names change seldom, and a list has a hundred of them.
+    staleTime: 600_000,
   });
   if (data === undefined) return <span className="mono">{isError ? id : '…'}</span>;
   return <span title={id}>{data.display_name}</span>;

@@ -4,6 +4,7 @@ import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import table from '../parts/table.module.css';
 import styles from './administration.module.css';
+import { isChanged } from './Choices.tsx';
 
 export const pageSize = 100;
 
@@ -86,7 +87,7 @@ export function Create({ title, submit = 'Create', make, children }: CreateProps
       form.current?.reset();
       setOpen(false);
     },
-    onSettled: () => queries.invalidateQueries({ queryKey: ['administration'] }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['administration'], predicate: isChanged }),
   });
   function onSubmit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();
@@ -142,7 +143,7 @@ export function Act({ label, asks, act }: ActProps) {
     // What an act answers may be a secret: it is not kept among the mutations.
     mutationFn: async (why: string) => void (await act(why)),
     onSuccess: () => setAsking(false),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['administration'] }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['administration'], predicate: isChanged }),
   });
   function onSubmit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();
