@@ -119,7 +119,7 @@ describe('the system page', { skip: noBrowser }, () => {
   test('who may read only sees the deliveries without acts, and who may not sees none', async () => {
     for (const [right, seen] of [
       ['operations.read', 'task.created'],
-      ['tasks.read', 'shown to those with the right operations.read'],
+      ['tasks.read', 'shown to those with the permission operations.read'],
     ] as const) {
       const { page } = await world.signedIn();
       await page.route('**/harness/context', async (route) => {

@@ -2,9 +2,10 @@ import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tansta
 import { type SubmitEvent, useState } from 'react';
 import { BatonError, type Rule } from '@baton/sdk';
 import { baton } from '../client.ts';
+import { AllowedPart } from '../parts/AllowedPart.tsx';
 import { useLineKeys } from '../parts/line-keys.ts';
 import { Moment } from '../parts/Moment.tsx';
-import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
+import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import table from '../parts/table.module.css';
 import { Values } from '../parts/Values.tsx';
 import { meQuery } from '../queries.ts';
@@ -15,23 +16,15 @@ const foundMax = 20;
 /** What memory knows, by a search, and the rules by which work follows from what happens. */
 export function KnowledgePage() {
   useLineKeys();
-  const { data } = useQuery(meQuery);
-  if (data === undefined) return null;
-  const mayRecall = data.permissions.includes('events.read');
-  const mayReadRules = data.permissions.includes('rules.read');
   return (
     <div className="page">
       <h1>Knowledge</h1>
-      {mayRecall && <Recall />}
-      {mayReadRules && <Rules />}
-      {!mayRecall && !mayReadRules && (
-        <Empty title="You may not see this">
-          <p>
-            Ask an administrator for the permission <code className="mono">events.read</code> or{' '}
-            <code className="mono">rules.read</code>.
-          </p>
-        </Empty>
-      )}
+      <AllowedPart permission="events.read" what="Answers of memory">
+        <Recall />
+      </AllowedPart>
+      <AllowedPart permission="rules.read" what="Work rules">
+        <Rules />
+      </AllowedPart>
     </div>
   );
 }

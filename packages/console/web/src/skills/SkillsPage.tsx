@@ -2,12 +2,12 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { Skill } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { Allowed } from '../parts/Allowed.tsx';
+import { AllowedPart } from '../parts/AllowedPart.tsx';
 import { useLineKeys } from '../parts/line-keys.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
 import { Values } from '../parts/Values.tsx';
 import lines from '../parts/values.module.css';
-import { meQuery } from '../queries.ts';
 import styles from './skills.module.css';
 
 const pageSize = 50;
@@ -17,15 +17,18 @@ const agentsMax = 100;
 /** What can be done: skills with their versions, the tools that are mine, and the agents of the registry. */
 export function SkillsPage() {
   useLineKeys();
-  const permissions = useQuery(meQuery).data?.permissions ?? [];
   return (
     <div className="page">
       <h1>Skills and tools</h1>
       <Allowed permission="org.read">
         <Skills />
       </Allowed>
-      {permissions.includes('tasks.read') && <Tools />}
-      {permissions.includes('agents.read') && <Agents />}
+      <AllowedPart permission="tasks.read" what="Your tools">
+        <Tools />
+      </AllowedPart>
+      <AllowedPart permission="agents.read" what="Registered agents">
+        <Agents />
+      </AllowedPart>
     </div>
   );
 }

@@ -28,7 +28,8 @@ export function SystemPage() {
       {mayRead && <Memory mayManage={mayManage} />}
       {me.data !== undefined && !mayRead && (
         <p className="soft">
-          What waits for delivery to other systems is shown to those with the right operations.read.
+          What waits for delivery to other systems is shown to those with the permission{' '}
+          <code className="mono">operations.read</code>.
         </p>
       )}
     </div>

@@ -101,7 +101,10 @@ export function Principals({ admin }: { admin: Administration }) {
             </select>
           </label>
         ) : (
-          <p className="soft">To admit it to Baton as well you need the right principals.write.</p>
+          <p className="soft">
+            To admit it to Baton as well you need the permission{' '}
+            <code className="mono">principals.write</code>.
+          </p>
         )}
       </Create>
       <label className={styles.check}>

@@ -10,7 +10,13 @@ import { Act, Create, Field, Line, List, pageSize } from '../Section.tsx';
 export function Roles({ permissions }: { permissions: readonly string[] }) {
   const mayManage = permissions.includes('org.manage');
   if (!permissions.includes('org.read'))
-    return <Empty title="You may not see the roles">Ask an administrator for the right org.read.</Empty>;
+    return (
+      <Empty title="You may not see the roles">
+        <p>
+          Ask an administrator for the permission <code className="mono">org.read</code>.
+        </p>
+      </Empty>
+    );
   return (
     <>
       {mayManage ? (
@@ -29,7 +35,9 @@ export function Roles({ permissions }: { permissions: readonly string[] }) {
           <Field name="description" label="What it is for" maxLength={2000} />
         </Create>
       ) : (
-        <p className="soft">To change roles you need the right org.manage.</p>
+        <p className="soft">
+          To change roles you need the permission <code className="mono">org.manage</code>.
+        </p>
       )}
       <List
         name={['roles']}
