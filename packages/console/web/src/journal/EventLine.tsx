@@ -4,6 +4,7 @@ import type { JournalEvent } from '@baton/sdk';
 import { Moment } from '../parts/Moment.tsx';
 import { Who } from '../parts/Who.tsx';
 import styles from './journal.module.css';
+import { isId } from './journal-search.ts';
 
 const payloadCharactersMax = 4000;
 
@@ -101,7 +102,7 @@ export function subjectOf({ payload, entityType, entityId }: JournalEvent): stri
     payload;
   const id = publicId ?? taskPublicId ?? instanceKey;
   const words = [id, title ?? displayName ?? name ?? key ?? clientName ?? element ?? stage].filter(
-    (word) => typeof word === 'string',
+    (word) => typeof word === 'string' && !isId(word),
   );
   return words.length > 0
     ? words.join(' ').slice(0, 200)
