@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
-import { lineBytesMax } from './protocol.ts';
+import { lineBytesMax, mark } from './protocol.ts';
+import type { Secrets } from './secrets.ts';
 import { killStrays } from './strays.ts';
 
 export interface CommandOptions {
@@ -17,7 +18,9 @@ export interface CommandOptions {
   readonly leftMs: number;
   /** Gets what the command prints, both streams in the order of arrival. */
   readonly outputFile: string;
-  /** Called with each line of standard output; the next line waits for it. */
+  /** What does not get there. */
+  readonly secrets: Secrets;
+  /** Called with each line of standard output that is for the runner; the next line waits for it. */
   onLine(line: string): Promise<void>;
 }
 
@@ -29,6 +32,7 @@ export interface CommandEnd {
 
 /** What is kept of the output of one run. More is read and dropped, so that the command does not stand still. */
 export const outputBytesMax = 10 * 1024 * 1024;
+const markBytes = Buffer.from(mark);
 /** After the command's end its last output is waited for so long: a process of another group may hold the pipe. */
 const outputMsMax = 5_000;
 
@@ -52,6 +56,7 @@ exec sh -c "$0"`;
 /** One running command with all that it starts: a process group of its own. */
 export class Command {
   readonly ended: Promise<CommandEnd>;
+  readonly #collected: Collected;
   readonly #pid: number;
   readonly #runId: string;
   readonly #lifeline: Writable;
@@ -92,6 +97,7 @@ export class Command {
     this.#pid = pid;
     this.#runId = runId;
     this.#lifeline = lifeline;
+    this.#collected = collected;
     this.ended = exited.then(async (end) => {
       this.#hasEnded = true;
       lifeline.destroy();
@@ -102,6 +108,11 @@ export class Command {
       clearTimeout(slow);
       return end;
     });
+  }
+
+  /** Why not all of its output is in the file, as ENOSPC; undefined where it is. */
+  get outputFault(): string | undefined {
+    return this.#collected.fault();
   }
 
   /** Asks it to end, and kills it when it has not after the grace. Resolves when it is gone. */
@@ -145,51 +156,97 @@ function secondsOf(ms: number): number {
 interface Collected {
   readonly done: Promise<void>;
   stop(): void;
+  /** The code of what kept the output from being written, if anything did. */
+  fault(): string | undefined;
 }
 
 /** Writes both streams into the file, and hands the lines of standard output on, one after another. */
 function collect(
   stdout: Readable,
   stderr: Readable,
-  { outputFile, onLine }: Pick<CommandOptions, 'outputFile' | 'onLine'>,
+  { outputFile, secrets, onLine }: Pick<CommandOptions, 'outputFile' | 'secrets' | 'onLine'>,
 ): Collected {
-  const file = openSync(outputFile, 'w', 0o600);
-  let bytes = 0;
-  const keep = (chunk: Buffer) => {
-    const rest = outputBytesMax - bytes;
-    if (rest > 0) writeSync(file, chunk.subarray(0, rest));
-    if (bytes < outputBytesMax && bytes + chunk.length >= outputBytesMax)
-      writeSync(file, `\n[the output is longer than ${outputBytesMax} bytes; the rest is not kept]\n`);
-    bytes += chunk.length;
-  };
+  const file = new OutputFile(outputFile);
   const readOutput = async () => {
+    const hidden = secrets.stream();
     let rest: Buffer = Buffer.alloc(0);
     let isTooLong = false;
     for await (const chunk of stdout as AsyncIterable<Buffer>) {
-      keep(chunk);
+      file.keep(hidden.take(chunk));
       rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
       for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
         const line = rest.subarray(0, end);
         rest = rest.subarray(end + 1);
-        if (!isTooLong && line.length <= lineBytesMax) await onLine(line.toString().replace(/\r$/, ''));
+        if (!isTooLong && line.length <= lineBytesMax && isForRunner(line)) await onLine(textOf(line));
         isTooLong = false;
       }
       isTooLong ||= rest.length > lineBytesMax;
       // Only the end of such a line is looked for.
       if (isTooLong) rest = Buffer.alloc(0);
     }
-    if (rest.length > 0) await onLine(rest.toString());
+    file.keep(hidden.end());
+    if (isForRunner(rest)) await onLine(textOf(rest));
   };
   const readErrors = async () => {
-    for await (const chunk of stderr as AsyncIterable<Buffer>) keep(chunk);
+    const hidden = secrets.stream();
+    for await (const chunk of stderr as AsyncIterable<Buffer>) file.keep(hidden.take(chunk));
+    file.keep(hidden.end());
   };
   // A stream that is destroyed, as by `stop`, ends its reader with an error.
   const both = Promise.allSettled([readOutput(), readErrors()]);
   return {
-    done: both.then(() => closeSync(file)),
+    done: both.then(() => file.close()),
     stop() {
       stdout.destroy();
       stderr.destroy();
     },
+    fault: () => file.fault,
   };
+}
+
+/** Other lines are not even decoded: a command may print millions of them. */
+function isForRunner(line: Buffer): boolean {
+  return line.subarray(0, markBytes.length).equals(markBytes);
+}
+
+function textOf(line: Buffer): string {
+  return line.toString().replace(/\r$/, '');
+}
+
+/**
+ * Keeps what is printed, up to the bound. A disk that is full must not end the reading: the command would stand still at its
+ * next line, and what it asks of the runner would be lost.
+ */
+class OutputFile {
+  readonly #file: number;
+  #bytes = 0;
+  fault: string | undefined;
+
+  constructor(path: string) {
+    this.#file = openSync(path, 'w', 0o600);
+  }
+
+  keep(chunk: Buffer): void {
+    const before = this.#bytes;
+    this.#bytes += chunk.length;
+    if (before >= outputBytesMax || this.fault !== undefined) return;
+    try {
+      this.#write(chunk.subarray(0, outputBytesMax - before));
+      if (this.#bytes >= outputBytesMax)
+        this.#write(
+          Buffer.from(`\n[the output is longer than ${outputBytesMax} bytes; the rest is not kept]\n`),
+        );
+    } catch (error) {
+      this.fault = (error as NodeJS.ErrnoException).code ?? String(error);
+    }
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+
+  /** The file system may take a part only, and say at the next one why. */
+  #write(chunk: Buffer): void {
+    for (let rest = chunk; rest.length > 0; ) rest = rest.subarray(writeSync(this.#file, rest));
+  }
 }

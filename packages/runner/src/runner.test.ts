@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import type { Task } from '@baton/sdk';
-import { type BatonProcess, processesOf, program } from '../../../e2e/testing/baton-process.ts';
+import { type BatonProcess, program, repository } from '../../../e2e/testing/baton-process.ts';
 import {
   type Participant,
   type RunningBaton,
@@ -18,12 +20,16 @@ import {
 let baton: RunningBaton;
 let folder: string;
 let places = 0;
+const proxies: Server[] = [];
+/** A secret of somebody else that the commands of these runners get. */
+const apiKey = 'sk-1234567890"abcdef';
 
 before(async () => {
   baton = await startRunningBaton();
   folder = mkdtempSync(join(tmpdir(), 'baton-runner-test-'));
 });
 after(async () => {
+  for (const proxy of proxies) proxy.close();
   await baton?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -42,18 +48,49 @@ interface Running extends BatonProcess {
   readonly place: string;
 }
 
-function run(agent: Participant, exec: string, ...args: string[]): Running {
+/** An agent, and where it finds Baton if not at its own address. */
+type Agent = Participant & { readonly url?: string };
+
+function run(agent: Agent, exec: string, ...args: string[]): Running {
   places += 1;
   const place = join(folder, String(places));
   return Object.assign(again(agent, place, exec, ...args), { place });
 }
 
-function again(agent: Participant, place: string, exec: string, ...args: string[]): BatonProcess {
-  return program(
-    'packages/runner/src/main.ts',
-    ['--exec', exec, '--folder', place, '--name', 'tests', '--grace-seconds', '1', '--mine', ...args],
-    { BATON_URL: baton.url, BATON_TOKEN: agent.token, PLACE: place },
-  );
+const mainFile = 'packages/runner/src/main.ts';
+const wordsOf = (place: string, exec: string, args: string[]) => [
+  ...['--exec', exec, '--folder', place, '--name', 'tests', '--grace-seconds', '1', '--mine'],
+  ...args,
+];
+const environmentOf = ({ token, url = baton.url }: Agent, place: string) => ({
+  BATON_URL: url,
+  BATON_TOKEN: token,
+  DEPLOY_API_KEY: apiKey,
+  PLACE: place,
+});
+
+function again(agent: Agent, place: string, exec: string, ...args: string[]): BatonProcess {
+  return program(mainFile, wordsOf(place, exec, args), environmentOf(agent, place));
+}
+
+/** Stands between a runner and Baton; while it is silent, whatever is sent gets no answer. */
+async function silentProxy(): Promise<{ url: string; isSilent: boolean }> {
+  const { hostname, port } = new URL(baton.url);
+  const state = { url: '', isSilent: false };
+  const server = createServer((client) => {
+    const service = connect(Number(port), hostname);
+    for (const [from, to] of [
+      [client, service],
+      [service, client],
+    ] as const) {
+      from.on('data', (chunk) => state.isSilent || to.write(chunk));
+      from.on('error', () => to.destroy());
+      from.on('close', () => to.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  proxies.push(server);
+  return Object.assign(state, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
 }
 
 async function eventually<Value>(what: string, look: () => Promise<Value | undefined> | Value | undefined) {
@@ -73,390 +110,495 @@ const bodies = async ({ id }: Task) =>
 /** A program's line for the runner. */
 const say = (ask: object) => `printf '%s\\n' '::baton:: ${JSON.stringify(ask)}'`;
 
-test('a command does its task: it reads it, saves a step, comments, and its output is kept', async () => {
-  const { agent, tasks } = await agentWith('Say hello');
-  const [task] = tasks as [Task];
-  const runner = run(
-    agent,
-    [
-      'cat > "$PLACE/input.json"; env > "$PLACE/env"; pwd > "$PLACE/pwd"; ls -A | wc -l > "$PLACE/count"',
-      'echo hello; echo to the error stream >&2',
-      say({ do: 'checkpoint', kind: 'greeted', data: { whom: 'world' } }),
-      say({ do: 'comment', body: 'I said hello.' }),
-      say({ do: 'output', data: { said: 'hello' } }),
-    ].join('; '),
-    '--once',
-  );
-  assert.equal(await runner.ended, 0, runner.output());
-  const done = await baton.admin.tasks.get(task.id);
-  assert.equal(done.systemStatusCategory, 'terminal_success');
-  const { id, status, output } = (await lastRun(task)) ?? {};
-  assert.deepEqual([status, output], ['succeeded', { said: 'hello' }]);
-  const checkpoints = await baton.admin.runs.listCheckpoints(id as string);
-  assert.deepEqual(
-    checkpoints.items.map(({ kind, data }) => [kind, data]),
-    [['greeted', { whom: 'world' }]],
-  );
-  assert.deepEqual(await bodies(task), ['I said hello.']);
-  const [log] = (await baton.admin.artifacts.list({ taskId: task.id })).items;
-  assert.deepEqual(
-    [log?.type, log?.name, log?.mediaType],
-    ['log', 'output of attempt 1', 'text/plain; charset=utf-8'],
-  );
-  const kept = await (await baton.admin.artifacts.getContent(log?.id as string)).text();
-  assert.match(kept, /^hello$/m);
-  assert.match(kept, /^to the error stream$/m);
-  const input = JSON.parse(readFileSync(join(runner.place, 'input.json'), 'utf8'));
-  assert.deepEqual([input.task.title, input.context.run.id, input.isResumed], ['Say hello', id, false]);
-  const environment = readFileSync(join(runner.place, 'env'), 'utf8');
-  assert.match(environment, new RegExp(`^BATON_TASK=${task.publicId}$`, 'm'));
-  assert.match(environment, /^BATON_FENCING_TOKEN=\d+$/m);
-  assert.match(environment, /^BATON_TASK_TITLE=Say hello$/m);
-  // The command is not the runner: it gets no credential.
-  assert.doesNotMatch(environment, /TOKEN=(?!\d+$)/m);
-  assert.equal(readFileSync(join(runner.place, 'count'), 'utf8').trim(), '0');
-  assert.equal(existsSync(readFileSync(join(runner.place, 'pwd'), 'utf8').trim()), false);
-});
-
-test('a command that wants one gets a short-lived access token', async () => {
-  const { agent } = await agentWith('With a token');
-  const runner = run(agent, 'env > "$PLACE/env"', '--once', '--pass-token');
-  assert.equal(await runner.ended, 0);
-  const [, token = ''] =
-    /^BATON_ACCESS_TOKEN=(.+)$/m.exec(readFileSync(join(runner.place, 'env'), 'utf8')) ?? [];
-  assert.equal(token.split('.').length, 3);
-  assert.notEqual(token, agent.token);
-});
-
-test('a command that fails leaves its task blocked, with the reason', async () => {
-  const { agent, tasks } = await agentWith('Fails');
-  const [task] = tasks as [Task];
-  const runner = run(agent, 'exit 3', '--once');
-  assert.equal(await runner.ended, 1);
-  const { status, failureReason } = (await lastRun(task)) ?? {};
-  assert.deepEqual([status, failureReason], ['failed', 'the command ended with code 3']);
-  assert.equal((await baton.admin.tasks.get(task.id)).status, 'blocked');
-  assert.match((await bodies(task)).join(), /tests failed: the command ended with code 3/);
-});
-
-test('code 75 gives the task back', async () => {
-  const { agent, tasks } = await agentWith('Later');
-  const [task] = tasks as [Task];
-  assert.equal(await run(agent, 'exit 75', '--once').ended, 1);
-  const { status, failureReason } = (await lastRun(task)) ?? {};
-  assert.deepEqual([status, failureReason], ['failed', 'the command gave the task back']);
-  assert.equal((await baton.admin.tasks.get(task.id)).status, 'todo');
-});
-
-test('a person is asked, the command is stopped, and goes on in a new run after the decision', async () => {
-  const { agent, tasks } = await agentWith('Needs a yes');
-  const [task] = tasks as [Task];
-  const person = await baton.participant(['tasks.read', 'approvals.read', 'approvals.decide'], 'human');
-  const ask = say({ do: 'ask_approval', question: 'May I?', personId: person.principalId });
-  const runner = run(
-    agent,
-    `if [ -e "$PLACE/asked" ]; then cat > "$PLACE/second.json"; else touch "$PLACE/asked"; ${say({ do: 'checkpoint', kind: 'before' })}; ${ask}; sleep 60; fi`,
-  );
-  const approval = await eventually('an approval', async () => {
-    const { items } = await baton.admin.approvals.list({ taskId: task.id });
-    return items[0];
+// Most of them wait: for a lease, a grace, a program that starts. Those that wait longest come first.
+describe('the runner', { concurrency: 6 }, () => {
+  test('a command is gone before its lease may be over, when the runner itself stands still', async () => {
+    const { agent } = await agentWith('Stopped runner');
+    const runner = run(
+      agent,
+      'trap "" TERM; while :; do date +%s%N > "$PLACE/alive"; sleep 0.1; done',
+      '--once',
+      '--lease-seconds',
+      '10',
+    );
+    const alive = () => textOf(join(runner.place, 'alive'));
+    await eventually('the begin', alive);
+    // Past the first lease: what it lives by is that the runner prolonged it.
+    await sleep(11_000);
+    const stoppedAtMs = Date.now();
+    assert.ok(Number(alive()) / 1e6 > stoppedAtMs - 1_000, 'a lease that is kept does not end the command');
+    runner.child.kill('SIGSTOP');
+    await sleep(11_000);
+    const livedMs = Number(alive()) / 1e6 - stoppedAtMs;
+    runner.child.kill('SIGCONT');
+    assert.ok(livedMs < 9_500, `it lived for ${livedMs} ms`);
+    assert.equal(await runner.ended, 1);
   });
-  assert.equal(approval.comment, 'May I?');
-  await eventually('the suspension', async () => (await lastRun(task))?.status === 'suspended' || undefined);
-  await person.baton.approvals.approve(approval.id, { comment: 'Yes.' });
-  await eventually('the end', async () => {
-    const { systemStatusCategory } = await baton.admin.tasks.get(task.id);
-    return systemStatusCategory === 'terminal_success' || undefined;
-  });
-  const second = JSON.parse(readFileSync(join(runner.place, 'second.json'), 'utf8'));
-  assert.deepEqual(
-    second.context.checkpoints.map(({ kind }: { kind: string }) => kind),
-    ['before'],
-  );
-  runner.child.kill('SIGTERM');
-  assert.equal(await runner.ended, 0, runner.output());
-});
 
-test('a run that somebody cancels has its command stopped, first asked, then killed', async () => {
-  const { agent, tasks } = await agentWith('Cancelled');
-  const [task] = tasks as [Task];
-  const runner = run(
-    agent,
-    'trap "touch $PLACE/asked" TERM; touch "$PLACE/began"; while :; do sleep 0.1; done',
-    '--once',
-  );
-  await eventually('the begin', () => existsSync(join(runner.place, 'began')) || undefined);
-  const active = await lastRun(task);
-  await baton.admin.runs.requestCancel(active?.id as string, { reason: 'no longer needed' });
-  assert.equal(await runner.ended, 1);
-  assert.ok(existsSync(join(runner.place, 'asked')));
-  assert.equal((await lastRun(task))?.status, 'cancelled');
-  assert.equal((await baton.admin.tasks.get(task.id)).status, 'blocked');
-  const [message] = (await baton.admin.runs.listControlMessages(active?.id as string)).items;
-  assert.deepEqual([message?.status, message?.safeBoundary], ['applied', 'the command was stopped']);
-});
-
-test('a command whose lease was taken away is killed, and nothing is written for it', async () => {
-  const { agent, tasks } = await agentWith('Taken');
-  const [task] = tasks as [Task];
-  const runner = run(
-    agent,
-    'trap "" TERM; while :; do date +%s%N > "$PLACE/alive"; sleep 0.1; done',
-    '--once',
-    '--lease-seconds',
-    '10',
-  );
-  const alive = () => textOf(join(runner.place, 'alive'));
-  await eventually('the begin', alive);
-  const claim = (await lastRun(task))?.claimId as string;
-  await baton.admin.claims.release(claim, { reason: 'taken' });
-  assert.equal(await runner.ended, 1);
-  assert.match(runner.output(), / lost after /);
-  const last = alive();
-  await sleep(500);
-  assert.equal(alive(), last);
-});
-
-test('a command is gone before its lease may be over, when the service does not answer', async () => {
-  const { agent, tasks } = await agentWith('Silence');
-  const runner = run(
-    agent,
-    'trap "" TERM; while :; do date +%s%N > "$PLACE/alive"; sleep 0.05; done',
-    '--once',
-    '--lease-seconds',
-    '10',
-  );
-  const alive = () => textOf(join(runner.place, 'alive'));
-  await eventually('the begin', alive);
-  const { node } = processesOf(baton.home);
-  const task = tasks[0] as Task;
-  await sleep(4_000);
-  process.kill(node, 'SIGSTOP');
-  const stoppedAtMs = Date.now();
-  let lastMs = 0;
-  try {
+  test('a command is gone before its lease may be over, when the service does not answer', async () => {
+    const { agent, tasks } = await agentWith('Silence');
+    const between = await silentProxy();
+    const runner = run(
+      { ...agent, url: between.url },
+      'trap "" TERM; while :; do date +%s%N > "$PLACE/alive"; sleep 0.1; done',
+      '--once',
+      '--lease-seconds',
+      '10',
+    );
+    const alive = () => textOf(join(runner.place, 'alive'));
+    await eventually('the begin', alive);
+    const task = tasks[0] as Task;
+    // Past the first heartbeat: what the command lives by is that its lease was prolonged.
+    await sleep(4_000);
+    between.isSilent = true;
+    const stoppedAtMs = Date.now();
     // Longer than the lease: the successor could begin.
     await sleep(11_000);
-    lastMs = Number(alive()) / 1e6;
-  } finally {
-    process.kill(node, 'SIGCONT');
-  }
-  assert.ok(lastMs - stoppedAtMs < 9_500, `it lived for ${lastMs - stoppedAtMs} ms without an answer`);
-  assert.notEqual(await runner.ended, 0);
-  assert.notEqual((await baton.admin.tasks.get(task.id)).systemStatusCategory, 'terminal_success');
-});
-
-test('a runner that is killed takes its command along, and the next one continues from the checkpoint', async () => {
-  const { agent, tasks } = await agentWith('Survives');
-  const [task] = tasks as [Task];
-  const exec = `cat > "$PLACE/input.json"; if grep -q '"isResumed":true' "$PLACE/input.json"; then exit 0; fi; ${say({ do: 'checkpoint', kind: 'half' })}; sh -c 'while :; do date +%s%N > "$PLACE/alive"; sleep 0.05; done' & wait`;
-  const runner = run(agent, exec);
-  await eventually('the begin', () => textOf(join(runner.place, 'alive')));
-  await eventually('the checkpoint', async () => {
-    const { id } = (await lastRun(task)) ?? { id: '' };
-    return (await baton.admin.runs.listCheckpoints(id)).items[0];
+    const lastMs = Number(alive()) / 1e6;
+    between.isSilent = false;
+    assert.ok(lastMs - stoppedAtMs < 9_500, `it lived for ${lastMs - stoppedAtMs} ms without an answer`);
+    assert.notEqual(await runner.ended, 0);
+    assert.notEqual((await baton.admin.tasks.get(task.id)).systemStatusCategory, 'terminal_success');
   });
-  runner.child.kill('SIGKILL');
-  await runner.ended;
-  await sleep(300);
-  const last = textOf(join(runner.place, 'alive'));
-  await sleep(300);
-  assert.equal(textOf(join(runner.place, 'alive')), last, 'what the command had started is gone, too');
-  const next = again(agent, runner.place, exec, '--once');
-  assert.equal(await next.ended, 0, next.output());
-  assert.match(next.output(), /is continued/);
-  const { items: runs } = await baton.admin.runs.list({ taskId: task.id });
-  assert.deepEqual(
-    runs.map(({ status }) => status),
-    ['succeeded'],
-  );
-});
 
-test('a command is gone before its lease may be over, when the runner itself stands still', async () => {
-  const { agent } = await agentWith('Stopped runner');
-  const runner = run(
-    agent,
-    'trap "" TERM; while :; do date +%s%N > "$PLACE/alive"; sleep 0.05; done',
-    '--once',
-    '--lease-seconds',
-    '10',
-  );
-  const alive = () => textOf(join(runner.place, 'alive'));
-  await eventually('the begin', alive);
-  // Past the first lease: what it lives by is that the runner prolonged it.
-  await sleep(11_000);
-  const stoppedAtMs = Date.now();
-  assert.ok(Number(alive()) / 1e6 > stoppedAtMs - 1_000, 'a lease that is kept does not end the command');
-  runner.child.kill('SIGSTOP');
-  await sleep(11_000);
-  const livedMs = Number(alive()) / 1e6 - stoppedAtMs;
-  runner.child.kill('SIGCONT');
-  assert.ok(livedMs < 9_500, `it lived for ${livedMs} ms`);
-  assert.equal(await runner.ended, 1);
-});
-
-test('a command that ignores SIGTERM does not outlive a runner that is killed in the grace', async () => {
-  const { agent } = await agentWith('Killed in the grace');
-  const runner = run(
-    agent,
-    'trap "touch $PLACE/asked" TERM; while :; do date +%s%N > "$PLACE/alive"; sleep 0.05; done',
-    '--grace-seconds',
-    '60',
-  );
-  await eventually('the begin', () => textOf(join(runner.place, 'alive')));
-  runner.child.kill('SIGTERM');
-  await eventually('SIGTERM', () => existsSync(join(runner.place, 'asked')) || undefined);
-  runner.child.kill('SIGKILL');
-  await runner.ended;
-  await sleep(300);
-  const last = textOf(join(runner.place, 'alive'));
-  await sleep(500);
-  assert.equal(textOf(join(runner.place, 'alive')), last);
-});
-
-test('a command may use the whole grace, though it is longer than a lease', async () => {
-  const { agent } = await agentWith('Takes its time to end');
-  const runner = run(
-    agent,
-    `trap 'sleep 12; touch "$PLACE/tidied"; exit 0' TERM; touch "$PLACE/begun"; while :; do sleep 0.1; done`,
-    '--lease-seconds',
-    '10',
-    '--grace-seconds',
-    '60',
-  );
-  await eventually('the begin', () => existsSync(join(runner.place, 'begun')) || undefined);
-  runner.child.kill('SIGTERM');
-  await runner.ended;
-  assert.ok(existsSync(join(runner.place, 'tidied')), runner.output());
-});
-
-const noSetsid = process.platform !== 'linux' || spawnSync('setsid', ['--version']).error !== undefined;
-
-test('what has left the process group ends with the run, and at the next start after kill -9', {
-  skip: noSetsid && 'setsid is not here, or this is not Linux',
-}, async () => {
-  const daemon = `setsid sh -c 'while :; do date +%s%N > "$PLACE/alive"; sleep 0.05; done'`;
-  const { agent } = await agentWith('Leaves a daemon');
-  const runner = run(
-    agent,
-    `${daemon} >/dev/null 2>&1 & until [ -e "$PLACE/alive" ]; do sleep 0.1; done`,
-    '--once',
-  );
-  assert.equal(await runner.ended, 0, runner.output());
-  const alive = (place: string) => textOf(join(place, 'alive'));
-  const isGone = async (place: string) => {
-    const last = alive(place);
-    await sleep(500);
-    return alive(place) === last;
-  };
-  assert.ok(await isGone(runner.place));
-  const second = await agentWith('Leaves a daemon, and is killed');
-  const killed = run(second.agent, `${daemon} >/dev/null 2>&1 & wait`, '--lease-seconds', '10');
-  await eventually('the begin', () => alive(killed.place));
-  killed.child.kill('SIGKILL');
-  await killed.ended;
-  assert.equal(await isGone(killed.place), false);
-  const next = again(second.agent, killed.place, 'true', '--type', 'other');
-  await next.prints(/an earlier runner had left behind: [1-9] processes/);
-  assert.ok(await isGone(killed.place));
-  next.child.kill('SIGTERM');
-  await next.ended;
-});
-
-test('several tasks are done at a time, each in its own folder', async () => {
-  const { agent, tasks } = await agentWith('one', 'two', 'three');
-  const runner = run(
-    agent,
-    'touch "$PLACE/$BATON_TASK"; while [ "$(ls "$PLACE" | grep -c TASK)" -lt 3 ]; do sleep 0.1; done',
-    '--parallel',
-    '3',
-  );
-  for (const { id } of tasks)
-    await eventually('all at once', async () =>
-      (await baton.admin.tasks.get(id)).systemStatusCategory === 'terminal_success' ? true : undefined,
+  test('a command may use the whole grace, though it is longer than a lease', async () => {
+    const { agent } = await agentWith('Takes its time to end');
+    const runner = run(
+      agent,
+      `trap 'sleep 12; touch "$PLACE/tidied"; exit 0' TERM; touch "$PLACE/begun"; while :; do sleep 0.1; done`,
+      '--lease-seconds',
+      '10',
+      '--grace-seconds',
+      '60',
     );
-  runner.child.kill('SIGTERM');
-  assert.equal(await runner.ended, 0);
-});
+    await eventually('the begin', () => existsSync(join(runner.place, 'begun')) || undefined);
+    runner.child.kill('SIGTERM');
+    await runner.ended;
+    assert.ok(existsSync(join(runner.place, 'tidied')), runner.output());
+  });
 
-test('a runner that is asked to end gives back what it works on', async () => {
-  const { agent, tasks } = await agentWith('Not finished');
-  const [task] = tasks as [Task];
-  const runner = run(agent, 'touch "$PLACE/began"; sleep 60');
-  await eventually('the begin', () => existsSync(join(runner.place, 'began')) || undefined);
-  runner.child.kill('SIGTERM');
-  assert.equal(await runner.ended, 0, runner.output());
-  const found = await lastRun(task);
-  assert.deepEqual([found?.status, found?.failureReason], ['failed', 'the runner was stopped']);
-  assert.equal((await baton.admin.tasks.get(task.id)).status, 'todo');
-});
+  test('a command does its task: it reads it, saves a step, comments, and its output is kept', async () => {
+    const { agent, tasks } = await agentWith('Say hello');
+    const [task] = tasks as [Task];
+    const runner = run(
+      agent,
+      [
+        'cat > "$PLACE/input.json"; env > "$PLACE/env"; pwd > "$PLACE/pwd"; ls -A | wc -l > "$PLACE/count"',
+        'echo hello; echo to the error stream >&2',
+        say({ do: 'checkpoint', kind: 'greeted', data: { whom: 'world' } }),
+        say({ do: 'comment', body: 'I said hello.' }),
+        say({ do: 'output', data: { said: 'hello' } }),
+      ].join('; '),
+      '--once',
+    );
+    assert.equal(await runner.ended, 0, runner.output());
+    const done = await baton.admin.tasks.get(task.id);
+    assert.equal(done.systemStatusCategory, 'terminal_success');
+    const { id, status, output } = (await lastRun(task)) ?? {};
+    assert.deepEqual([status, output], ['succeeded', { said: 'hello' }]);
+    const checkpoints = await baton.admin.runs.listCheckpoints(id as string);
+    assert.deepEqual(
+      checkpoints.items.map(({ kind, data }) => [kind, data]),
+      [['greeted', { whom: 'world' }]],
+    );
+    assert.deepEqual(await bodies(task), ['I said hello.']);
+    const [log] = (await baton.admin.artifacts.list({ taskId: task.id })).items;
+    assert.deepEqual(
+      [log?.type, log?.name, log?.mediaType],
+      ['log', 'output of attempt 1', 'text/plain; charset=utf-8'],
+    );
+    const kept = await (await baton.admin.artifacts.getContent(log?.id as string)).text();
+    assert.match(kept, /^hello$/m);
+    assert.match(kept, /^to the error stream$/m);
+    const input = JSON.parse(readFileSync(join(runner.place, 'input.json'), 'utf8'));
+    assert.deepEqual([input.task.title, input.context.run.id, input.isResumed], ['Say hello', id, false]);
+    const environment = readFileSync(join(runner.place, 'env'), 'utf8');
+    assert.match(environment, new RegExp(`^BATON_TASK=${task.publicId}$`, 'm'));
+    assert.match(environment, /^BATON_FENCING_TOKEN=\d+$/m);
+    assert.match(environment, /^BATON_TASK_TITLE=Say hello$/m);
+    // The command is not the runner: it gets no credential.
+    assert.doesNotMatch(environment, /TOKEN=(?!\d+$)/m);
+    assert.equal(readFileSync(join(runner.place, 'count'), 'utf8').trim(), '0');
+    assert.equal(existsSync(readFileSync(join(runner.place, 'pwd'), 'utf8').trim()), false);
+  });
 
-test('endless and broken output harms nobody', async () => {
-  const { agent, tasks } = await agentWith('Noise');
-  const [task] = tasks as [Task];
-  const runner = run(
-    agent,
-    [
-      'head -c 12000000 /dev/zero',
-      'echo',
-      'head -c 400000 /dev/zero | tr "\\0" "x"',
-      'echo',
-      'head -c 1000 /dev/urandom',
-      'echo',
-      say({ do: 'output', data: { heard: true } }),
-    ].join('; '),
-    '--once',
-  );
-  assert.equal(await runner.ended, 0, runner.output());
-  assert.deepEqual((await lastRun(task))?.output, { heard: true });
-  const [log] = (await baton.admin.artifacts.list({ taskId: task.id })).items;
-  assert.ok((log?.sizeBytes ?? 0) < 10_500_000, String(log?.sizeBytes));
-});
+  test('a command that wants one gets a short-lived access token', async () => {
+    const { agent } = await agentWith('With a token');
+    const runner = run(agent, 'env > "$PLACE/env"', '--once', '--pass-token');
+    assert.equal(await runner.ended, 0);
+    const [, token = ''] =
+      /^BATON_ACCESS_TOKEN=(.+)$/m.exec(readFileSync(join(runner.place, 'env'), 'utf8')) ?? [];
+    assert.equal(token.split('.').length, 3);
+    assert.notEqual(token, agent.token);
+  });
 
-test('a line for the runner that makes no sense fails the run, and says why', async () => {
-  for (const [line, why] of [
-    ['nonsense', /it is not JSON/],
-    ['{"do":"dance"}', /"do" is one of/],
-    ['{"do":"comment","body":""}', /body is a text/],
-    ['{"do":"comment","body":"x","to":"y"}', /there is no "to"/],
-    ['{"do":"checkpoint","kind":"x","data":[1]}', /data is an object/],
-  ] as const) {
-    const { agent, tasks } = await agentWith('Garbage');
-    assert.equal(await run(agent, `printf '%s\\n' '::baton:: ${line}'`, '--once').ended, 1);
-    assert.match((await lastRun(tasks[0] as Task))?.failureReason ?? '', why);
+  test('a command that fails leaves its task blocked, with the reason', async () => {
+    const { agent, tasks } = await agentWith('Fails');
+    const [task] = tasks as [Task];
+    const runner = run(agent, 'exit 3', '--once');
+    assert.equal(await runner.ended, 1);
+    const { status, failureReason } = (await lastRun(task)) ?? {};
+    assert.deepEqual([status, failureReason], ['failed', 'the command ended with code 3']);
+    assert.equal((await baton.admin.tasks.get(task.id)).status, 'blocked');
+    assert.match((await bodies(task)).join(), /tests failed: the command ended with code 3/);
+  });
+
+  test('code 75 gives the task back', async () => {
+    const { agent, tasks } = await agentWith('Later');
+    const [task] = tasks as [Task];
+    assert.equal(await run(agent, 'exit 75', '--once').ended, 1);
+    const { status, failureReason } = (await lastRun(task)) ?? {};
+    assert.deepEqual([status, failureReason], ['failed', 'the command gave the task back']);
+    assert.equal((await baton.admin.tasks.get(task.id)).status, 'todo');
+  });
+
+  test('a person is asked, the command is stopped, and goes on in a new run after the decision', async () => {
+    const { agent, tasks } = await agentWith('Needs a yes');
+    const [task] = tasks as [Task];
+    const person = await baton.participant(['tasks.read', 'approvals.read', 'approvals.decide'], 'human');
+    const ask = say({ do: 'ask_approval', question: 'May I?', personId: person.principalId });
+    const runner = run(
+      agent,
+      `if [ -e "$PLACE/asked" ]; then cat > "$PLACE/second.json"; else touch "$PLACE/asked"; ${say({ do: 'checkpoint', kind: 'before' })}; ${ask}; sleep 60; fi`,
+    );
+    const approval = await eventually('an approval', async () => {
+      const { items } = await baton.admin.approvals.list({ taskId: task.id });
+      return items[0];
+    });
+    assert.equal(approval.comment, 'May I?');
+    await eventually(
+      'the suspension',
+      async () => (await lastRun(task))?.status === 'suspended' || undefined,
+    );
+    await person.baton.approvals.approve(approval.id, { comment: 'Yes.' });
+    await eventually('the end', async () => {
+      const { systemStatusCategory } = await baton.admin.tasks.get(task.id);
+      return systemStatusCategory === 'terminal_success' || undefined;
+    });
+    const second = JSON.parse(readFileSync(join(runner.place, 'second.json'), 'utf8'));
+    assert.deepEqual(
+      second.context.checkpoints.map(({ kind }: { kind: string }) => kind),
+      ['before'],
+    );
+    runner.child.kill('SIGTERM');
+    assert.equal(await runner.ended, 0, runner.output());
+  });
+
+  test('a run that somebody cancels has its command stopped, first asked, then killed', async () => {
+    const { agent, tasks } = await agentWith('Cancelled');
+    const [task] = tasks as [Task];
+    const runner = run(
+      agent,
+      'trap "touch $PLACE/asked" TERM; touch "$PLACE/began"; while :; do sleep 0.1; done',
+      '--once',
+    );
+    await eventually('the begin', () => existsSync(join(runner.place, 'began')) || undefined);
+    const active = await lastRun(task);
+    await baton.admin.runs.requestCancel(active?.id as string, { reason: 'no longer needed' });
+    assert.equal(await runner.ended, 1);
+    assert.ok(existsSync(join(runner.place, 'asked')));
+    assert.equal((await lastRun(task))?.status, 'cancelled');
+    assert.equal((await baton.admin.tasks.get(task.id)).status, 'blocked');
+    const [message] = (await baton.admin.runs.listControlMessages(active?.id as string)).items;
+    assert.deepEqual([message?.status, message?.safeBoundary], ['applied', 'the command was stopped']);
+  });
+
+  test('a command whose lease was taken away is killed, and nothing is written for it', async () => {
+    const { agent, tasks } = await agentWith('Taken');
+    const [task] = tasks as [Task];
+    const runner = run(
+      agent,
+      'trap "" TERM; while :; do date +%s%N > "$PLACE/alive"; sleep 0.1; done',
+      '--once',
+      '--lease-seconds',
+      '10',
+    );
+    const alive = () => textOf(join(runner.place, 'alive'));
+    await eventually('the begin', alive);
+    const claim = (await lastRun(task))?.claimId as string;
+    await baton.admin.claims.release(claim, { reason: 'taken' });
+    assert.equal(await runner.ended, 1);
+    assert.match(runner.output(), / lost after /);
+    const last = alive();
+    await sleep(500);
+    assert.equal(alive(), last);
+  });
+
+  test('a runner that is killed takes its command along, and the next one continues from the checkpoint', async () => {
+    const { agent, tasks } = await agentWith('Survives');
+    const [task] = tasks as [Task];
+    const exec = `cat > "$PLACE/input.json"; if grep -q '"isResumed":true' "$PLACE/input.json"; then exit 0; fi; ${say({ do: 'checkpoint', kind: 'half' })}; sh -c 'while :; do date +%s%N > "$PLACE/alive"; sleep 0.1; done' & wait`;
+    const runner = run(agent, exec);
+    await eventually('the begin', () => textOf(join(runner.place, 'alive')));
+    await eventually('the checkpoint', async () => {
+      const { id } = (await lastRun(task)) ?? { id: '' };
+      return (await baton.admin.runs.listCheckpoints(id)).items[0];
+    });
+    runner.child.kill('SIGKILL');
+    await runner.ended;
+    await sleep(300);
+    const last = textOf(join(runner.place, 'alive'));
+    await sleep(300);
+    assert.equal(textOf(join(runner.place, 'alive')), last, 'what the command had started is gone, too');
+    const next = again(agent, runner.place, exec, '--once');
+    assert.equal(await next.ended, 0, next.output());
+    assert.match(next.output(), /is continued/);
+    const { items: runs } = await baton.admin.runs.list({ taskId: task.id });
+    assert.deepEqual(
+      runs.map(({ status }) => status),
+      ['succeeded'],
+    );
+  });
+
+  test('a command that ignores SIGTERM does not outlive a runner that is killed in the grace', async () => {
+    const { agent } = await agentWith('Killed in the grace');
+    const runner = run(
+      agent,
+      'trap "touch $PLACE/asked" TERM; while :; do date +%s%N > "$PLACE/alive"; sleep 0.1; done',
+      '--grace-seconds',
+      '60',
+    );
+    await eventually('the begin', () => textOf(join(runner.place, 'alive')));
+    runner.child.kill('SIGTERM');
+    await eventually('SIGTERM', () => existsSync(join(runner.place, 'asked')) || undefined);
+    runner.child.kill('SIGKILL');
+    await runner.ended;
+    await sleep(300);
+    const last = textOf(join(runner.place, 'alive'));
+    await sleep(500);
+    assert.equal(textOf(join(runner.place, 'alive')), last);
+  });
+
+  const noSetsid = process.platform !== 'linux' || spawnSync('setsid', ['--version']).error !== undefined;
+
+  test('what has left the process group ends with the run, and at the next start after kill -9', {
+    skip: noSetsid && 'setsid is not here, or this is not Linux',
+  }, async () => {
+    const daemon = `setsid sh -c 'while :; do date +%s%N > "$PLACE/alive"; sleep 0.1; done'`;
+    const { agent } = await agentWith('Leaves a daemon');
+    const runner = run(
+      agent,
+      `${daemon} >/dev/null 2>&1 & until [ -e "$PLACE/alive" ]; do sleep 0.1; done`,
+      '--once',
+    );
+    assert.equal(await runner.ended, 0, runner.output());
+    const alive = (place: string) => textOf(join(place, 'alive'));
+    const isGone = async (place: string) => {
+      const last = alive(place);
+      await sleep(500);
+      return alive(place) === last;
+    };
+    assert.ok(await isGone(runner.place));
+    const second = await agentWith('Leaves a daemon, and is killed');
+    const killed = run(second.agent, `${daemon} >/dev/null 2>&1 & wait`, '--lease-seconds', '10');
+    await eventually('the begin', () => alive(killed.place));
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    const last = alive(killed.place);
+    await eventually('a sign that it lives on', () => alive(killed.place) !== last || undefined);
+    const next = again(second.agent, killed.place, 'true', '--type', 'other');
+    await next.prints(/an earlier runner had left behind: [1-9] processes/);
+    assert.ok(await isGone(killed.place));
+    next.child.kill('SIGTERM');
+    await next.ended;
+  });
+
+  test('several tasks are done at a time, each in its own folder', async () => {
+    const { agent, tasks } = await agentWith('one', 'two', 'three');
+    const runner = run(
+      agent,
+      'touch "$PLACE/$BATON_TASK"; while [ "$(ls "$PLACE" | grep -c TASK)" -lt 3 ]; do sleep 0.1; done',
+      '--parallel',
+      '3',
+    );
+    for (const { id } of tasks)
+      await eventually('all at once', async () =>
+        (await baton.admin.tasks.get(id)).systemStatusCategory === 'terminal_success' ? true : undefined,
+      );
+    runner.child.kill('SIGTERM');
+    assert.equal(await runner.ended, 0);
+  });
+
+  test('a runner that is asked to end gives back what it works on', async () => {
+    const { agent, tasks } = await agentWith('Not finished');
+    const [task] = tasks as [Task];
+    const runner = run(agent, 'touch "$PLACE/began"; sleep 60');
+    await eventually('the begin', () => existsSync(join(runner.place, 'began')) || undefined);
+    runner.child.kill('SIGTERM');
+    assert.equal(await runner.ended, 0, runner.output());
+    const found = await lastRun(task);
+    assert.deepEqual([found?.status, found?.failureReason], ['failed', 'the runner was stopped']);
+    assert.equal((await baton.admin.tasks.get(task.id)).status, 'todo');
+  });
+
+  test('endless and broken output harms nobody', async () => {
+    const { agent, tasks } = await agentWith('Noise');
+    const [task] = tasks as [Task];
+    const runner = run(
+      agent,
+      [
+        'head -c 12000000 /dev/zero',
+        'echo',
+        'head -c 400000 /dev/zero | tr "\\0" "x"',
+        'echo',
+        'head -c 1000 /dev/urandom',
+        'echo',
+        say({ do: 'output', data: { heard: true } }),
+      ].join('; '),
+      '--once',
+    );
+    assert.equal(await runner.ended, 0, runner.output());
+    assert.deepEqual((await lastRun(task))?.output, { heard: true });
+    const [log] = (await baton.admin.artifacts.list({ taskId: task.id })).items;
+    assert.ok((log?.sizeBytes ?? 0) < 10_500_000, String(log?.sizeBytes));
+  });
+
+  /** Lets one runner run what the titles of tasks say, all at once, until every run has failed. @returns why, by title */
+  async function failuresOf(...commands: string[]): Promise<string[]> {
+    const { agent, tasks } = await agentWith(...commands);
+    const runner = run(agent, 'sh -c "$BATON_TASK_TITLE"', '--parallel', String(commands.length));
+    const reasons = tasks.map((task) =>
+      eventually('a failure', async () => {
+        const last = await lastRun(task);
+        return last?.status === 'failed' ? (last.failureReason ?? '') : undefined;
+      }),
+    );
+    const said = await Promise.all(reasons);
+    runner.child.kill('SIGTERM');
+    assert.equal(await runner.ended, 0, runner.output());
+    for (const { id } of tasks) assert.equal((await baton.admin.tasks.get(id)).status, 'blocked');
+    return said;
   }
-});
 
-test('only tasks with the wanted labels are taken', async () => {
-  const { agent, tasks } = await agentWith('Of another type');
-  const runner = run(agent, 'true', '--once', '--type', 'other');
-  assert.equal(await runner.ended, 0);
-  assert.equal(await lastRun(tasks[0] as Task), undefined);
-  assert.equal(await run(agent, 'true', '--once', '--label', 'gpu').ended, 0);
-  assert.equal(await lastRun(tasks[0] as Task), undefined);
-  assert.equal(await run(agent, 'true', '--once', '--type', 'task').ended, 0);
-  assert.equal((await lastRun(tasks[0] as Task))?.status, 'succeeded');
-});
+  test('a line for the runner that makes no sense fails the run, and says why', async () => {
+    const lines: [string, RegExp][] = [
+      ['nonsense', /it is not JSON/],
+      ['{"do":"dance"}', /"do" is one of/],
+      ['{"do":"comment","body":""}', /body is a text/],
+      ['{"do":"comment","body":"x","to":"y"}', /there is no "to"/],
+      ['{"do":"checkpoint","kind":"x","data":[1]}', /data is an object/],
+    ];
+    const reasons = await failuresOf(...lines.map(([line]) => `printf '%s\n' '::baton:: ${line}'`));
+    for (const [index, [, why]] of lines.entries()) assert.match(reasons[index] ?? '', why);
+  });
 
-test('a second runner in the same folder, wrong words and a wrong token are refused in one sentence', async () => {
-  const { agent } = await agentWith();
-  const first = run(agent, 'true');
-  await first.prints(/Waiting for work/);
-  const second = again(agent, first.place, 'true');
-  assert.equal(await second.ended, 1);
-  assert.match(second.output(), /^Another runner \(process \d+\) uses .*--folder\.\n$/);
-  first.child.kill('SIGTERM');
-  await first.ended;
-  for (const [args, code, text] of [
-    [[], 2, /--exec names the command/],
-    [['--exec', 'true', '--parallel', '0'], 2, /--parallel is a whole number from 1 to 64/],
-    [['--exec', 'true', '--dance'], 2, /dance/],
-  ] as const) {
-    const wrong = program('packages/runner/src/main.ts', [...args], {});
-    assert.equal(await wrong.ended, code);
-    assert.match(wrong.output(), text);
-  }
-  const stranger = run({ ...agent, token: 'wrong' }, 'true', '--once');
-  assert.equal(await stranger.ended, 4);
-  assert.match(stranger.output(), /Baton refuses the token/);
+  test('only tasks with the wanted labels are taken', async () => {
+    const { agent, tasks } = await agentWith('Of another type');
+    const runner = run(agent, 'true', '--once', '--type', 'other');
+    assert.equal(await runner.ended, 0);
+    assert.equal(await lastRun(tasks[0] as Task), undefined);
+    assert.equal(await run(agent, 'true', '--once', '--label', 'gpu').ended, 0);
+    assert.equal(await lastRun(tasks[0] as Task), undefined);
+    assert.equal(await run(agent, 'true', '--once', '--type', 'task').ended, 0);
+    assert.equal((await lastRun(tasks[0] as Task))?.status, 'succeeded');
+  });
+
+  test('a second runner in the same folder, wrong words and a wrong token are refused in one sentence', async () => {
+    const { agent } = await agentWith();
+    const first = run(agent, 'true');
+    await first.prints(/Waiting for work/);
+    const second = again(agent, first.place, 'true');
+    assert.equal(await second.ended, 1);
+    assert.match(second.output(), /^Another runner \(process \d+\) uses .*--folder\.\n$/);
+    first.child.kill('SIGTERM');
+    await first.ended;
+    for (const [args, code, text] of [
+      [[], 2, /--exec names the command/],
+      [['--exec', 'true', '--parallel', '0'], 2, /--parallel is a whole number from 1 to 64/],
+      [['--exec', 'true', '--dance'], 2, /dance/],
+    ] as const) {
+      const wrong = program('packages/runner/src/main.ts', [...args], {});
+      assert.equal(await wrong.ended, code);
+      assert.match(wrong.output(), text);
+    }
+    const stranger = run({ ...agent, token: 'wrong' }, 'true', '--once');
+    assert.equal(await stranger.ended, 4);
+    assert.match(stranger.output(), /Baton refuses the token/);
+  });
+
+  test('secrets that a command prints are kept nowhere', async () => {
+    const { agent, tasks } = await agentWith('Talks too much');
+    const [task] = tasks as [Task];
+    const runner = run(
+      agent,
+      [
+        'printf "key %s" "${DEPLOY_API_KEY%bcdef}"; sleep 0.3; echo "${DEPLOY_API_KEY#*a}, and the rest"',
+        'echo "token $BATON_ACCESS_TOKEN." >&2; sleep 0.3; printf "the end of it: sk-12345"',
+        `printf '\\n::baton:: {"do":"comment","body":"I use %s"}\\n' "$(echo "$DEPLOY_API_KEY" | sed 's/"/\\\\"/')"`,
+        'printf "%s" "$BATON_ACCESS_TOKEN" > "$PLACE/token"',
+      ].join('; '),
+      '--once',
+      '--pass-token',
+    );
+    assert.equal(await runner.ended, 0, runner.output());
+    const [log] = (await baton.admin.artifacts.list({ taskId: task.id })).items;
+    const kept = await (await baton.admin.artifacts.getContent(log?.id as string)).text();
+    assert.match(kept, /^key \*\*\*, and the rest$/m);
+    assert.match(kept, /^token \*\*\*\.$/m);
+    assert.match(kept, /the end of it: sk-12345\n/);
+    assert.deepEqual(await bodies(task), ['I use ***']);
+    const token = textOf(join(runner.place, 'token')) as string;
+    assert.equal(token.split('.').length, 3);
+    assert.ok(!kept.includes(token) && !kept.includes(apiKey));
+  });
+
+  test('where the disk is full, a command goes on and is heard, and the person is told', async () => {
+    const { agent, tasks } = await agentWith('Full disk');
+    const exec = `head -c 500000 /dev/zero | tr '\\0' x; echo; ${say({ do: 'output', data: { heard: true } })}`;
+    const place = join(folder, 'full');
+    // No file of this runner may be longer than this: as on a full disk, a write is refused.
+    const args = ['-c', 'ulimit -f 64; exec "$@"', 'sh', process.execPath, join(repository, mainFile)];
+    const env = { PATH: process.env.PATH, ...environmentOf(agent, place) };
+    const { stderr } = await promisify(execFile)('sh', [...args, ...wordsOf(place, exec, ['--once'])], {
+      env,
+    });
+    assert.match(stderr, /not all of its output is kept: EFBIG/);
+    const { status, output } = (await lastRun(tasks[0] as Task)) ?? {};
+    assert.deepEqual([status, output], ['succeeded', { heard: true }]);
+  });
+
+  test('an end that the service refuses for good fails the run, and says why', async () => {
+    const half = (name: string) =>
+      `printf '::baton:: {"do":"output","data":{"${name}":"'; head -c 40000 /dev/zero | tr '\\0' x; echo '"}}'`;
+    const nobody = crypto.randomUUID();
+    const [tooLong, unknown, tooMany] = await failuresOf(
+      `${half('a')}; ${half('b')}`,
+      say({ do: 'ask_approval', question: 'May I?', personId: nobody }),
+      `yes '::baton:: {"do":"output","data":{}}' | head -n 10001`,
+    );
+    assert.match(tooLong ?? '', /its end was refused: payload_too_large/);
+    assert.match(unknown ?? '', /its end was refused: \w+/);
+    assert.match(tooMany ?? '', /may print 10000 of them/);
+  });
+
+  test('a runner whose command gives its task back, or fails, pauses before the next one', async () => {
+    const { agent, tasks } = await agentWith('Not now');
+    const runner = run(agent, 'exit 75');
+    await runner.prints(/The next task is taken in 2 s/);
+    const { items } = await baton.admin.runs.list({ taskId: (tasks[0] as Task).id });
+    assert.equal(items.length, 2);
+    runner.child.kill('SIGTERM');
+    assert.equal(await runner.ended, 0);
+  });
+
+  test('a command that removes its folder, or leaves one closed to writers, is done all the same', async () => {
+    const { agent, tasks } = await agentWith('Removes all', 'Leaves a closed folder');
+    assert.equal(await run(agent, 'echo hello; rm -r "${PWD%/*}"', '--once').ended, 0);
+    assert.equal((await lastRun(tasks[0] as Task))?.status, 'succeeded');
+    const place = mkdtempSync(join(folder, 'closed-'));
+    const code = `
+    import { existsSync, mkdirSync, writeFileSync, chmodSync } from 'node:fs';
+    import { removeFolder } from '${join(repository, 'packages/runner/src/remove-folder.ts')}';
+    mkdirSync('a/b', { recursive: true });
+    writeFileSync('a/b/kept', '');
+    chmodSync('a/b', 0o500);
+    console.log(removeFolder('a') ?? 'removed', existsSync('a'));`;
+    // Nothing is closed to root.
+    const isRoot = process.getuid?.() === 0;
+    const someone = isRoot ? { uid: 65_534, gid: 65_534 } : {};
+    if (isRoot) for (const path of [folder, place]) chownSync(path, 65_534, 65_534);
+    const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', code];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: place, ...someone });
+    assert.equal(stdout.trim(), 'removed false');
+  });
 });

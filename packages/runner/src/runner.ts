@@ -1,9 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BatonError, createClient, type Lease, type Task, type WorkOptions } from '@baton/sdk';
 import { fileStore } from '@baton/sdk/node';
 import { takeLock } from '../../../bin/lock.mjs';
+import { Pauses } from './pauses.ts';
+import { removeFolder } from './remove-folder.ts';
 import { type RunnerSettings, SettingsError } from './settings.ts';
 import { killStrays } from './strays.ts';
 import { type Place, type TaskEnd, TaskRun } from './task-run.ts';
@@ -11,8 +13,6 @@ import { version } from './version.ts';
 
 /** After a session is lost, or the service was away while one was opened, the next is opened this much later. */
 const againMs = 5_000;
-/** A command that could not even be started is no reason to try the next task at once. */
-const faultMs = 5_000;
 
 /**
  * Takes tasks and runs the command for each, until `stopping` is aborted.
@@ -37,7 +37,8 @@ export async function runRunner(
     const runs = join(settings.folder, 'runs');
     const killed = killStrays(existsSync(runs) ? readdirSync(runs) : []);
     if (killed > 0) say(`Killed what an earlier runner had left behind: ${killed} processes.`);
-    rmSync(runs, { recursive: true, force: true });
+    const fault = removeFolder(runs);
+    if (fault !== undefined) say(`What earlier runs have left could not be removed: ${fault}`);
     return await work(settings, stopping, say);
   } finally {
     lock.release();
@@ -53,6 +54,7 @@ async function work(
   const baton = createClient({ coordinationUrl, identityUrl, credential: { token } });
   const ends: TaskEnd[] = [];
   const place: Place = { baton, settings, stopping, say };
+  const pauses = new Pauses(stopping, say);
   while (!stopping.aborted) {
     try {
       await using harness = await baton.harness.open({
@@ -71,7 +73,9 @@ async function work(
         intent: `runner ${settings.name}`,
       };
       const handle = async (lease: Lease) => {
-        ends.push(await doTask(lease, place));
+        const end = await doTask(lease, place);
+        ends.push(end);
+        if (!settings.isOnce) await pauses.after(end);
       };
       if (!settings.isOnce) await harness.workParallel(settings.parallel, options, handle);
       else
@@ -100,9 +104,9 @@ async function doTask(lease: Lease, place: Place): Promise<TaskEnd> {
     place.say(`${publicId} ${end} after ${((performance.now() - began) / 1000).toFixed(1)} s`);
     return end;
   } catch (error) {
-    // One task that can't be done must not end the others; what is left open is released by the loop.
+    // One task that can't be done must not end the others. Somebody else may have it while this runner pauses.
     place.say(`${publicId} could not be done: ${(error as Error).message}`);
-    await sleep(faultMs, undefined, { signal: place.stopping }).catch(() => undefined);
+    await lease.release('could not be done', { attempts: 2, deadlineMs: 10_000 }).catch(() => undefined);
     return 'failed';
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, openAsBlob, rmSync, statSync } from 'node:fs';
+import { mkdirSync, openAsBlob, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -12,6 +12,8 @@ import {
 import { Command, type CommandEnd } from './command.ts';
 import { acknowledgeMessages } from './control-messages.ts';
 import { type Ask, askIn } from './protocol.ts';
+import { removeFolder } from './remove-folder.ts';
+import { Secrets } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
 
 export interface Place {
@@ -36,6 +38,10 @@ const cancelEveryMs = 2_000;
 /** Between the moment at which the last of a command is killed and the end of the lease. */
 const marginMs = 1_000;
 const failureMax = 2_000;
+/** Lines for the runner that one command may print: each is a write to the service. */
+const asksMax = 10_000;
+/** What the service refuses by these it would refuse again. */
+const finalStatuses = [400, 403, 404, 413, 422];
 /** Variables that Baton's own programs read: they may hold secrets, and the command is not one of them. */
 const ownVariables = /^(BATON|IAM|CP)_/;
 
@@ -48,6 +54,8 @@ export class TaskRun {
   #question: Extract<Ask, { do: 'ask_approval' }> | undefined;
   #stop: Stop | undefined;
   #fault: string | undefined;
+  #asks = 0;
+  #secrets = new Secrets([], {});
 
   constructor(lease: Lease, place: Place) {
     this.#lease = lease;
@@ -63,8 +71,14 @@ export class TaskRun {
       if (error instanceof LeaseLostError) return 'lost';
       throw error;
     } finally {
-      rmSync(this.#folder, { recursive: true, force: true });
+      this.#clear();
     }
+  }
+
+  /** What can't be removed is no reason to call a task failed that is done. */
+  #clear(): void {
+    const fault = removeFolder(this.#folder);
+    if (fault !== undefined) this.#place.say(`${this.#folder} could not be removed: ${fault}`);
   }
 
   async #do(): Promise<TaskEnd> {
@@ -72,13 +86,17 @@ export class TaskRun {
     if (context.run.cancelRequestedAt !== null) return this.#cancel();
     const work = join(this.#folder, 'work');
     // A run that an earlier runner began continues from its checkpoints, not from what its command left half written.
-    rmSync(this.#folder, { recursive: true, force: true });
+    this.#clear();
     mkdirSync(work, { recursive: true, mode: 0o700 });
     const { settings } = this.#place;
+    const passedOn = withoutOwn(settings.environment);
+    const own = await this.#variables();
+    this.#secrets = new Secrets([settings.token, own['BATON_ACCESS_TOKEN'] ?? ''], passedOn);
     const command = await Command.start({
       exec: settings.exec,
       folder: work,
-      environment: { ...withoutOwn(settings.environment), ...(await this.#variables()) },
+      environment: { ...passedOn, ...own },
+      secrets: this.#secrets,
       input: inputOf(this.#lease, context),
       outputFile: this.#outputFile,
       runId: this.#lease.run.id,
@@ -86,6 +104,8 @@ export class TaskRun {
       onLine: (line) => this.#hear(line, command),
     });
     const end = await this.#watch(command);
+    if (command.outputFault !== undefined)
+      this.#place.say(`${this.#lease.task.publicId}: not all of its output is kept: ${command.outputFault}`);
     return this.#conclude(end);
   }
 
@@ -177,7 +197,9 @@ export class TaskRun {
   async #hear(line: string, command: Command): Promise<void> {
     if (this.#stop !== undefined || this.#fault !== undefined) return;
     try {
-      const ask = askIn(line);
+      this.#asks += 1;
+      if (this.#asks > asksMax) throw new TypeError(`a command may print ${asksMax} of them`);
+      const ask = askIn(this.#secrets.hidden(line));
       if (ask !== undefined) await this.#obey(ask, command);
     } catch (error) {
       if (error instanceof LeaseLostError) return;
@@ -199,10 +221,22 @@ export class TaskRun {
     }
   }
 
-  async #conclude({ code, signal }: CommandEnd): Promise<TaskEnd> {
-    const lease = this.#lease;
-    if (!lease.isLive()) return 'lost';
+  /** Writes the end. One that the service refuses for good fails the run: given back, the task would come again at once. */
+  async #conclude(end: CommandEnd): Promise<TaskEnd> {
+    if (!this.#lease.isLive()) return 'lost';
     await this.#publishOutput();
+    try {
+      return await this.#writeEnd(end);
+    } catch (error) {
+      if (!(error instanceof BatonError) || !finalStatuses.includes(error.status)) throw error;
+      // It may be what was refused.
+      this.#output = undefined;
+      return this.#fail(`its end was refused: ${error.code}: ${error.message}`);
+    }
+  }
+
+  async #writeEnd({ code, signal }: CommandEnd): Promise<TaskEnd> {
+    const lease = this.#lease;
     if (this.#stop === 'cancelled') return this.#cancel();
     if (this.#stop === 'asked' && this.#question !== undefined) return this.#ask(this.#question);
     if (this.#stop === 'runner ends') return this.#giveBack('the runner was stopped');
@@ -283,8 +317,9 @@ export class TaskRun {
         contentRef,
       });
     } catch (error) {
-      if (!(error instanceof BatonError) || error instanceof LeaseLostError) throw error;
-      say(`${publicId}: its output was not kept: ${error.code}`);
+      if (error instanceof LeaseLostError) throw error;
+      // Also where the command has removed the file: what it did counts all the same.
+      say(`${publicId}: its output was not kept: ${(error as BatonError).code ?? String(error)}`);
     }
   }
 }

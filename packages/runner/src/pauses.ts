@@ -1,0 +1,29 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TaskEnd } from './task-run.ts';
+
+const firstMs = 1_000;
+const pauseMsMax = 60_000;
+
+/**
+ * Lets a runner wait when its command did not do what it was started for: 1 s, then twice as long each time, up to a minute. A
+ * task that is given back comes again at once, and a command that can't work would fail a whole backlog in seconds.
+ */
+export class Pauses {
+  readonly #stopping: AbortSignal;
+  readonly #say: (line: string) => void;
+  #nextMs = firstMs;
+
+  constructor(stopping: AbortSignal, say: (line: string) => void) {
+    this.#stopping = stopping;
+    this.#say = say;
+  }
+
+  async after(end: TaskEnd): Promise<void> {
+    if (end === 'done' || end === 'asked') this.#nextMs = firstMs;
+    if ((end !== 'failed' && end !== 'given back') || this.#stopping.aborted) return;
+    const pauseMs = this.#nextMs;
+    this.#nextMs = Math.min(pauseMs * 2, pauseMsMax);
+    this.#say(`The next task is taken in ${pauseMs / 1000} s.`);
+    await sleep(pauseMs, undefined, { signal: this.#stopping }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,97 @@
+/** How people name variables that hold secrets. */
+const secretName =
+  /TOKEN|SECRET|PASSW(OR)?D|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|ENCRYPTION_?KEY|CREDENTIAL/i;
+
+/** Shorter values are words that stand in any output. */
+const secretCharactersMin = 8;
+/** A longer line of a value is looked for in pieces: so much of the output waits for its next part. */
+const pieceCharactersMax = 4096;
+const secretsMax = 200;
+const instead = '***';
+
+/** What the output of a command must not hold: the tokens that are named, and variables whose names say that they are secret. */
+export class Secrets {
+  readonly #texts: readonly string[];
+
+  constructor(tokens: readonly string[], environment: Readonly<Record<string, string | undefined>>) {
+    const named = Object.entries(environment).filter(([name]) => secretName.test(name));
+    const values = [...tokens, ...named.map(([, value = '']) => value)];
+    const texts = new Set(values.flatMap(piecesOf).flatMap((piece) => [piece, asInJson(piece)]));
+    // The longer ones first: one may be the beginning of another.
+    this.#texts = [...texts].sort((a, b) => b.length - a.length).slice(0, secretsMax);
+  }
+
+  /** The text with `***` in place of each secret. */
+  hidden(text: string): string {
+    return this.#texts.reduce((rest, secret) => rest.replaceAll(secret, instead), text);
+  }
+
+  /** For the parts of one stream: a secret may begin in one part and end in the next. */
+  stream(): HiddenStream {
+    return new HiddenStream(this.#texts.map((text) => Buffer.from(text)));
+  }
+}
+
+/** Takes the parts of a stream and gives them back without secrets; what may be the beginning of one waits. */
+export class HiddenStream {
+  readonly #secrets: readonly Buffer[];
+  #waiting: Buffer = Buffer.alloc(0);
+
+  constructor(secrets: readonly Buffer[]) {
+    this.#secrets = secrets;
+  }
+
+  take(part: Buffer): Buffer {
+    if (this.#secrets.length === 0) return part;
+    const all = this.#waiting.length === 0 ? part : Buffer.concat([this.#waiting, part]);
+    const { hidden, rest } = this.#hide(all);
+    const waits = Math.max(0, ...this.#secrets.map((secret) => begunIn(rest, secret)));
+    this.#waiting = rest.subarray(rest.length - waits);
+    return Buffer.concat([...hidden, rest.subarray(0, rest.length - waits)]);
+  }
+
+  /** What waited when the stream ended: it was the beginning of no secret. */
+  end(): Buffer {
+    return this.#waiting;
+  }
+
+  #hide(all: Buffer): { hidden: Buffer[]; rest: Buffer } {
+    const hidden: Buffer[] = [];
+    const next = this.#secrets.map((secret) => all.indexOf(secret));
+    for (let from = 0; ; ) {
+      let first = -1;
+      for (const [index, secret] of this.#secrets.entries()) {
+        // Each is looked for again only after it was passed: so a part is read once for each secret.
+        if (next[index] !== -1 && Number(next[index]) < from) next[index] = all.indexOf(secret, from);
+        const at = Number(next[index]);
+        if (at !== -1 && (first === -1 || at < Number(next[first]))) first = index;
+      }
+      if (first === -1) return { hidden, rest: all.subarray(from) };
+      hidden.push(all.subarray(from, next[first]), Buffer.from(instead));
+      from = Number(next[first]) + Number(this.#secrets[first]?.length);
+    }
+  }
+}
+
+/** How many bytes at the end are the beginning of this secret. */
+function begunIn(bytes: Buffer, secret: Buffer): number {
+  const from = Math.max(0, bytes.length - secret.length + 1);
+  for (
+    let at = bytes.indexOf(Number(secret[0]), from);
+    at !== -1;
+    at = bytes.indexOf(Number(secret[0]), at + 1)
+  )
+    if (bytes.subarray(at).equals(secret.subarray(0, bytes.length - at))) return bytes.length - at;
+  return 0;
+}
+
+/** A key of several lines is printed line by line. */
+function piecesOf(value: string): string[] {
+  const lines = value.split(/\r?\n/).map((line) => line.trim());
+  const pieces = lines.flatMap((line) => line.match(new RegExp(`.{1,${pieceCharactersMax}}`, 'gsu')) ?? []);
+  return pieces.filter((piece) => piece.length >= secretCharactersMin);
+}
+
+function asInJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
