@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
 import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { repository } from '../../../e2e/testing/baton-process.ts';
@@ -64,10 +67,55 @@ test('the page names every tool, and the permissions that they need', async () =
   const named = [...page().matchAll(/^\| `\w+` \|(.*)\|$/gm)].flatMap(([, cell = '']) =>
     [...cell.matchAll(/`(\w+_\w+)`/g)].map(([, name = '']) => name),
   );
-  const all = await baton.connect(baton.connection.adminToken, [
-    '--toolsets',
-    'work,tasks,approvals,knowledge,admin',
-  ]);
+  const all = await baton.connect(baton.connection.adminToken, ['--toolsets', 'all']);
   assert.deepEqual(named.sort(), await all.tools());
   for (const permission of agentPermissions) assert.ok(page().includes(`\`${permission}\``), permission);
+});
+
+/**
+ * The protocol's own inspector, 110 MB and no dependency of this repository: `npm install --prefix FOLDER
+ * @modelcontextprotocol/inspector@2.12.0`, and its folder in MCP_INSPECTOR.
+ */
+const inspector = join(
+  process.env.MCP_INSPECTOR ?? '/nowhere',
+  'node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js',
+);
+
+test('the inspector finds every tool in order, over standard input and output and over HTTP, and works through them', {
+  skip: !existsSync(inspector) && 'MCP_INSPECTOR names no folder that holds @modelcontextprotocol/inspector',
+}, async () => {
+  const { token, principalId } = await baton.participant();
+  const home = mkdtempSync(join(tmpdir(), 'baton-inspector-test-'));
+  const servers = {
+    stdio: [
+      'node',
+      join(repository, 'bin/baton.mjs'),
+      'mcp',
+      '-e',
+      `BATON_URL=${baton.url}`,
+      '-e',
+      `BATON_TOKEN=${token}`,
+    ],
+    http: [`${baton.url}/mcp`, '--transport', 'http', '--header', `Authorization: Bearer ${token}`],
+  };
+  // Each gives it back when it goes, or the next call finds it under the same token.
+  const task = await baton.admin.tasks.create({ title: 'Inspected', assigneeId: principalId });
+  try {
+    for (const server of Object.values(servers)) {
+      const inspect = async (...args: string[]) => {
+        const env = { PATH: `${join(process.execPath, '..')}:${process.env.PATH}`, HOME: home };
+        const words = [inspector, '--cli', ...server, '--method', ...args];
+        const { stdout } = await promisify(execFile)(process.execPath, words, { env, cwd: home });
+        return stdout;
+      };
+      // `--strict` ends with code 6 where a schema is one that some clients can't read.
+      const { tools } = JSON.parse(await inspect('tools/list', '--strict')) as { tools: unknown[] };
+      assert.equal(tools.length, 14);
+      const words = ['--tool-name', 'work_next', '--tool-arg', 'assignedToMe=true', 'waitSeconds=10'];
+      assert.match(await inspect('tools/call', ...words), new RegExp(`You hold ${task.publicId}`));
+      assert.match(await inspect('resources/read', '--uri', `baton://task/${task.publicId}`), /Inspected/);
+    }
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
 });

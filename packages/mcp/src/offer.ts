@@ -18,11 +18,14 @@ export function offerOf(url: string): Offer {
   };
 }
 
-/** The names of toolsets, separated by commas. @throws TypeError with a sentence that names those that there are */
+/** The names of toolsets, separated by commas; `all` is each of them. @throws TypeError with a sentence that names those that there are */
 export function toolsetsIn(text: string): readonly Toolset[] {
   const names = text.split(',').map((name) => name.trim());
+  if (names.length === 1 && names[0] === 'all') return toolsets;
   const unknown = names.find((name) => !toolsets.includes(name as Toolset));
   if (unknown !== undefined)
-    throw new TypeError(`There is no toolset "${unknown.slice(0, 50)}": there are ${toolsets.join(', ')}.`);
+    throw new TypeError(
+      `There is no toolset "${unknown.slice(0, 50)}": there are ${toolsets.join(', ')}, and all.`,
+    );
   return names as Toolset[];
 }

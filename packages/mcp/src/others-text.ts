@@ -44,3 +44,31 @@ export function fromOthers(what: string, text: string): string {
 export function documentFromOthers(what: string, document: unknown): string {
   return fromOthers(what, JSON.stringify(document, undefined, 1));
 }
+
+export interface ShownList {
+  readonly text: string;
+  /** How many of the items stand in the text, from the first one on. */
+  readonly shown: number;
+}
+
+/**
+ * A list of documents that others filled. It ends with the last one that fits, so that a reader knows where to go on: a text
+ * that is cut in its midst would lose the rest.
+ */
+export function listFromOthers(what: string, items: readonly unknown[]): ShownList {
+  let characters = 0;
+  const texts: string[] = [];
+  for (const item of items) {
+    const text = JSON.stringify(item, undefined, 1);
+    characters += text.length + 2;
+    // The first one is always shown, cut where it has to be.
+    if (characters > othersCharactersMax && texts.length > 0) break;
+    texts.push(text);
+  }
+  return { text: fromOthers(what, `[\n${texts.join(',\n')}\n]`), shown: texts.length };
+}
+
+/** What is said where a list did not fit. @param then how the rest is read */
+export function shortened(shown: number, all: number, then: string): string | undefined {
+  return shown === all ? undefined : `The first ${shown} of ${all} fit: ${then}.`;
+}

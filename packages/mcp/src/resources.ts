@@ -1,6 +1,6 @@
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
 import { type BatonClient, BatonError } from '@baton/sdk';
-import { documentFromOthers } from './others-text.ts';
+import { documentFromOthers, listFromOthers } from './others-text.ts';
 import { taskLine, taskText } from './tools/task-text.ts';
 
 const listedMax = 25;
@@ -40,7 +40,7 @@ function addTasks(server: McpServer, baton: BatonClient): void {
   server.registerResource('work', 'baton://work', metadataOfWork, (uri) =>
     read(uri, async () => {
       const { items } = await baton.work.listAvailable({ limit: listedMax });
-      return documentFromOthers('the tasks that you could take', items.map(taskLine));
+      return listFromOthers('the tasks that you could take', items.map(taskLine)).text;
     }),
   );
 }
@@ -71,12 +71,13 @@ function addJournal(server: McpServer, baton: BatonClient): void {
   );
 }
 
+/** The events from a cursor on, as many as fit: the cursor of the last one that is shown is the next. */
 async function eventsOf(
   baton: BatonClient,
   query: { tail: number } | { cursor: string; limit: number },
 ): Promise<string> {
   const { items, nextCursor } = await baton.events.list(query);
-  const shown = items.map(({ id, type, entityType, entityId, actorId, occurredAt, payload }) => ({
+  const documents = items.map(({ id, type, entityType, entityId, actorId, occurredAt, payload }) => ({
     id,
     type,
     entity: `${entityType} ${entityId}`,
@@ -84,7 +85,16 @@ async function eventsOf(
     occurredAt,
     payload,
   }));
-  return `Next: baton://journal/${nextCursor}\n${documentFromOthers('events of the journal', shown)}`;
+  const what = 'events of the journal';
+  if ('tail' in query) {
+    // Of the newest, the oldest ones are left out.
+    const { shown } = listFromOthers(what, documents.toReversed());
+    const { text } = listFromOthers(what, documents.slice(documents.length - shown));
+    return `Next: baton://journal/${nextCursor}\n${text}`;
+  }
+  const { text, shown } = listFromOthers(what, documents);
+  const cursor = shown < items.length ? (items[shown - 1]?.cursor ?? nextCursor) : nextCursor;
+  return `Next: baton://journal/${cursor}\n${text}`;
 }
 
 function referenceIn(uri: URL, value: string | string[] | undefined): string {

@@ -1,6 +1,7 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import type { SkillsExtension } from '@modelcontextprotocol/server/ext/skills';
 import type { BatonClient } from '@baton/sdk';
+import { addProtocolTasks, canFollow, createdTask } from './protocol-tasks.ts';
 import { addResources } from './resources.ts';
 import { refusalOf, type Tool, type Toolset } from './tool.ts';
 import { adminTools } from './tools/admin.ts';
@@ -23,6 +24,8 @@ export interface ServerOptions {
   readonly skills: SkillsExtension;
   /** Whether the client can be told that a resource has changed. */
   readonly canListen: boolean;
+  /** Whether it speaks the protocol of 2026-07-28, which has the extension for tasks. */
+  readonly isModern: boolean;
 }
 
 /** Where the journal may be read, changes of resources can be listened for. */
@@ -60,6 +63,8 @@ export function buildServer(options: ServerOptions): McpServer {
   for (const tool of allTools.filter((one) => isListed(one, options))) addTool(server, tool, options);
   addResources(server, baton, (permission) => isAllowed(permissions, permission));
   if (isAllowed(permissions, 'tasks.read')) skills.attach(server);
+  const canReadTasks = ['approvals.read', 'tasks.read'].some((one) => isAllowed(permissions, one));
+  if (options.isModern && canReadTasks) addProtocolTasks(server, baton, options.isReadOnly);
   return server;
 }
 
@@ -72,7 +77,8 @@ function isAllowed(permissions: readonly string[], wanted: string): boolean {
   return permissions.includes(wanted) || permissions.includes('admin');
 }
 
-function addTool(server: McpServer, tool: Tool, { baton, workplace }: ServerOptions): void {
+function addTool(server: McpServer, tool: Tool, options: ServerOptions): void {
+  const { baton, workplace, permissions, isModern } = options;
   const { name, title, description, input, isReadOnly, isDestructive, isIdempotent } = tool;
   const annotations = {
     title,
@@ -84,9 +90,13 @@ function addTool(server: McpServer, tool: Tool, { baton, workplace }: ServerOpti
   server.registerTool(
     name,
     { title, description, inputSchema: input, annotations },
-    async (args, { mcpReq }) => {
+    async (args, context) => {
       try {
-        const text = await tool.run(args as never, { baton, workplace, signal: mcpReq.signal });
+        const answer = await tool.run(args as never, { baton, workplace, signal: context.mcpReq.signal });
+        if (typeof answer === 'string') return { content: [{ type: 'text', text: answer }] };
+        const { text, followed } = answer;
+        if (isModern && canFollow(context) && isAllowed(permissions, 'approvals.read'))
+          return await createdTask(baton, followed, text);
         return { content: [{ type: 'text', text }] };
       } catch (error) {
         return { content: [{ type: 'text', text: refusalOf(error) }], isError: true };

@@ -28,7 +28,7 @@ export const usage = `Usage: baton mcp [--toolsets ${toolsets.join(',')}] [--rea
 
 An MCP server on standard input and output, for agents (docs/mcp.md).
 
-  --toolsets       which tools there are, separated by commas; ${usualToolsets.join(',')} without it
+  --toolsets       which tools there are, separated by commas, or all; ${usualToolsets.join(',')} without it
   --read-only      only tools that read, whatever else is said
   --lease-seconds  how long a task stays taken when this program is killed, 10 to 3600; ${leaseSecondsUsual} without it
 

@@ -38,7 +38,7 @@ export async function serveOverStdio(settings: McpSettings, signal: AbortSignal)
   const options = { baton, workplace, permissions, toolsets, isReadOnly, version, skills, canListen: true };
   const handle = serveStdio(
     ({ era }) => {
-      server = buildServer(options);
+      server = buildServer({ ...options, isModern: era === 'modern' });
       if (era === 'legacy') listeners.answerSubscribe(server);
       return server;
     },

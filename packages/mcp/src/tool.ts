@@ -32,14 +32,26 @@ export interface Tool {
   /** Whether a second call with the same arguments changes nothing more. */
   readonly isIdempotent: boolean;
   /** @returns the text of the answer. @throws what `refusalOf` turns into an answer */
-  readonly run: (input: never, call: Call) => Promise<string>;
+  readonly run: (input: never, call: Call) => Promise<string | Begun>;
+}
+
+/** What goes on after a call: an approval, or a run. */
+export interface Followed {
+  readonly kind: 'approval' | 'run';
+  readonly id: string;
+}
+
+/** The answer of a tool that began something which goes on without it. */
+export interface Begun {
+  readonly text: string;
+  readonly followed: Followed;
 }
 
 type Shaped<Input extends z.ZodObject> = Pick<Tool, 'name' | 'title' | 'description' | 'toolset'> &
   Partial<Pick<Tool, 'isReadOnly' | 'isDestructive' | 'isIdempotent'>> & {
     readonly permissions: readonly string[];
     readonly input: Input;
-    run(input: z.output<Input>, call: Call): Promise<string>;
+    run(input: z.output<Input>, call: Call): Promise<string | Begun>;
   };
 
 /** Declares a tool. Without a word about it, it writes, destroys nothing, and does again what it is told again. */

@@ -186,6 +186,7 @@ export class ServedClients {
             skills,
             // Clients of 2025 have no stream here that outlives a request.
             canListen: era === 'modern',
+            isModern: era === 'modern',
             ...offerOf(requestInfo?.url ?? ''),
           }),
         {

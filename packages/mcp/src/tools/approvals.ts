@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Approval } from '@baton/sdk';
 import { limit, taskRef } from '../inputs.ts';
-import { documentFromOthers } from '../others-text.ts';
+import { documentFromOthers, listFromOthers, shortened } from '../others-text.ts';
 import { lines, tool } from '../tool.ts';
 
 const list = tool({
@@ -24,7 +24,8 @@ const list = tool({
       { signal },
     );
     if (items.length === 0) return `There is no approval that is ${status}.`;
-    return documentFromOthers(`approvals that are ${status}`, items.map(shown));
+    const list = listFromOthers(`approvals that are ${status}`, items.map(shown));
+    return lines(shortened(list.shown, items.length, 'name a task, or read one by approval_get'), list.text);
   },
 });
 

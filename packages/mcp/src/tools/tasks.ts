@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { leaseId, limit, priority, shortText, taskRef } from '../inputs.ts';
-import { documentFromOthers } from '../others-text.ts';
+import { listFromOthers, shortened } from '../others-text.ts';
 import { lines, tool } from '../tool.ts';
+import { commentsText } from './comments-text.ts';
 import { taskLine, taskText } from './task-text.ts';
-
-const commentsShown = 20;
 
 const get = tool({
   name: 'task_get',
@@ -26,7 +25,7 @@ const get = tool({
     const task = await baton.tasks.get(ref, { signal });
     const [{ claimable, reasons }, comments] = await Promise.all([
       baton.tasks.getClaimability(task.id, { signal }),
-      baton.tasks.listComments(task.id, { limit: commentsShown }, { signal }),
+      commentsText(baton, task.id, signal),
     ]);
     const isOpen = !task.systemStatusCategory.startsWith('terminal');
     return lines(
@@ -35,12 +34,7 @@ const get = tool({
         ? `${task.publicId} can't be taken now: ${reasons.map(({ code }) => code).join(', ')}.`
         : undefined,
       taskText(task, descriptionFrom),
-      comments.items.length === 0
-        ? undefined
-        : documentFromOthers(
-            'what was said about it',
-            comments.items.map(({ body, createdAt }) => ({ createdAt, body })),
-          ),
+      comments,
     );
   },
 });
@@ -84,11 +78,13 @@ const search = tool({
       { signal },
     );
     if (items.length === 0) return 'No task was found. Try fewer words, or task_create.';
+    const { text, shown } = listFromOthers('a list of tasks', items.map(taskLine));
     return lines(
       nextCursor === null
         ? `${items.length} found.`
         : `${items.length} shown; for more: cursor ${nextCursor}`,
-      documentFromOthers('a list of tasks', items.map(taskLine)),
+      shortened(shown, items.length, `ask with limit ${shown}, and go on from its cursor`),
+      text,
     );
   },
 });

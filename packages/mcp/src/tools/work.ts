@@ -125,10 +125,11 @@ const askApproval = tool({
     const lease = workplace.find(id);
     const approver = await approverOf({ baton, task: lease.task, personId, role });
     const approval = await lease.askApproval({ comment: question, ...approver }, { signal });
-    return lines(
+    const text = lines(
       `A person was asked (approval ${approval.id}), and ${lease.task.publicId} is suspended: you no longer hold it. Stop working on it.`,
       'approval_get says what was decided; work_next gives you other work.',
     );
+    return { text, followed: { kind: 'approval', id: approval.id } };
   },
 });
 

@@ -1,0 +1,129 @@
+import {
+  type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
+  type McpServer,
+  MissingRequiredClientCapabilityError,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { type Approval, type BatonClient, BatonError, type Run } from '@baton/sdk';
+import { documentFromOthers } from './others-text.ts';
+import { type Followed, lines } from './tool.ts';
+
+/** Tasks of the protocol (SEP-2663): what goes on after a call, and is asked for by its id. Not to be confused with Baton's tasks. */
+const extension = 'io.modelcontextprotocol/tasks';
+
+/** How often a client should ask: a person decides, or an agent works. */
+const pollIntervalMs = 5_000;
+
+const params = z.object({
+  taskId: z
+    .string()
+    .max(64)
+    .regex(/^(approval|run)\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i),
+});
+
+/** Whether the client of this request can follow protocol tasks; only then it may be given one. */
+export function canFollow({ mcpReq: { envelope } }: ServerContext): boolean {
+  const said = envelope as Readonly<Record<string, ClientCapabilities | undefined>> | undefined;
+  return said?.[CLIENT_CAPABILITIES_META_KEY]?.extensions?.[extension] !== undefined;
+}
+
+/**
+ * Answers `tasks/get`, `tasks/update` and `tasks/cancel` of clients of 2026-07-28, which alone have the extension.
+ * @param isReadOnly whether a cancel is refused, because it writes
+ */
+export function addProtocolTasks({ server }: McpServer, baton: BatonClient, isReadOnly: boolean): void {
+  server.registerCapabilities({ extensions: { [extension]: {} } });
+  server.setRequestHandler('tasks/get', { params }, ({ taskId }, context) =>
+    answered(context, async () => ({ ...(await protocolTask(baton, followedIn(taskId))) })),
+  );
+  // No task here ever waits for input of its client: people decide elsewhere.
+  server.setRequestHandler('tasks/update', { params }, ({ taskId }, context) =>
+    answered(context, async () => {
+      await protocolTask(baton, followedIn(taskId));
+      return {};
+    }),
+  );
+  server.setRequestHandler('tasks/cancel', { params }, ({ taskId }, context) =>
+    answered(context, async () => {
+      const followed = followedIn(taskId);
+      if (isReadOnly) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'This server only reads.');
+      // A question that is taken back lets its task go on undecided. A client that stops waiting doesn't mean that, so the
+      // question stands: the extension lets the server decide whether it heeds a cancel.
+      if (followed.kind === 'approval') await protocolTask(baton, followed);
+      else await baton.runs.requestCancel(followed.id, { reason: 'a client of MCP asked for it' });
+      return {};
+    }),
+  );
+}
+
+/** What a tool answers that began something which is followed. @throws BatonError */
+export async function createdTask(
+  baton: BatonClient,
+  followed: Followed,
+  text: string,
+): Promise<CallToolResult> {
+  const task = await protocolTask(baton, followed);
+  return { resultType: 'task', content: [{ type: 'text', text }], ...task };
+}
+
+async function protocolTask(baton: BatonClient, { kind, id }: Followed): Promise<Record<string, unknown>> {
+  const shown =
+    kind === 'approval' ? ofApproval(await baton.approvals.get(id)) : ofRun(await baton.runs.get(id));
+  return { taskId: `${kind}.${id}`, ttlMs: null, pollIntervalMs, ...shown };
+}
+
+function ofApproval({ id, status, comment, decisionAt, createdAt, updatedAt }: Approval) {
+  const times = { createdAt, lastUpdatedAt: updatedAt };
+  if (status === 'pending')
+    return { ...times, status: 'working', statusMessage: 'A person was asked and has not decided yet.' };
+  if (status === 'cancelled') return { ...times, status, statusMessage: 'The question was taken back.' };
+  const text = lines(
+    `It is decided: ${status}. work_next gives you the task again.`,
+    documentFromOthers(`the approval ${id}`, { status, comment, decisionAt }),
+  );
+  return { ...times, status: 'completed', result: resultOf(text, false) };
+}
+
+function ofRun(run: Run) {
+  const { id, status, output, failureReason, startedAt, updatedAt } = run;
+  const times = { createdAt: startedAt, lastUpdatedAt: updatedAt };
+  if (status === 'cancelled') return { ...times, status, statusMessage: 'The run was cancelled.' };
+  if (status === 'running' || status === 'suspended')
+    return { ...times, status: 'working', statusMessage: `The run is ${status}.` };
+  const text = lines(
+    `The run has ${status}.`,
+    documentFromOthers(`the result of the run ${id}`, { output, failureReason }),
+  );
+  return { ...times, status: 'completed', result: resultOf(text, status !== 'succeeded') };
+}
+
+function resultOf(text: string, isError: boolean) {
+  return { content: [{ type: 'text', text }], isError, resultType: 'complete' };
+}
+
+function followedIn(taskId: string): Followed {
+  const [kind, id = ''] = taskId.split('.');
+  return { kind: kind === 'run' ? 'run' : 'approval', id };
+}
+
+async function answered<Answer>(context: ServerContext, work: () => Promise<Answer>): Promise<Answer> {
+  if (!canFollow(context))
+    throw new MissingRequiredClientCapabilityError({
+      requiredCapabilities: { extensions: { [extension]: {} } },
+    });
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof BatonError)) throw error;
+    const isUnknown = [403, 404, 409, 422].includes(error.status);
+    throw new ProtocolError(
+      isUnknown ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError,
+      `${error.code}: ${error.message.slice(0, 300)}`,
+    );
+  }
+}
