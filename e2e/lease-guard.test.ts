@@ -7,29 +7,32 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Claim, Task } from '@baton/sdk';
-import { type BatonProcess, processesOf, program, repository } from './testing/baton-process.ts';
+import { type BatonProcess, program, repository } from './testing/baton-process.ts';
 import { type Participant, type RunningBaton, startRunningBaton } from './testing/running-baton.ts';
+import { type SilentProxy, silentProxy } from './testing/silent-proxy.ts';
 
 // examples/lease-guard: a push and a deploy pass with a live lease only.
 
 const example = join(repository, 'examples', 'lease-guard');
 
-describe('gateways that ask about leases', () => {
+// The gateways side by side; the tests of one share a clone and a silence, so they go one after another.
+describe('gateways that ask about leases', { concurrency: 2 }, () => {
   let baton: RunningBaton;
   let folder: string;
   let agent: Participant;
-  let settings: Record<string, string>;
+  let tokenFile: string;
+  const proxies: SilentProxy[] = [];
 
   before(async () => {
     baton = await startRunningBaton();
     folder = mkdtempSync(join(tmpdir(), 'baton-guard-'));
     agent = await baton.participant();
     const gateway = await baton.participant(['tasks.read']);
-    const tokenFile = join(folder, 'token');
+    tokenFile = join(folder, 'token');
     writeFileSync(tokenFile, `${gateway.token}\n`, { mode: 0o600 });
-    settings = { BATON_URL: baton.url, BATON_TOKEN_FILE: tokenFile };
   });
   after(async () => {
+    for (const proxy of proxies) proxy.close();
     await baton?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
@@ -43,22 +46,29 @@ describe('gateways that ask about leases', () => {
     const session = await client.sessions.open({ clientName: 'guarded' });
     return client.tasks.claim(task.id, { sessionId: session.id });
   }
-  /** While the whole service stands still. */
-  async function whileSilent<Value>(work: () => Promise<Value>): Promise<Value> {
-    const { node } = processesOf(baton.home);
-    process.kill(node, 'SIGSTOP');
+  /** What a gateway is told of Baton, which can be silent for it alone. */
+  async function settingsOf(): Promise<{ settings: Record<string, string>; between: SilentProxy }> {
+    const between = await silentProxy(baton.url);
+    proxies.push(between);
+    return { between, settings: { BATON_URL: between.url, BATON_TOKEN_FILE: tokenFile } };
+  }
+  async function whileSilent<Value>(between: SilentProxy, work: () => Promise<Value>): Promise<Value> {
+    between.isSilent = true;
     try {
       return await work();
     } finally {
-      process.kill(node, 'SIGCONT');
+      between.isSilent = false;
     }
   }
 
-  describe('the git hook', () => {
+  describe('the git hook', { concurrency: false }, () => {
     let bare: string;
     let clone: string;
+    let settings: Record<string, string>;
+    let between: SilentProxy;
 
-    before(() => {
+    before(async () => {
+      ({ settings, between } = await settingsOf());
       bare = join(folder, 'origin.git');
       clone = join(folder, 'clone');
       execFileSync('git', ['init', '--quiet', '--bare', bare]);
@@ -120,27 +130,33 @@ describe('gateways that ask about leases', () => {
     test('nothing passes while Baton does not answer', async () => {
       const task = await newTask();
       const claim = await takenBy(agent, task);
-      const said = await whileSilent(() => push(`task/${task.publicId}`, claim));
+      const said = await whileSilent(between, () => push(`task/${task.publicId}`, claim));
       assert.match(said ?? '', /did not answer in time, so nobody is let through/);
       assert.equal(await push(`task/${task.publicId}`, claim), undefined);
     });
   });
 
-  describe('the reverse proxy', () => {
-    const seen: string[] = [];
+  describe('the reverse proxy', { concurrency: false }, () => {
+    /** What the service behind has heard, by the task that the proxy names. */
+    const seen = new Map<unknown, string[]>();
+    const seenOf = ({ id }: Task) => seen.get(id) ?? [];
+    let between: SilentProxy;
     let service: Server;
     let proxy: BatonProcess;
     let url: string;
 
     before(async () => {
       service = createServer((req, res) => {
-        seen.push(`${req.method} ${req.url} ${req.headers['baton-task']}`);
+        const task = req.headers['baton-task'];
+        seen.set(task, [...(seen.get(task) ?? []), `${req.method} ${req.url}`]);
         if (req.url === '/slow') return;
         req.pipe(res);
       });
       await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
       const UPSTREAM = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
       const FOLDER = join(folder, 'proxy');
+      const { settings, between: toBaton } = await settingsOf();
+      between = toBaton;
       proxy = program(join(example, 'proxy.mjs'), [], { ...settings, UPSTREAM, FOLDER, PORT: '0' });
       [, url = ''] = await proxy.prints(/Listening on (http:\S+)/);
     });
@@ -166,14 +182,14 @@ describe('gateways that ask about leases', () => {
       const task = await newTask();
       const first = await takenBy(agent, task);
       assert.deepEqual(await deploy(first), [200, 'version 2.4']);
-      assert.deepEqual(seen.splice(0), [`POST /deploy ${task.id}`]);
+      assert.deepEqual(seenOf(task), ['POST /deploy']);
       const second = await takenBy(agent, task, first);
       assert.deepEqual(await deploy(first), [409, 'This lease is over (superseded): stop.\n']);
       assert.equal((await deploy())[0], 400);
       assert.equal((await deploy({ id: first.id, fencingToken: -1 }))[0], 400);
-      assert.deepEqual(seen, []);
+      assert.equal(seenOf(task).length, 1);
       assert.equal((await deploy(second))[0], 200);
-      seen.length = 0;
+      assert.equal(seenOf(task).length, 2);
     });
 
     test('an answer that comes late lets no older token through', async () => {
@@ -186,15 +202,15 @@ describe('gateways that ask about leases', () => {
         409,
         'This lease is over (superseded): somebody else has the task.\n',
       ]);
-      assert.deepEqual(seen, []);
+      assert.deepEqual(seenOf(task), []);
     });
 
     test('nobody passes while Baton does not answer', async () => {
-      const claim = await takenBy(agent, await newTask());
-      assert.equal((await whileSilent(() => deploy(claim)))[0], 503);
-      assert.deepEqual(seen, []);
+      const task = await newTask();
+      const claim = await takenBy(agent, task);
+      assert.equal((await whileSilent(between, () => deploy(claim)))[0], 503);
+      assert.deepEqual(seenOf(task), []);
       assert.equal((await deploy(claim))[0], 200);
-      seen.length = 0;
     });
 
     test('a request does not outlive its lease', async () => {

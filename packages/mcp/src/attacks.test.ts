@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -53,61 +53,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-for (const [what, server] of Object.entries({
-  'the server itself': ['packages/mcp/src/main.ts'],
-  'the command baton': ['bin/baton.mjs', 'mcp'],
-}))
-  test(`a client that is killed loses its lease at once, where it started ${what}`, async () => {
-    const one = await baton.participant();
-    const task = await taskFor(one);
-    const [file = '', ...words] = server;
-    const args = [join(repository, file), ...words, '--lease-seconds', '600'];
-    const env = { BATON_URL: baton.url, BATON_TOKEN: one.token };
-    const client = program(clientToKill, args, env);
-    const [, pid] = await client.prints(/server (\d+) holds a task/);
-    assert.equal((await claimsOf(task.id))[0]?.status, 'active');
-    client.child.kill('SIGKILL');
-    await until('released', async () => (await claimsOf(task.id))[0]?.status === 'released', 10);
-    await until('the server ends', () => !isRunning(Number(pid)));
-  });
-
-test('a server that stands still for longer than its lease writes nothing for it afterwards', async () => {
-  const one = await baton.participant();
-  const task = await taskFor(one);
-  const stalled = await baton.connect(one.token, ['--lease-seconds', '10']);
-  const lease = leaseIn(await stalled.call('work_next', { assignedToMe: true }));
-  await stalled.call('work_checkpoint', { lease, note: 'before' });
-  process.kill(stalled.pid, 'SIGSTOP');
-  // The client asks on meanwhile: its request waits in the pipe, and is the first thing that the server sees.
-  const late = stalled.refused('work_done', { lease, summary: 'too late' });
-  const next = await baton.connect(one.token);
-  const again = leaseIn(await next.call('work_next', { assignedToMe: true, waitSeconds: 40 }));
-  process.kill(stalled.pid, 'SIGCONT');
-  assert.match(await late, /lost the lease|lease .* is lost/);
-  assert.match(await stalled.refused('task_comment', { task: task.publicId, text: 'x', lease }), /lost/);
-  await next.call('work_done', { lease: again, summary: 'in time' });
-  const { items } = await baton.admin.runs.list({ taskId: task.id });
-  assert.deepEqual(
-    items.filter(({ status }) => status === 'succeeded').map(({ output }) => output?.summary),
-    ['in time'],
-  );
-});
-
-test('a token that is revoked in the midst of work ends the lease, in plain words', async () => {
-  const one = await baton.participant();
-  const task = await taskFor(one);
-  const mcp = await baton.connect(one.token, ['--lease-seconds', '10']);
-  const lease = leaseIn(await mcp.call('work_next', { assignedToMe: true }));
-  await sleep(2 * accessTokenSeconds * 1000);
-  assert.match(await mcp.call('work_checkpoint', { lease, note: 'token after token' }), /Checkpoint 1/);
-  await baton.admin.identity.platformAccessTokens.revokeOwn({ token: one.token });
-  await sleep(accessTokenSeconds * 1000);
-  assert.match(await mcp.refused('task_search'), /token is over or was revoked/);
-  await until('its lease ends', async () => (await baton.admin.tasks.getClaimability(task.id)).claimable);
-  assert.match(await mcp.refused('work_done', { lease, summary: 'too late' }), /lost the lease/);
-  assert.notEqual((await baton.admin.tasks.get(task.id)).systemStatusCategory, 'terminal_success');
-});
-
+// Alone: they take whatever there is.
 test('clients that race over HTTP get different tasks, one token or several', async () => {
   const people = await Promise.all([baton.participant(), baton.participant()]);
   await Promise.all(Array.from({ length: 6 }, () => baton.admin.tasks.create({ title: 'race' })));
@@ -121,57 +67,115 @@ test('clients that race over HTTP get different tasks, one token or several', as
   await Promise.all(clients.map((mcp) => mcp.close()));
 });
 
-test('a client that sends 2,000 calls at once is answered each, and keeps its lease', async () => {
-  const one = await baton.participant();
-  await taskFor(one);
-  const mcp = await baton.connect(one.token, ['--lease-seconds', '10']);
-  const lease = leaseIn(await mcp.call('work_next', { assignedToMe: true }));
-  const calls = Array.from({ length: 2_000 }, () =>
-    mcp.call('task_search', {}).catch((error: unknown) => String(error)),
-  );
-  const answers = await Promise.all(calls);
-  const refused = answers.filter((answer) => /Too many requests at once/.test(answer));
-  const found = answers.filter((answer) => /found|shown/.test(answer));
-  assert.equal(refused.length + found.length, answers.length);
-  assert.ok(found.length >= 200, String(found.length));
-  assert.match(await mcp.call('work_checkpoint', { lease, note: 'mine' }), /Checkpoint 1/);
-});
+// Each has an agent and tasks of its own, so they go side by side: most of the time they wait.
+describe('attacks', { concurrency: 3 }, () => {
+  for (const [what, server] of Object.entries({
+    'the server itself': ['packages/mcp/src/main.ts'],
+    'the command baton': ['bin/baton.mjs', 'mcp'],
+  }))
+    test(`a client that is killed loses its lease at once, where it started ${what}`, async () => {
+      const one = await baton.participant();
+      const task = await taskFor(one);
+      const [file = '', ...words] = server;
+      const args = [join(repository, file), ...words, '--lease-seconds', '600'];
+      const env = { BATON_URL: baton.url, BATON_TOKEN: one.token };
+      const client = program(clientToKill, args, env);
+      const [, pid] = await client.prints(/server (\d+) holds a task/);
+      assert.equal((await claimsOf(task.id))[0]?.status, 'active');
+      client.child.kill('SIGKILL');
+      await until('released', async () => (await claimsOf(task.id))[0]?.status === 'released', 10);
+      await until('the server ends', () => !isRunning(Number(pid)));
+    });
 
-test('requests that were taken back make room for those that wait', async () => {
-  const one = await baton.participant();
-  const mcp = await baton.connect(one.token);
-  const gone = new AbortController();
-  const wait = { name: 'work_next', arguments: { assignedToMe: true, waitSeconds: 50 } };
-  const waiting = Array.from({ length: 40 }, () =>
-    mcp.client.callTool(wait, { signal: gone.signal }).catch(String),
-  );
-  await sleep(500);
-  gone.abort();
-  await Promise.all(waiting);
-  assert.match(await mcp.call('task_search', { words: 'nothing' }), /No task/);
-});
-
-test('a client that asks and does not read ends its server, and its lease with it', async () => {
-  const one = await baton.participant();
-  const task = await taskFor(one);
-  const env = { PATH: process.env.PATH ?? '', BATON_URL: baton.url, BATON_TOKEN: one.token };
-  const args = [join(repository, 'packages/mcp/src/main.ts'), '--lease-seconds', '600'];
-  const server = spawn(process.execPath, args, { env, stdio: ['pipe', 'pipe', 'inherit'] });
-  const ended = new Promise((resolve) => server.once('exit', resolve));
-  server.stdin.on('error', () => undefined);
-  const ask = (id: number, method: string, params: unknown) =>
-    server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
-  ask(0, 'initialize', {
-    protocolVersion: '2025-06-18',
-    capabilities: {},
-    clientInfo: { name: 'x', version: '1' },
+  test('a server that stands still for longer than its lease writes nothing for it afterwards', async () => {
+    const one = await baton.participant();
+    const task = await taskFor(one);
+    const stalled = await baton.connect(one.token, ['--lease-seconds', '10']);
+    const lease = leaseIn(await stalled.call('work_next', { assignedToMe: true }));
+    await stalled.call('work_checkpoint', { lease, note: 'before' });
+    process.kill(stalled.pid, 'SIGSTOP');
+    // The client asks on meanwhile: its request waits in the pipe, and is the first thing that the server sees.
+    const late = stalled.refused('work_done', { lease, summary: 'too late' });
+    const next = await baton.connect(one.token);
+    const again = leaseIn(await next.call('work_next', { assignedToMe: true, waitSeconds: 40 }));
+    process.kill(stalled.pid, 'SIGCONT');
+    assert.match(await late, /lost the lease|lease .* is lost/);
+    assert.match(await stalled.refused('task_comment', { task: task.publicId, text: 'x', lease }), /lost/);
+    await next.call('work_done', { lease: again, summary: 'in time' });
+    const { items } = await baton.admin.runs.list({ taskId: task.id });
+    assert.deepEqual(
+      items.filter(({ status }) => status === 'succeeded').map(({ output }) => output?.summary),
+      ['in time'],
+    );
   });
-  ask(1, 'tools/call', { name: 'work_next', arguments: { assignedToMe: true } });
-  await until('taken', async () => (await claimsOf(task.id))[0]?.status === 'active');
-  for (let id = 2; server.exitCode === null && id < 100_000; id += 1) {
-    ask(id, 'tools/list', {});
-    if (id % 50 === 0) await sleep(20);
-  }
-  await ended;
-  await until('released', async () => (await claimsOf(task.id))[0]?.status === 'released');
+
+  test('a token that is revoked in the midst of work ends the lease, in plain words', async () => {
+    const one = await baton.participant();
+    const task = await taskFor(one);
+    const mcp = await baton.connect(one.token, ['--lease-seconds', '10']);
+    const lease = leaseIn(await mcp.call('work_next', { assignedToMe: true }));
+    await sleep(2 * accessTokenSeconds * 1000);
+    assert.match(await mcp.call('work_checkpoint', { lease, note: 'token after token' }), /Checkpoint 1/);
+    await baton.admin.identity.platformAccessTokens.revokeOwn({ token: one.token });
+    await sleep(accessTokenSeconds * 1000);
+    assert.match(await mcp.refused('task_search'), /token is over or was revoked/);
+    await until('its lease ends', async () => (await baton.admin.tasks.getClaimability(task.id)).claimable);
+    assert.match(await mcp.refused('work_done', { lease, summary: 'too late' }), /lost the lease/);
+    assert.notEqual((await baton.admin.tasks.get(task.id)).systemStatusCategory, 'terminal_success');
+  });
+
+  test('a client that sends 2,000 calls at once is answered each, and keeps its lease', async () => {
+    const one = await baton.participant();
+    await taskFor(one);
+    const mcp = await baton.connect(one.token, ['--lease-seconds', '10']);
+    const lease = leaseIn(await mcp.call('work_next', { assignedToMe: true }));
+    const calls = Array.from({ length: 2_000 }, () =>
+      mcp.call('task_search', {}).catch((error: unknown) => String(error)),
+    );
+    const answers = await Promise.all(calls);
+    const refused = answers.filter((answer) => /Too many requests at once/.test(answer));
+    const found = answers.filter((answer) => /found|shown/.test(answer));
+    assert.equal(refused.length + found.length, answers.length);
+    assert.ok(found.length >= 200, String(found.length));
+    assert.match(await mcp.call('work_checkpoint', { lease, note: 'mine' }), /Checkpoint 1/);
+  });
+
+  test('requests that were taken back make room for those that wait', async () => {
+    const one = await baton.participant();
+    const mcp = await baton.connect(one.token);
+    const gone = new AbortController();
+    const wait = { name: 'work_next', arguments: { assignedToMe: true, waitSeconds: 50 } };
+    const waiting = Array.from({ length: 40 }, () =>
+      mcp.client.callTool(wait, { signal: gone.signal }).catch(String),
+    );
+    await sleep(500);
+    gone.abort();
+    await Promise.all(waiting);
+    assert.match(await mcp.call('task_search', { words: 'nothing' }), /No task/);
+  });
+
+  test('a client that asks and does not read ends its server, and its lease with it', async () => {
+    const one = await baton.participant();
+    const task = await taskFor(one);
+    const env = { PATH: process.env.PATH ?? '', BATON_URL: baton.url, BATON_TOKEN: one.token };
+    const args = [join(repository, 'packages/mcp/src/main.ts'), '--lease-seconds', '600'];
+    const server = spawn(process.execPath, args, { env, stdio: ['pipe', 'pipe', 'inherit'] });
+    const ended = new Promise((resolve) => server.once('exit', resolve));
+    server.stdin.on('error', () => undefined);
+    const ask = (id: number, method: string, params: unknown) =>
+      server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
+    ask(0, 'initialize', {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 'x', version: '1' },
+    });
+    ask(1, 'tools/call', { name: 'work_next', arguments: { assignedToMe: true } });
+    await until('taken', async () => (await claimsOf(task.id))[0]?.status === 'active');
+    for (let id = 2; server.exitCode === null && id < 100_000; id += 1) {
+      ask(id, 'tools/list', {});
+      if (id % 50 === 0) await sleep(20);
+    }
+    await ended;
+    await until('released', async () => (await claimsOf(task.id))[0]?.status === 'released');
+  });
 });

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -14,13 +13,14 @@ import {
   type RunningBaton,
   startRunningBaton,
 } from '../../../e2e/testing/running-baton.ts';
+import { type SilentProxy, silentProxy } from '../../../e2e/testing/silent-proxy.ts';
 
 // The runner as a process of its own, against a whole Baton.
 
 let baton: RunningBaton;
 let folder: string;
 let places = 0;
-const proxies: Server[] = [];
+const proxies: SilentProxy[] = [];
 /** A secret of somebody else that the commands of these runners get. */
 const apiKey = 'sk-1234567890"abcdef';
 
@@ -73,26 +73,6 @@ function again(agent: Agent, place: string, exec: string, ...args: string[]): Ba
   return program(mainFile, wordsOf(place, exec, args), environmentOf(agent, place));
 }
 
-/** Stands between a runner and Baton; while it is silent, whatever is sent gets no answer. */
-async function silentProxy(): Promise<{ url: string; isSilent: boolean }> {
-  const { hostname, port } = new URL(baton.url);
-  const state = { url: '', isSilent: false };
-  const server = createServer((client) => {
-    const service = connect(Number(port), hostname);
-    for (const [from, to] of [
-      [client, service],
-      [service, client],
-    ] as const) {
-      from.on('data', (chunk) => state.isSilent || to.write(chunk));
-      from.on('error', () => to.destroy());
-      from.on('close', () => to.destroy());
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  proxies.push(server);
-  return Object.assign(state, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
-}
-
 async function eventually<Value>(what: string, look: () => Promise<Value | undefined> | Value | undefined) {
   const deadline = performance.now() + 30_000;
   for (;;) {
@@ -137,7 +117,8 @@ describe('the runner', { concurrency: 6 }, () => {
 
   test('a command is gone before its lease may be over, when the service does not answer', async () => {
     const { agent, tasks } = await agentWith('Silence');
-    const between = await silentProxy();
+    const between = await silentProxy(baton.url);
+    proxies.push(between);
     const runner = run(
       { ...agent, url: between.url },
       'trap "" TERM; while :; do date +%s%N > "$PLACE/alive"; sleep 0.1; done',
