@@ -61,14 +61,20 @@ export function addProtocolTasks({ server }: McpServer, baton: BatonClient, isRe
   );
 }
 
-/** What a tool answers that began something which is followed. @throws BatonError */
+/** What a tool answers that began something which is followed. */
 export async function createdTask(
   baton: BatonClient,
   followed: Followed,
   text: string,
 ): Promise<CallToolResult> {
-  const task = await protocolTask(baton, followed);
-  return { resultType: 'task', content: [{ type: 'text', text }], ...task };
+  const content: CallToolResult['content'] = [{ type: 'text', text }];
+  try {
+    return { resultType: 'task', content, ...(await protocolTask(baton, followed)) };
+  } catch (error) {
+    if (!(error instanceof BatonError)) throw error;
+    // It was begun all the same; the text names it.
+    return { content };
+  }
 }
 
 async function protocolTask(baton: BatonClient, { kind, id }: Followed): Promise<Record<string, unknown>> {

@@ -564,7 +564,8 @@ describe('the runner', { concurrency: 6 }, () => {
 
   test('a command that removes its folder, or leaves one closed to writers, is done all the same', async () => {
     const { agent, tasks } = await agentWith('Removes all', 'Leaves a closed folder');
-    assert.equal(await run(agent, 'echo hello; rm -r "${PWD%/*}"', '--once').ended, 0);
+    const runner = run(agent, 'echo hello; rm -r "${PWD%/*}"', '--once');
+    assert.equal(await runner.ended, 0, runner.output());
     assert.equal((await lastRun(tasks[0] as Task))?.status, 'succeeded');
     const place = mkdtempSync(join(folder, 'closed-'));
     const code = `
