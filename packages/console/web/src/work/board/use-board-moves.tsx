@@ -46,11 +46,14 @@ export function useBoardMoves(statuses: readonly StatusOfTasks[]): BoardMoves {
     const timer = setTimeout(setRefusedId, refusedMs, undefined);
     return () => clearTimeout(timer);
   }, [refusedId]);
-  // A card that leaves the document while it is dragged is told of no end; no pointer moves while one is dragged.
+  // A card that leaves the document while it is dragged is told of no end: the drag is over when the pointer moves without a
+  // button. With one pressed it still moves once after the drag has begun, as the event was on its way.
   useEffect(() => {
     if (dragged === undefined) return;
-    const end = () => drag(undefined);
-    addEventListener('pointermove', end, { once: true });
+    const end = ({ buttons }: PointerEvent) => {
+      if (buttons === 0) drag(undefined);
+    };
+    addEventListener('pointermove', end);
     return () => removeEventListener('pointermove', end);
   }, [dragged]);
 
