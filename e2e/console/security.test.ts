@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { noBrowser, openPage, startBrowser, until, type Watched } from '../testing/browser.ts';
+import {
+  assertAccessible,
+  noBrowser,
+  openPage,
+  startBrowser,
+  until,
+  type Watched,
+} from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { linksOf, pagesOfConsole, settled } from '../testing/console-pages.ts';
 import { type HostileWorld, mark, writeHostileTexts } from '../testing/hostile-texts.ts';
@@ -183,6 +190,26 @@ describe('the security of the console', { skip: noBrowser }, () => {
     // The session is as it was.
     await page.reload();
     await page.getByRole('heading', { name: 'Work' }).waitFor();
+  });
+
+  test('an address with the code of somebody else asks before it replaces who is signed in', async () => {
+    const rival = await world.person(['tasks.read']);
+    const { page, complaints } = await world.signedIn();
+    const open = async () => page.goto(`${world.url}/sign-in#code=${await world.newCode(rival.token)}`);
+    const isSignedInAs = async (id: string) => {
+      const { displayName } = await world.baton.principals.get(id);
+      await page.getByRole('navigation', { name: 'Pages' }).getByText(displayName, { exact: true }).waitFor();
+    };
+    await open();
+    await page.getByRole('alertdialog', { name: 'Sign in as somebody else?' }).waitFor();
+    await assertAccessible(page, 'the question');
+    // Enter presses what has the focus: the way that changes nothing.
+    await page.keyboard.press('Enter');
+    await isSignedInAs(world.me);
+    await open();
+    await page.getByRole('button', { name: 'Sign in as its owner' }).click();
+    await isSignedInAs(rival.principalId);
+    assert.deepEqual(complaints, []);
   });
 
   test('a name that somebody makes point to this machine opens nothing', async () => {

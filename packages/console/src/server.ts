@@ -127,6 +127,12 @@ export function createConsole(options: ConsoleOptions): Console {
     const key = keyIn(req);
     if (key !== undefined) sessions.close(key);
   }
+  /** Whether this browser has a session of another person than this one. */
+  function isOfAnother(req: IncomingMessage, subject: string): boolean {
+    const key = keyIn(req);
+    const owner = key === undefined ? undefined : sessions.subjectOf(key);
+    return owner !== undefined && owner !== subject;
+  }
   /** Who an access token is of, at coordination. */
   async function principalOf(accessToken: string): Promise<string> {
     const { harness } = createClient({
@@ -161,19 +167,21 @@ export function createConsole(options: ConsoleOptions): Console {
 
   const acts: Readonly<Record<string, (req: IncomingMessage, res: ServerResponse) => Promise<void>>> = {
     '/console/sign-in': async (req, res) => {
-      const { code, token: given } = await readBody(req, ['code', 'token']);
+      const { code, token: given, replace } = await readBody(req, ['code', 'token', 'replace']);
       if ((code === undefined) === (given === undefined))
         throw new ConsoleRefusal(400, 'invalid_request', 'Send either a code or a personal access token.');
-      const token = given ?? (code && sessions.takeCode(code)?.token);
-      if (token === undefined)
-        throw new ConsoleRefusal(
-          401,
-          'code_invalid',
-          'This code was used, or is older than a minute: get a new one with npx baton console.',
-        );
+      const token = given ?? (code && sessions.readCode(code)?.token);
+      if (token === undefined) throw invalidCode();
       const issued = await exchange(req, token);
+      const subject = subjectOf(issued);
+      if (code !== undefined) {
+        // Anybody can send somebody an address with a code of their own, and would then see what is written here.
+        if (replace === undefined && isOfAnother(req, subject))
+          throw new ConsoleRefusal(409, 'signed_in_as_other', 'This browser is signed in as somebody else.');
+        if (sessions.takeCode(code) === undefined) throw invalidCode();
+      }
       endEarlierSession(req);
-      const key = sessions.open({ token }, subjectOf(issued));
+      const key = sessions.open({ token }, subject);
       sendJson(res, 200, tokenOf(issued), { 'set-cookie': cookieOf(key, isSecure) });
     },
     '/console/token': async (req, res) => {
@@ -256,6 +264,11 @@ export function createConsole(options: ConsoleOptions): Console {
       return true;
     },
   };
+}
+
+function invalidCode(): ConsoleRefusal {
+  const message = 'This code was used, or is older than a minute: get a new one with npx baton console.';
+  return new ConsoleRefusal(401, 'code_invalid', message);
 }
 
 function tokenOf({ accessToken, expiresIn }: IssuedToken): IssuedToken {

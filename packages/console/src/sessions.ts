@@ -48,12 +48,17 @@ export class Sessions {
     });
   }
 
-  /** Takes a code, which is gone then. @returns undefined for one that is unknown, used or too old */
-  takeCode(code: string): ByToken | undefined {
-    const key = hashOf(code);
-    const found = this.#codes.get(key);
-    this.#codes.delete(key);
+  /** @returns what a code signs in with, and leaves the code; undefined for one that is unknown, used or too old */
+  readCode(code: string): ByToken | undefined {
+    const found = this.#codes.get(hashOf(code));
     return found !== undefined && found.endsAtMs > this.#now() ? { token: found.token } : undefined;
+  }
+
+  /** As `readCode`, and the code is gone then. */
+  takeCode(code: string): ByToken | undefined {
+    const signedIn = this.readCode(code);
+    this.#codes.delete(hashOf(code));
+    return signedIn;
   }
 
   /**
@@ -82,6 +87,11 @@ export class Sessions {
     // Set again, it is the last of the map: the first is the one that was unused for longest.
     this.#sessions.set(hash, session);
     return session;
+  }
+
+  /** @returns whose session this is, or undefined when it is over */
+  subjectOf(key: string): string | undefined {
+    return this.use(key) && this.#sessions.get(hashOf(key))?.subject;
   }
 
   close(key: string): void {

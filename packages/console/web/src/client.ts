@@ -22,8 +22,14 @@ export const baton: BatonClient = createClient({
   credential: { accessToken: () => ask('token') },
 });
 
-/** Signs this browser in by a code that was printed in a terminal, or by a personal access token. */
-export const signIn = (given: { code: string } | { token: string }) => ask('sign-in', given);
+/** What signs a browser in: a code that was printed in a terminal, or a personal access token. */
+export type Given = { readonly code: string; readonly replace?: 'yes' } | { readonly token: string };
+
+/**
+ * Signs this browser in. A code of somebody else than this browser is signed in as is refused with `signed_in_as_other`,
+ * unless it shall replace that sign-in.
+ */
+export const signIn = (given: Given) => ask('sign-in', given);
 
 /** Keys of the identity providers through which people may sign in here. */
 export const signInProviders = async () =>

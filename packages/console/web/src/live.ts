@@ -11,13 +11,21 @@ const againMs = 10_000;
 const showMs = 200;
 const showMax = 100;
 
-/** What the newest events were, for those who show them. */
-const listeners = new Set<(event: JournalEvent) => void>();
+/** Those who show events, and what they do where some were left out. */
+const listeners = new Map<(event: JournalEvent) => void, () => void>();
 let unseen: JournalEvent[] = [];
+let hasLeftOut = false;
 
-/** Calls back for events while the page is open; of a flood, for its newest. @returns what ends it */
-export function onEvent(listener: (event: JournalEvent) => void): () => void {
-  listeners.add(listener);
+/**
+ * Calls back for events while the page is open.
+ * @param onLeftOut called before the newest events of a flood, of which older ones are not told
+ * @returns what ends it
+ */
+export function onEvent(
+  listener: (event: JournalEvent) => void,
+  onLeftOut: () => void = () => undefined,
+): () => void {
+  listeners.set(listener, onLeftOut);
   return () => listeners.delete(listener);
 }
 
@@ -26,11 +34,16 @@ function show(event: JournalEvent): void {
   if (unseen.length === 0)
     setTimeout(() => {
       const newest = unseen.slice(-showMax);
+      if (hasLeftOut || newest.length < unseen.length)
+        for (const onLeftOut of listeners.values()) onLeftOut();
       unseen = [];
-      for (const one of newest) for (const listener of listeners) listener(one);
+      hasLeftOut = false;
+      for (const one of newest) for (const listener of listeners.keys()) listener(one);
     }, showMs);
   unseen.push(event);
-  if (unseen.length > showMax * 2) unseen.splice(0, showMax);
+  if (unseen.length <= showMax * 2) return;
+  unseen.splice(0, showMax);
+  hasLeftOut = true;
 }
 
 /**

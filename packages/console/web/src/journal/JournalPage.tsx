@@ -18,8 +18,8 @@ const ThenPage = lazy(() => import('./ThenPage.tsx'));
 const route = getRouteApi('/shell/journal');
 /** Live events are gathered for so long: a busy tenant writes hundreds a second. */
 const gatherMs = 250;
-/** Where more comes at once, the page is read again instead. */
-const gatheredMax = 400;
+/** Where more comes than the page is told of, it is read again instead, this much later. */
+const readAgainMs = 2_000;
 
 /** The journal as it grows; with an event in the address, the object of that event as it was then. */
 export function JournalPage() {
@@ -112,20 +112,31 @@ function useLiveEvents(search: JournalSearch, isPaused: boolean): void {
     const filters = { types, object, actor } as JournalSearch;
     let gathered: JournalEvent[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let again: ReturnType<typeof setTimeout> | undefined;
     const show = () => {
       timer = undefined;
-      if (gathered.length <= gatheredMax) showNewer(queries, filters, gathered);
-      else void queries.invalidateQueries({ queryKey: journalQuery(filters).queryKey });
+      showNewer(queries, filters, gathered);
       gathered = [];
     };
-    const stop = onEvent((event) => {
-      if (!passes(filters, event)) return;
-      if (gathered.length <= gatheredMax) gathered.push(event);
-      timer ??= setTimeout(show, gatherMs);
-    });
+    const readAgain = () => {
+      again = undefined;
+      void queries.invalidateQueries({ queryKey: journalQuery(filters).queryKey });
+    };
+    const stop = onEvent(
+      (event) => {
+        // What was left out would be missing between the events that are shown.
+        if (again !== undefined || !passes(filters, event)) return;
+        gathered.push(event);
+        timer ??= setTimeout(show, gatherMs);
+      },
+      () => {
+        again ??= setTimeout(readAgain, readAgainMs);
+      },
+    );
     return () => {
       stop();
       clearTimeout(timer);
+      clearTimeout(again);
     };
   }, [types, object, actor, isPaused, queries]);
 }

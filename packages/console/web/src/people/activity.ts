@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react';
 import type { Claim, Run, Session } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { onEvent } from '../live.ts';
+import { serverNow } from '../server-clock.ts';
 
 /** Heartbeats write no event: what depends on them is read again, while the page is in sight. */
 const everyMs = 5_000;
@@ -94,9 +95,9 @@ export function useLivePeople(): void {
 
 /** The time each second: who falls silent is seen, though nothing that was read has changed. */
 export function useNow(): number {
-  const [now, setNow] = useState(Date.now);
+  const [now, setNow] = useState(serverNow);
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), lookEveryMs);
+    const timer = setInterval(() => setNow(serverNow()), lookEveryMs);
     return () => clearInterval(timer);
   }, []);
   return now;

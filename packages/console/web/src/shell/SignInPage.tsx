@@ -1,5 +1,6 @@
 import { type SubmitEvent, useEffect, useRef, useState } from 'react';
-import { signIn } from '../client.ts';
+import { BatonError } from '@baton/sdk';
+import { type Given, signIn } from '../client.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { localPath } from './local-path.ts';
 import { Providers } from './Providers.tsx';
@@ -16,19 +17,25 @@ function takeCode(): string | undefined {
 /** Signs in by the code in the address, or by a personal access token. */
 export function SignInPage() {
   const [error, setError] = useState<unknown>();
+  /** The code of somebody else than this browser is signed in as. */
+  const [others, setOthers] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const hasBegun = useRef(false);
   useTitle('Sign in');
 
-  async function enter(given: Parameters<typeof signIn>[0]) {
+  // Loaded again, the page holds nothing of who was here before.
+  const leave = () => location.replace(localPath(new URLSearchParams(location.search).get('next')));
+
+  async function enter(given: Given) {
     setBusy(true);
     setError(undefined);
     try {
       await signIn(given);
-      // Loaded again, the page holds nothing of who was here before.
-      location.replace(localPath(new URLSearchParams(location.search).get('next')));
+      leave();
     } catch (failure) {
-      setError(failure);
+      const isOthers = failure instanceof BatonError && String(failure.code) === 'signed_in_as_other';
+      if (isOthers && 'code' in given) setOthers(given.code);
+      else setError(failure);
     } finally {
       setBusy(false);
     }
@@ -49,6 +56,36 @@ export function SignInPage() {
     if (token !== '') void enter({ token });
   }
 
+  if (others !== undefined)
+    return (
+      <main className={styles.page}>
+        <div
+          className={`card ${styles.form}`}
+          role="alertdialog"
+          aria-labelledby="others"
+          aria-describedby="why"
+        >
+          <h1 id="others">Sign in as somebody else?</h1>
+          <p id="why">
+            This browser is signed in already. The address that you opened signs in its owner instead: go on
+            only if you made it yourself.
+          </p>
+          <div className="row">
+            <button type="button" className="primary" autoFocus onClick={leave}>
+              Stay signed in
+            </button>
+            <button
+              type="button"
+              disabled={isBusy}
+              onClick={() => void enter({ code: others, replace: 'yes' })}
+            >
+              Sign in as its owner
+            </button>
+          </div>
+          {error !== undefined && <ErrorNote error={error} />}
+        </div>
+      </main>
+    );
   return (
     <main className={styles.page}>
       <form className={`card ${styles.form}`} onSubmit={onSubmit}>

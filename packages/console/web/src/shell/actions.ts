@@ -26,6 +26,7 @@ export const pageKeys: readonly [string, string][] = [
   ['m', 'move the card that has the focus (board)'],
   ['t', 'take the task (on its page)'],
   ['e', 'change the task (on its page)'],
+  ['p', 'pause the journal, go on'],
 ];
 
 /** What the shell can show above the page, and who signs out. */

@@ -17,7 +17,7 @@ export function Timeline({ task }: { task: Task }) {
     queryKey: ['tasks', 'events', task.id],
     queryFn: ({ signal }) =>
       baton.events
-        .list({ entityId: task.id, tail: shownMax, order: 'desc' }, { signal })
+        .list({ entityId: task.id, tail: shownMax, limit: shownMax, order: 'desc' }, { signal })
         .then(({ items }) => items),
   });
   const claims = useQuery({
