@@ -1,5 +1,5 @@
 import { type BatonClient, etagOf } from '@baton/sdk';
-import { forEachConcurrently } from './concurrently.ts';
+import { forEachConcurrently } from '../concurrently.ts';
 import type { ImportPlan, PlannedTask } from './import-plan.ts';
 import type { Participants } from './participants.ts';
 import { isFeature } from './specialties.ts';

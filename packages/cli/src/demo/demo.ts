@@ -1,12 +1,12 @@
 import type { Connection } from '../connection.ts';
 import type { ConsoleOutput } from '../console-output.ts';
+import { Progress } from '../progress.ts';
 import { importBacklog } from './backlog-import.ts';
 import { drainBacklog } from './drain.ts';
 import type { ImportPlan } from './import-plan.ts';
 import { replayJournal } from './journal-replay.ts';
 import { percentile } from './latency.ts';
 import { createParticipants, type Participants } from './participants.ts';
-import { Progress } from './progress.ts';
 import { proveJournal } from './proof.ts';
 import type { DemoResult } from './report.ts';
 import { ClaimRate, Tally, total } from './tally.ts';

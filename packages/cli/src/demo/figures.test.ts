@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Progress } from '../progress.ts';
 import { planKills } from './kill-plan.ts';
 import { percentile } from './latency.ts';
-import { Progress } from './progress.ts';
 import { seededRandom } from './seeded-random.ts';
 
 test('percentiles are by nearest rank', () => {

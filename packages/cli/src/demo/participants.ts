@@ -1,8 +1,8 @@
 import { type BatonClient, createClient, type Transport } from '@baton/sdk';
+import { forEachConcurrently } from '../concurrently.ts';
 import type { Connection } from '../connection.ts';
 import { httpTransport } from '../http-transport.ts';
 import { type AgentProgram, startProgram } from './agent-program.ts';
-import { forEachConcurrently } from './concurrently.ts';
 import { canDebug, prepareSpecialties } from './specialties.ts';
 
 /** A principal in both services, with a client that uses its own personal access token. */

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { platform } from 'node:process';
 import { after, before, test } from 'node:test';
-import { program } from '../../../../e2e/testing/baton-process.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type BatonProcess, program } from '../../../../e2e/testing/baton-process.ts';
 import { type RunningBaton, startRunningBaton } from '../../../../e2e/testing/running-baton.ts';
 
 // `baton event tail` as a process of its own, against a whole Baton.
@@ -19,7 +22,7 @@ const tail = (...args: string[]) =>
 async function untilSeen(running: ReturnType<typeof tail>, title: string): Promise<void> {
   for (let n = 0; n < 100 && running.output() === ''; n += 1) {
     await baton.admin.tasks.create({ title });
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
   }
   assert.notEqual(running.output(), '');
 }
@@ -59,11 +62,23 @@ test('those since a time come first, and --max ends it; --json prints one a line
   assert.equal(await all.ended, 0);
   const none = tail('--since', new Date(Date.now() + 3_600_000).toISOString(), '--max', '1');
   await baton.admin.tasks.create({ title: 'Too early' });
-  await new Promise((resolve) => setTimeout(resolve, 1500));
+  await listensToSignals(none);
+  await sleep(1500);
   assert.equal(none.output(), '');
   none.child.kill('SIGINT');
   assert.equal(await none.ended, 0);
 });
+
+/** Waits until a program has a listener for SIGINT: before, the signal ends it as if it had none. Linux tells so. */
+async function listensToSignals({ child }: BatonProcess): Promise<void> {
+  const sigint = 1n << 1n;
+  for (let n = 0; n < 200 && platform === 'linux'; n += 1) {
+    const [, caught = '0'] =
+      /^SigCgt:\s*(\w+)$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
+    if ((BigInt(`0x${caught}`) & sigint) !== 0n) return;
+    await sleep(100);
+  }
+}
 
 test('a time before all that happened is the beginning, also where that is many pages back', async () => {
   for (let n = 0; n < 25; n += 1)

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { type BatonClient, BatonError, type Task } from '@baton/sdk';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
+import { forEachConcurrently } from '../concurrently.ts';
 import type { ConsoleOutput } from '../console-output.ts';
-import { forEachConcurrently } from '../demo/concurrently.ts';
 import { exportFormat } from '../import/forms/baton.ts';
 import { show } from '../show.ts';
 import { type ExportLines, linesToNewFile, linesToOutput } from './export-lines.ts';

@@ -1,9 +1,9 @@
 import { type BatonClient, BatonError } from '@baton/sdk';
+import { forEachConcurrently } from '../concurrently.ts';
 import type { ConsoleOutput } from '../console-output.ts';
-import { forEachConcurrently } from '../demo/concurrently.ts';
-import { Progress } from '../demo/progress.ts';
 import { textOf } from '../error-text.ts';
 import { PlainError } from '../plain-error.ts';
+import { Progress } from '../progress.ts';
 import { changeOf, type ImportChange } from './compare.ts';
 import { concurrencyMax, findBegunTasks, findKnownTasks, type KnownTask } from './known-tasks.ts';
 import { planItems } from './planned-item.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type BatonClient, BatonError, etagOf, type Workspace } from '@baton/sdk';
-import { forEachConcurrently } from '../concurrently.ts';
+import { forEachConcurrently } from '../../concurrently.ts';
 import { liveBacklog } from './backlog.ts';
 
 /** The slug of a demo's workspace begins so; the console knows it by that. */

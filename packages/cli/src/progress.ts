@@ -1,4 +1,4 @@
-import type { ConsoleOutput } from '../console-output.ts';
+import type { ConsoleOutput } from './console-output.ts';
 
 const drawEveryMs = 100;
 const lineEveryMs = 2000;
