@@ -6,14 +6,12 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Task } from '@baton/sdk';
-import { program } from '../../../e2e/testing/baton-process.ts';
 import {
   type Participant,
   type RunningBaton,
   startRunningBaton,
 } from '../../../e2e/testing/running-baton.ts';
-import { readConfig } from './config.ts';
-import { runProgram } from './program.ts';
+import { runCommand, type Said } from './testing/run-command.ts';
 
 // The command line, against a whole Baton.
 
@@ -40,37 +38,12 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-interface Said {
-  readonly code: number | NodeJS.Signals | null;
-  readonly text: string;
-}
-
-/**
- * Runs one command; by default as the administrator of the Baton of this machine. Within this process, which saves a second for
- * each; where it reads standard input it is a process of its own.
- */
-async function run(
+/** Runs one command; by default as the administrator of the Baton of this machine. */
+const run = (
   args: readonly string[],
   env: Record<string, string> = { BATON_HOME: baton.home },
   input?: string,
-): Promise<Said> {
-  const environment = { HOME: folder, ...env };
-  if (input !== undefined) {
-    const running = program('packages/cli/src/main.ts', args, environment, { hasInput: true });
-    running.child.stdin?.end(input);
-    return { code: await running.ended, text: running.output() };
-  }
-  const said: string[] = [];
-  const output = {
-    line: (text: string) => said.push(`${text}\n`),
-    progress: (text: string) => said.push(text),
-    isTerminal: false,
-    columns: 80,
-  };
-  const code = await runProgram(args, { config: readConfig(environment), output });
-  process.exitCode = 0;
-  return { code, text: said.join('') };
-}
+) => runCommand(args, { HOME: folder, ...env }, input);
 
 /** Runs one command that shall succeed. */
 async function done(args: readonly string[], env?: Record<string, string>): Promise<string> {

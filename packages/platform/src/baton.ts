@@ -101,6 +101,7 @@ async function start(
   const signIn = consoleSignIn(settings, {
     tenantId: state.tenantId,
     adminSecret: secrets.iamBootstrapToken,
+    coordinationUrl: urls.localUrl,
     identityUrl: `${urls.localUrl}/iam`,
     allowedHosts: ownHosts(urls.localUrl),
     publicUrl: urls.publicUrl,

@@ -9,6 +9,7 @@ interface SignInParts {
   readonly tenantId: string;
   /** Of identity's administration. */
   readonly adminSecret: string;
+  readonly coordinationUrl: string;
   readonly identityUrl: string;
   /** Hosts that may be private, where the settings name none. */
   readonly allowedHosts: readonly string[];
@@ -29,9 +30,9 @@ export function consoleSignIn(
 ): ConsoleOptions['signIn'] {
   const keys = settings.BATON_CONSOLE_PROVIDERS;
   if (keys.length === 0) return undefined;
-  const { tenantId, adminSecret, identityUrl, allowedHosts, publicUrl } = parts;
+  const { tenantId, adminSecret, coordinationUrl, identityUrl, allowedHosts, publicUrl } = parts;
   const secrets = secretsIn(settings.BATON_CONSOLE_SECRETS_FILE);
-  const { identity } = createClient({ identityUrl, adminSecret, deadlineMs: 10_000 });
+  const { identity } = createClient({ coordinationUrl, identityUrl, adminSecret, deadlineMs: 10_000 });
   const allowed = settings.IAM_OUTBOUND_ALLOWED_HOSTS;
   return {
     tenantId,

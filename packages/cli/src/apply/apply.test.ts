@@ -9,11 +9,12 @@ import { promisify } from 'node:util';
 import type { AgentSpecInput } from '@baton/sdk';
 import { program, repository } from '../../../../e2e/testing/baton-process.ts';
 import { type RunningBaton, startRunningBaton } from '../../../../e2e/testing/running-baton.ts';
+import { runCommand } from '../testing/run-command.ts';
 import { declaredIn, Problems } from './documents.ts';
 import { planAll } from './plan.ts';
 import { World } from './world.ts';
 
-// `baton apply` as a process of its own, against a whole Baton.
+// `baton apply`, against a whole Baton.
 
 let baton: RunningBaton;
 let folder: string;
@@ -27,11 +28,6 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-interface Said {
-  readonly code: number | NodeJS.Signals | null;
-  readonly text: string;
-}
-
 interface Item {
   readonly kind: string;
   readonly key: string;
@@ -40,24 +36,16 @@ interface Item {
   readonly fields: readonly { path: string; before: unknown; after: unknown }[];
 }
 
-function start(
-  args: readonly string[],
-  env: Record<string, string> = { BATON_HOME: baton.home },
-  input?: string,
-) {
-  const main = 'packages/cli/src/main.ts';
-  const running = program(
-    main,
-    ['apply', ...args],
-    { HOME: folder, ...env },
-    { hasInput: input !== undefined },
-  );
-  running.child.stdin?.end(input);
-  return running;
-}
+const environment = () => ({ HOME: folder, BATON_HOME: baton.home });
+const run = (args: readonly string[], env: Record<string, string> = environment(), input?: string) =>
+  runCommand(['apply', ...args], { HOME: folder, ...env }, input);
 
-async function run(args: readonly string[], env?: Record<string, string>, input?: string): Promise<Said> {
-  const running = start(args, env, input);
+const start = (args: readonly string[]) =>
+  program('packages/cli/src/main.ts', ['apply', ...args], environment());
+
+/** As a process of its own, beside others. */
+async function runApart(args: readonly string[]) {
+  const running = start(args);
   return { code: await running.ended, text: running.output() };
 }
 
@@ -271,7 +259,7 @@ describe('a change of somebody else between plan and apply', () => {
       );
     const [one, two] = [documents('One'), documents('Two')];
     const all = await Promise.all(
-      Array.from({ length: 8 }, (_, n) => run(['-f', n % 4 === 3 ? two : one, '--yes'])),
+      Array.from({ length: 8 }, (_, n) => runApart(['-f', n % 4 === 3 ? two : one, '--yes'])),
     );
     for (const { code, text } of all.filter((said) => said.code !== 0))
       assert.match(text, /Somebody (has changed|else published)|_conflict/, `${code} ${text}`);

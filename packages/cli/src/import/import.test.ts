@@ -6,9 +6,9 @@ import { after, before, test } from 'node:test';
 import { etagOf, type Task } from '@baton/sdk';
 import { program } from '../../../../e2e/testing/baton-process.ts';
 import { type RunningBaton, startRunningBaton } from '../../../../e2e/testing/running-baton.ts';
-import { runProgram } from '../program.ts';
+import { runCommand } from '../testing/run-command.ts';
 
-// Imports and exports as processes of their own, against a whole Baton.
+// Imports and exports, against a whole Baton.
 
 let baton: RunningBaton;
 let folder: string;
@@ -22,31 +22,9 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function start(args: readonly string[], hasInput = false) {
-  return program('packages/cli/src/main.ts', args, { HOME: folder, BATON_HOME: baton.home }, { hasInput });
-}
-
-/** Runs one command within this process, which saves a second for each; with input it is a process of its own. */
-async function run(args: readonly string[], input?: string) {
-  if (input !== undefined) {
-    const running = start(args, true);
-    running.child.stdin?.end(input);
-    return { code: await running.ended, text: running.output() };
-  }
-  const said: string[] = [];
-  const output = {
-    line: (text: string) => said.push(`${text}\n`),
-    progress: (text: string) => said.push(text),
-    isTerminal: false,
-    columns: 80,
-  };
-  const code = await runProgram(args, {
-    config: { home: baton.home, environment: { HOME: folder } },
-    output,
-  });
-  process.exitCode = 0;
-  return { code, text: said.join('') };
-}
+const environment = () => ({ HOME: folder, BATON_HOME: baton.home });
+const start = (args: readonly string[]) => program('packages/cli/src/main.ts', args, environment());
+const run = (args: readonly string[], input?: string) => runCommand(args, environment(), input);
 
 async function done(args: readonly string[], input?: string): Promise<string> {
   const { code, text } = await run(args, input);

@@ -108,6 +108,29 @@ test('where a service does not answer, a request is 503 unavailable, and so is a
   assert.equal(socket.readyState, WebSocket.CLOSED);
 });
 
+test('identity providers are asked for at identity, with the admin secret', async () => {
+  const { tenantId, adminSecret } = services;
+  const asked = await start({
+    ...addressesOf(services),
+    BATON_CONSOLE_PROVIDERS: '["workforce"]',
+    BATON_CONSOLE_TENANT_ID: tenantId,
+    IAM_BOOTSTRAP_TOKEN: adminSecret,
+  });
+  const at = async (path: string, body: object) => {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`${asked.url}/console/${path}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    return (await answer.json()) as object;
+  };
+  assert.deepEqual(await at('providers', {}), { providers: ['workforce'] });
+  // Nobody has registered it: that is identity's answer.
+  const refused = (await at('provider-sign-in', { provider: 'workforce' })) as { error: { code: string } };
+  assert.equal(refused.error.code, 'identity_provider_not_found');
+});
+
 test('a setting that can not be used is refused with its name', async () => {
   await assert.rejects(
     start({ BATON_COORDINATION_URL: 'ftp://x' }),

@@ -89,6 +89,7 @@ function signInOf(settings: ConsoleServiceSettings, publicUrl: string): ReturnTy
   return consoleSignIn(settings, {
     tenantId: settings.BATON_CONSOLE_TENANT_ID,
     adminSecret: settings.IAM_BOOTSTRAP_TOKEN,
+    coordinationUrl: settings.BATON_COORDINATION_URL,
     identityUrl: settings.BATON_IDENTITY_URL,
     allowedHosts: ownHosts(settings.BATON_IDENTITY_URL),
     publicUrl,

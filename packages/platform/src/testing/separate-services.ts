@@ -31,6 +31,9 @@ export interface SeparateServices {
   readonly adapterMetricsPort: number;
   /** The administrator's personal access token. */
   readonly adminToken: string;
+  readonly tenantId: string;
+  /** Of identity's administration. */
+  readonly adminSecret: string;
   /** What both services logged so far. */
   readonly logged: readonly LogLine[];
   close(): Promise<void>;
@@ -126,9 +129,10 @@ async function start(
   closers.push(adapter.close);
   inside.routeTo({ identity, coordination });
   inside.markReady();
+  const state = openState(home, issuer);
   const { adminToken } = await bootstrap({
     home,
-    state: openState(home, issuer),
+    state,
     url: `http://127.0.0.1:${inside.port}`,
     secrets,
     scim: { audience: 'iam-scim', scope: 'scim:write' },
@@ -141,6 +145,8 @@ async function start(
     workerMetricsPort: Number(workerMetricsPort),
     adapterMetricsPort: Number(adapterMetricsPort),
     adminToken,
+    tenantId: state.tenantId,
+    adminSecret: secrets.iamBootstrapToken,
     logged,
   };
 }
