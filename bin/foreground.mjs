@@ -2,6 +2,8 @@
 import { spawn } from 'node:child_process';
 import { PlainError, prepare, say } from './prepare.mjs';
 
+const compileCache = new URL('compile-cache.mjs', import.meta.url).href;
+
 /** One Ctrl-C arrives several times within milliseconds: from the terminal, and again from npm. */
 const sameSignalMs = 1000;
 /** npx starts a shell in between, which ends on SIGTERM without passing it on. */
@@ -14,7 +16,7 @@ const orphanPollMs = 250;
 export async function runFile(file, args) {
   try {
     const node = await prepare();
-    inForeground(node, ['--disable-warning=ExperimentalWarning', file, ...args]);
+    inForeground(node, ['--disable-warning=ExperimentalWarning', '--import', compileCache, file, ...args]);
   } catch (error) {
     if (!(error instanceof PlainError)) throw error;
     say(error.message);

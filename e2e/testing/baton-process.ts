@@ -17,7 +17,7 @@ export interface BatonProcess {
 
 const waitMs = 60_000;
 
-/** Runs `baton …` with only PATH, HOME and `env` in its environment. */
+/** Runs `baton …` with only PATH, HOME, the folder of compiled code and `env` in its environment. */
 export function baton(args: readonly string[], env: Readonly<Record<string, string>>): BatonProcess {
   return program('bin/baton.mjs', args, env);
 }
@@ -36,7 +36,7 @@ export function program(
   const child = spawn(process.execPath, [resolve(repository, file), ...args], {
     cwd: repository,
     ...spawned,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    env: { ...ownEnvironment(), ...env },
     stdio: [hasInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
   });
   let text = '';
@@ -67,6 +67,12 @@ export function program(
       }
     },
   };
+}
+
+/** What every program gets of the tests' own environment; without compiled code, each start of a Baton costs 1.5 s more. */
+function ownEnvironment(): Record<string, string | undefined> {
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, HOME, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) };
 }
 
 /** The process ids of a Baton's Node process, which holds the lock of its home, and of its PostgreSQL. */

@@ -37,7 +37,9 @@ const carriedFiles = [
   'swagger-ui.css',
 ];
 
-const commandFiles = ['baton.mjs', 'foreground.mjs', 'lock.mjs', 'prepare.mjs'].map((name) => `bin/${name}`);
+const commandFiles = ['baton.mjs', 'compile-cache.mjs', 'foreground.mjs', 'lock.mjs', 'prepare.mjs'].map(
+  (name) => `bin/${name}`,
+);
 /** What is no module: read from disk at run time. */
 const assets = [
   ...commandFiles,
