@@ -138,9 +138,9 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     assert.deepEqual(await types(1), ['task.claimed']);
     await page.getByRole('main').press('j');
     await keyboard.press('Enter');
+    await page.getByRole('link', { name: 'The task as it was then' }).waitFor();
     await keyboard.press('Tab');
     await keyboard.press('Enter');
-
     await page.getByRole('heading', { name: `${task.publicId} First title as of` }).waitFor();
     const fact = (name: string) => page.locator('dl > div', { hasText: name }).locator('dd').first();
     assert.match(await fact('status').innerText(), /^in_progress\s+by this event$/);

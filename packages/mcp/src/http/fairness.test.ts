@@ -83,7 +83,7 @@ test('one caller who sends all he can does not stop another', async (t) => {
     t.diagnostic(said);
     // Before there were turns and bounds: 600 to 27,000 ms in the middle.
     assert.ok(middle(taken) < 500 && worst < 5_000, said);
-    assert.ok(Object.values(answers).reduce((sum, count) => sum + count, 0) > 100, said);
+    assert.ok(Object.values(answers).reduce((sum, count) => sum + count, 0) > 20, said);
   }
 });
 
