@@ -11,7 +11,7 @@ import {
   type RunningBaton,
   startRunningBaton,
 } from '../../../e2e/testing/running-baton.ts';
-import { runCommand, type Said } from './testing/run-command.ts';
+import { runCommand } from './testing/run-command.ts';
 
 // The command line, against a whole Baton.
 
