@@ -78,12 +78,20 @@ export class Command {
     const input = child.stdin;
     // A command that reads nothing closes its end.
     for (const stream of [lifeline, input]) stream.on('error', () => undefined);
-    lifeline.write(`go\n${secondsOf(options.leftMs)}\n`);
-    input.end(options.input);
     const exited = new Promise<CommandEnd>((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }));
     });
-    const collected = collect(child.stdout, child.stderr, options);
+    let collected: Collected;
+    try {
+      // Before the command begins: it may remove the folder that its output goes to.
+      collected = collect(child.stdout, child.stderr, options);
+    } catch (error) {
+      // Without the word to begin the wrapper ends.
+      lifeline.destroy();
+      throw error;
+    }
+    lifeline.write(`go\n${secondsOf(options.leftMs)}\n`);
+    input.end(options.input);
     return new Command(Number(child.pid), options.runId, exited, lifeline, collected);
   }
 
