@@ -75,7 +75,11 @@ describe('the administration', { skip: noBrowser }, () => {
     assert.equal(await line.count(), 1);
     await page.clock.runFor(2 * 60_000);
     await page.getByLabel('Admin secret').waitFor();
-    await enterSecret(page, world.adminSecret);
+    // The clock's jump runs out the time of calls that were under way: the first try may be told so.
+    for (let tries = 0; tries < 3 && (await line.count()) === 0; tries += 1) {
+      await enterSecret(page, world.adminSecret);
+      await line.waitFor({ timeout: 5_000 }).catch(() => undefined);
+    }
     await line.waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();

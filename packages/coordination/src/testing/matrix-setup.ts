@@ -49,6 +49,7 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
       createdFrom: { kind: 'human', ...evidence('observation', 'observationId').fields(id) },
     }),
   },
+  actorId: principal,
   entityId: task,
   'evidence.[].artifactId': { object: '/artifacts/{id}', ...evidence('artifact', 'artifactId') },
   'evidence.[].contextPackId': {
