@@ -65,6 +65,29 @@ describe('the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
+  test('an address with a code signs in also where the sign-in page is open', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(`${url}/sign-in`);
+    await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+    await page.goto(`${url}/sign-in#code=${await newCode()}`);
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+  });
+
+  test('words in an address that no page knows are as if they were not there', async () => {
+    const { page, complaints } = await signedIn();
+    for (const [path, heading] of [
+      ['/?view=x&category=x&priority=x&workspace=x&create=x', 'Work'],
+      ['/journal?object=x&actor=x&at=x', 'Journal'],
+      ['/processes?status=x', 'Processes'],
+      ['/administration?section=x', 'Administration'],
+    ] as const) {
+      await page.goto(url + path);
+      await page.getByRole('heading', { name: heading, exact: true }).waitFor();
+      assert.equal(await page.getByText(/went wrong|has a fault/).count(), 0, path);
+    }
+    assert.deepEqual(complaints, []);
+  });
+
   test('the sign-in leads to no other site', async () => {
     for (const next of [
       '//evil.example/x',

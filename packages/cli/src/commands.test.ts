@@ -248,6 +248,39 @@ test('an approval is decided', async () => {
   assert.equal((await baton.admin.approvals.get(id)).comment, 'Yes.');
 });
 
+test('a process is started by its key, with data, once', async () => {
+  const { admin, connection } = baton;
+  const { tenantId, issuer } = connection;
+  const { id } = await admin.identity.principals.create(tenantId, { kind: 'agent', displayName: 'desk' });
+  const identity = {
+    kind: 'service' as const,
+    permissions: ['tasks.read', 'processes.operate', 'events.read'],
+  };
+  await admin.agents.publish({ key: 'desk', spec: { displayName: 'Desk', identity, state: 'running' } });
+  await admin.agents.linkIdentity('desk', { issuer, iamTenantId: tenantId, iamPrincipalId: id });
+  await admin.processDefinitions.publish({
+    key: 'returns',
+    spec: {
+      version: 1,
+      displayName: 'Something is sent back',
+      identity: { agent: 'desk' },
+      owner: [{ principal: (await admin.harness.getContext()).principal.id }],
+      start: { on: { observation: 'parcel-back' }, key: 'event.payload.data.order' },
+      data: { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] },
+      stages: [{ id: 'one', steps: [{ id: 'end', complete: { outcome: 'done' } }] }],
+    },
+  });
+  const start = ['process', 'start', 'returns', 'order-1', '--data'];
+  assert.match(await done([...start, '{"order":"4711"}']), /^Process \S+ is \w+\.$/m);
+  const { items } = await json<{ items: { data: unknown }[] }>(['process', 'list']);
+  assert.deepEqual(
+    items.map(({ data }) => data),
+    [{ order: '4711' }],
+  );
+  assert.equal((await run([...start, 'no JSON'])).code, 2);
+  assert.match((await run([...start, '{}'])).text, /^invalid_process_data: /);
+});
+
 test('every list and its header', async () => {
   const lists = [
     'claim',

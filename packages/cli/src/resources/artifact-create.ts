@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { NewArtifact } from '@baton/sdk';
 import { exitCodes } from '../error-text.ts';
+import { objectIn } from '../json-object.ts';
 import { PlainError } from '../plain-error.ts';
 import type { Called } from './resource.ts';
 
@@ -30,7 +31,7 @@ export async function createArtifact({
     ...(task !== undefined && { task }),
     ...(runId !== undefined && { runId }),
     ...(uri !== undefined && { uri }),
-    ...(content !== undefined && { content: objectIn(content) }),
+    ...(content !== undefined && { content: objectIn(content, '--content', '{"coverage": 0.8}') }),
     ...(file !== '' && { contentRef: await upload(baton, file, text('mediaType')) }),
   };
   return baton.artifacts.create(artifact);
@@ -53,15 +54,4 @@ async function upload(baton: Called['baton'], file: string, mediaType: string | 
     mediaType === undefined ? bytes : new Blob([bytes], { type: mediaType }),
   );
   return contentRef;
-}
-
-function objectIn(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as Record<string, unknown>;
-  } catch {
-    // The same sentence.
-  }
-  throw new PlainError('--content is a JSON object, as {"coverage": 0.8}.', { exitCode: exitCodes.usage });
 }

@@ -11,6 +11,7 @@ import type {
   Run,
   Skill,
 } from '@baton/sdk';
+import { objectIn } from '../json-object.ts';
 import { PlainError } from '../plain-error.ts';
 import { createArtifact } from './artifact-create.ts';
 import { organisationResources } from './organisation.ts';
@@ -242,6 +243,24 @@ export const resources: readonly Resource[] = [
     },
     view: { argument: 'id', call: ({ baton, args: [id = ''] }) => baton.processInstances.get(id) },
     acts: [
+      {
+        usage: 'start <process> <key>',
+        summary: 'start one by the newest version of its definition; its key tells it from others',
+        options: [
+          ['--data <json>', 'what it begins with, as a JSON object'],
+          ['--workspace <id>', 'where its work belongs'],
+        ],
+        call({ baton, args: [process = '', key = ''], options }) {
+          const [data, workspaceId] = [given(options['data']), given(options['workspace'])];
+          return baton.processInstances.create({
+            process,
+            key,
+            ...(data !== undefined && { data: objectIn(data, '--data', '{"order": "4711"}') }),
+            ...(workspaceId !== undefined && { workspaceId }),
+          });
+        },
+        says: ({ id, status }) => `Process ${String(id)} is ${String(status)}.`,
+      },
       {
         usage: 'resume <id>',
         summary: 'go on with one that is suspended',

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type BatonClient, BatonError, type Claim, type Task } from '@baton/sdk';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
-import { exitCodes } from '../error-text.ts';
+import { objectIn } from '../json-object.ts';
 import { PlainError } from '../plain-error.ts';
 import { show } from '../show.ts';
 import { addAvailable } from '../tasks/tasks.command.ts';
@@ -111,7 +111,10 @@ function addDone(work: Command, context: CommandContext): void {
     .option('--output <json>', 'what came out, as a JSON object')
     .action((options: CommonOptions & { output?: string }) =>
       asCaller(options, context, async (baton, access) => {
-        const output = options.output === undefined ? undefined : objectIn(options.output);
+        const output =
+          options.output === undefined
+            ? undefined
+            : objectIn(options.output, '--output', '{"version": "2.4"}');
         const held = heldOrFail(context.config, access);
         await keep(baton, held);
         const { task } = await baton.runs.succeed(held.runId, output === undefined ? {} : { output });
@@ -161,15 +164,4 @@ async function leave(baton: BatonClient, { sessionId }: HeldWork, { config }: Co
 function unlessEnded(error: unknown): undefined {
   if (!(error instanceof BatonError) || ![403, 404, 409].includes(error.status)) throw error;
   return undefined;
-}
-
-function objectIn(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as Record<string, unknown>;
-  } catch {
-    // The same sentence.
-  }
-  throw new PlainError('--output is a JSON object, as {"version": "2.4"}.', { exitCode: exitCodes.usage });
 }

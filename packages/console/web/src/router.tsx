@@ -10,6 +10,7 @@ import { isSignedOut } from './client.ts';
 import { InboxPage } from './inbox/InboxPage.tsx';
 import { JournalPage } from './journal/JournalPage.tsx';
 import { journalSearch } from './journal/journal-search.ts';
+import { ErrorNote } from './parts/Notes.tsx';
 import { PeoplePage } from './people/PeoplePage.tsx';
 import { processesSearch } from './processes/processes-search.ts';
 import { meQuery, queries } from './queries.ts';
@@ -18,6 +19,14 @@ import { SignInPage } from './shell/SignInPage.tsx';
 import { TaskPage } from './task/TaskPage.tsx';
 import { WorkPage } from './work/WorkPage.tsx';
 import { workSearch } from './work/work-search.ts';
+
+/** What a page does not know is nothing: the router would keep it as it stands in the address. */
+const strictly =
+  <Search extends object>(read: (given: Record<string, unknown>) => Search) =>
+  (given: Record<string, unknown>): Search => ({
+    ...Object.fromEntries(Object.keys(given).map((name) => [name, undefined])),
+    ...read(given),
+  });
 
 const root = createRootRoute({ notFoundComponent: Missing });
 
@@ -48,7 +57,12 @@ const shell = createRoute({
 });
 
 const pages = [
-  createRoute({ getParentRoute: () => shell, path: '/', component: WorkPage, validateSearch: workSearch }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/',
+    component: WorkPage,
+    validateSearch: strictly(workSearch),
+  }),
   createRoute({ getParentRoute: () => shell, path: '/tasks/$ref', component: TaskPage }),
   createRoute({ getParentRoute: () => shell, path: '/inbox', component: InboxPage }),
   createRoute({ getParentRoute: () => shell, path: '/agents', component: PeoplePage }),
@@ -56,7 +70,7 @@ const pages = [
     getParentRoute: () => shell,
     path: '/journal',
     component: JournalPage,
-    validateSearch: journalSearch,
+    validateSearch: strictly(journalSearch),
   }),
   createRoute({
     getParentRoute: () => shell,
@@ -72,7 +86,7 @@ const pages = [
     getParentRoute: () => shell,
     path: '/processes',
     component: lazyRouteComponent(() => import('./processes/ProcessesPage.tsx'), 'ProcessesPage'),
-    validateSearch: processesSearch,
+    validateSearch: strictly(processesSearch),
   }),
   createRoute({
     getParentRoute: () => shell,
@@ -96,7 +110,7 @@ const pages = [
       () => import('./administration/AdministrationPage.tsx'),
       'AdministrationPage',
     ),
-    validateSearch: administrationSearch,
+    validateSearch: strictly(administrationSearch),
   }),
   createRoute({
     getParentRoute: () => shell,
@@ -110,6 +124,11 @@ export const router = createRouter({
   defaultPreload: 'intent',
   defaultPreloadStaleTime: 0,
   scrollRestoration: true,
+  defaultErrorComponent: ({ error, reset }) => (
+    <div className="page">
+      <ErrorNote error={error} onRetry={reset} />
+    </div>
+  ),
 });
 
 declare module '@tanstack/react-router' {

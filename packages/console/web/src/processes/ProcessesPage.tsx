@@ -67,7 +67,7 @@ function Instances() {
         <Empty title={status === undefined ? 'No process has run yet' : 'No process is like this'}>
           <p>
             A process is started by a program, by an observation, or by{' '}
-            <code className="mono">npx baton process start</code>.
+            <code className="mono">npx baton process start PROCESS KEY</code>.
           </p>
         </Empty>
       )}

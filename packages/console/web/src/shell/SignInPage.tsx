@@ -42,10 +42,15 @@ export function SignInPage() {
   }
 
   useEffect(() => {
-    if (hasBegun.current) return;
+    function begin() {
+      const code = takeCode();
+      if (code !== undefined) void enter({ code });
+    }
+    if (!hasBegun.current) begin();
     hasBegun.current = true;
-    const code = takeCode();
-    if (code !== undefined) void enter({ code });
+    // Where this page is open already, an address with a code does not load it again.
+    addEventListener('hashchange', begin);
+    return () => removeEventListener('hashchange', begin);
   });
 
   function onSubmit(event: SubmitEvent<HTMLFormElement>) {

@@ -50,8 +50,8 @@ function Skills() {
       {query.data?.length === 0 && (
         <Empty title="There is no skill yet">
           <p>
-            A skill is something that tasks may ask for and agents may call. Declare one in a file:{' '}
-            <code className="mono">npx baton apply -f skill.yaml</code>.
+            A skill is something that tasks may ask for and agents may call.{' '}
+            <code className="mono">npx baton api POST /skills --input skill.json</code> makes one.
           </p>
         </Empty>
       )}

@@ -1,0 +1,18 @@
+import { exitCodes } from './error-text.ts';
+import { PlainError } from './plain-error.ts';
+
+/**
+ * Reads an option that holds a JSON object.
+ * @param option its name, and `example` such an object, for the sentence
+ * @throws PlainError for anything else
+ */
+export function objectIn(text: string, option: string, example: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+  } catch {
+    // The same sentence.
+  }
+  throw new PlainError(`${option} is a JSON object, as ${example}.`, { exitCode: exitCodes.usage });
+}
