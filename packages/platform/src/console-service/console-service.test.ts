@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import { freePort } from '@baton/kernel/testing/free-port';
@@ -94,11 +93,7 @@ test('other hosts and other origins are turned away at its door', async () => {
 });
 
 test('where a service does not answer, a request is 503 unavailable, and so is a socket', async () => {
-  const closed = createServer().listen(0, '127.0.0.1');
-  await new Promise((done) => closed.once('listening', done));
-  const { port } = closed.address() as { port: number };
-  await new Promise((done) => closed.close(done));
-  const alone = await start({ BATON_COORDINATION_URL: `http://127.0.0.1:${port}` });
+  const alone = await start({ BATON_COORDINATION_URL: `http://127.0.0.1:${await freePort()}` });
   const refused = await fetch(`${alone.url}/api/v1/tasks`);
   const { error } = (await refused.json()) as { error: { code: string; requestId: string } };
   assert.deepEqual([refused.status, error.code], [503, 'unavailable']);
