@@ -41,7 +41,7 @@ const filesAtOnceMax = 16;
 const outputGraceMs = 500;
 
 /** They run first: they compare times, and beside three files on two cores a bound was broken by chance. */
-const measuringFiles = /\/liveness\.test\.\w+$/;
+const measuringFiles = /\/(?:liveness|scroll)\.test\.\w+$/;
 
 const usualLimits: TestLimits = {
   filesAtOnceMeasuring: Math.min(availableParallelism(), filesAtOnceMax),
