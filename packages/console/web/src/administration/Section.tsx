@@ -2,6 +2,7 @@ import { type QueryKey, useInfiniteQuery, useMutation, useQueryClient } from '@t
 import { type ReactNode, type SubmitEvent, useRef, useState } from 'react';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { ShowMore } from '../parts/ShowMore.tsx';
 import table from '../parts/table.module.css';
 import styles from './administration.module.css';
 import { isChanged } from './Choices.tsx';
@@ -36,17 +37,7 @@ export function List<Item>({ name, read, empty, children }: ListProps<Item>) {
       {query.data !== undefined && query.data.length > 0 && (
         <ul className={table.lines}>{query.data.map(children)}</ul>
       )}
-      {query.hasNextPage && (
-        <div className="row">
-          <button
-            type="button"
-            disabled={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            Show more
-          </button>
-        </div>
-      )}
+      <ShowMore query={query} />
     </>
   );
 }

@@ -6,6 +6,7 @@ import { AllowedPart } from '../parts/AllowedPart.tsx';
 import { useLineKeys } from '../parts/line-keys.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { ShowMore } from '../parts/ShowMore.tsx';
 import table from '../parts/table.module.css';
 import { Values } from '../parts/Values.tsx';
 import { meQuery } from '../queries.ts';
@@ -115,17 +116,7 @@ function Rules() {
           ))}
         </ul>
       )}
-      {query.hasNextPage && (
-        <div className="row">
-          <button
-            type="button"
-            disabled={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            Show more
-          </button>
-        </div>
-      )}
+      <ShowMore query={query} />
     </section>
   );
 }

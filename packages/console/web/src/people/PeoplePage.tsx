@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { Allowed } from '../parts/Allowed.tsx';
 import { useLineKeys } from '../parts/line-keys.ts';
 import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
+import { ShowMore } from '../parts/ShowMore.tsx';
 import { meQuery } from '../queries.ts';
 import { AtWork } from './AtWork.tsx';
 import {
@@ -100,17 +101,7 @@ function People() {
       {claims.data?.length === claimsMax && (
         <p className="soft">Of the leases only the newest {claimsMax} are shown.</p>
       )}
-      {sessions.hasNextPage && (
-        <div className="row">
-          <button
-            type="button"
-            disabled={sessions.isFetchingNextPage}
-            onClick={() => void sessions.fetchNextPage()}
-          >
-            Show more
-          </button>
-        </div>
-      )}
+      <ShowMore query={sessions} />
       {sessions.isSuccess && <Idle agents={(agents.data ?? []).filter(({ id }) => !busy.has(id))} />}
     </>
   );

@@ -5,6 +5,7 @@ import { Allowed } from '../parts/Allowed.tsx';
 import { useLineKeys } from '../parts/line-keys.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
+import { ShowMore } from '../parts/ShowMore.tsx';
 import lines from '../parts/values.module.css';
 import { classOf } from './Diagram.tsx';
 import styles from './processes.module.css';
@@ -92,17 +93,7 @@ function Instances() {
           ),
         )}
       </ul>
-      {query.hasNextPage && (
-        <div className="row">
-          <button
-            type="button"
-            disabled={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            Show more
-          </button>
-        </div>
-      )}
+      <ShowMore query={query} />
     </section>
   );
 }

@@ -5,6 +5,7 @@ import { Allowed } from '../parts/Allowed.tsx';
 import { useLineKeys } from '../parts/line-keys.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
+import { ShowMore } from '../parts/ShowMore.tsx';
 import lines from '../parts/values.module.css';
 import { Who } from '../parts/Who.tsx';
 import { workspaceQuery } from '../queries.ts';
@@ -65,17 +66,7 @@ function Projects() {
           </li>
         ))}
       </ul>
-      {query.hasNextPage && (
-        <div className="row">
-          <button
-            type="button"
-            disabled={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            Show more
-          </button>
-        </div>
-      )}
+      <ShowMore query={query} />
     </div>
   );
 }

@@ -6,6 +6,7 @@ import { AllowedPart } from '../parts/AllowedPart.tsx';
 import { useLineKeys } from '../parts/line-keys.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
+import { ShowMore } from '../parts/ShowMore.tsx';
 import { Values } from '../parts/Values.tsx';
 import lines from '../parts/values.module.css';
 import styles from './skills.module.css';
@@ -62,17 +63,7 @@ function Skills() {
           </li>
         ))}
       </ul>
-      {query.hasNextPage && (
-        <div className="row">
-          <button
-            type="button"
-            disabled={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            Show more
-          </button>
-        </div>
-      )}
+      <ShowMore query={query} />
     </section>
   );
 }

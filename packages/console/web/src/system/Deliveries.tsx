@@ -6,6 +6,7 @@ import { baton } from '../client.ts';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { ShowMore } from '../parts/ShowMore.tsx';
 import table from '../parts/table.module.css';
 
 const pageSize = 100;
@@ -73,17 +74,7 @@ function List({
       {query.data !== undefined && query.data.length > 0 && (
         <ul className={table.lines}>{query.data.map(children)}</ul>
       )}
-      {query.hasNextPage && (
-        <div className="row">
-          <button
-            type="button"
-            disabled={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            Show more
-          </button>
-        </div>
-      )}
+      <ShowMore query={query} />
     </>
   );
 }

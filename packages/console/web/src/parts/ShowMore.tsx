@@ -1,0 +1,17 @@
+import type { UseInfiniteQueryResult } from '@tanstack/react-query';
+
+/** Reads the next page of a list; nothing where all of it is shown. */
+export function ShowMore({
+  query: { hasNextPage, isFetchingNextPage, fetchNextPage },
+}: {
+  query: Pick<UseInfiniteQueryResult, 'hasNextPage' | 'isFetchingNextPage' | 'fetchNextPage'>;
+}) {
+  if (!hasNextPage) return null;
+  return (
+    <div className="row">
+      <button type="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+        Show more
+      </button>
+    </div>
+  );
+}
