@@ -30,22 +30,35 @@ const policy =
 export interface ServiceDocs {
   /** Of the page. */
   readonly title: string;
-  /** What `/openapi.json` answers. */
-  readonly description: object;
+  /** What `/openapi.json` answers. Asked for once, by the first request. */
+  openapi(): Promise<object>;
   /** What `/asyncapi.json` answers, where the service sends something by itself. */
-  readonly events?: object;
+  asyncapi?(): Promise<object>;
+}
+
+/**
+ * Reads a document that `npm run generate` has written to `openapi/`. Making one from the declarations takes 0.6 s of
+ * processor time, for which every other request of the process would wait.
+ * @param name of the file, as `coordination.json`; @throws Error when there is no such file
+ */
+export async function generatedDocument(name: string): Promise<object> {
+  const text = await readFile(join(import.meta.dirname, '../../../openapi', name), 'utf8');
+  const { 'x-generated-by': _generator, ...document } = JSON.parse(text) as Record<string, unknown>;
+  return document;
 }
 
 /**
  * `GET /openapi.json`, `GET /asyncapi.json` where there is one, and the interactive page `GET /docs`. The page is served
  * whole from here: it works without the internet, and below a prefix, because its links are relative.
  */
-export function addDocs(app: FastifyInstance, { title, description, events }: ServiceDocs): void {
+export function addDocs(app: FastifyInstance, docs: ServiceDocs): void {
   const assets = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-  for (const [path, document] of Object.entries({ openapi: description, asyncapi: events })) {
-    if (document === undefined) continue;
-    const json = JSON.stringify(document);
-    app.get(`/${path}.json`, (_request, reply) => reply.type('application/json; charset=utf-8').send(json));
+  for (const name of ['openapi', 'asyncapi'] as const) {
+    if (docs[name] === undefined) continue;
+    const document = once(async () => JSON.stringify(await docs[name]?.()));
+    app.get(`/${name}.json`, async (_request, reply) =>
+      reply.type('application/json; charset=utf-8').send(await document()),
+    );
   }
   app.get('/docs', (_request, reply) =>
     reply
@@ -55,7 +68,7 @@ export function addDocs(app: FastifyInstance, { title, description, events }: Se
         'referrer-policy': 'no-referrer',
       })
       .type('text/html; charset=utf-8')
-      .send(page(title)),
+      .send(page(docs.title)),
   );
   app.get('/docs/start.js', (_request, reply) => reply.type('text/javascript; charset=utf-8').send(start));
   for (const [file, type] of [
@@ -69,4 +82,16 @@ export function addDocs(app: FastifyInstance, { title, description, events }: Se
         .send(await readFile(join(assets, file))),
     );
   }
+}
+
+/** The same answer for every call; a failure is tried again by the next one. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let kept: Promise<T> | undefined;
+  return () => {
+    kept ??= work().catch((error) => {
+      kept = undefined;
+      throw error;
+    });
+    return kept;
+  };
 }

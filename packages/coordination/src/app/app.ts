@@ -1,6 +1,7 @@
 import cors from '@fastify/cors';
 import type { Registry } from 'prom-client';
 import type { Pool } from '@baton/kernel/db';
+import { generatedDocument } from '@baton/kernel/docs-page';
 import type { HttpApp } from '@baton/kernel/http';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { requestMetrics } from '@baton/kernel/metrics';
@@ -14,9 +15,7 @@ import { openContentStore } from '../results/contents/open-store.ts';
 import { openGateway } from '../results/memory/gateway.ts';
 import { openAuthorization } from './authz/authorization.ts';
 import type { Tools } from './context.ts';
-import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
-import { describeEvents } from './event-types/async-api.ts';
 import type { Measures } from './health/measures.ts';
 import { Notifier } from './notifier/notifier.ts';
 import { coordinationRuntime } from './runtime.ts';
@@ -100,7 +99,11 @@ export async function createCoordination({
       wake,
     }),
     endpoints,
-    docs: { title: 'Baton coordination', description: describeApi(), events: describeEvents() },
+    docs: {
+      title: 'Baton coordination',
+      openapi: () => generatedDocument('coordination.json'),
+      asyncapi: () => generatedDocument('coordination.asyncapi.json'),
+    },
     upgrade: (req, socket, head) => stream.upgrade(req, socket, head),
     addHooks: (app) => allowOrigins(app, settings.CP_CORS_ORIGINS),
     drainMsMax,

@@ -1,4 +1,5 @@
 import { Registry } from 'prom-client';
+import { generatedDocument } from '@baton/kernel/docs-page';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { requestMetrics } from '@baton/kernel/metrics';
 import { OutboundClient } from '@baton/kernel/outbound';
@@ -28,7 +29,6 @@ import { ProviderKeys } from '../sign-in/identity-providers/provider-keys.ts';
 import { readAdminSecrets } from './admin-secrets.ts';
 import type { AdminSecrets } from './admission.ts';
 import type { Tools } from './context.ts';
-import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
 import { measureService } from './metrics/gauges.ts';
 import { serveMetrics } from './metrics/metrics-server.ts';
@@ -98,7 +98,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   const service = await runService({
     runtime: identityRuntime(tools, requestMetrics(registry), adminSecrets),
     endpoints,
-    docs: { title: 'Baton identity', description: describeApi() },
+    docs: { title: 'Baton identity', openapi: () => generatedDocument('identity.json') },
     drainMsMax,
     // A reader that waits for an event would hold up the drain.
     beforeDrained: () => journalWatch.close(),

@@ -11,6 +11,7 @@ import {
   testSigningKey,
 } from '../testing/identity.ts';
 import { makeTenant } from '../testing/objects.ts';
+import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
 
 let identity: TestIdentity;
@@ -197,6 +198,7 @@ describe('the description', () => {
     const { status, body } = await identity.request('GET', '/openapi.json');
     assert.equal(status, 200);
     assert.deepEqual([body.info.title, body.info.version], ['IAM Service', '0.1.0']);
+    assert.deepEqual(body, JSON.parse(JSON.stringify(describeApi())));
     const operations = Object.values(body.paths).flatMap((methods) => Object.values(methods as object));
     assert.equal(operations.length, endpoints.length);
     const issue =

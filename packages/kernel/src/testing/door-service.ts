@@ -80,7 +80,7 @@ export async function startDoors(
   const metrics = new Registry();
   const runtime = doorRuntime(pool, hooks, options.waitSeconds ?? 2, log, metrics);
   const app = buildHttp(runtime, doorEndpoints);
-  addDocs(app, { title: 'Doors', description: describeDoors() });
+  addDocs(app, { title: 'Doors', openapi: async () => describeDoors() });
   await app.ready();
   const server = createListener({ handler: app.routing });
   await openPort(server, '127.0.0.1', 0);

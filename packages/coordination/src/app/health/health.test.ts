@@ -7,6 +7,7 @@ import { sql } from '@baton/kernel/sql';
 import { databaseIn } from '@baton/kernel/testing/database';
 import { listen, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
+import { describeApi } from '../describe.ts';
 import { startWorker } from '../worker.ts';
 
 let baton: TestCoordination;
@@ -186,6 +187,7 @@ test('GET /openapi.json describes the service endpoints, and GET /docs is a page
   assert.equal(description.body.openapi, '3.1.0');
   assert.deepEqual(description.body.paths['/health/live'].get.security, []);
   assert.ok(description.body.paths['/metrics'].get.responses['200'].content['text/plain']);
+  assert.deepEqual(description.body, JSON.parse(JSON.stringify(describeApi())));
   const page = await get(`${baton.url}/docs`);
   assert.equal(page.status, 200);
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
