@@ -34,12 +34,17 @@ const began = performance.now();
 const loadBefore = loadavg()[0] ?? 0;
 try {
   const chosen = files.filter((file) => wanted.every((part) => file.includes(part)));
-  const { failed } = await runTests(root, chosen, abort.signal, {
-    filesAtOnce: 1,
-    filesAtOnceMeasuring: 1,
-    testTimeoutMs: fileSecondsMax * 1000,
-    fileTimeoutMs: fileSecondsMax * 1000,
-  });
+  const { failed } = await runTests(
+    root,
+    chosen.map((file) => [file]),
+    abort.signal,
+    {
+      filesAtOnce: 1,
+      filesAtOnceMeasuring: 1,
+      testTimeoutMs: fileSecondsMax * 1000,
+      groupTimeoutMs: fileSecondsMax * 1000,
+    },
+  );
   const lines = (await readFile(report, 'utf8')).trim().split('\n');
   print(lines.map((line) => JSON.parse(line) as Line));
   process.exitCode = failed === 0 && !abort.signal.aborted ? 0 : 1;

@@ -43,11 +43,11 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 process.env[model.setting] = length ?? String(model.usual);
 const environment = await prepareEnvironment();
 try {
-  const { failed } = await runTests(root, [model.file], abort.signal, {
+  const { failed } = await runTests(root, [[model.file]], abort.signal, {
     filesAtOnce: 1,
     filesAtOnceMeasuring: 1,
     testTimeoutMs: fileSecondsMax * 1000,
-    fileTimeoutMs: fileSecondsMax * 1000,
+    groupTimeoutMs: fileSecondsMax * 1000,
   });
   process.exitCode = failed === 0 && !abort.signal.aborted ? 0 : 1;
 } finally {

@@ -19,13 +19,13 @@ const environment = await prepareEnvironment();
 try {
   const { failed } = await runTests(
     root,
-    ['packages/coordination/src/app/stream/sockets.test.ts'],
+    [['packages/coordination/src/app/stream/sockets.test.ts']],
     abort.signal,
     {
       filesAtOnce: 1,
       filesAtOnceMeasuring: 1,
       testTimeoutMs: fileSecondsMax * 1000,
-      fileTimeoutMs: fileSecondsMax * 1000,
+      groupTimeoutMs: fileSecondsMax * 1000,
     },
   );
   console.log(await readFile(report, 'utf8').catch(() => 'no figures'));

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { orderFiles, parseShard } from './test-order.ts';
+import { groupFiles, parseShard } from './test-order.ts';
 
 async function ordered(sizes: Record<string, number>, index: number, total: number): Promise<string[]> {
   const root = await mkdtemp(join(tmpdir(), 'baton-order-'));
   try {
     for (const [file, bytes] of Object.entries(sizes)) await writeFile(join(root, file), 'x'.repeat(bytes));
-    return orderFiles(root, Object.keys(sizes), { index, total });
+    return groupFiles(root, Object.keys(sizes), { index, total }).flat();
   } finally {
     await rm(root, { recursive: true });
   }
@@ -25,6 +25,35 @@ test('the files that take longest come first', async () => {
 test('shards take about equally long, and together they are all files', async () => {
   assert.deepEqual(await ordered(sizes, 1, 2), ['large.test.ts', 'small.test.ts']);
   assert.deepEqual(await ordered(sizes, 2, 2), ['middle.test.ts', 'other.test.ts']);
+});
+
+test('short files of a service share a process, unless they say that they must not', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'baton-order-'));
+  const path = (service: string, name: string) => `packages/${service}/src/${name}.test.ts`;
+  const texts = {
+    [path('coordination', 'a')]: '',
+    [path('identity', 'a')]: '',
+    [path('coordination', 'b')]: '// Needs a process of its own: it counts its memory.\n',
+    [path('coordination', 'c')]: '',
+    [path('coordination', 'long')]: 'x'.repeat(100_000),
+    [path('coordination', 'liveness')]: '',
+    [path('kernel', 'a')]: '',
+    [path('kernel', 'b')]: '',
+  };
+  try {
+    for (const [file, text] of Object.entries(texts)) {
+      await mkdir(dirname(join(root, file)), { recursive: true });
+      await writeFile(join(root, file), text);
+    }
+    const groups = groupFiles(root, Object.keys(texts), { index: 1, total: 1 });
+    assert.deepEqual(
+      groups.filter((files) => files.length > 1),
+      [[path('coordination', 'a'), path('coordination', 'c')]],
+    );
+    assert.deepEqual(groups.flat().sort(), Object.keys(texts).sort());
+  } finally {
+    await rm(root, { recursive: true });
+  }
 });
 
 test('a shard is written as its number of so many', () => {

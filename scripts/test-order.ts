@@ -7,6 +7,15 @@ const recordedSecondsMin = 3;
 /** For a file that isn't recorded: what the tests of both services took on two cores in 2026. */
 const bytesPerSecond = 3000;
 
+/**
+ * Loading a service takes 1.3 s of processor time, as much as many of its test files need: files of up to so many seconds
+ * share a process, which takes about so long in all.
+ */
+const sharedSecondsMax = 12;
+const groupSecondsMax = 24;
+/** How a file says that it must not share a process, and why. */
+const ownProcess = /^\/\/ Needs a process of its own: ./m;
+
 export interface Shard {
   /** From 1 to `total`. */
   readonly index: number;
@@ -14,22 +23,67 @@ export interface Shard {
 }
 
 /**
- * Puts the test files that take longest first: one that starts last would keep a single core busy at the end.
+ * Puts test files into groups, each of which runs in one process: long files alone, short ones of the services together.
+ * The groups that take longest come first: one that starts last would keep a single core busy at the end.
  * @param files paths inside `root`; @param shard which share of them to run, the same on every machine
  */
-export function orderFiles(root: string, files: readonly string[], shard: Shard): string[] {
+export function groupFiles(root: string, files: readonly string[], shard: Shard): string[][] {
   const recorded = readRecord();
-  const weighed = files
-    .map((file) => ({ file, seconds: recorded[file] ?? statSync(join(root, file)).size / bytesPerSecond }))
-    .sort((a, b) => b.seconds - a.seconds || (a.file < b.file ? -1 : 1));
-  const shards = Array.from({ length: shard.total }, () => ({ seconds: 0, files: [] as string[] }));
-  for (const { file, seconds } of weighed) {
+  const weighed = files.map((file) => {
+    const seconds = recorded[file] ?? statSync(join(root, file)).size / bytesPerSecond;
+    return { files: [file], seconds, isShared: seconds <= sharedSecondsMax && mayShare(root, file) };
+  });
+  const groups = [...weighed.filter(({ isShared }) => !isShared), ...shareProcesses(weighed)].sort(
+    (a, b) => b.seconds - a.seconds || ((a.files[0] as string) < (b.files[0] as string) ? -1 : 1),
+  );
+  const shards = Array.from({ length: shard.total }, () => ({ seconds: 0, groups: [] as string[][] }));
+  for (const group of groups) {
     const lightest = shards.reduce((least, one) => (one.seconds < least.seconds ? one : least));
-    lightest.files.push(file);
-    lightest.seconds += seconds;
+    lightest.groups.push(group.files);
+    lightest.seconds += group.seconds;
   }
-  return shards[shard.index - 1]?.files ?? [];
+  return shards[shard.index - 1]?.groups ?? [];
 }
+
+/** Whether a file compares times, so that few others may run beside it. */
+export const isMeasuring = (file: string): boolean => /\/(?:liveness|scroll)\.test\.\w+$/.test(file);
+
+interface Weighed {
+  readonly files: string[];
+  readonly seconds: number;
+  readonly isShared: boolean;
+}
+
+/** Neighbours share a process: they load the same modules. */
+function shareProcesses(weighed: readonly Weighed[]): Weighed[] {
+  const groups: Weighed[] = [];
+  const shared = weighed.filter(({ isShared }) => isShared);
+  for (const { files, seconds } of shared.sort(({ files: [a = ''] }, { files: [b = ''] }) =>
+    a < b ? -1 : 1,
+  )) {
+    const last = groups.at(-1);
+    const isFull = last === undefined || last.seconds + seconds > groupSecondsMax;
+    if (isFull || serviceOf(last.files[0]) !== serviceOf(files[0]))
+      groups.push({ files: [...files], seconds, isShared: true });
+    else
+      groups[groups.length - 1] = {
+        files: [...last.files, ...files],
+        seconds: last.seconds + seconds,
+        isShared: true,
+      };
+  }
+  return groups;
+}
+
+function mayShare(root: string, file: string): boolean {
+  return (
+    serviceOf(file) !== undefined &&
+    !isMeasuring(file) &&
+    !ownProcess.test(readFileSync(join(root, file), 'utf8'))
+  );
+}
+
+const serviceOf = (file = '') => /^packages\/(identity|coordination)\/src\//.exec(file)?.[1];
 
 /**
  * Reads `1/2` as the first of two shards.

@@ -1,13 +1,20 @@
+import { EventEmitter } from 'node:events';
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
 
-/** The result of one test, as a line of JSON for scripts/test-run.ts. */
+/** The result of one test, or of a suite at the top, as a line of JSON for scripts/test-run.ts. */
 export interface TestEnd {
+  /** With those of the suites and tests around it, as `suite > test`. */
   readonly name: string;
-  readonly result: 'passed' | 'failed' | 'skipped';
+  readonly result: 'passed' | 'failed' | 'skipped' | 'suite';
+  /** Of a suite. */
+  readonly seconds?: number;
   /** Why it failed, for the person; absent where only a subtest failed, which has its own line. */
   readonly reason?: string;
 }
+
+/** Says the name of each suite at the top when it and its hooks have ended. */
+export const suiteEnds = new EventEmitter<Record<string, []>>();
 
 /**
  * A reporter for Node's test runner that writes one JSON line per test.
@@ -18,8 +25,13 @@ export default async function* reporter(events: AsyncIterable<TestEvent>): Async
   for await (const event of events) {
     if (event.type === 'test:start') path.splice(event.data.nesting, path.length, event.data.name);
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
-    const end = endOf(event, [...path.slice(0, event.data.nesting), event.data.name].join(' > '));
+    const { details, name, nesting } = event.data;
+    const end = endOf(event, [...path.slice(0, nesting), name].join(' > '));
     if (end !== undefined) yield `${JSON.stringify(end)}\n`;
+    if (nesting > 0 || details.type !== 'suite') continue;
+    const suite: TestEnd = { name, result: 'suite', seconds: details.duration_ms / 1000 };
+    yield `${JSON.stringify(suite)}\n`;
+    suiteEnds.emit(name);
   }
 }
 

@@ -5,13 +5,16 @@ import { dirname, join } from 'node:path';
 import { mock, test } from 'node:test';
 import { runTests } from './test-run.ts';
 
-const limits = { filesAtOnce: 2, filesAtOnceMeasuring: 1, testTimeoutMs: 5000, fileTimeoutMs: 5000 };
+const limits = { filesAtOnce: 2, filesAtOnceMeasuring: 1, testTimeoutMs: 5000, groupTimeoutMs: 5000 };
 
 /** Runs test files of these texts; `printed` is what a person would have seen. */
 async function runTexts(
   texts: readonly string[],
-  fileTimeoutMs = limits.fileTimeoutMs,
-  nameOf = (index: number) => `file${index}.test.mjs`,
+  {
+    groupTimeoutMs = limits.groupTimeoutMs,
+    nameOf = (index: number) => `file${index}.test.mjs`,
+    areTogether = false,
+  }: { groupTimeoutMs?: number; nameOf?: (index: number) => string; areTogether?: boolean } = {},
 ) {
   const root = await mkdtemp(join(tmpdir(), 'baton-runner-'));
   const log = mock.method(console, 'log', () => undefined);
@@ -22,9 +25,10 @@ async function runTexts(
       await writeFile(join(root, nameOf(index)), `import { describe, test } from 'node:test';\n${text}`);
     }
     const signal = new AbortController().signal;
-    const { seconds, failures, ...totals } = await runTests(root, files, signal, {
+    const groups = areTogether ? [files] : files.map((file) => [file]);
+    const { seconds, failures, ...totals } = await runTests(root, groups, signal, {
       ...limits,
-      fileTimeoutMs,
+      groupTimeoutMs,
     });
     assert.deepEqual([...seconds.keys()].sort(), files.toSorted());
     assert.equal(failures.length, totals.failed);
@@ -63,7 +67,7 @@ test('skipped and unfinished tests are named', async () => {
 test('a file that crashes, that holds no test or that never ends is a failure', async () => {
   const { totals } = await runTexts(
     ["throw new Error('early');", '', "test('a', () => {}); setInterval(() => {}, 1000);"],
-    1500,
+    { groupTimeoutMs: 1500 },
   );
   assert.deepEqual(totals, { passed: 1, failed: 3, skipped: [] });
 });
@@ -77,9 +81,64 @@ test('a process that a test left behind is not waited for', async () => {
 
 test('files that measure run first, and fewer at once', async () => {
   const slowly = "test('a', () => new Promise((done) => setTimeout(done, 300)));";
-  const { printed } = await runTexts([slowly, slowly, slowly], 5000, (index) =>
-    index === 0 ? 'usual.test.mjs' : `${index}/liveness.test.mjs`,
-  );
+  const { printed } = await runTexts([slowly, slowly, slowly], {
+    nameOf: (index) => (index === 0 ? 'usual.test.mjs' : `${index}/liveness.test.mjs`),
+  });
   const ended = [...printed.matchAll(/✔ (\S+)/g)].map(([, file]) => file);
   assert.deepEqual(ended, ['1/liveness.test.mjs', '2/liveness.test.mjs', 'usual.test.mjs']);
+});
+
+test('files of a group run one after another in one process, each with its own hooks', async () => {
+  const hooks = (name: string) =>
+    `const { after, before } = await import('node:test');
+     globalThis.order ??= [];
+     before(() => globalThis.order.push('${name} begins'));
+     after(() => globalThis.order.push('${name} ends'));`;
+  const { totals } = await runTexts(
+    [
+      `${hooks('one')} test('a', () => {}); describe('s', () => { test('b', () => {}); });`,
+      `${hooks('two')} test('c', { skip: true }, () => {});
+       test('d', () => { if (globalThis.order.join() !== 'one begins,one ends,two begins') throw new Error(globalThis.order.join()); });`,
+    ],
+    { areTogether: true },
+  );
+  assert.deepEqual(totals, { passed: 3, failed: 0, skipped: ['file1.test.mjs: c'] });
+});
+
+test('of a group, the file that failed is named: its test, its hook, its text or none at all', async () => {
+  const { failures, totals } = await runTexts(
+    [
+      "test('a', () => { throw new Error('of a'); });",
+      "const { after } = await import('node:test'); after(() => { throw new Error('of a hook'); }); test('b', () => {});",
+      "throw new Error('early');",
+      '',
+      "test('last', () => {});",
+    ],
+    { areTogether: true },
+  );
+  assert.equal(totals.passed, 2);
+  const firstLines = failures.map((failure) => failure.split('\n').slice(0, 2).join(' '));
+  for (const [index, form] of [
+    /^file0\.test\.mjs: a .*of a/,
+    /^file1\.test\.mjs: the file itself .*of a hook/,
+    /^file2\.test\.mjs: the file itself .*early/,
+    /^file3\.test\.mjs: it holds no test/,
+  ].entries())
+    assert.match(firstLines[index] ?? '', form);
+});
+
+test('of a group whose process ends, the file that was running is named, and those that did not run', async () => {
+  const { failures, totals } = await runTexts(
+    [
+      "test('a', () => {});",
+      "test('b', () => new Promise(() => setTimeout(() => process.exit(3), 300)));",
+      "test('c', () => {});",
+    ],
+    { areTogether: true },
+  );
+  assert.equal(totals.passed, 1);
+  assert.deepEqual(failures, [
+    'file1.test.mjs: it ended with code 3, in one process with file0.test.mjs, file2.test.mjs',
+    'file2.test.mjs: it holds no test, or none ran',
+  ]);
 });

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isMeasuring } from './test-order.ts';
 import type { TestEnd } from './test-reporter.ts';
 
 export interface TestTotals {
@@ -28,8 +29,8 @@ export interface TestLimits {
   /** While one of the files that measure is running or waits. */
   readonly filesAtOnceMeasuring: number;
   readonly testTimeoutMs: number;
-  /** Also ends a file whose tests are over while something of it still runs. */
-  readonly fileTimeoutMs: number;
+  /** Of a group. Also ends one whose tests are over while something of it still runs. */
+  readonly groupTimeoutMs: number;
 }
 
 /** A third of a file's time it waits: for a time limit, a lock, a program that starts. */
@@ -40,18 +41,15 @@ const filesAtOnceMax = 16;
 /** For what an ended process printed to arrive. */
 const outputGraceMs = 500;
 
-/** They run first: they compare times, and beside three files on two cores a bound was broken by chance. */
-const measuringFiles = /\/(?:liveness|scroll)\.test\.\w+$/;
-
 const usualLimits: TestLimits = {
   filesAtOnceMeasuring: Math.min(availableParallelism(), filesAtOnceMax),
   filesAtOnce: Math.min(Math.ceil(availableParallelism() * filesPerCore), filesAtOnceMax),
   testTimeoutMs: 120_000,
-  fileTimeoutMs: 300_000,
+  groupTimeoutMs: 300_000,
 };
 
 interface FileEnd {
-  readonly tests: TestEnd[];
+  readonly tests: readonly TestEnd[];
   /** What the file's process printed. */
   readonly output: string;
   /** Why the process itself failed, beside its tests. */
@@ -60,31 +58,32 @@ interface FileEnd {
 }
 
 /**
- * Runs test files with Node's test runner, each in a process of its own, and prints one line per file; of a file that
- * fails also which tests failed, why, and what it printed.
+ * Runs test files with Node's test runner, each group of them in a process of its own, and prints one line per file; of a
+ * file that fails also which tests failed, why, and what its process printed.
  *
  * Not with `run()` of node:test. Tried on Node 24.21, it has no limit of time for a file: one that never ends is waited
  * for without end, and so is a process that a test left behind, because it holds the file's output open.
- * @param files paths inside `root`, started in this order, after those that measure; @param signal ends everything early
+ * @param groups of paths inside `root`, started in this order, after those that measure; @param signal ends everything
+ * early
  */
 export async function runTests(
   root: string,
-  files: readonly string[],
+  groups: readonly (readonly string[])[],
   signal: AbortSignal,
   limits: TestLimits = usualLimits,
 ): Promise<TestTotals> {
   const totals: OpenTotals = { passed: 0, failed: 0, failures: [], skipped: [], seconds: new Map() };
-  const measuring = files.filter((file) => measuringFiles.test(file));
-  const waiting = [...measuring, ...files.filter((file) => !measuringFiles.test(file))];
+  const measuring = groups.filter((files) => files.some(isMeasuring));
+  const waiting = [...measuring, ...groups.filter((files) => !measuring.includes(files))];
   const allMeasured = Promise.withResolvers<void>();
-  const measured = new Set<string>();
+  const measured = new Set<readonly string[]>();
   if (measuring.length === 0) allMeasured.resolve();
   const work = async (_: unknown, lane: number) => {
     if (lane >= limits.filesAtOnceMeasuring) await allMeasured.promise;
-    for (let file = waiting.shift(); file !== undefined && !signal.aborted; file = waiting.shift()) {
-      const end = await runFile(root, file, signal, limits);
-      if (!signal.aborted) add(totals, file, end);
-      if (measuringFiles.test(file) && measured.add(file).size === measuring.length) allMeasured.resolve();
+    for (let files = waiting.shift(); files !== undefined && !signal.aborted; files = waiting.shift()) {
+      const ends = await runGroup(root, files, signal, limits);
+      if (!signal.aborted) for (const [file, end] of ends) add(totals, file, end);
+      if (measuring.includes(files) && measured.add(files).size === measuring.length) allMeasured.resolve();
     }
     if (signal.aborted) allMeasured.resolve();
   };
@@ -92,37 +91,72 @@ export async function runTests(
   return totals;
 }
 
-async function runFile(
+async function runGroup(
   root: string,
-  file: string,
+  files: readonly string[],
   signal: AbortSignal,
   limits: TestLimits,
-): Promise<FileEnd> {
+): Promise<ReadonlyMap<string, FileEnd>> {
   const began = performance.now();
   const directory = await mkdtemp(join(tmpdir(), 'baton-test-run-'));
   const report = join(directory, 'tests.jsonl');
-  const reporter = join(import.meta.dirname, 'test-reporter.ts');
   const args = [
     '--disable-warning=ExperimentalWarning',
     `--test-timeout=${limits.testTimeoutMs}`,
-    `--test-reporter=${reporter}`,
+    `--test-reporter=${join(import.meta.dirname, 'test-reporter.ts')}`,
     `--test-reporter-destination=${report}`,
-    file,
+    ...(files.length > 1 ? [join(import.meta.dirname, 'test-group.ts')] : []),
+    ...files,
   ];
   try {
     const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
-    const { output, tooLong, ended } = await endOf(child, signal, limits.fileTimeoutMs);
+    const ended = await endOf(child, signal, limits.groupTimeoutMs);
     const lines = (await readFile(report, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
     const tests = lines.map((line) => JSON.parse(line) as TestEnd);
-    const seconds = (performance.now() - began) / 1000;
-    // A failed test explains the exit code, which then needs no line.
-    const isExplained = tests.some(({ result }) => result === 'failed');
-    const noTest = tests.length === 0 ? 'it holds no test' : undefined;
-    return { tests, output, crash: tooLong ?? (isExplained ? undefined : (ended ?? noTest)), seconds };
+    return endsOf(files, tests, ended, (performance.now() - began) / 1000);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 }
+
+/** What of a group's results belongs to which of its files. */
+function endsOf(
+  files: readonly string[],
+  tests: readonly TestEnd[],
+  { output, tooLong, ended }: ProcessEnd,
+  groupSeconds: number,
+): ReadonlyMap<string, FileEnd> {
+  const isAlone = files.length === 1;
+  const suites = new Map(
+    tests.filter(({ result }) => result === 'suite').map(({ name, seconds }) => [name, seconds]),
+  );
+  // A failed test explains the exit code, which then needs no line.
+  const isExplained = tests.some(({ result }) => result === 'failed');
+  const crash = tooLong ?? (isExplained ? undefined : ended);
+  const crashed = isAlone ? files[0] : (files.find((file) => !suites.has(file)) ?? files.at(-1));
+  const inGroup = isAlone
+    ? ''
+    : `, in one process with ${files.filter((file) => file !== crashed).join(', ')}`;
+  return new Map(
+    files.map((file) => {
+      const own = tests.filter(({ name, result }) => result !== 'suite' && (isAlone || isOf(file, name)));
+      const noTest = own.length === 0 ? 'it holds no test, or none ran' : undefined;
+      const end: FileEnd = {
+        tests: isAlone ? own : own.map((test) => ({ ...test, name: nameInFile(file, test.name) })),
+        output,
+        crash: file === crashed && crash !== undefined ? crash + inGroup : noTest,
+        seconds: isAlone ? groupSeconds : (suites.get(file) ?? 0),
+      };
+      return [file, end];
+    }),
+  );
+}
+
+const inSuite = ' > ';
+const isOf = (file: string, name: string) => name === file || name.startsWith(file + inSuite);
+/** The suite of a file fails by itself when the file can't be loaded, or when one of its hooks fails. */
+const nameInFile = (file: string, name: string) =>
+  name === file ? 'the file itself' : name.slice(file.length + inSuite.length);
 
 interface ProcessEnd {
   readonly output: string;

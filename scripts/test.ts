@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { StartError } from '@baton/platform/start-error';
 import { check } from './check.ts';
 import { prepareEnvironment } from './test-environment.ts';
-import { orderFiles, parseShard, type Shard, writeRecord } from './test-order.ts';
+import { groupFiles, parseShard, type Shard, writeRecord } from './test-order.ts';
 import { runTests } from './test-run.ts';
 
 const root = dirname(import.meta.dirname);
@@ -27,8 +27,8 @@ async function main({ patterns, shard, isRecorded, declared }: Options): Promise
   const isWhole = patterns.length === 0 && shard.total === 1;
   // Of several shards one checks the code.
   const isClean = patterns.length > 0 || shard.index > 1 || (await check());
-  const files = orderFiles(root, findFiles(patterns), shard);
-  if (files.length === 0) {
+  const groups = groupFiles(root, findFiles(patterns), shard);
+  if (groups.length === 0) {
     const named = patterns.length === 0 ? '' : ` whose path contains ${patterns.join(' or ')}`;
     console.error(`There is no test file${named} in shard ${shard.index} of ${shard.total}.`);
     return 1;
@@ -44,7 +44,7 @@ async function main({ patterns, shard, isRecorded, declared }: Options): Promise
       failures: failedTests,
       skipped,
       seconds,
-    } = await runTests(root, files, abort.signal);
+    } = await runTests(root, groups, abort.signal);
     const isEnded = isWhole && !abort.signal.aborted;
     const isComplete = isEnded && failed === 0;
     const undeclared =

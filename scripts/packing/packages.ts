@@ -109,7 +109,10 @@ export function packBaton(root: string): Packed {
   const library = ['es2024'];
   for (const [path, text] of compile(root, modules, { language: 'es2024', library, hasDeclarations: false }))
     files.set(path, text);
-  for (const path of [...assets, ...globSync(['packages/*/migrations/*.sql', 'openapi/*.json'], { cwd: root })])
+  for (const path of [
+    ...assets,
+    ...globSync(['packages/*/migrations/*.sql', 'openapi/*.json'], { cwd: root }),
+  ])
     files.set(path, read(root, path));
   for (const [path, bytes] of builtConsole(root)) {
     const content = path === licenceList ? withEveryText(root, bytes.toString()) : bytes;

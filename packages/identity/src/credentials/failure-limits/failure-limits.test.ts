@@ -1,3 +1,4 @@
+// Needs a process of its own: it compares sizes of the heap.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';

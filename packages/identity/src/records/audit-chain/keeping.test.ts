@@ -78,9 +78,9 @@ describe('a running identity', () => {
 
   test('removes what is older than IAM_AUDIT_RETENTION_DAYS, and the command says so', async () => {
     const tenantId = randomUUID();
-    await addRecords(identity.pool, tenantId, 3, 31);
+    await addRecords(identity.pool, keys.key, tenantId, 3, 31);
     await untilSealed(tenantId);
-    await addRecords(identity.pool, tenantId, 2, 29);
+    await addRecords(identity.pool, keys.key, tenantId, 2, 29);
     await untilSealed(tenantId);
     await identity.another({ IAM_AUDIT_RETENTION_DAYS: '30' });
     const countRecords = sql<{ records: number }>`

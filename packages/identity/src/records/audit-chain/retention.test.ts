@@ -47,14 +47,14 @@ describe('retention', () => {
   test('removes the records of whole links that are old enough; the chain stays, and says how many are gone', async () => {
     // The lowest id that a tenant can have, and any other.
     const [tenantId, younger] = ['00000000-0000-0000-0000-000000000000', randomUUID()];
-    await addRecords(identity.pool, tenantId, 5000, 40);
-    await addRecords(identity.pool, younger, 10, 29);
+    await addRecords(identity.pool, keys.key, tenantId, 5000, 40);
+    await addRecords(identity.pool, keys.key, younger, 10, 29);
     await seal();
     // The link that follows holds one record that is old and one that is not.
-    await addRecords(identity.pool, tenantId, 1, 40);
-    await addRecords(identity.pool, tenantId, 1, 1);
+    await addRecords(identity.pool, keys.key, tenantId, 1, 40);
+    await addRecords(identity.pool, keys.key, tenantId, 1, 1);
     await seal();
-    await addRecords(identity.pool, tenantId, 1);
+    await addRecords(identity.pool, keys.key, tenantId, 1);
     assert.equal(await remove(keys.key), 5000);
     assert.deepEqual([await recordsOf(tenantId), await recordsOf(younger)], [3, 10]);
     assert.equal(await remove(keys.key), 0);
@@ -76,7 +76,7 @@ describe('retention', () => {
     test(`a tenant whose ${kind} records the store refuses to remove is named in the log, and keeps no other from it`, async (t) => {
       // Tenants come by their ids: the bad one is the first.
       const [bad, good] = ['00000000-0000-0000-0000-000000000000', randomUUID()];
-      for (const tenantId of [bad, good]) await addRecords(identity.pool, tenantId, 3, 40);
+      for (const tenantId of [bad, good]) await addRecords(identity.pool, keys.key, tenantId, 3, 40);
       if (isSealed) await seal();
       const key = isSealed ? keys.key : undefined;
       const run = (text: string) => identity.pool.run({ text, values: [] });
@@ -102,8 +102,8 @@ describe('retention', () => {
 
   test('records that something else removed are found missing', async () => {
     const tenantId = randomUUID();
-    await addRecords(identity.pool, tenantId, 600, 40);
-    await addRecords(identity.pool, tenantId, 600, 1);
+    await addRecords(identity.pool, keys.key, tenantId, 600, 40);
+    await addRecords(identity.pool, keys.key, tenantId, 600, 1);
     await seal();
     await remove(keys.key);
     const first = await verify();
@@ -123,7 +123,7 @@ describe('retention', () => {
 
   test('a mark without the key hides nothing, and is found itself', async () => {
     const tenantId = randomUUID();
-    await addRecords(identity.pool, tenantId, 300, 40);
+    await addRecords(identity.pool, keys.key, tenantId, 300, 40);
     await seal();
     await tamper(
       identity.pool,
@@ -144,7 +144,7 @@ describe('retention', () => {
 
   test('leaves a broken link and all after it as they are, and logs it', async () => {
     const tenantId = randomUUID();
-    await addRecords(identity.pool, tenantId, 600, 40);
+    await addRecords(identity.pool, keys.key, tenantId, 600, 40);
     await seal();
     await tamper(
       identity.pool,
@@ -157,11 +157,11 @@ describe('retention', () => {
 
   test('without a key goes by age alone, but removes nothing once something was sealed', async () => {
     const tenantId = randomUUID();
-    await addRecords(identity.pool, tenantId, 5000, 40);
-    await addRecords(identity.pool, tenantId, 3, 29);
+    await addRecords(identity.pool, keys.key, tenantId, 5000, 40);
+    await addRecords(identity.pool, keys.key, tenantId, 3, 29);
     assert.equal(await remove(undefined), 5000);
     assert.equal(await recordsOf(tenantId), 3);
-    await addRecords(identity.pool, tenantId, 3, 40);
+    await addRecords(identity.pool, keys.key, tenantId, 3, 40);
     await seal();
     assert.equal(await remove(undefined), 0);
     assert.match(logged.join(), /without IAM_AUDIT_KEY_FILE nothing is removed/);
@@ -170,10 +170,10 @@ describe('retention', () => {
 
   test('only a transaction that declares it may remove, and only what is old and sealed', async () => {
     const tenantId = randomUUID();
-    await addRecords(identity.pool, tenantId, 3, 40);
+    await addRecords(identity.pool, keys.key, tenantId, 3, 40);
     await seal();
-    await addRecords(identity.pool, tenantId, 1, 40);
-    await addRecords(identity.pool, tenantId, 1);
+    await addRecords(identity.pool, keys.key, tenantId, 1, 40);
+    await addRecords(identity.pool, keys.key, tenantId, 1);
     const rows = await identity.pool.rows<{ sequence: number }>(
       sql`select sequence from audit_records where tenant_id = ${tenantId} order by sequence`,
     );

@@ -26,7 +26,7 @@ after(() => identity.close());
 class RolledBack extends Error {}
 
 function writeRecord(db: Db, tenantId: string): Promise<void> {
-  return addRecords(db, tenantId, 1);
+  return addRecords(db, keys.key, tenantId, 1);
 }
 
 /** Some quick, some slow before their number is drawn, between two numbers or after them, some rolled back. */
@@ -136,7 +136,7 @@ test('a record with a low number that is committed late is served and sealed in 
 
 test('a backlog is sealed by one process, while the other does nothing', async () => {
   const tenantIds = Array.from({ length: 5 }, () => randomUUID());
-  for (const tenantId of tenantIds) await addRecords(identity.pool, tenantId, 2000);
+  for (const tenantId of tenantIds) await addRecords(identity.pool, keys.key, tenantId, 2000);
   await Promise.all([
     sealerOf(identity.pool, keys.key).seal(),
     sealerOf(other.pool, keys.key).seal(),
@@ -151,10 +151,10 @@ test('a sealer whose last link is gone logs that, and seals nothing more', async
   const tenantId = randomUUID();
   const logged: string[] = [];
   const sealer = sealerOf(identity.pool, keys.key, logged);
-  await addRecords(identity.pool, tenantId, 3);
+  await addRecords(identity.pool, keys.key, tenantId, 3);
   await sealer.seal();
   await tamper(identity.pool, sql`delete from audit_seals where tenant_id = ${tenantId}`);
-  await addRecords(identity.pool, tenantId, 1);
+  await addRecords(identity.pool, keys.key, tenantId, 1);
   await sealer.seal();
   await sealer.seal();
   assert.equal(logged.join().match(/the last link that identity made is gone/g)?.length, 1);

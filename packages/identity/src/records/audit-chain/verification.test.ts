@@ -32,7 +32,7 @@ interface Chain {
 async function makeChain(): Promise<Chain> {
   const tenantId = randomUUID();
   for (const records of [256, 44, 300]) {
-    await addRecords(identity.pool, tenantId, records);
+    await addRecords(identity.pool, keys.key, tenantId, records);
     await identity.pool.row(sql`select nextval('audit_records_sequence_seq')`);
   }
   await seal();
@@ -69,7 +69,7 @@ async function problemsOf({ tenantId, sequences }: Chain, ...args: string[]): Pr
 describe('baton identity audit verify', () => {
   test('says of a whole chain how long it is and where it ends', async () => {
     const { tenantId } = await makeChain();
-    await addRecords(identity.pool, tenantId, 2);
+    await addRecords(identity.pool, keys.key, tenantId, 2);
     const { code, out, err } = await verify('--tenant', tenantId.toUpperCase());
     assert.deepEqual([code, err], [0, '']);
     const [line, sum] = out.split('\n');
@@ -262,7 +262,7 @@ describe('baton identity audit verify', () => {
   test('finds that a link was exchanged for another genuine one', async () => {
     const chain = await makeChain();
     const { tenantId, sequences } = chain;
-    await addRecords(identity.pool, tenantId, 1);
+    await addRecords(identity.pool, keys.key, tenantId, 1);
     await seal();
     const change = (text: string) => tamper(identity.pool, { text, values: [] });
     const fourth = `from audit_seals where tenant_id = '${tenantId}' and position = 4`;
@@ -283,7 +283,7 @@ describe('baton identity audit verify', () => {
   test('a wrong key is unknown to every link, and several keys may be given', async () => {
     const { tenantId } = await makeChain();
     const newer = await makeKey();
-    await addRecords(identity.pool, tenantId, 1);
+    await addRecords(identity.pool, keys.key, tenantId, 1);
     await sealerOf(identity.pool, newer.key).seal();
     const env = { IAM_DATABASE_URL: identity.databaseUrl, IAM_AUDIT_KEY_FILE: newer.file };
     const wrong = await auditCommand(['verify', '--tenant', tenantId], env);
@@ -305,7 +305,7 @@ describe('baton identity audit verify', () => {
     const logged: string[] = [];
     await sealerOf(identity.pool, keys.key, logged).logHead();
     const { anchor } = JSON.parse(logged[0] ?? '') as { anchor: string };
-    await addRecords(identity.pool, tenantId, 1);
+    await addRecords(identity.pool, keys.key, tenantId, 1);
     await seal();
     assert.deepEqual(await problemsOf(chain, '--heads', heads, '--anchor', anchor), []);
 

@@ -25,15 +25,11 @@ export function makeFile(text = ''): string {
   return file;
 }
 
-/** The first key that a test file makes: that of the records it adds. */
-let writersKey: AuditKey | undefined;
-
 export async function makeKey(): Promise<{ file: string; key: AuditKey }> {
   const secret = randomBytes(32).toString('base64url');
   keepSecret('audit key', secret);
   const file = makeFile(`${secret}\n`);
   const key = await readAuditKey(file);
-  writersKey ??= key;
   return { file, key };
 }
 
@@ -44,8 +40,14 @@ export function sealerOf(pool: Pool, key: AuditKey, logged: string[] = []): Seal
   return new Sealer(pool, key, new HeadKeeper(undefined, undefined, log), log);
 }
 
-/** Adds records of a tenant as a process with the key writes them, with texts that are hard to escape. */
-export async function addRecords(db: Db, tenantId: string, records: number, daysAgo = 0): Promise<void> {
+/** Adds records of a tenant as a process with this key writes them, with texts that are hard to escape. */
+export async function addRecords(
+  db: Db,
+  key: AuditKey,
+  tenantId: string,
+  records: number,
+  daysAgo = 0,
+): Promise<void> {
   const ms = Date.now() - daysAgo * 86_400_000;
   const time = new Date(ms).toISOString();
   const rows = Array.from({ length: records }, (_, index) => {
@@ -61,7 +63,7 @@ export async function addRecords(db: Db, tenantId: string, records: number, days
       reason: `n:${n} "quoted" \\ \t\n é 漢 😀 \u0001\u007f`,
       request_id: 'req',
     };
-    return { ...record, n, mac: writersKey === undefined ? null : recordMac(writersKey, record, ms) };
+    return { ...record, n, mac: recordMac(key, record, ms) };
   });
   await db.run(sql`
     insert into audit_records (
