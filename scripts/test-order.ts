@@ -46,7 +46,7 @@ export function groupFiles(root: string, files: readonly string[], shard: Shard)
 }
 
 /** Whether a file compares times, so that few others may run beside it. */
-export const isMeasuring = (file: string): boolean => /\/(?:liveness|scroll)\.test\.\w+$/.test(file);
+export const isMeasuring = (file: string): boolean => /\/(?:liveness|scroll|fairness)\.test\.\w+$/.test(file);
 
 interface Weighed {
   readonly files: string[];
