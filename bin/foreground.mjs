@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { PlainError, prepare, say } from './prepare.mjs';
 
-const compileCache = new URL('compile-cache.mjs', import.meta.url).href;
+const fastStart = new URL('fast-start.mjs', import.meta.url).href;
 
 /** One Ctrl-C arrives several times within milliseconds: from the terminal, and again from npm. */
 const sameSignalMs = 1000;
@@ -16,7 +16,7 @@ const orphanPollMs = 250;
 export async function runFile(file, args) {
   try {
     const node = await prepare();
-    inForeground(node, ['--disable-warning=ExperimentalWarning', '--import', compileCache, file, ...args]);
+    inForeground(node, ['--disable-warning=ExperimentalWarning', '--import', fastStart, file, ...args]);
   } catch (error) {
     if (!(error instanceof PlainError)) throw error;
     say(error.message);

@@ -15,6 +15,7 @@ type Connection = Record<string, string>;
 
 let folder: string;
 let home: string;
+let firstSeconds: number;
 let first: Connection;
 const started: BatonProcess[] = [];
 
@@ -75,8 +76,10 @@ async function whoAmI({ identityUrl, coordinationUrl, adminToken, adminPrincipal
 }
 
 test('the first start sets up everything, prints what to type next, and no secret', async () => {
+  const began = performance.now();
   const process = start();
   await isReady(process);
+  firstSeconds = (performance.now() - began) / 1000;
   first = connection();
   const { publicUrl, identityUrl, coordinationUrl, issuer } = first;
   assert.deepEqual(
@@ -150,8 +153,12 @@ test('SIGTERM stops PostgreSQL cleanly, and the next start is quick and keeps ev
   );
   assert.equal(await whoAmI(connection()), 'Administrator');
   await stop(process, 'SIGINT');
-  // It takes 2 s alone, and took 6 s beside three test suites. Last: the tests after this need the folder.
-  assert.ok(seconds < 10, `the second start took ${seconds} s`);
+  // It takes 3 s alone, where the first takes 5; on a busy machine both took more than 10. Last: the tests after this
+  // need the folder.
+  assert.ok(
+    seconds < Math.max(10, firstSeconds),
+    `the second start took ${seconds} s, the first ${firstSeconds}`,
+  );
 });
 
 test('after kill -9 of Baton the next start adopts its PostgreSQL', async () => {

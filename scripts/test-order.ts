@@ -9,10 +9,10 @@ const bytesPerSecond = 3000;
 
 /**
  * Loading a service takes 1.3 s of processor time, as much as many of its test files need: files of up to so many seconds
- * share a process, which takes about so long in all.
+ * share a process, as many as would take so long alone. Together they take a third of it.
  */
-const sharedSecondsMax = 12;
-const groupSecondsMax = 24;
+const sharedSecondsMax = 20;
+const groupSecondsMax = 60;
 /** How a file says that it must not share a process, and why. */
 const ownProcess = /^\/\/ Needs a process of its own: ./m;
 
@@ -46,7 +46,8 @@ export function groupFiles(root: string, files: readonly string[], shard: Shard)
 }
 
 /** Whether a file compares times, so that few others may run beside it. */
-export const isMeasuring = (file: string): boolean => /\/(?:liveness|scroll|fairness)\.test\.\w+$/.test(file);
+export const isMeasuring = (file: string): boolean =>
+  /\/(?:liveness|scroll|fairness|speed)\.test\.\w+$/.test(file);
 
 interface Weighed {
   readonly files: string[];

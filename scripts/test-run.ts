@@ -38,6 +38,9 @@ const filesPerCore = 1.5;
 /** The throw-away PostgreSQL takes 200 connections, and a test file up to a dozen. */
 const filesAtOnceMax = 16;
 
+/** As `baton` loads it. */
+const fastStart = new URL('../bin/fast-start.mjs', import.meta.url).href;
+
 /** For what an ended process printed to arrive. */
 const outputGraceMs = 500;
 
@@ -102,6 +105,7 @@ async function runGroup(
   const report = join(directory, 'tests.jsonl');
   const args = [
     '--disable-warning=ExperimentalWarning',
+    `--import=${fastStart}`,
     `--test-timeout=${limits.testTimeoutMs}`,
     `--test-reporter=${join(import.meta.dirname, 'test-reporter.ts')}`,
     `--test-reporter-destination=${report}`,
@@ -130,10 +134,11 @@ function endsOf(
   const suites = new Map(
     tests.filter(({ result }) => result === 'suite').map(({ name, seconds }) => [name, seconds]),
   );
-  // A failed test explains the exit code, which then needs no line.
-  const isExplained = tests.some(({ result }) => result === 'failed');
+  const unended = isAlone ? undefined : files.find((file) => !suites.has(file));
+  // A failed test explains the exit code, which then needs no line; not that a file never came to its end.
+  const isExplained = unended === undefined && tests.some(({ result }) => result === 'failed');
   const crash = tooLong ?? (isExplained ? undefined : ended);
-  const crashed = isAlone ? files[0] : (files.find((file) => !suites.has(file)) ?? files.at(-1));
+  const crashed = unended ?? files.at(-1);
   const inGroup = isAlone
     ? ''
     : `, in one process with ${files.filter((file) => file !== crashed).join(', ')}`;

@@ -16,6 +16,8 @@ export interface BatonProcess {
 }
 
 const waitMs = 60_000;
+/** As `baton` loads it. */
+const fastStart = new URL('../../bin/fast-start.mjs', import.meta.url).href;
 
 /** Runs `baton …` with only PATH, HOME, the folder of compiled code and `env` in its environment. */
 export function baton(args: readonly string[], env: Readonly<Record<string, string>>): BatonProcess {
@@ -33,7 +35,7 @@ export function program(
   options: { readonly cwd?: string; readonly uid?: number; readonly hasInput?: boolean } = {},
 ): BatonProcess {
   const { hasInput = false, ...spawned } = options;
-  const child = spawn(process.execPath, [resolve(repository, file), ...args], {
+  const child = spawn(process.execPath, ['--import', fastStart, resolve(repository, file), ...args], {
     cwd: repository,
     ...spawned,
     env: { ...ownEnvironment(), ...env },
