@@ -92,9 +92,9 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
       newCode,
       async signedIn(path = '/', options = {}, token = adminToken) {
         const watched = await openPage(started, options);
-        await watched.page.goto(`${url}/sign-in#code=${await newCode(token)}`);
+        const next = path === '/' ? '' : `?next=${encodeURIComponent(path)}`;
+        await watched.page.goto(`${url}/sign-in${next}#code=${await newCode(token)}`);
         await watched.page.getByRole('navigation').waitFor();
-        if (path !== '/') await watched.page.goto(url + path);
         return watched;
       },
       async participant(displayName, permissions) {
