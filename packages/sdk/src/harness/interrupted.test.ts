@@ -7,12 +7,12 @@ import { stubWork } from '../testing/stub-work.ts';
 import type { Harness } from './harness.ts';
 import { LeaseClock } from './lease-clock.ts';
 
-// What goes wrong around a harness, at a service that answers from memory, with leases of a second.
+// What goes wrong around a harness, at a service that answers from memory, with leases of 30 seconds.
+const leaseSeconds = 30;
 
 async function withHarness(
   stub: ReturnType<typeof stubWork>,
   work: (harness: Harness, calls: string[], baton: BatonClient) => Promise<void>,
-  leaseSeconds = 30,
 ): Promise<void> {
   const service = await startStub((request) => stub.answer(request));
   try {
@@ -33,13 +33,37 @@ const refusal = (status: number, code: string, headers = {}): StubAnswer => ({
   headers,
   body: { error: { code, message: `it is ${code}` } },
 });
-const after = (ms: number, body: object): StubAnswer => {
-  return (response) =>
-    setTimeout(() => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(body));
-    }, ms).unref();
-};
+/** An answer that is held back until `give` is called. */
+function heldBack(body: object, status = 200): { readonly answer: StubAnswer; give(): void } {
+  const held = Promise.withResolvers<void>();
+  return {
+    answer: (response) =>
+      void held.promise.then(() => {
+        response.writeHead(status, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(body));
+      }),
+    give: held.resolve,
+  };
+}
+
+/** Until such a call has come. */
+async function called(calls: readonly string[], name: string): Promise<void> {
+  while (!calls.includes(name)) await sleep(5);
+}
+
+/**
+ * As when this event loop stands still, or its machine, for longer than a lease: both clocks go on and nothing runs meanwhile.
+ * The clocks are right again when the returned function is called.
+ */
+function stall(): () => void {
+  const mocks = [performance, Date].map((clock) => {
+    const now = clock.now.bind(clock);
+    return mock.method(clock, 'now', () => now() + (leaseSeconds + 1) * 1_000);
+  });
+  return () => {
+    for (const { mock: own } of mocks) own.restore();
+  };
+}
 const granted = {
   items: [{ task: { id: 'task-1', publicId: 'TASK-1' }, claim: { id: 'claim-1', fencingToken: 1 } }],
 };
@@ -74,14 +98,21 @@ test('work that goes on behind a loop that was left is stopped, before the task 
 });
 
 test('a harness that is closed stops the work, and lets an end that is on its way come through', async () => {
-  const slow = { succeed: () => after(200, { task: { id: 'task-2' } }) };
-  await withHarness(stubWork(2, slow), async (harness, calls) => {
+  const slow = heldBack({ task: { id: 'task-2' } });
+  const began = Promise.withResolvers<void>();
+  await withHarness(stubWork(2, { succeed: () => slow.answer }), async (harness, calls) => {
     const loops = harness.workParallel(2, {}, async (lease) => {
-      if (lease.task.publicId === 'TASK-2') await lease.succeed();
-      else await assert.rejects(sleep(60_000, undefined, { signal: lease.signal }));
+      if (lease.task.publicId === 'TASK-2') return void (await lease.succeed());
+      began.resolve();
+      await assert.rejects(sleep(60_000, undefined, { signal: lease.signal }));
     });
-    while (!calls.includes('succeed')) await sleep(5);
-    await harness.close();
+    await began.promise;
+    await called(calls, 'succeed');
+    const closed = harness.close();
+    // The other task is given back meanwhile.
+    await called(calls, 'release');
+    slow.give();
+    await closed;
     await loops;
     assert.deepEqual(
       ['succeed', 'fail', 'release', 'close'].map((name) => calls.filter((call) => call === name).length),
@@ -91,21 +122,24 @@ test('a harness that is closed stops the work, and lets an end that is on its wa
 });
 
 test('a harness that is closed while it looks for work ends the loop without a failure', async () => {
-  await withHarness(stubWork(0, { 'claim-next': () => after(1_000, granted) }), async (harness, calls) => {
-    setTimeout(() => void harness.close(), 50);
+  await withHarness(stubWork(0, { 'claim-next': () => 'silence' }), async (harness, calls) => {
+    const closed = called(calls, 'claim-next').then(() => harness.close());
     for await (const lease of harness.work()) assert.fail(lease.task.publicId);
-    await harness.close();
+    await closed;
     assert.deepEqual(calls, [...opening, 'claim-next', 'close']);
   });
 });
 
 test('what is granted after the loop was asked to end is given back', async () => {
-  await withHarness(stubWork(0, { 'claim-next': () => after(150, granted) }), async (harness, calls) => {
-    const beganMs = performance.now();
-    for await (const lease of harness.work({ signal: AbortSignal.timeout(50) }))
-      assert.fail(lease.task.publicId);
-    assert.ok(performance.now() - beganMs < 140);
-    while (!calls.includes('release')) await sleep(5);
+  const late = heldBack(granted);
+  await withHarness(stubWork(0, { 'claim-next': () => late.answer }), async (harness, calls) => {
+    const stop = new AbortController();
+    void called(calls, 'claim-next').then(() => stop.abort());
+    for await (const lease of harness.work({ signal: stop.signal })) assert.fail(lease.task.publicId);
+    // The loop has ended without the answer.
+    assert.deepEqual(calls, [...opening, 'claim-next']);
+    late.give();
+    await called(calls, 'release');
     assert.deepEqual(calls, [...opening, ...taking, ...givingBack]);
   });
 });
@@ -202,47 +236,41 @@ test('a start that fails closes the session that it opened, and leaves one that 
 
 test('a stall between two attempts ends them: nothing more is sent when the lease may be over', async () => {
   let attempts = 0;
+  let over = () => undefined as void;
   const away = {
     succeed: (): StubAnswer => {
       attempts += 1;
-      // Before the second attempt, which comes within 100 ms, this event loop stands still for longer than the lease.
+      // Before the second attempt, which comes after 50 ms at the earliest.
       setTimeout(() => {
-        const end = performance.now() + 1_200;
-        while (performance.now() < end);
+        over = stall();
       }, 20);
       return 'hang up';
     },
   };
-  await withHarness(
-    stubWork(1, away),
-    async (harness) => {
-      for await (const lease of harness.work()) {
-        await assert.rejects(lease.succeed(), LeaseLostError);
-        assert.deepEqual([attempts, lease.end, lease.signal.aborted], [1, 'lost', true]);
-        break;
-      }
-    },
-    1,
-  ).catch((error: unknown) => {
-    // The stall is longer than the session, too.
-    if ((error as { code?: string }).code !== 'session_expired') throw error;
-  });
+  await withHarness(stubWork(1, away), async (harness) => {
+    for await (const lease of harness.work()) {
+      await assert.rejects(lease.succeed(), LeaseLostError);
+      assert.deepEqual([attempts, lease.end, lease.signal.aborted], [1, 'lost', true]);
+      break;
+    }
+  })
+    .catch((error: unknown) => {
+      // The stall is longer than the session, too.
+      if ((error as { code?: string }).code !== 'session_expired') throw error;
+    })
+    .finally(() => over());
 });
 
 test('after a stall past the lease a loop that is left gives nothing back', async () => {
-  await withHarness(
-    stubWork(1),
-    async (harness, calls) => {
-      for await (const lease of harness.work()) {
-        const end = performance.now() + 1_200;
-        while (performance.now() < end);
-        assert.equal(lease.end, undefined);
-        break;
-      }
-      assert.deepEqual(calls, [...opening, ...taking]);
-    },
-    1,
-  );
+  let over = () => undefined as void;
+  await withHarness(stubWork(1), async (harness, calls) => {
+    for await (const lease of harness.work()) {
+      over = stall();
+      assert.equal(lease.end, undefined);
+      break;
+    }
+    assert.deepEqual(calls, [...opening, ...taking]);
+  }).finally(() => over());
 });
 
 test('of two clocks that disagree the one counts by which more time has passed', () => {
