@@ -273,6 +273,46 @@ test('after a stall past the lease a loop that is left gives nothing back', asyn
   }).finally(() => over());
 });
 
+test('a write that an end on its way refuses is refused alone: the answer to the end decides', async () => {
+  const written = heldBack({ task: { id: 'task-1' } });
+  const refused = heldBack({ error: { code: 'invalid_transition', message: 'not from here' } }, 422);
+  for (const [answer, end] of [
+    [written, 'succeeded'],
+    [refused, 'lost'],
+  ] as const) {
+    const ending = { succeed: () => answer.answer, checkpoints: () => refusal(409, 'run_not_active') };
+    await withHarness(stubWork(1, ending), async (harness, calls) => {
+      for await (const lease of harness.work()) {
+        const succeeded = lease.succeed();
+        await called(calls, 'succeed');
+        await assert.rejects(lease.checkpoint('late'), LeaseLostError);
+        assert.deepEqual([lease.end, lease.signal.aborted], [undefined, false]);
+        answer.give();
+        if (end === 'succeeded') assert.equal((await succeeded).id, 'task-1');
+        else await assert.rejects(succeeded, LeaseLostError);
+        assert.equal(lease.end, end);
+        break;
+      }
+    });
+  }
+});
+
+test('a second end that the first refuses does not cut the first off', async () => {
+  const first = heldBack({ task: { id: 'task-1' } });
+  const ending = { succeed: () => first.answer, suspend: () => refusal(409, 'run_not_active') };
+  await withHarness(stubWork(1, ending), async (harness, calls) => {
+    for await (const lease of harness.work()) {
+      const succeeded = lease.succeed();
+      await called(calls, 'succeed');
+      await assert.rejects(lease.suspend('at the same time'), LeaseLostError);
+      first.give();
+      await succeeded;
+      assert.equal(lease.end, 'succeeded');
+      break;
+    }
+  });
+});
+
 test('of two clocks that disagree the one counts by which more time has passed', () => {
   let [monotonicMs, wallMs] = [50_000, 1_700_000_000_000];
   const mocks = [mock.method(performance, 'now', () => monotonicMs), mock.method(Date, 'now', () => wallMs)];

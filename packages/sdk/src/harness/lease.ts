@@ -72,8 +72,8 @@ export class Lease {
   readonly #lost = new AbortController();
   /** Of calls under the lease: giving it back stops the work first, and then still has to call. */
   readonly #calls = new AbortController();
-  /** Whether a call that ends the lease is on its way, and why a heartbeat was refused meanwhile. */
-  #isEnding = false;
+  /** Calls that end the lease and are on their way, and why a heartbeat or another write was refused meanwhile. */
+  #endings = 0;
   #ending: Promise<unknown> | undefined;
   #lossWhileEnding: { readonly reason: string; readonly cause: unknown } | undefined;
 
@@ -92,7 +92,7 @@ export class Lease {
         api.claims.heartbeat(claim.id, { ttlSeconds: leaseSeconds }, { deadlineMs, attempts: 1 }),
       // The end may be written, and a heartbeat refused therefore, before its answer is here: that answer decides.
       lost: (reason, cause) => {
-        if (this.#isEnding && cause !== undefined) this.#lossWhileEnding = { reason, cause };
+        if (this.#endings > 0 && cause !== undefined) this.#lossWhileEnding = { reason, cause };
         else this.lose(reason, cause);
       },
     });
@@ -282,7 +282,7 @@ export class Lease {
   lose(reason: string, cause?: unknown): void {
     if (this.end !== undefined) return;
     this.#finish('lost');
-    const lost = new LeaseLostError(`the lease on ${this.task.publicId} is lost: ${reason}`, cause);
+    const lost = this.#lossBy(reason, cause);
     this.#lost.abort(lost);
     this.#calls.abort(lost);
   }
@@ -305,35 +305,44 @@ export class Lease {
     try {
       return await work(this.#parts.api);
     } catch (error) {
-      if (isLoss(error)) this.lose(error.message, error);
+      const isRefused = isLoss(error);
+      // Written meanwhile, an end refuses this write, too: the answer to the end says whether the lease is lost.
+      if (isRefused && this.#endings > 0) {
+        this.#lossWhileEnding = { reason: error.message, cause: error };
+        throw this.#lossBy(error.message, error);
+      }
+      if (isRefused) this.lose(error.message, error);
       // A failure that came after the end of the lease is the loss, whatever it says.
       this.#loseInTime();
-      if (this.signal.aborted) throw this.#over();
+      if (isRefused || this.signal.aborted) throw this.#over(error);
       throw error;
     }
   }
 
   async #endBy<Value>(end: LeaseEnd, work: (api: Api) => Promise<Value>): Promise<Value> {
     const ending = this.#write(async (api) => {
-      this.#isEnding = true;
+      this.#endings += 1;
       try {
         const value = await work(api);
         this.#finish(end);
         return value;
       } finally {
-        this.#isEnding = false;
+        this.#endings -= 1;
         const loss = this.#lossWhileEnding;
-        this.#lossWhileEnding = undefined;
-        if (loss !== undefined) this.lose(loss.reason, loss.cause);
+        if (loss !== undefined && this.#endings === 0) this.lose(loss.reason, loss.cause);
       }
     });
     this.#ending = ending;
     return ending;
   }
 
-  #over(): Error {
+  #over(cause?: unknown): Error {
     if (this.signal.aborted) return this.signal.reason as LeaseLostError;
-    return new LeaseLostError(`the lease on ${this.task.publicId} has ended: ${this.end}`);
+    return new LeaseLostError(`the lease on ${this.task.publicId} has ended: ${this.end}`, cause);
+  }
+
+  #lossBy(reason: string, cause: unknown): LeaseLostError {
+    return new LeaseLostError(`the lease on ${this.task.publicId} is lost: ${reason}`, cause);
   }
 
   #release(reason: string, options?: CallOptions): Promise<unknown> {
