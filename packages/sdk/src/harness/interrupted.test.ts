@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BatonClient, createClient, LeaseLostError } from '../index.ts';
-import { type StubAnswer, startStub } from '../testing/stub-service.ts';
+import { type Received, type StubAnswer, startStub } from '../testing/stub-service.ts';
 import { stubWork } from '../testing/stub-work.ts';
 import type { Harness } from './harness.ts';
+import type { Lease } from './lease.ts';
 import { LeaseClock } from './lease-clock.ts';
 
 // What goes wrong around a harness, at a service that answers from memory, with leases of 30 seconds.
@@ -311,6 +312,55 @@ test('a second end that the first refuses does not cut the first off', async () 
       break;
     }
   });
+});
+
+test("each request of a call has a key of its own, made from the caller's", async () => {
+  const keys = new Map<string, string>();
+  // As the service does: a key is for one request.
+  const judged = ({ url, headers }: Received) => {
+    const key = String(headers['idempotency-key']);
+    assert.ok(key.length <= 200);
+    if (keys.has(key)) return refusal(409, 'idempotency_key_reused');
+    keys.set(key, url);
+    return undefined;
+  };
+  const calls = { fail: judged, cancel: judged, release: judged, approvals: judged, suspend: judged };
+  await withHarness(stubWork(5, calls), async (harness) => {
+    const ends: ((lease: Lease) => Promise<unknown>)[] = [
+      (lease) => lease.fail('no luck', {}, { idempotencyKey: 'a' }),
+      (lease) => lease.cancel('asked to', { idempotencyKey: 'b' }),
+      (lease) => lease.release('not now', { idempotencyKey: 'c' }),
+      (lease) => lease.askApproval({ comment: 'May I?' }, { idempotencyKey: 'd' }),
+      (lease) => lease.fail('no luck', {}, { idempotencyKey: 'e'.repeat(200) }),
+    ];
+    for await (const lease of harness.work()) {
+      await ends.shift()?.(lease);
+      assert.notEqual(lease.end, undefined);
+      if (ends.length === 0) break;
+    }
+  });
+  const made = [...keys.keys()];
+  assert.deepEqual(made.slice(0, 9), [
+    ...['a', 'a.release', 'b', 'b.release', 'c', 'c.release', 'd', 'd.suspend'],
+    'e'.repeat(200),
+  ]);
+  assert.match(made[9] ?? '', /^[\da-f]{32}$/);
+});
+
+test('what the service says against giving a task back is told, unless its lease is over', async () => {
+  for (const [code, end] of [
+    ['claim_holder_mismatch', 'failed'],
+    ['idempotency_key_reused', undefined],
+  ] as const)
+    await withHarness(stubWork(1, { release: () => refusal(409, code) }), async (harness) => {
+      for await (const lease of harness.work()) {
+        const failed = lease.fail('no luck');
+        if (end === undefined) await assert.rejects(failed, { code });
+        else await failed;
+        assert.equal(lease.end, end);
+        break;
+      }
+    });
 });
 
 test('of two clocks that disagree the one counts by which more time has passed', () => {

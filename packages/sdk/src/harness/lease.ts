@@ -229,7 +229,10 @@ export class Lease {
     const approval = await this.#write((api) =>
       api.approvals.request({ gate: true, ...request, task: this.task.id }, this.#within(options)),
     );
-    await this.suspend('waiting_approval', { ...options, waitingForApprovalId: approval.id });
+    await this.suspend('waiting_approval', {
+      ...withKeyFor('suspend', options),
+      waitingForApprovalId: approval.id,
+    });
     return approval;
   }
 
@@ -347,7 +350,7 @@ export class Lease {
 
   #release(reason: string, options?: CallOptions): Promise<unknown> {
     return this.#parts.api.claims
-      .release(this.claim.id, { reason: reason.slice(0, 200) }, this.#within(options))
+      .release(this.claim.id, { reason: reason.slice(0, 200) }, this.#within(withKeyFor('release', options)))
       .catch(ignoreEnded);
   }
 
@@ -394,7 +397,22 @@ export function isLoss(error: unknown): error is BatonError {
 
 /** What has ended meanwhile needs no end. */
 function ignoreEnded(error: unknown): void {
-  if (!(error instanceof BatonError) || ![403, 404, 409].includes(error.status)) throw error;
+  if (!isLoss(error)) throw error;
+}
+
+/** Characters of a key, as the service takes them. */
+const keyCharactersMax = 200;
+
+/**
+ * Options for the second request of one call. The service takes a key for one request only, so the second gets one that is made
+ * from the caller's: the same call under the same key repeats both. Where that is too long, the client makes one.
+ */
+function withKeyFor(request: string, options: CallOptions = {}): CallOptions {
+  const { idempotencyKey, ...others } = options;
+  const key = `${idempotencyKey}.${request}`;
+  return idempotencyKey === undefined || key.length > keyCharactersMax
+    ? others
+    : { ...others, idempotencyKey: key };
 }
 
 /** What a run is started with, beside the claim. */
