@@ -363,6 +363,35 @@ test('what the service says against giving a task back is told, unless its lease
     });
 });
 
+test('a question is not asked for a task that somebody else holds, and taken back where its run can not be suspended', async () => {
+  const approval: StubAnswer = { status: 201, body: { id: 'approval-1', status: 'pending' } };
+  const asked = ['approvals', 'suspend'];
+  for (const [changed, wanted] of [
+    [{ heartbeat: () => refusal(409, 'claim_not_active') }, []],
+    [
+      { suspend: () => refusal(409, 'stale_claim') },
+      [...asked, 'cancel /api/v1/approvals/approval-1:cancel'],
+    ],
+    // Nobody knows whether this one is suspended.
+    [{ suspend: (): StubAnswer => 'silence' }, asked],
+  ] as const) {
+    const stub = stubWork(1, {
+      approvals: () => approval,
+      cancel: ({ url }) => void stub.calls.push(`${stub.calls.pop()} ${url}`),
+      ...changed,
+    });
+    await withHarness(stub, async (harness, calls) => {
+      for await (const lease of harness.work()) {
+        if (wanted === asked) void called(calls, 'suspend').then(() => lease.lose('the power is out'));
+        await assert.rejects(lease.askApproval({ comment: 'May I?' }), LeaseLostError);
+        assert.equal(lease.end, 'lost');
+        break;
+      }
+      assert.deepEqual(calls.slice(opening.length + taking.length), wanted);
+    });
+  }
+});
+
 test('of two clocks that disagree the one counts by which more time has passed', () => {
   let [monotonicMs, wallMs] = [50_000, 1_700_000_000_000];
   const mocks = [mock.method(performance, 'now', () => monotonicMs), mock.method(Date, 'now', () => wallMs)];

@@ -35,6 +35,9 @@ const lostCodes = new Set([
   'run_holder_mismatch',
 ]);
 
+/** For taking back a question of a lost lease. */
+const withdrawMsMax = 10_000;
+
 export interface LeaseParts {
   readonly api: Api;
   readonly task: Task;
@@ -219,20 +222,19 @@ export class Lease {
   }
 
   /**
-   * Asks a person, then suspends the run: the task comes back to work when it was decided.
+   * Asks a person, then suspends the run: the task comes back to work when it was decided. Where the suspension is refused,
+   * because somebody else holds the task by then, the question is taken back.
    * @example
    * const approval = await lease.askApproval({ comment: 'May I deploy?', assignedPrincipalId: personId });
    * console.log(approval.status, lease.end);
    * @throws LeaseLostError
    */
   async askApproval(request: Omit<ApprovalRequest, 'task'>, options?: CallOptions): Promise<Approval> {
+    await this.#confirmHeld(options);
     const approval = await this.#write((api) =>
       api.approvals.request({ gate: true, ...request, task: this.task.id }, this.#within(options)),
     );
-    await this.suspend('waiting_approval', {
-      ...withKeyFor('suspend', options),
-      waitingForApprovalId: approval.id,
-    });
+    await this.#suspendFor(approval, options);
     return approval;
   }
 
@@ -337,6 +339,42 @@ export class Lease {
     });
     this.#ending = ending;
     return ending;
+  }
+
+  /** Asks the service before a write that names no claim, which it would take from a stale holder, too. */
+  async #confirmHeld(options: CallOptions = {}): Promise<void> {
+    const call = this.#within({ ...options, idempotencyKey: undefined });
+    await this.#write((api) =>
+      api.claims.heartbeat(this.claim.id, { ttlSeconds: this.#parts.leaseSeconds }, call),
+    );
+  }
+
+  async #suspendFor(approval: Approval, options: CallOptions | undefined): Promise<void> {
+    const body = { reason: 'waiting_approval', waitingForApprovalId: approval.id };
+    let mayBeWritten = false;
+    const suspended = async (api: Api) => {
+      mayBeWritten = true;
+      try {
+        await api.runs.suspend(this.run.id, body, this.#within(withKeyFor('suspend', options)));
+      } catch (error) {
+        mayBeWritten = !isLoss(error);
+        throw error;
+      }
+    };
+    try {
+      await this.#endBy('suspended', suspended);
+    } catch (error) {
+      // Its gate would hold back whoever has the task now. Where this fails a person can still decide or cancel it.
+      if (error instanceof LeaseLostError && !mayBeWritten)
+        await this.#parts.api.approvals
+          .cancel(
+            approval.id,
+            { comment: 'its run is not held any more' },
+            { attempts: 2, deadlineMs: withdrawMsMax },
+          )
+          .catch(() => undefined);
+      throw error;
+    }
   }
 
   #over(cause?: unknown): Error {
