@@ -392,6 +392,23 @@ test('a question is not asked for a task that somebody else holds, and taken bac
   }
 });
 
+test('a comment is one of the run, unless it is said not to be', async () => {
+  const bodies: unknown[] = [];
+  const heard = { comments: ({ body }: Received) => void bodies.push(body) };
+  await withHarness(stubWork(1, heard), async (harness) => {
+    for await (const lease of harness.work()) {
+      await lease.comment({ body: 'of the run' });
+      await lease.comment({ body: 'of the task', runId: null });
+      await lease.succeed();
+      break;
+    }
+  });
+  assert.deepEqual(bodies, [
+    { runId: 'run-1', body: 'of the run' },
+    { runId: null, body: 'of the task' },
+  ]);
+});
+
 test('of two clocks that disagree the one counts by which more time has passed', () => {
   let [monotonicMs, wallMs] = [50_000, 1_700_000_000_000];
   const mocks = [mock.method(performance, 'now', () => monotonicMs), mock.method(Date, 'now', () => wallMs)];

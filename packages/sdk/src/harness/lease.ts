@@ -55,7 +55,8 @@ export interface LeaseParts {
 
 /**
  * A task that this harness holds, with its claim and run. Every write goes through it: it is refused here when the
- * lease may be over, and by the service, which gets claim and fencing token, when somebody else holds the task.
+ * lease may be over. What writes the run or the task's fields is refused by the service, too, when somebody else holds the
+ * task. Comments, artifacts and questions are not: their requests name no claim.
  */
 export class Lease {
   readonly task: Task;
@@ -163,12 +164,14 @@ export class Lease {
   }
 
   /**
-   * Adds a comment to the task.
+   * Adds a comment to the task, as one of the run unless `runId` is null.
    * @example await lease.comment({ body: 'The test fails on Mondays only.' });
    * @throws LeaseLostError
    */
   comment(comment: NewTaskComment, options?: CallOptions): Promise<TaskComment> {
-    return this.#write((api) => api.tasks.createComment(this.task.id, comment, this.#within(options)));
+    return this.#write((api) =>
+      api.tasks.createComment(this.task.id, { runId: this.run.id, ...comment }, this.#within(options)),
+    );
   }
 
   /**
