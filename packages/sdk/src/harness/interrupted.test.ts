@@ -409,6 +409,26 @@ test('a comment is one of the run, unless it is said not to be', async () => {
   ]);
 });
 
+test('a claim that is continued for nothing, as its run was ended meanwhile, is given back', async () => {
+  const [id, sessionId] = ['claim-7', 'session-1'];
+  const context = {
+    permissions: ['task_types.read'],
+    activeClaims: [{ id, sessionId }],
+    activeRuns: [{ id: 'run-7', sessionId, claimId: id, taskId: 'task-7' }],
+  };
+  const released: string[] = [];
+  const ended = {
+    context: (): StubAnswer => ({ status: 200, body: context }),
+    heartbeat: (): StubAnswer => ({ status: 200, body: { id } }),
+    'run-7': (): StubAnswer => ({ status: 200, body: { id: 'run-7', status: 'cancelled' } }),
+    release: ({ url }: { url: string }) => void released.push(url),
+  };
+  await withHarness(stubWork(0, ended), async (harness) => {
+    for await (const lease of harness.work({ once: true })) assert.fail(lease.task.id);
+    assert.deepEqual(released, ['/api/v1/claims/claim-7:release']);
+  });
+});
+
 test('of two clocks that disagree the one counts by which more time has passed', () => {
   let [monotonicMs, wallMs] = [50_000, 1_700_000_000_000];
   const mocks = [mock.method(performance, 'now', () => monotonicMs), mock.method(Date, 'now', () => wallMs)];
