@@ -143,16 +143,19 @@ test('a stream is sent once: after a 401 the refusal is the answer', async () =>
   );
 });
 
-test('a service that answers the same page for ever is found out', async () => {
-  await withService(
-    () => ({ status: 200, body: { items: [], nextCursor: 'again' } }),
-    async (baton) => {
-      const all = async () => {
-        for await (const task of baton.tasks.list()) assert.fail(task.id);
-      };
-      await assert.rejects(all(), { code: 'unreadable_answer' });
-    },
-  );
+test('a service that answers the same page for ever is found out, whether or not it holds something', async () => {
+  for (const items of [[], [{ id: 'task-1' }]])
+    await withService(
+      () => ({ status: 200, body: { items, nextCursor: 'again' } }),
+      async (baton, calls) => {
+        let read = 0;
+        const all = async () => {
+          for await (const _ of baton.tasks.list()) if (++read > 10) return;
+        };
+        await assert.rejects(all(), { code: 'unreadable_answer' });
+        assert.deepEqual([read, calls().length], [items.length, 2]);
+      },
+    );
 });
 
 test('who waits for an exchange may give up, and the others get its token', async () => {
