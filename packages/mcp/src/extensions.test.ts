@@ -254,6 +254,9 @@ test('a run is followed as a task of the protocol, and asked to stop by its canc
   assert.equal((await sendAs(one, 'tasks/get', { taskId })).result?.status, 'working');
   const readOnly = await sendAs(one, 'tasks/cancel', { taskId }, { query: '?read-only=true' });
   assert.equal(readOnly.error?.message, 'This server only reads.');
+  const tasksOnly = await sendAs(one, 'tasks/cancel', { taskId }, { query: '?toolsets=tasks,approvals' });
+  assert.match(String(tasksOnly.error?.message), /^This server ends no runs/);
+  assert.equal((await baton.admin.runs.get(run?.id ?? '')).cancelRequestedAt, null);
   assert.equal((await sendAs(one, 'tasks/cancel', { taskId })).error, undefined);
   assert.notEqual((await baton.admin.runs.get(run?.id ?? '')).cancelRequestedAt, null);
   const done = { name: 'work_done', arguments: { lease, summary: 'nearly done anyway' } };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fromOthers, othersCharactersMax } from './others-text.ts';
+import { fromOthers, listFromOthers, othersCharactersMax } from './others-text.ts';
 import { version } from './version.ts';
 
 test('whatever a text holds, it stays between its marks, and is not longer than its bound', () => {
@@ -24,6 +24,27 @@ test('whatever a text holds, it stays between its marks, and is not longer than 
 test('ordinary text is not changed', () => {
   const text = 'Grüße, x² ≠ x, «да», 👩‍💻\n\tif (a < b && b > c) {}';
   assert.ok(fromOthers('a test', text).includes(`>\n${text}\n<`));
+});
+
+test('a list ends with an item that is shown whole, however long its text becomes', () => {
+  const named = Array.from({ length: 400 }, (_, n) => `${n} ${'untrusted-data '.repeat(4)}`);
+  const { text, shown } = listFromOthers('a test', named);
+  assert.doesNotMatch(text, /\[cut: /);
+  assert.ok(
+    text.includes(`"${shown - 1} untrusted data (quoted)`) && !text.includes(`"${shown} `),
+    text.slice(-300),
+  );
+  // As JSON a text has two characters more; the brackets and the comma, each with its line end, are 6.
+  const first = 'x'.repeat(9_000);
+  for (const [more, wanted] of [
+    [0, 2],
+    [1, 1],
+  ] as const) {
+    const second = 'x'.repeat(othersCharactersMax - 9_000 - 2 * 2 - 6 + more);
+    const list = listFromOthers('a test', [first, second]);
+    assert.doesNotMatch(list.text, /\[cut: /);
+    assert.equal(list.shown, wanted);
+  }
 });
 
 test('the server says the version of its package', () => {

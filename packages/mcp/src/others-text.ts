@@ -26,8 +26,12 @@ export function seen(text: string): string {
  * @param what what the text is, in our own words
  */
 export function fromOthers(what: string, text: string): string {
+  return enveloped(what, seen(text));
+}
+
+/** @param all what `seen` has gone over */
+function enveloped(what: string, all: string): string {
   const mark = randomBytes(6).toString('hex');
-  const all = seen(text);
   const cut =
     all.length > othersCharactersMax
       ? `${all.slice(0, othersCharactersMax)}\n[cut: ${all.length - othersCharactersMax} more characters]`
@@ -56,16 +60,18 @@ export interface ShownList {
  * that is cut in its midst would lose the rest.
  */
 export function listFromOthers(what: string, items: readonly unknown[]): ShownList {
-  let characters = 0;
+  const [begin, between, end] = ['[\n', ',\n', '\n]'];
+  let characters = begin.length + end.length;
   const texts: string[] = [];
   for (const item of items) {
-    const text = JSON.stringify(item, undefined, 1);
-    characters += text.length + 2;
+    // Counted as it is shown: where the envelope's name is taken out, a text becomes longer.
+    const text = seen(JSON.stringify(item, undefined, 1));
+    characters += text.length + (texts.length > 0 ? between.length : 0);
     // The first one is always shown, cut where it has to be.
     if (characters > othersCharactersMax && texts.length > 0) break;
     texts.push(text);
   }
-  return { text: fromOthers(what, `[\n${texts.join(',\n')}\n]`), shown: texts.length };
+  return { text: enveloped(what, begin + texts.join(between) + end), shown: texts.length };
 }
 
 /** What is said where a list did not fit. @param then how the rest is read */

@@ -11,10 +11,16 @@ import {
 import { z } from 'zod';
 import { type Approval, type BatonClient, BatonError, type Run } from '@baton/sdk';
 import { documentFromOthers } from './others-text.ts';
-import { type Followed, lines } from './tool.ts';
+import { type Followed, lines, type Toolset } from './tool.ts';
 
 /** Tasks of the protocol (SEP-2663): what goes on after a call, and is asked for by its id. Not to be confused with Baton's tasks. */
 const extension = 'io.modelcontextprotocol/tasks';
+
+/** What a client asked to be listed. */
+interface Listed {
+  readonly toolsets: readonly Toolset[];
+  readonly isReadOnly: boolean;
+}
 
 /** How often a client should ask: a person decides, or an agent works. */
 const pollIntervalMs = 5_000;
@@ -34,9 +40,10 @@ export function canFollow({ mcpReq: { envelope } }: ServerContext): boolean {
 
 /**
  * Answers `tasks/get`, `tasks/update` and `tasks/cancel` of clients of 2026-07-28, which alone have the extension.
- * @param isReadOnly whether a cancel is refused, because it writes
+ * @param listed a cancel is refused where only tools that read are listed, and that of a run where neither `work` nor `admin`
+ * is, the toolsets that end runs
  */
-export function addProtocolTasks({ server }: McpServer, baton: BatonClient, isReadOnly: boolean): void {
+export function addProtocolTasks({ server }: McpServer, baton: BatonClient, listed: Listed): void {
   server.registerCapabilities({ extensions: { [extension]: {} } });
   server.setRequestHandler('tasks/get', { params }, ({ taskId }, context) =>
     answered(context, async () => ({ ...(await protocolTask(baton, followedIn(taskId))) })),
@@ -51,14 +58,24 @@ export function addProtocolTasks({ server }: McpServer, baton: BatonClient, isRe
   server.setRequestHandler('tasks/cancel', { params }, ({ taskId }, context) =>
     answered(context, async () => {
       const followed = followedIn(taskId);
-      if (isReadOnly) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'This server only reads.');
+      if (listed.isReadOnly) throw refusal('This server only reads.');
       // A question that is taken back lets its task go on undecided. A client that stops waiting doesn't mean that, so the
       // question stands: the extension lets the server decide whether it heeds a cancel.
       if (followed.kind === 'approval') await protocolTask(baton, followed);
-      else await baton.runs.requestCancel(followed.id, { reason: 'a client of MCP asked for it' });
+      else if (endsRuns(listed))
+        await baton.runs.requestCancel(followed.id, { reason: 'a client of MCP asked for it' });
+      else throw refusal('This server ends no runs: it has neither the toolset work nor admin.');
       return {};
     }),
   );
+}
+
+function endsRuns({ toolsets }: Listed): boolean {
+  return toolsets.includes('work') || toolsets.includes('admin');
+}
+
+function refusal(message: string): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 }
 
 /** What a tool answers that began something which is followed. */

@@ -64,7 +64,7 @@ export function buildServer(options: ServerOptions): McpServer {
   addResources(server, baton, (permission) => isAllowed(permissions, permission));
   if (isAllowed(permissions, 'tasks.read')) skills.attach(server);
   const canReadTasks = ['approvals.read', 'tasks.read'].some((one) => isAllowed(permissions, one));
-  if (options.isModern && canReadTasks) addProtocolTasks(server, baton, options.isReadOnly);
+  if (options.isModern && canReadTasks) addProtocolTasks(server, baton, options);
   return server;
 }
 

@@ -112,10 +112,12 @@ export class Workplace {
   }
 
   async #open(): Promise<Harness> {
-    const before = await this.#harness?.catch(() => undefined);
+    const held = this.#harness;
+    const before = await held?.catch(() => undefined);
+    // Another call came first, while this one waited: it has begun to open one.
+    if (this.#harness !== held) return this.#open();
     if (before !== undefined && !before.signal.aborted) return before;
     if (this.#isClosed) throw new NotHeldError('This server is closing: no more work is taken.');
-    // Whoever came first meanwhile has begun to open one.
     this.#harness = this.#opening();
     return this.#harness;
   }

@@ -19,7 +19,7 @@ export function pagesOf(call: Call, ask: (call: Call) => Promise<unknown>): Page
       if (page.nextCursor === null || isLast(page)) return;
       const cursor: string = page.nextCursor;
       page = (await ask(after(call, cursor))) as Page;
-      if (page.nextCursor === cursor && page.items.length === 0 && !isLast(page)) throw endless();
+      if (page.nextCursor === cursor && !isLast(page)) throw endless();
     }
   }
   return Object.assign(first, { [Symbol.asyncIterator]: items });
@@ -30,7 +30,10 @@ function isLast(page: Page & { readonly hasMore?: boolean }): boolean {
   return page.hasMore === false;
 }
 
-/** Without it a service that answers one page for ever would be asked for ever. */
+/**
+ * Of a page that is not the last and names the cursor that it was asked with. No service writes one: where something comes after
+ * a page, its cursor lies behind its items. Without this what answers one page for ever would be asked for ever.
+ */
 function endless(): BatonError {
   return new BatonError({
     code: 'unreadable_answer',

@@ -4,27 +4,39 @@ import { lines } from '../tool.ts';
 
 const shownMax = 20;
 const pageMax = 200;
-/** Older ones are passed over: the list begins with the oldest, and what counts for an agent was said last. */
+/** The list begins with the oldest: of more comments than this, the newest are not read, and the answer says so. */
 const commentsReadMax = 2_000;
 
-/** What was said about a task last, newest first; undefined where nothing was. */
+/**
+ * What was said about a task last, newest first; undefined where nothing was. Of more than 2,000 comments it is what was
+ * said last among the first 2,000.
+ * @throws BatonError; the signal's reason
+ */
 export async function commentsText(
   baton: BatonClient,
   taskId: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const last: { createdAt: string; body: string }[] = [];
-  let read = 0;
+  let [read, isMore] = [0, false];
   for await (const { createdAt, body } of baton.tasks.listComments(taskId, { limit: pageMax }, { signal })) {
+    isMore = read === commentsReadMax;
+    if (isMore) break;
     last.unshift({ createdAt, body });
     if (last.length > shownMax) last.pop();
     read += 1;
-    if (read >= commentsReadMax) break;
   }
   if (read === 0) return undefined;
+  if (isMore) {
+    const { text, shown } = listFromOthers(
+      `what was said about it up to comment ${read}, newest first`,
+      last,
+    );
+    return lines(
+      `There are more than ${read} comments. The newest were not read: these ${shown} are the last of the first ${read}.`,
+      text,
+    );
+  }
   const { text, shown } = listFromOthers('what was said about it last, newest first', last);
-  return lines(
-    shown < read ? `There are ${read} comments or more; the ${shown} newest are shown.` : undefined,
-    text,
-  );
+  return lines(shown < read ? `There are ${read} comments; the ${shown} newest are shown.` : undefined, text);
 }

@@ -8,6 +8,8 @@ import { taskText } from './task-text.ts';
 
 const needed = ['sessions.open', 'tasks.claim', 'tasks.read', 'task_types.read'] as const;
 const checkpointsShown = 5;
+/** Where a lease can't be given back in this time, it runs out. */
+const givingBackMsMax = 10_000;
 
 const next = tool({
   name: 'work_next',
@@ -34,9 +36,7 @@ const next = tool({
     );
     if (lease === undefined)
       return 'There is no work for you now. Call work_next again later, with waitSeconds to wait for some.';
-    // Nobody would read the answer, and so nobody would do the task.
-    if (signal.aborted) await lease.release('mcp_request_cancelled');
-    return takenText(lease, await lease.context());
+    return takenText(lease, await contextOf(lease, signal));
   },
 });
 
@@ -134,6 +134,22 @@ const askApproval = tool({
 });
 
 export const workTools = [next, checkpoint, done, blocked, askApproval];
+
+/** An agent that gets no answer knows no lease, and so nobody would do the task: it is given back. @throws why */
+async function contextOf(lease: Lease, signal: AbortSignal): Promise<RunContext> {
+  try {
+    signal.throwIfAborted();
+    const context = await lease.context({ signal });
+    signal.throwIfAborted();
+    return context;
+  } catch (error) {
+    const reason = signal.aborted ? 'mcp_request_cancelled' : 'mcp_context_not_read';
+    await lease
+      .release(reason, { attempts: 2, deadlineMs: givingBackMsMax })
+      .catch(() => lease.lose('it could not be given back'));
+    throw error;
+  }
+}
 
 function takenText({ claim, task, isResumed }: Lease, context: RunContext): string {
   const earlier = context.checkpoints.slice(-checkpointsShown).map(({ kind, data }) => ({ kind, data }));

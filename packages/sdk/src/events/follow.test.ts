@@ -123,6 +123,7 @@ async function played(
   work: (
     events: AsyncGenerator<JournalEvent, void, undefined>,
     next: () => Promise<PlayedSocket>,
+    stop: AbortController,
   ) => Promise<void>,
   options: FollowOptions = {},
 ): Promise<void> {
@@ -133,11 +134,12 @@ async function played(
   let seen = 0;
   try {
     const events = follow(baton, { cursor: '0', ...options, signal: stop.signal });
-    await work(events, async () => {
+    const next = async () => {
       while (PlayedSocket.all.length <= seen) await new Promise((resolve) => setTimeout(resolve, 5));
       seen += 1;
       return PlayedSocket.all[seen - 1] as PlayedSocket;
-    });
+    };
+    await work(events, next, stop);
     stop.abort();
     await events.return();
   } finally {
@@ -160,6 +162,38 @@ test('a slow reader of 100,000 events keeps 5,000, and goes on after the last th
     assert.equal(new URL(again.url).searchParams.get('after'), 'c5000');
     again.brings(written(5_001));
     assert.equal((await later).value?.id, 'event-5001');
+  });
+});
+
+test('who aborts hears nothing more of what a socket brought already', async () => {
+  await played(async (events, nextSocket, stop) => {
+    const first = events.next();
+    const socket = await nextSocket();
+    for (let n = 1; n <= 3; n += 1) socket.brings(written(n));
+    assert.equal((await first).value?.id, 'event-1');
+    stop.abort();
+    assert.deepEqual(await events.next(), { value: undefined, done: true });
+  });
+});
+
+test('who aborts hears nothing more of a page', async () => {
+  const cursor = (await baton.events.list({ tail: 1 })).nextCursor;
+  for (const title of ['heard', 'not heard']) await baton.tasks.create({ title });
+  const stop = new AbortController();
+  const events = baton.events.follow({ cursor, types: ['task.created'], socket: false, signal: stop.signal });
+  assert.deepEqual(await titlesOf([(await events.next()).value as JournalEvent]), ['heard']);
+  stop.abort();
+  assert.deepEqual(await events.next(), { value: undefined, done: true });
+});
+
+test('who aborts before a socket is opened gets none', async () => {
+  await played(async () => {
+    const stop = new AbortController();
+    const store = { read: async () => undefined, write: async () => stop.abort() };
+    const bounds = { ...followBounds, silentMs: 200 };
+    const events = follow(baton, { store, signal: stop.signal }, bounds);
+    assert.deepEqual(await events.next(), { value: undefined, done: true });
+    assert.equal(PlayedSocket.all.length, 0);
   });
 });
 

@@ -72,6 +72,8 @@ export async function* follow(
         ? eventsBySocket(api, cursor, { ...options, silentMs })
         : eventsByPages(api, cursor, { ...options, ...(isSocketThere && { forMs: pagesMs }), passed });
       for await (const event of events) {
+        // A page, too, may hold 200 more.
+        if (signal?.aborted) return;
         isGood = true;
         if (seen.add(event.id)) yield event;
         await passed(event.cursor);

@@ -18,7 +18,7 @@ const waitingMax = 5_000;
 const refusedToken = 4401;
 
 /**
- * Events from a cursor on, as the service sends them, until the socket ends.
+ * Events from a cursor on, as the service sends them, until the socket ends. None comes after the signal is aborted.
  * @throws SocketRefusal; the signal's reason
  */
 export async function* eventsBySocket(
@@ -27,6 +27,8 @@ export async function* eventsBySocket(
   { types, workspaceId, signal, silentMs }: SocketOptions,
 ): AsyncGenerator<JournalEvent, void, undefined> {
   const token = await api.accessToken?.get(signal);
+  // A listener that is added after the abort is not called.
+  if (signal?.aborted) throw signal.reason;
   const query = new URLSearchParams({ after: cursor });
   if (types !== undefined) query.set('types', types.join(','));
   if (workspaceId !== undefined) query.set('workspaceId', workspaceId);
@@ -42,7 +44,10 @@ export async function* eventsBySocket(
     end ??= reason;
     wake();
   };
-  const onAbort = () => endWith(signal?.reason as Error);
+  const onAbort = () => {
+    waiting.length = 0;
+    endWith(signal?.reason as Error);
+  };
   signal?.addEventListener('abort', onAbort, { once: true });
   let silence = setTimeout(endWith, silentMs, 'closed');
   socket.addEventListener('message', ({ data }) => {

@@ -286,6 +286,8 @@ export class Harness implements AsyncDisposable {
           this.#api.runs.get(own.id, call),
         ]);
         if (run.status === 'running') return this.#leaseOf({ task, claim, run, grantedAt, isResumed: true });
+        // Somebody ended the run since the start. Its claim was just prolonged, and would hold the task back for that long.
+        await this.#giveBack(claim, 'run_not_running');
       } catch (error) {
         this.#resumable.unshift(own);
         throw error;
@@ -310,7 +312,7 @@ export class Harness implements AsyncDisposable {
       // The answers may have come so late that the lease is over: then it is nobody's to work under.
       return lease.isLive() ? lease : undefined;
     } catch (error) {
-      await this.#giveBack(claim);
+      await this.#giveBack(claim, 'run_not_started');
       if (isLoss(error) && !error.code.startsWith('session_')) return undefined;
       throw error;
     }
@@ -369,9 +371,9 @@ export class Harness implements AsyncDisposable {
   }
 
   /** Where the service is away, the lease runs out. */
-  #giveBack(claim: Claim): Promise<unknown> {
+  #giveBack(claim: Claim, reason: string): Promise<unknown> {
     return this.#api.claims
-      .release(claim.id, { reason: 'run_not_started' }, { attempts: 2, deadlineMs: closeMsMax })
+      .release(claim.id, { reason }, { attempts: 2, deadlineMs: closeMsMax })
       .catch(() => undefined);
   }
 

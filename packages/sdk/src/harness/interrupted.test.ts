@@ -2,17 +2,18 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BatonClient, createClient, LeaseLostError } from '../index.ts';
-import { type StubAnswer, startStub } from '../testing/stub-service.ts';
+import { type Received, type StubAnswer, startStub } from '../testing/stub-service.ts';
 import { stubWork } from '../testing/stub-work.ts';
 import type { Harness } from './harness.ts';
+import type { Lease } from './lease.ts';
 import { LeaseClock } from './lease-clock.ts';
 
-// What goes wrong around a harness, at a service that answers from memory, with leases of a second.
+// What goes wrong around a harness, at a service that answers from memory, with leases of 30 seconds.
+const leaseSeconds = 30;
 
 async function withHarness(
   stub: ReturnType<typeof stubWork>,
   work: (harness: Harness, calls: string[], baton: BatonClient) => Promise<void>,
-  leaseSeconds = 30,
 ): Promise<void> {
   const service = await startStub((request) => stub.answer(request));
   try {
@@ -33,13 +34,37 @@ const refusal = (status: number, code: string, headers = {}): StubAnswer => ({
   headers,
   body: { error: { code, message: `it is ${code}` } },
 });
-const after = (ms: number, body: object): StubAnswer => {
-  return (response) =>
-    setTimeout(() => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(body));
-    }, ms).unref();
-};
+/** An answer that is held back until `give` is called. */
+function heldBack(body: object, status = 200): { readonly answer: StubAnswer; give(): void } {
+  const held = Promise.withResolvers<void>();
+  return {
+    answer: (response) =>
+      void held.promise.then(() => {
+        response.writeHead(status, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(body));
+      }),
+    give: held.resolve,
+  };
+}
+
+/** Until such a call has come. */
+async function called(calls: readonly string[], name: string): Promise<void> {
+  while (!calls.includes(name)) await sleep(5);
+}
+
+/**
+ * As when this event loop stands still, or its machine, for longer than a lease: both clocks go on and nothing runs meanwhile.
+ * The clocks are right again when the returned function is called.
+ */
+function stall(): () => void {
+  const mocks = [performance, Date].map((clock) => {
+    const now = clock.now.bind(clock);
+    return mock.method(clock, 'now', () => now() + (leaseSeconds + 1) * 1_000);
+  });
+  return () => {
+    for (const { mock: own } of mocks) own.restore();
+  };
+}
 const granted = {
   items: [{ task: { id: 'task-1', publicId: 'TASK-1' }, claim: { id: 'claim-1', fencingToken: 1 } }],
 };
@@ -74,14 +99,21 @@ test('work that goes on behind a loop that was left is stopped, before the task 
 });
 
 test('a harness that is closed stops the work, and lets an end that is on its way come through', async () => {
-  const slow = { succeed: () => after(200, { task: { id: 'task-2' } }) };
-  await withHarness(stubWork(2, slow), async (harness, calls) => {
+  const slow = heldBack({ task: { id: 'task-2' } });
+  const began = Promise.withResolvers<void>();
+  await withHarness(stubWork(2, { succeed: () => slow.answer }), async (harness, calls) => {
     const loops = harness.workParallel(2, {}, async (lease) => {
-      if (lease.task.publicId === 'TASK-2') await lease.succeed();
-      else await assert.rejects(sleep(60_000, undefined, { signal: lease.signal }));
+      if (lease.task.publicId === 'TASK-2') return void (await lease.succeed());
+      began.resolve();
+      await assert.rejects(sleep(60_000, undefined, { signal: lease.signal }));
     });
-    while (!calls.includes('succeed')) await sleep(5);
-    await harness.close();
+    await began.promise;
+    await called(calls, 'succeed');
+    const closed = harness.close();
+    // The other task is given back meanwhile.
+    await called(calls, 'release');
+    slow.give();
+    await closed;
     await loops;
     assert.deepEqual(
       ['succeed', 'fail', 'release', 'close'].map((name) => calls.filter((call) => call === name).length),
@@ -91,21 +123,24 @@ test('a harness that is closed stops the work, and lets an end that is on its wa
 });
 
 test('a harness that is closed while it looks for work ends the loop without a failure', async () => {
-  await withHarness(stubWork(0, { 'claim-next': () => after(1_000, granted) }), async (harness, calls) => {
-    setTimeout(() => void harness.close(), 50);
+  await withHarness(stubWork(0, { 'claim-next': () => 'silence' }), async (harness, calls) => {
+    const closed = called(calls, 'claim-next').then(() => harness.close());
     for await (const lease of harness.work()) assert.fail(lease.task.publicId);
-    await harness.close();
+    await closed;
     assert.deepEqual(calls, [...opening, 'claim-next', 'close']);
   });
 });
 
 test('what is granted after the loop was asked to end is given back', async () => {
-  await withHarness(stubWork(0, { 'claim-next': () => after(150, granted) }), async (harness, calls) => {
-    const beganMs = performance.now();
-    for await (const lease of harness.work({ signal: AbortSignal.timeout(50) }))
-      assert.fail(lease.task.publicId);
-    assert.ok(performance.now() - beganMs < 140);
-    while (!calls.includes('release')) await sleep(5);
+  const late = heldBack(granted);
+  await withHarness(stubWork(0, { 'claim-next': () => late.answer }), async (harness, calls) => {
+    const stop = new AbortController();
+    void called(calls, 'claim-next').then(() => stop.abort());
+    for await (const lease of harness.work({ signal: stop.signal })) assert.fail(lease.task.publicId);
+    // The loop has ended without the answer.
+    assert.deepEqual(calls, [...opening, 'claim-next']);
+    late.give();
+    await called(calls, 'release');
     assert.deepEqual(calls, [...opening, ...taking, ...givingBack]);
   });
 });
@@ -202,47 +237,196 @@ test('a start that fails closes the session that it opened, and leaves one that 
 
 test('a stall between two attempts ends them: nothing more is sent when the lease may be over', async () => {
   let attempts = 0;
+  let over = () => undefined as void;
   const away = {
     succeed: (): StubAnswer => {
       attempts += 1;
-      // Before the second attempt, which comes within 100 ms, this event loop stands still for longer than the lease.
+      // Before the second attempt, which comes after 50 ms at the earliest.
       setTimeout(() => {
-        const end = performance.now() + 1_200;
-        while (performance.now() < end);
+        over = stall();
       }, 20);
       return 'hang up';
     },
   };
-  await withHarness(
-    stubWork(1, away),
-    async (harness) => {
-      for await (const lease of harness.work()) {
-        await assert.rejects(lease.succeed(), LeaseLostError);
-        assert.deepEqual([attempts, lease.end, lease.signal.aborted], [1, 'lost', true]);
-        break;
-      }
-    },
-    1,
-  ).catch((error: unknown) => {
-    // The stall is longer than the session, too.
-    if ((error as { code?: string }).code !== 'session_expired') throw error;
-  });
+  await withHarness(stubWork(1, away), async (harness) => {
+    for await (const lease of harness.work()) {
+      await assert.rejects(lease.succeed(), LeaseLostError);
+      assert.deepEqual([attempts, lease.end, lease.signal.aborted], [1, 'lost', true]);
+      break;
+    }
+  })
+    .catch((error: unknown) => {
+      // The stall is longer than the session, too.
+      if ((error as { code?: string }).code !== 'session_expired') throw error;
+    })
+    .finally(() => over());
 });
 
 test('after a stall past the lease a loop that is left gives nothing back', async () => {
-  await withHarness(
-    stubWork(1),
-    async (harness, calls) => {
+  let over = () => undefined as void;
+  await withHarness(stubWork(1), async (harness, calls) => {
+    for await (const lease of harness.work()) {
+      over = stall();
+      assert.equal(lease.end, undefined);
+      break;
+    }
+    assert.deepEqual(calls, [...opening, ...taking]);
+  }).finally(() => over());
+});
+
+test('a write that an end on its way refuses is refused alone: the answer to the end decides', async () => {
+  const written = heldBack({ task: { id: 'task-1' } });
+  const refused = heldBack({ error: { code: 'invalid_transition', message: 'not from here' } }, 422);
+  for (const [answer, end] of [
+    [written, 'succeeded'],
+    [refused, 'lost'],
+  ] as const) {
+    const ending = { succeed: () => answer.answer, checkpoints: () => refusal(409, 'run_not_active') };
+    await withHarness(stubWork(1, ending), async (harness, calls) => {
       for await (const lease of harness.work()) {
-        const end = performance.now() + 1_200;
-        while (performance.now() < end);
-        assert.equal(lease.end, undefined);
+        const succeeded = lease.succeed();
+        await called(calls, 'succeed');
+        await assert.rejects(lease.checkpoint('late'), LeaseLostError);
+        assert.deepEqual([lease.end, lease.signal.aborted], [undefined, false]);
+        answer.give();
+        if (end === 'succeeded') assert.equal((await succeeded).id, 'task-1');
+        else await assert.rejects(succeeded, LeaseLostError);
+        assert.equal(lease.end, end);
         break;
       }
-      assert.deepEqual(calls, [...opening, ...taking]);
-    },
-    1,
-  );
+    });
+  }
+});
+
+test('a second end that the first refuses does not cut the first off', async () => {
+  const first = heldBack({ task: { id: 'task-1' } });
+  const ending = { succeed: () => first.answer, suspend: () => refusal(409, 'run_not_active') };
+  await withHarness(stubWork(1, ending), async (harness, calls) => {
+    for await (const lease of harness.work()) {
+      const succeeded = lease.succeed();
+      await called(calls, 'succeed');
+      await assert.rejects(lease.suspend('at the same time'), LeaseLostError);
+      first.give();
+      await succeeded;
+      assert.equal(lease.end, 'succeeded');
+      break;
+    }
+  });
+});
+
+test("each request of a call has a key of its own, made from the caller's", async () => {
+  const keys = new Map<string, string>();
+  // As the service does: a key is for one request.
+  const judged = ({ url, headers }: Received) => {
+    const key = String(headers['idempotency-key']);
+    assert.ok(key.length <= 200);
+    if (keys.has(key)) return refusal(409, 'idempotency_key_reused');
+    keys.set(key, url);
+    return undefined;
+  };
+  const calls = { fail: judged, cancel: judged, release: judged, approvals: judged, suspend: judged };
+  await withHarness(stubWork(5, calls), async (harness) => {
+    const ends: ((lease: Lease) => Promise<unknown>)[] = [
+      (lease) => lease.fail('no luck', {}, { idempotencyKey: 'a' }),
+      (lease) => lease.cancel('asked to', { idempotencyKey: 'b' }),
+      (lease) => lease.release('not now', { idempotencyKey: 'c' }),
+      (lease) => lease.askApproval({ comment: 'May I?' }, { idempotencyKey: 'd' }),
+      (lease) => lease.fail('no luck', {}, { idempotencyKey: 'e'.repeat(200) }),
+    ];
+    for await (const lease of harness.work()) {
+      await ends.shift()?.(lease);
+      assert.notEqual(lease.end, undefined);
+      if (ends.length === 0) break;
+    }
+  });
+  const made = [...keys.keys()];
+  assert.deepEqual(made.slice(0, 9), [
+    ...['a', 'a.release', 'b', 'b.release', 'c', 'c.release', 'd', 'd.suspend'],
+    'e'.repeat(200),
+  ]);
+  assert.match(made[9] ?? '', /^[\da-f]{32}$/);
+});
+
+test('what the service says against giving a task back is told, unless its lease is over', async () => {
+  for (const [code, end] of [
+    ['claim_holder_mismatch', 'failed'],
+    ['idempotency_key_reused', undefined],
+  ] as const)
+    await withHarness(stubWork(1, { release: () => refusal(409, code) }), async (harness) => {
+      for await (const lease of harness.work()) {
+        const failed = lease.fail('no luck');
+        if (end === undefined) await assert.rejects(failed, { code });
+        else await failed;
+        assert.equal(lease.end, end);
+        break;
+      }
+    });
+});
+
+test('a question is not asked for a task that somebody else holds, and taken back where its run can not be suspended', async () => {
+  const approval: StubAnswer = { status: 201, body: { id: 'approval-1', status: 'pending' } };
+  const asked = ['approvals', 'suspend'];
+  for (const [changed, wanted] of [
+    [{ heartbeat: () => refusal(409, 'claim_not_active') }, []],
+    [
+      { suspend: () => refusal(409, 'stale_claim') },
+      [...asked, 'cancel /api/v1/approvals/approval-1:cancel'],
+    ],
+    // Nobody knows whether this one is suspended.
+    [{ suspend: (): StubAnswer => 'silence' }, asked],
+  ] as const) {
+    const stub = stubWork(1, {
+      approvals: () => approval,
+      cancel: ({ url }) => void stub.calls.push(`${stub.calls.pop()} ${url}`),
+      ...changed,
+    });
+    await withHarness(stub, async (harness, calls) => {
+      for await (const lease of harness.work()) {
+        if (wanted === asked) void called(calls, 'suspend').then(() => lease.lose('the power is out'));
+        await assert.rejects(lease.askApproval({ comment: 'May I?' }), LeaseLostError);
+        assert.equal(lease.end, 'lost');
+        break;
+      }
+      assert.deepEqual(calls.slice(opening.length + taking.length), wanted);
+    });
+  }
+});
+
+test('a comment is one of the run, unless it is said not to be', async () => {
+  const bodies: unknown[] = [];
+  const heard = { comments: ({ body }: Received) => void bodies.push(body) };
+  await withHarness(stubWork(1, heard), async (harness) => {
+    for await (const lease of harness.work()) {
+      await lease.comment({ body: 'of the run' });
+      await lease.comment({ body: 'of the task', runId: null });
+      await lease.succeed();
+      break;
+    }
+  });
+  assert.deepEqual(bodies, [
+    { runId: 'run-1', body: 'of the run' },
+    { runId: null, body: 'of the task' },
+  ]);
+});
+
+test('a claim that is continued for nothing, as its run was ended meanwhile, is given back', async () => {
+  const [id, sessionId] = ['claim-7', 'session-1'];
+  const context = {
+    permissions: ['task_types.read'],
+    activeClaims: [{ id, sessionId }],
+    activeRuns: [{ id: 'run-7', sessionId, claimId: id, taskId: 'task-7' }],
+  };
+  const released: string[] = [];
+  const ended = {
+    context: (): StubAnswer => ({ status: 200, body: context }),
+    heartbeat: (): StubAnswer => ({ status: 200, body: { id } }),
+    'run-7': (): StubAnswer => ({ status: 200, body: { id: 'run-7', status: 'cancelled' } }),
+    release: ({ url }: { url: string }) => void released.push(url),
+  };
+  await withHarness(stubWork(0, ended), async (harness) => {
+    for await (const lease of harness.work({ once: true })) assert.fail(lease.task.id);
+    assert.deepEqual(released, ['/api/v1/claims/claim-7:release']);
+  });
 });
 
 test('of two clocks that disagree the one counts by which more time has passed', () => {

@@ -35,6 +35,9 @@ const lostCodes = new Set([
   'run_holder_mismatch',
 ]);
 
+/** For taking back a question of a lost lease. */
+const withdrawMsMax = 10_000;
+
 export interface LeaseParts {
   readonly api: Api;
   readonly task: Task;
@@ -52,7 +55,8 @@ export interface LeaseParts {
 
 /**
  * A task that this harness holds, with its claim and run. Every write goes through it: it is refused here when the
- * lease may be over, and by the service, which gets claim and fencing token, when somebody else holds the task.
+ * lease may be over. What writes the run or the task's fields is refused by the service, too, when somebody else holds the
+ * task. Comments, artifacts and questions are not: their requests name no claim.
  */
 export class Lease {
   readonly task: Task;
@@ -72,8 +76,8 @@ export class Lease {
   readonly #lost = new AbortController();
   /** Of calls under the lease: giving it back stops the work first, and then still has to call. */
   readonly #calls = new AbortController();
-  /** Whether a call that ends the lease is on its way, and why a heartbeat was refused meanwhile. */
-  #isEnding = false;
+  /** Calls that end the lease and are on their way, and why a heartbeat or another write was refused meanwhile. */
+  #endings = 0;
   #ending: Promise<unknown> | undefined;
   #lossWhileEnding: { readonly reason: string; readonly cause: unknown } | undefined;
 
@@ -92,7 +96,7 @@ export class Lease {
         api.claims.heartbeat(claim.id, { ttlSeconds: leaseSeconds }, { deadlineMs, attempts: 1 }),
       // The end may be written, and a heartbeat refused therefore, before its answer is here: that answer decides.
       lost: (reason, cause) => {
-        if (this.#isEnding && cause !== undefined) this.#lossWhileEnding = { reason, cause };
+        if (this.#endings > 0 && cause !== undefined) this.#lossWhileEnding = { reason, cause };
         else this.lose(reason, cause);
       },
     });
@@ -160,12 +164,14 @@ export class Lease {
   }
 
   /**
-   * Adds a comment to the task.
+   * Adds a comment to the task, as one of the run unless `runId` is null.
    * @example await lease.comment({ body: 'The test fails on Mondays only.' });
    * @throws LeaseLostError
    */
   comment(comment: NewTaskComment, options?: CallOptions): Promise<TaskComment> {
-    return this.#write((api) => api.tasks.createComment(this.task.id, comment, this.#within(options)));
+    return this.#write((api) =>
+      api.tasks.createComment(this.task.id, { runId: this.run.id, ...comment }, this.#within(options)),
+    );
   }
 
   /**
@@ -219,17 +225,19 @@ export class Lease {
   }
 
   /**
-   * Asks a person, then suspends the run: the task comes back to work when it was decided.
+   * Asks a person, then suspends the run: the task comes back to work when it was decided. Where the suspension is refused,
+   * because somebody else holds the task by then, the question is taken back.
    * @example
    * const approval = await lease.askApproval({ comment: 'May I deploy?', assignedPrincipalId: personId });
    * console.log(approval.status, lease.end);
    * @throws LeaseLostError
    */
   async askApproval(request: Omit<ApprovalRequest, 'task'>, options?: CallOptions): Promise<Approval> {
+    await this.#confirmHeld(options);
     const approval = await this.#write((api) =>
       api.approvals.request({ gate: true, ...request, task: this.task.id }, this.#within(options)),
     );
-    await this.suspend('waiting_approval', { ...options, waitingForApprovalId: approval.id });
+    await this.#suspendFor(approval, options);
     return approval;
   }
 
@@ -282,7 +290,7 @@ export class Lease {
   lose(reason: string, cause?: unknown): void {
     if (this.end !== undefined) return;
     this.#finish('lost');
-    const lost = new LeaseLostError(`the lease on ${this.task.publicId} is lost: ${reason}`, cause);
+    const lost = this.#lossBy(reason, cause);
     this.#lost.abort(lost);
     this.#calls.abort(lost);
   }
@@ -305,40 +313,85 @@ export class Lease {
     try {
       return await work(this.#parts.api);
     } catch (error) {
-      if (isLoss(error)) this.lose(error.message, error);
+      const isRefused = isLoss(error);
+      // Written meanwhile, an end refuses this write, too: the answer to the end says whether the lease is lost.
+      if (isRefused && this.#endings > 0) {
+        this.#lossWhileEnding = { reason: error.message, cause: error };
+        throw this.#lossBy(error.message, error);
+      }
+      if (isRefused) this.lose(error.message, error);
       // A failure that came after the end of the lease is the loss, whatever it says.
       this.#loseInTime();
-      if (this.signal.aborted) throw this.#over();
+      if (isRefused || this.signal.aborted) throw this.#over(error);
       throw error;
     }
   }
 
   async #endBy<Value>(end: LeaseEnd, work: (api: Api) => Promise<Value>): Promise<Value> {
     const ending = this.#write(async (api) => {
-      this.#isEnding = true;
+      this.#endings += 1;
       try {
         const value = await work(api);
         this.#finish(end);
         return value;
       } finally {
-        this.#isEnding = false;
+        this.#endings -= 1;
         const loss = this.#lossWhileEnding;
-        this.#lossWhileEnding = undefined;
-        if (loss !== undefined) this.lose(loss.reason, loss.cause);
+        if (loss !== undefined && this.#endings === 0) this.lose(loss.reason, loss.cause);
       }
     });
     this.#ending = ending;
     return ending;
   }
 
-  #over(): Error {
+  /** Asks the service before a write that names no claim, which it would take from a stale holder, too. */
+  async #confirmHeld(options: CallOptions = {}): Promise<void> {
+    const call = this.#within({ ...options, idempotencyKey: undefined });
+    await this.#write((api) =>
+      api.claims.heartbeat(this.claim.id, { ttlSeconds: this.#parts.leaseSeconds }, call),
+    );
+  }
+
+  async #suspendFor(approval: Approval, options: CallOptions | undefined): Promise<void> {
+    const body = { reason: 'waiting_approval', waitingForApprovalId: approval.id };
+    let mayBeWritten = false;
+    const suspended = async (api: Api) => {
+      mayBeWritten = true;
+      try {
+        await api.runs.suspend(this.run.id, body, this.#within(withKeyFor('suspend', options)));
+      } catch (error) {
+        mayBeWritten = !isLoss(error);
+        throw error;
+      }
+    };
+    try {
+      await this.#endBy('suspended', suspended);
+    } catch (error) {
+      // Its gate would hold back whoever has the task now. Where this fails a person can still decide or cancel it.
+      if (error instanceof LeaseLostError && !mayBeWritten)
+        await this.#parts.api.approvals
+          .cancel(
+            approval.id,
+            { comment: 'its run is not held any more' },
+            { attempts: 2, deadlineMs: withdrawMsMax },
+          )
+          .catch(() => undefined);
+      throw error;
+    }
+  }
+
+  #over(cause?: unknown): Error {
     if (this.signal.aborted) return this.signal.reason as LeaseLostError;
-    return new LeaseLostError(`the lease on ${this.task.publicId} has ended: ${this.end}`);
+    return new LeaseLostError(`the lease on ${this.task.publicId} has ended: ${this.end}`, cause);
+  }
+
+  #lossBy(reason: string, cause: unknown): LeaseLostError {
+    return new LeaseLostError(`the lease on ${this.task.publicId} is lost: ${reason}`, cause);
   }
 
   #release(reason: string, options?: CallOptions): Promise<unknown> {
     return this.#parts.api.claims
-      .release(this.claim.id, { reason: reason.slice(0, 200) }, this.#within(options))
+      .release(this.claim.id, { reason: reason.slice(0, 200) }, this.#within(withKeyFor('release', options)))
       .catch(ignoreEnded);
   }
 
@@ -385,7 +438,22 @@ export function isLoss(error: unknown): error is BatonError {
 
 /** What has ended meanwhile needs no end. */
 function ignoreEnded(error: unknown): void {
-  if (!(error instanceof BatonError) || ![403, 404, 409].includes(error.status)) throw error;
+  if (!isLoss(error)) throw error;
+}
+
+/** Characters of a key, as the service takes them. */
+const keyCharactersMax = 200;
+
+/**
+ * Options for the second request of one call. The service takes a key for one request only, so the second gets one that is made
+ * from the caller's: the same call under the same key repeats both. Where that is too long, the client makes one.
+ */
+function withKeyFor(request: string, options: CallOptions = {}): CallOptions {
+  const { idempotencyKey, ...others } = options;
+  const key = `${idempotencyKey}.${request}`;
+  return idempotencyKey === undefined || key.length > keyCharactersMax
+    ? others
+    : { ...others, idempotencyKey: key };
 }
 
 /** What a run is started with, beside the claim. */

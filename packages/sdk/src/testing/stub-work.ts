@@ -1,6 +1,6 @@
 import type { Received, StubAnswer } from './stub-service.ts';
 
-/** Calls of a stub that gives work, as `claim-next` or `succeed`: what stands behind the last colon or slash. */
+/** Calls of a stub that gives work, as `claim-next`, `succeed` or `run-1`: what stands behind the last colon or slash. */
 export type WorkCall =
   | 'sessions'
   | 'context'
@@ -10,7 +10,13 @@ export type WorkCall =
   | 'succeed'
   | 'fail'
   | 'release'
-  | 'close';
+  | 'close'
+  | 'checkpoints'
+  | 'comments'
+  | 'suspend'
+  | 'approvals'
+  | 'cancel'
+  | `run-${number}`;
 
 /** What a harness asks of coordination, answered from memory: `count` tasks, one after the other. */
 export function stubWork(
