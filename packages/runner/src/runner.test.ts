@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { Task } from '@baton/sdk';
+import { etagOf, type Task } from '@baton/sdk';
 import { type BatonProcess, program, repository } from '../../../e2e/testing/baton-process.ts';
 import {
   type Participant,
@@ -228,6 +228,32 @@ describe('the runner', { concurrency: 6 }, () => {
     assert.deepEqual([status, failureReason], ['failed', 'the command ended with code 3']);
     assert.equal((await baton.admin.tasks.get(task.id)).status, 'blocked');
     assert.match((await bodies(task)).join(), /tests failed: the command ended with code 3/);
+  });
+
+  test('a task that failed or was cancelled waits until somebody changes it, and others go on', async () => {
+    const { agent, tasks } = await agentWith('Fails', 'Is cancelled', 'Good', 'Good, and the last');
+    const [failing, cancelled, good, last] = tasks as [Task, Task, Task, Task];
+    const exec = 'case "$BATON_TASK_TITLE" in Fails) exit 3;; Is*) sleep 60;; esac';
+    const runner = run(agent, exec);
+    const active = await eventually('the run that is cancelled', () => lastRun(cancelled));
+    await baton.admin.runs.requestCancel(active.id, { reason: 'no longer needed' });
+    await eventually('the last one', async () => (await lastRun(last))?.status === 'succeeded' || undefined);
+    const statusesOf = async ({ id }: Task) =>
+      (await baton.admin.runs.list({ taskId: id })).items.map(({ status }) => status);
+    assert.deepEqual(await Promise.all([failing, cancelled, good].map(statusesOf)), [
+      ['failed'],
+      ['cancelled'],
+      ['succeeded'],
+    ]);
+    const ifMatch = etagOf(await baton.admin.tasks.get(failing.id));
+    await baton.admin.tasks.update(failing.id, { status: 'todo', title: 'Mended' }, { ifMatch });
+    await eventually(
+      'another attempt',
+      async () => (await lastRun(failing))?.status === 'succeeded' || undefined,
+    );
+    assert.equal((await statusesOf(cancelled)).length, 1);
+    runner.child.kill('SIGTERM');
+    assert.equal(await runner.ended, 0, runner.output());
   });
 
   test('code 75 gives the task back', async () => {
