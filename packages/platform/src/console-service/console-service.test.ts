@@ -178,6 +178,13 @@ test('a setting that can not be used is refused with its name', async () => {
     start({ BATON_COORDINATION_URL: 'ftp://x' }),
     /BATON_COORDINATION_URL must be an http/,
   );
+  // As people write it who leave the scheme out: cookies would travel without `Secure`, and its host would be turned away.
+  for (const address of ['console.example.com', 'https:console.example.com', 'https://'])
+    await assert.rejects(
+      start({ BATON_CONSOLE_PUBLIC_URL: address }),
+      /BATON_CONSOLE_PUBLIC_URL must be an http/,
+      address,
+    );
   await assert.rejects(
     start({ BATON_CONSOLE_PROVIDERS: '["workforce"]' }),
     /BATON_CONSOLE_TENANT_ID is needed/,
