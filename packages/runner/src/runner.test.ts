@@ -14,6 +14,7 @@ import {
   startRunningBaton,
 } from '../../../e2e/testing/running-baton.ts';
 import { type SilentProxy, silentProxy } from '../../../e2e/testing/silent-proxy.ts';
+import { Secrets } from './secrets.ts';
 
 // The runner as a process of its own, against a whole Baton.
 
@@ -545,13 +546,27 @@ describe('the runner', { concurrency: 6 }, () => {
     const place = join(folder, 'full');
     // No file of this runner may be longer than this: as on a full disk, a write is refused.
     const args = ['-c', 'ulimit -f 64; exec "$@"', 'sh', process.execPath, join(repository, mainFile)];
-    const env = { PATH: process.env.PATH, ...environmentOf(agent, place) };
+    const keys = Array.from({ length: 250 }, (_, n) => `line ${n} of a key`).join('\n');
+    const env = { PATH: process.env.PATH, ...environmentOf(agent, place), TLS_PRIVATE_KEYS: keys };
     const { stderr } = await promisify(execFile)('sh', [...args, ...wordsOf(place, exec, ['--once'])], {
       env,
     });
     assert.match(stderr, /not all of its output is kept: EFBIG/);
     const { status, output } = (await lastRun(tasks[0] as Task)) ?? {};
     assert.deepEqual([status, output], ['succeeded', { heard: true }]);
+  });
+
+  test('of more secrets than are looked for, tokens and values of one line come first', () => {
+    const linesOf = (name: string) =>
+      Array.from({ length: 150 }, (_, n) => `${name}, line ${n} of a long key`);
+    const secrets = new Secrets(['pat_12345678'], {
+      TLS_PRIVATE_KEY: linesOf('first').join('\n'),
+      OTHER_PRIVATE_KEY: linesOf('second').join('\n'),
+      DB_PASSWORD: 'hunter-2-hunter',
+    });
+    assert.equal(secrets.hidden('pat_12345678 hunter-2-hunter'), '*** ***');
+    assert.equal(secrets.hidden(linesOf('first')[149] as string), '***');
+    assert.equal(secrets.leftOut, 102);
   });
 
   test('an end that the service refuses for good fails the run, and says why', async () => {
@@ -565,6 +580,8 @@ describe('the runner', { concurrency: 6 }, () => {
     );
     assert.match(tooLong ?? '', /its end was refused: payload_too_large/);
     assert.match(unknown ?? '', /its end was refused: \w+/);
+    // The 200 are the runner's token, the key's two forms, and lines of the keys.
+    assert.match(stderr, /53 lines of secrets are not looked for in its output/);
     assert.match(tooMany ?? '', /may print 10000 of them/);
   });
 

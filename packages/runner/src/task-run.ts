@@ -14,7 +14,7 @@ import { acknowledgeMessages } from './control-messages.ts';
 import type { FailedTasks } from './failed-tasks.ts';
 import { type Ask, askIn } from './protocol.ts';
 import { removeFolder } from './remove-folder.ts';
-import { Secrets } from './secrets.ts';
+import { Secrets, secretsMax } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
 
 export interface Place {
@@ -95,6 +95,11 @@ export class TaskRun {
     const passedOn = withoutOwn(settings.environment);
     const own = await this.#variables();
     this.#secrets = new Secrets([settings.token, own['BATON_ACCESS_TOKEN'] ?? ''], passedOn);
+    const { leftOut } = this.#secrets;
+    if (leftOut > 0)
+      this.#place.say(
+        `${this.#lease.task.publicId}: ${leftOut} lines of secrets are not looked for in its output, because there are more than ${secretsMax}.`,
+      );
     const command = await Command.start({
       exec: settings.exec,
       folder: work,
