@@ -80,6 +80,28 @@ test('a task is created, listed, shown, changed, commented and closed', async ()
   assert.match((await run(['task', 'edit', publicId])).text, /Name what to change/);
 });
 
+test('of many comments the newest are shown, and that there are older ones is said', async () => {
+  const { id, publicId } = await json<Task>(['task', 'create', 'Much is said about it']);
+  for (let n = 0; n < 201; n += 50)
+    await Promise.all(
+      Array.from({ length: Math.min(50, 201 - n) }, () =>
+        baton.admin.tasks.createComment(id, { body: 'Said before.' }),
+      ),
+    );
+  await baton.admin.tasks.createComment(id, { body: 'Said last.' });
+  for (const command of [
+    ['task', 'comments', publicId],
+    ['task', 'view', publicId, '--comments'],
+  ]) {
+    const text = await done(command);
+    assert.match(text, /^2 older comments are not shown\.$/m);
+    assert.match(text, /Said last\.\n$/);
+    assert.equal(text.match(/^ {2}Said /gm)?.length, 200);
+  }
+  const page = await json<{ items: unknown[]; older: number }>(['task', 'comments', publicId]);
+  assert.deepEqual([page.items.length, page.older], [200, 2]);
+});
+
 test('a task has labels, a parent, relations and comments, is shown with them, and is cancelled', async () => {
   const { publicId: parent } = await json<Task>(['task', 'create', 'All of it']);
   const file = join(folder, 'what.md');
