@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -446,6 +449,19 @@ test('the console is opened for whoever is signed in, here or elsewhere', async 
     });
     assert.equal(answer.status, 200, await answer.text());
   }
+});
+
+test('where the services run apart, it is said what serves a console', async () => {
+  const coordination = createServer((_req, res) => res.writeHead(404).end('{}')).listen(0, '127.0.0.1');
+  await once(coordination, 'listening');
+  const { port } = coordination.address() as AddressInfo;
+  const { code, text } = await run(['console', '--no-browser'], {
+    BATON_URL: `http://127.0.0.1:${port}`,
+    BATON_TOKEN: person.token,
+  });
+  coordination.close();
+  assert.equal(code, 1);
+  assert.match(text, /serves no console: where the services run apart, npx baton console serve does/);
 });
 
 test('nobody signed in, and a task that is not there', async () => {
