@@ -83,6 +83,25 @@ test('a task is created, listed, shown, changed, commented and closed', async ()
   assert.match((await run(['task', 'edit', publicId])).text, /Name what to change/);
 });
 
+test('a title that moves the cursor or turns text around is shown without that, whichever command shows it', async () => {
+  const title = 'A\u001b[2J\u009b2J\u202eb, and \u{1F469}\u200d\u{1F527}';
+  const { publicId } = await json<Task>(['task', 'create', 'To be renamed', '--priority', 'critical']);
+  for (const command of [
+    ['task', 'edit', publicId, '--title', title],
+    ['task', 'list', '--q', publicId],
+    ['task', 'view', publicId],
+    ['tasks'],
+    ['work', 'take', publicId],
+    ['work', 'status'],
+  ]) {
+    const text = await done(command);
+    assert.match(text, /A \[2J 2J b, and \u{1F469}\u200d\u{1F527}/u, command.join(' '));
+    assert.doesNotMatch(text, /[^\P{Cc}\n]|\u202e/u, command.join(' '));
+  }
+  await done(['work', 'drop']);
+  await done(['task', 'cancel', publicId]);
+});
+
 test('of many comments the newest are shown, and that there are older ones is said', async () => {
   const { id, publicId } = await json<Task>(['task', 'create', 'Much is said about it']);
   for (let n = 0; n < 201; n += 50)

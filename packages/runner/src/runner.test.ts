@@ -258,9 +258,13 @@ describe('the runner', { concurrency: 6 }, () => {
   });
 
   test('code 75 gives the task back', async () => {
-    const { agent, tasks } = await agentWith('Later');
+    const { agent, tasks } = await agentWith('Later\u001b[2J\u202e');
     const [task] = tasks as [Task];
-    assert.equal(await run(agent, 'exit 75', '--once').ended, 1);
+    const runner = run(agent, 'exit 75', '--once');
+    assert.equal(await runner.ended, 1);
+    // Who wrote the title must not command the terminal in which the runner stands.
+    assert.match(runner.output(), / begins: Later \[2J $/m);
+    assert.doesNotMatch(runner.output(), /[\u001b\u202e]/);
     const { status, failureReason } = (await lastRun(task)) ?? {};
     assert.deepEqual([status, failureReason], ['failed', 'the command gave the task back']);
     assert.equal((await baton.admin.tasks.get(task.id)).status, 'todo');

@@ -85,9 +85,8 @@ function saidLines({ comments, older, isCut }: Said): string[] {
   ];
 }
 
-/** What somebody else wrote must not move the terminal's cursor; its lines stay. */
 function commentLines({ authorPrincipalId, createdAt, body }: TaskComment): string[] {
-  const lines = body.split('\n').map((line) => `  ${line.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ')}`);
+  const lines = body.split('\n').map((line) => `  ${line}`);
   return ['', `${createdAt}  ${authorPrincipalId}`, ...lines];
 }
 
