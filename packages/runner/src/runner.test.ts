@@ -22,6 +22,7 @@ let baton: RunningBaton;
 let folder: string;
 let places = 0;
 const proxies: SilentProxy[] = [];
+const runners: BatonProcess[] = [];
 /** A secret of somebody else that the commands of these runners get. */
 const apiKey = 'sk-1234567890"abcdef';
 
@@ -30,6 +31,8 @@ before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'baton-runner-test-'));
 });
 after(async () => {
+  // Those of a test that failed: one that is left would keep the file from its end, for 300 s.
+  for (const { child } of runners) child.kill('SIGKILL');
   for (const proxy of proxies) proxy.close();
   await baton?.stop();
   rmSync(folder, { recursive: true, force: true });
@@ -71,11 +74,17 @@ const environmentOf = ({ token, url = baton.url }: Agent, place: string) => ({
 });
 
 function again(agent: Agent, place: string, exec: string, ...args: string[]): BatonProcess {
-  return program(mainFile, wordsOf(place, exec, args), environmentOf(agent, place));
+  const started = program(mainFile, wordsOf(place, exec, args), environmentOf(agent, place));
+  runners.push(started);
+  return started;
 }
 
-async function eventually<Value>(what: string, look: () => Promise<Value | undefined> | Value | undefined) {
-  const deadline = performance.now() + 30_000;
+async function eventually<Value>(
+  what: string,
+  look: () => Promise<Value | undefined> | Value | undefined,
+  msMax = 30_000,
+) {
+  const deadline = performance.now() + msMax;
   for (;;) {
     const value = await look();
     if (value !== undefined && value !== false) return value as Value;
@@ -459,13 +468,15 @@ describe('the runner', { concurrency: 6 }, () => {
   async function failuresOf(...commands: string[]): Promise<string[]> {
     const { agent, tasks } = await agentWith(...commands);
     const runner = run(agent, 'sh -c "$BATON_TASK_TITLE"', '--parallel', String(commands.length));
-    const reasons = tasks.map((task) =>
-      eventually('a failure', async () => {
-        const last = await lastRun(task);
-        return last?.status === 'failed' ? (last.failureReason ?? '') : undefined;
-      }),
-    );
-    const said = await Promise.all(reasons);
+    // Five commands at a time, beside other test files on two cores, took over 20 s.
+    const failureMsMax = 90_000;
+    const reasonOf = async (task: Task) => {
+      const last = await lastRun(task);
+      return last?.status === 'failed' ? (last.failureReason ?? '') : undefined;
+    };
+    const said = await Promise.all(
+      tasks.map((task) => eventually('a failure', () => reasonOf(task), failureMsMax)),
+    ).catch((error: Error) => assert.fail(`${error.message}\n${runner.output()}`));
     runner.child.kill('SIGTERM');
     assert.equal(await runner.ended, 0, runner.output());
     for (const { id } of tasks) assert.equal((await baton.admin.tasks.get(id)).status, 'blocked');
@@ -544,22 +555,6 @@ describe('the runner', { concurrency: 6 }, () => {
     assert.ok(!kept.includes(token) && !kept.includes(apiKey));
   });
 
-  test('where the disk is full, a command goes on and is heard, and the person is told', async () => {
-    const { agent, tasks } = await agentWith('Full disk');
-    const exec = `head -c 500000 /dev/zero | tr '\\0' x; echo; ${say({ do: 'output', data: { heard: true } })}`;
-    const place = join(folder, 'full');
-    // No file of this runner may be longer than this: as on a full disk, a write is refused.
-    const args = ['-c', 'ulimit -f 64; exec "$@"', 'sh', process.execPath, join(repository, mainFile)];
-    const keys = Array.from({ length: 250 }, (_, n) => `line ${n} of a key`).join('\n');
-    const env = { PATH: process.env.PATH, ...environmentOf(agent, place), TLS_PRIVATE_KEYS: keys };
-    const { stderr } = await promisify(execFile)('sh', [...args, ...wordsOf(place, exec, ['--once'])], {
-      env,
-    });
-    assert.match(stderr, /not all of its output is kept: EFBIG/);
-    const { status, output } = (await lastRun(tasks[0] as Task)) ?? {};
-    assert.deepEqual([status, output], ['succeeded', { heard: true }]);
-  });
-
   test('of more secrets than are looked for, tokens and values of one line come first', () => {
     const linesOf = (name: string) =>
       Array.from({ length: 150 }, (_, n) => `${name}, line ${n} of a long key`);
@@ -573,6 +568,24 @@ describe('the runner', { concurrency: 6 }, () => {
     assert.equal(secrets.leftOut, 102);
   });
 
+  test('where the disk is full, a command goes on and is heard, and the person is told', async () => {
+    const { agent, tasks } = await agentWith('Full disk');
+    const exec = `head -c 500000 /dev/zero | tr '\\0' x; echo; ${say({ do: 'output', data: { heard: true } })}`;
+    const place = join(folder, 'full');
+    // No file of this runner may be longer than this: as on a full disk, a write is refused.
+    const args = ['-c', 'ulimit -f 64; exec "$@"', 'sh', process.execPath, join(repository, mainFile)];
+    const keys = Array.from({ length: 250 }, (_, n) => `line ${n} of a key`).join('\n');
+    const env = { PATH: process.env.PATH, ...environmentOf(agent, place), TLS_PRIVATE_KEYS: keys };
+    const { stderr } = await promisify(execFile)('sh', [...args, ...wordsOf(place, exec, ['--once'])], {
+      env,
+    });
+    assert.match(stderr, /not all of its output is kept: EFBIG/);
+    // The 200 are the runner's token, the key's two forms, and lines of the keys.
+    assert.match(stderr, /53 lines of secrets are not looked for in its output/);
+    const { status, output } = (await lastRun(tasks[0] as Task)) ?? {};
+    assert.deepEqual([status, output], ['succeeded', { heard: true }]);
+  });
+
   test('an end that the service refuses for good fails the run, and says why', async () => {
     const half = (name: string) =>
       `printf '::baton:: {"do":"output","data":{"${name}":"'; head -c 40000 /dev/zero | tr '\\0' x; echo '"}}'`;
@@ -584,8 +597,6 @@ describe('the runner', { concurrency: 6 }, () => {
     );
     assert.match(tooLong ?? '', /its end was refused: payload_too_large/);
     assert.match(unknown ?? '', /its end was refused: \w+/);
-    // The 200 are the runner's token, the key's two forms, and lines of the keys.
-    assert.match(stderr, /53 lines of secrets are not looked for in its output/);
     assert.match(tooMany ?? '', /may print 10000 of them/);
   });
 
