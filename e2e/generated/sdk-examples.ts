@@ -1,7 +1,7 @@
 // GENERATED from the doc comments of packages/sdk by: npm run generate
 
 import { createClient, etagOf, fetchTransport, newIdempotencyKey, type Transport } from '@baton/sdk';
-import { fileStore, findAccess, findConnection, parseConnection } from '@baton/sdk/node';
+import { fileStore, findAccess, findConnection, parseConnection, visible } from '@baton/sdk/node';
 import type { ExampleWorld } from '../testing/sdk-example-world.ts';
 
 /** By the place of each: what its doc comment shows. */
@@ -130,6 +130,10 @@ export const sdkExamples: Readonly<Record<string, (world: ExampleWorld) => Promi
       console.log(event.type);
       break;
     }
+  },
+  'node/visible.ts: visible': async ({ baton, task }) => {
+    const [task] = (await baton.tasks.list({ limit: 1 })).items;
+    console.log(visible(`${task?.publicId}: ${task?.title}`));
   },
   'transport.ts: fetchTransport': async ({ url, token }) => {
     const transport: Transport = (request) => {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -78,6 +81,47 @@ test('a task is created, listed, shown, changed, commented and closed', async ()
   assert.equal(await done(['task', 'comment', publicId, 'Half is done.']), `Said on ${publicId}.\n`);
   assert.equal(await done(['task', 'close', publicId]), `${publicId} is done.\n`);
   assert.match((await run(['task', 'edit', publicId])).text, /Name what to change/);
+});
+
+test('a title that moves the cursor or turns text around is shown without that, whichever command shows it', async () => {
+  const title = 'A\u001b[2J\u009b2J\u202eb, and \u{1F469}\u200d\u{1F527}';
+  const { publicId } = await json<Task>(['task', 'create', 'To be renamed', '--priority', 'critical']);
+  for (const command of [
+    ['task', 'edit', publicId, '--title', title],
+    ['task', 'list', '--q', publicId],
+    ['task', 'view', publicId],
+    ['tasks'],
+    ['work', 'take', publicId],
+    ['work', 'status'],
+  ]) {
+    const text = await done(command);
+    assert.match(text, /A \[2J 2J b, and \u{1F469}\u200d\u{1F527}/u, command.join(' '));
+    assert.doesNotMatch(text, /[^\P{Cc}\n]|\u202e/u, command.join(' '));
+  }
+  await done(['work', 'drop']);
+  await done(['task', 'cancel', publicId]);
+});
+
+test('of many comments the newest are shown, and that there are older ones is said', async () => {
+  const { id, publicId } = await json<Task>(['task', 'create', 'Much is said about it']);
+  for (let n = 0; n < 201; n += 50)
+    await Promise.all(
+      Array.from({ length: Math.min(50, 201 - n) }, () =>
+        baton.admin.tasks.createComment(id, { body: 'Said before.' }),
+      ),
+    );
+  await baton.admin.tasks.createComment(id, { body: 'Said last.' });
+  for (const command of [
+    ['task', 'comments', publicId],
+    ['task', 'view', publicId, '--comments'],
+  ]) {
+    const text = await done(command);
+    assert.match(text, /^2 older comments are not shown\.$/m);
+    assert.match(text, /Said last\.\n$/);
+    assert.equal(text.match(/^ {2}Said /gm)?.length, 200);
+  }
+  const page = await json<{ items: unknown[]; older: number }>(['task', 'comments', publicId]);
+  assert.deepEqual([page.items.length, page.older], [200, 2]);
 });
 
 test('a task has labels, a parent, relations and comments, is shown with them, and is cancelled', async () => {
@@ -424,6 +468,19 @@ test('the console is opened for whoever is signed in, here or elsewhere', async 
     });
     assert.equal(answer.status, 200, await answer.text());
   }
+});
+
+test('where the services run apart, it is said what serves a console', async () => {
+  const coordination = createServer((_req, res) => res.writeHead(404).end('{}')).listen(0, '127.0.0.1');
+  await once(coordination, 'listening');
+  const { port } = coordination.address() as AddressInfo;
+  const { code, text } = await run(['console', '--no-browser'], {
+    BATON_URL: `http://127.0.0.1:${port}`,
+    BATON_TOKEN: person.token,
+  });
+  coordination.close();
+  assert.equal(code, 1);
+  assert.match(text, /serves no console: where the services run apart, npx baton console serve does/);
 });
 
 test('nobody signed in, and a task that is not there', async () => {

@@ -52,6 +52,8 @@ async function newCode(baseUrl: string, token: string): Promise<CodeAnswer> {
 function signInUrl(baseUrl: string, { status, code, error }: CodeAnswer): string {
   if (status === 201 && code !== undefined) return `${baseUrl}/sign-in#code=${code}`;
   if (status === 404)
-    throw new PlainError(`${baseUrl} serves no console: services that run apart have none.`);
+    throw new PlainError(
+      `${baseUrl} serves no console: where the services run apart, npx baton console serve does, at an address of its own.`,
+    );
   throw new PlainError(error?.message ?? `The console answered ${status}.`);
 }

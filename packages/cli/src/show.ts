@@ -1,3 +1,4 @@
+import { visible } from '@baton/sdk/node';
 import type { ConsoleOutput } from './console-output.ts';
 import { exitCodes } from './error-text.ts';
 import { PlainError } from './plain-error.ts';
@@ -11,7 +12,7 @@ export interface ShowOptions {
 }
 
 /**
- * Prints a result: as JSON, where that is asked for, or as lines for people.
+ * Prints a result: as JSON, where that is asked for, or as lines for people, in which others' texts can't move the cursor.
  * @throws PlainError for a field that is not there, and a filter that jq refuses
  */
 export async function show(
@@ -21,7 +22,7 @@ export async function show(
   lines: () => readonly string[],
 ): Promise<void> {
   if (jq === undefined && (json === undefined || json === false)) {
-    for (const line of lines()) output.line(line);
+    for (const line of lines()) output.line(visible(line));
     return;
   }
   const chosen =

@@ -18,3 +18,5 @@ try {
   console.error(error.message);
   process.exitCode = 1;
 }
+// A handle that a library left open must not keep a stopped console alive.
+process.exit();

@@ -1,11 +1,13 @@
 // baton agent run: makes any program an agent.
 import { BatonError } from '@baton/sdk';
+import { visible } from '@baton/sdk/node';
 import { runRunner } from './runner.ts';
 import { readSettings, SettingsError, usage } from './settings.ts';
 
 const notSignedIn = 4;
 const stopping = new AbortController();
-const say = (line: string) => console.error(line);
+// Titles, and what a command asks for, were written by others.
+const say = (line: string) => console.error(visible(line));
 
 function onSignal(): void {
   // What the commands have started is killed by the end of this process (see Command).

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BatonError, createClient, type Lease, type Task, type WorkOptions } from '@baton/sdk';
 import { fileStore } from '@baton/sdk/node';
 import { takeLock } from '../../../bin/lock.mjs';
+import { FailedTasks } from './failed-tasks.ts';
 import { Pauses } from './pauses.ts';
 import { removeFolder } from './remove-folder.ts';
 import { type RunnerSettings, SettingsError } from './settings.ts';
@@ -53,7 +54,8 @@ async function work(
   const { coordinationUrl, identityUrl, token } = settings;
   const baton = createClient({ coordinationUrl, identityUrl, credential: { token } });
   const ends: TaskEnd[] = [];
-  const place: Place = { baton, settings, stopping, say };
+  const failedTasks = new FailedTasks();
+  const place: Place = { baton, settings, stopping, failedTasks, say };
   const pauses = new Pauses(stopping, say);
   while (!stopping.aborted) {
     try {
@@ -66,7 +68,9 @@ async function work(
       });
       say(`Waiting for work as ${settings.name} ...`);
       const options: WorkOptions = {
-        ...choiceOf(settings),
+        get accepts() {
+          return choiceOf(settings, failedTasks);
+        },
         ...(settings.isMineOnly && { filter: { assignedToMe: true } }),
         signal: stopping,
         once: settings.isOnce,
@@ -111,12 +115,17 @@ async function doTask(lease: Lease, place: Place): Promise<TaskEnd> {
   }
 }
 
-/** Without types and labels the service chooses. */
-function choiceOf({ types, labels }: RunnerSettings): { accepts?: (task: Task) => boolean } {
-  if (types.length === 0 && labels.length === 0) return {};
-  const accepts = ({ typeKey, customFields }: Task) => {
+/** Where nothing is left out the service chooses: it does so in one call, and rivals don't collide. */
+function choiceOf(
+  { types, labels }: RunnerSettings,
+  failedTasks: FailedTasks,
+): ((task: Task) => boolean) | undefined {
+  if (types.length === 0 && labels.length === 0 && failedTasks.isEmpty) return undefined;
+  return (task) => {
+    const { typeKey, customFields } = task;
     const own = Array.isArray(customFields['labels']) ? (customFields['labels'] as unknown[]) : [];
-    return (types.length === 0 || types.includes(typeKey)) && labels.every((label) => own.includes(label));
+    const isWanted =
+      (types.length === 0 || types.includes(typeKey)) && labels.every((label) => own.includes(label));
+    return isWanted && !failedTasks.isLeftOut(task);
   };
-  return { accepts };
 }

@@ -6,19 +6,27 @@ const secretName =
 const secretCharactersMin = 8;
 /** A longer line of a value is looked for in pieces: so much of the output waits for its next part. */
 const pieceCharactersMax = 4096;
-const secretsMax = 200;
+/** Each is looked for in all of the output: the 10 MiB that are kept are read 200 times at most. */
+export const secretsMax = 200;
 const instead = '***';
 
 /** What the output of a command must not hold: the tokens that are named, and variables whose names say that they are secret. */
 export class Secrets {
+  /** How many texts are not looked for, because there are more than 200. */
+  readonly leftOut: number;
   readonly #texts: readonly string[];
 
   constructor(tokens: readonly string[], environment: Readonly<Record<string, string | undefined>>) {
     const named = Object.entries(environment).filter(([name]) => secretName.test(name));
-    const values = [...tokens, ...named.map(([, value = '']) => value)];
-    const texts = new Set(values.flatMap(piecesOf).flatMap((piece) => [piece, asInJson(piece)]));
+    const values = named.map(([, value = '']) => value.trim());
+    const ofOneLine = values.filter((value) => !value.includes('\n'));
+    const ofSeveral = values.filter((value) => value.includes('\n'));
+    // A token or password is short: where not all are looked for, it comes before the lines of certificates and keys.
+    const pieces = [...tokens, ...ofOneLine, ...ofSeveral].flatMap(piecesOf);
+    const texts = [...new Set(pieces.flatMap((piece) => [piece, asInJson(piece)]))];
+    this.leftOut = Math.max(0, texts.length - secretsMax);
     // The longer ones first: one may be the beginning of another.
-    this.#texts = [...texts].sort((a, b) => b.length - a.length).slice(0, secretsMax);
+    this.#texts = texts.slice(0, secretsMax).sort((a, b) => b.length - a.length);
   }
 
   /** The text with `***` in place of each secret. */

@@ -11,9 +11,10 @@ import {
 } from '@baton/sdk';
 import { Command, type CommandEnd } from './command.ts';
 import { acknowledgeMessages } from './control-messages.ts';
+import type { FailedTasks } from './failed-tasks.ts';
 import { type Ask, askIn } from './protocol.ts';
 import { removeFolder } from './remove-folder.ts';
-import { Secrets } from './secrets.ts';
+import { Secrets, secretsMax } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
 
 export interface Place {
@@ -21,6 +22,8 @@ export interface Place {
   readonly settings: RunnerSettings;
   /** Aborted when the runner shall end. */
   readonly stopping: AbortSignal;
+  /** What this runner takes no more. */
+  readonly failedTasks: FailedTasks;
   say(line: string): void;
 }
 
@@ -92,6 +95,11 @@ export class TaskRun {
     const passedOn = withoutOwn(settings.environment);
     const own = await this.#variables();
     this.#secrets = new Secrets([settings.token, own['BATON_ACCESS_TOKEN'] ?? ''], passedOn);
+    const { leftOut } = this.#secrets;
+    if (leftOut > 0)
+      this.#place.say(
+        `${this.#lease.task.publicId}: ${leftOut} lines of secrets are not looked for in its output, because there are more than ${secretsMax}.`,
+      );
     const command = await Command.start({
       exec: settings.exec,
       folder: work,
@@ -263,18 +271,33 @@ export class TaskRun {
     return 'asked';
   }
 
-  /** A task that was stopped, or failed, would else come back at once: it is set to blocked where its type has that. */
+  /** For people a task that was stopped, or failed, is blocked, where its type has that. */
   async #cancel(): Promise<TaskEnd> {
     await acknowledgeMessages(this.#place.baton, this.#lease);
     await this.#block('Stopped on request.');
-    await this.#lease.cancel('stopped on request');
+    await this.#endAndLeaveOut(() => this.#lease.cancel('stopped on request'));
     return 'cancelled';
   }
 
   async #fail(reason: string): Promise<TaskEnd> {
     await this.#block(`The runner ${this.#place.settings.name} failed: ${reason}.`);
-    await this.#lease.fail(reason.slice(0, failureMax), this.#output);
+    await this.#endAndLeaveOut(() => this.#lease.fail(reason.slice(0, failureMax), this.#output));
     return 'failed';
+  }
+
+  /** The task is free again with its end, and would come back at once, also where it is blocked. */
+  async #endAndLeaveOut(end: () => Promise<void>): Promise<void> {
+    const { baton, failedTasks } = this.#place;
+    const { id } = this.#lease.task;
+    failedTasks.hold(id);
+    try {
+      await end();
+      failedTasks.add(await baton.tasks.get(id));
+    } catch (error) {
+      failedTasks.forget(id);
+      // The end is written: what could not be read costs one more attempt.
+      if (this.#lease.isLive() || error instanceof LeaseLostError) throw error;
+    }
   }
 
   async #block(comment: string): Promise<void> {

@@ -7,3 +7,4 @@ export {
   parseConnection,
 } from './node/connection.ts';
 export { fileStore } from './node/file-store.ts';
+export { visible } from './node/visible.ts';

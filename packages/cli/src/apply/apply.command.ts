@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { BatonError } from '@baton/sdk';
+import { visible } from '@baton/sdk/node';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { confirm } from '../confirm.ts';
 import { PlainError } from '../plain-error.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
 import type { Change, FieldChange } from './change.ts';
-import { declaredIn, fieldOf, Problems, visible } from './documents.ts';
+import { declaredIn, fieldOf, Problems } from './documents.ts';
 import { readFiles } from './files.ts';
 import { planAll, refusalOf } from './plan.ts';
 import { World } from './world.ts';

@@ -1,3 +1,4 @@
+import { visible } from '@baton/sdk/node';
 import { PlainError } from '../plain-error.ts';
 import type { SourceFile } from './files.ts';
 import {
@@ -81,9 +82,6 @@ export class Problems {
     );
   }
 }
-
-/** What a file says must not move the terminal's cursor or turn its text around. */
-export const visible = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ');
 
 /** A pointer as people write it: `spec.roles.0`. */
 export function fieldOf(pointer: string): string {

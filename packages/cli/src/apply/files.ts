@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
+import { visible } from '@baton/sdk/node';
 import { PlainError } from '../plain-error.ts';
 
 export interface SourceFile {
@@ -31,23 +32,20 @@ export async function readFiles(names: readonly string[]): Promise<SourceFile[]>
   const files: SourceFile[] = [];
   for (const path of unique)
     files.push({
-      name: path === '-' ? 'standard input' : shown(path),
+      name: path === '-' ? 'standard input' : visible(path),
       text: await readText(path === '-' ? process.stdin : createReadStream(path), path),
     });
   return files;
 }
 
-/** What a file is called comes from whoever wrote the folder. */
-const shown = (path: string) => path.replaceAll(/[\p{Cc}\p{Cf}]+/gu, '?');
-
 async function pathsOf(name: string): Promise<string[]> {
   const kind = await stat(name).catch((error: NodeJS.ErrnoException) => {
-    throw new PlainError(`${shown(name)} can't be read (${error.code}): name a file or a folder by -f.`);
+    throw new PlainError(`${visible(name)} can't be read (${error.code}): name a file or a folder by -f.`);
   });
   if (!kind.isDirectory()) return [name];
   const found = await filesBelow(name);
   if (found.length === 0)
-    throw new PlainError(`${shown(name)} holds no file that ends in .yaml, .yml or .json.`);
+    throw new PlainError(`${visible(name)} holds no file that ends in .yaml, .yml or .json.`);
   return found;
 }
 
@@ -59,7 +57,7 @@ async function filesBelow(root: string): Promise<string[]> {
     const folder = folders[at] as string;
     if (folders.length > foldersMax || found.length > filesMax)
       throw new PlainError(
-        `${shown(root)} holds more than ${filesMax} files or ${foldersMax} folders: name a smaller one.`,
+        `${visible(root)} holds more than ${filesMax} files or ${foldersMax} folders: name a smaller one.`,
       );
     const depth = relative(root, folder) === '' ? 0 : relative(root, folder).split(/[/\\]/).length;
     const entries = await readdir(folder, { withFileTypes: true });
@@ -69,7 +67,7 @@ async function filesBelow(root: string): Promise<string[]> {
       if (entry.isDirectory()) {
         if (depth + 1 > depthMax)
           throw new PlainError(
-            `${shown(path)} is more than ${depthMax} folders deep: name a smaller folder.`,
+            `${visible(path)} is more than ${depthMax} folders deep: name a smaller folder.`,
           );
         folders.push(path);
       } else if (endings.test(entry.name) && (await isFile(path))) found.push(path);
@@ -85,7 +83,7 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 async function readText(stream: AsyncIterable<unknown>, path: string): Promise<string> {
-  const name = path === '-' ? 'Standard input' : shown(path);
+  const name = path === '-' ? 'Standard input' : visible(path);
   const { fileBytesMax } = fileBounds;
   const parts: Buffer[] = [];
   let bytes = 0;

@@ -1,6 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { visible } from '@baton/sdk/node';
 import { PlainError } from '../plain-error.ts';
+
+export { visible };
 
 /** What one import reads. The 3,003 issues of a real tracker have 0.8 MB. */
 export const readingBounds = {
@@ -11,9 +14,6 @@ export const readingBounds = {
   /** A document of a task takes 20 levels; what is deeper is no tracker's. */
   depthMax: 64,
 } as const;
-
-/** Names and texts of a source, without what would move the cursor of a terminal. */
-export const visible = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ');
 
 /**
  * The text of a file, or of standard input for `-`.

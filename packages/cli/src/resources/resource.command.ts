@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { visible } from '@baton/sdk/node';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { show, table } from '../show.ts';
 import type { ActSpec, Item, ListSpec, Resource } from './resource.ts';
@@ -98,7 +99,6 @@ export function fieldLines(value: Item): string[] {
 function text(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'object') return JSON.stringify(value);
-  // What somebody else wrote must not move the terminal's cursor or change its colours.
-  const shown = typeof value === 'string' ? value : JSON.stringify(value);
-  return shown.replaceAll(/[\p{Cc}]+/gu, ' ');
+  // Before columns are made of it, so that their widths are right.
+  return visible(typeof value === 'string' ? value : JSON.stringify(value));
 }

@@ -7,7 +7,18 @@ import { show } from '../show.ts';
 
 type ViewOptions = CommonOptions & { comments?: boolean; web?: boolean };
 
-const commentsMax = 200;
+const shownMax = 200;
+const pageMax = 200;
+/** The service lists the oldest first: so many are read for those that were said last. */
+const commentsReadMax = 10_000;
+
+/** What was said last on a task, the newest last. */
+interface Said {
+  readonly comments: readonly TaskComment[];
+  readonly older: number;
+  /** Whether there are more comments than are read. */
+  readonly isCut: boolean;
+}
 
 /** `baton task view` and `baton task comments`: a task with what stands around it. */
 export function addTaskView(task: Command, context: CommandContext): void {
@@ -30,12 +41,13 @@ export function addTaskView(task: Command, context: CommandContext): void {
         }
         if (options.comments !== true)
           return show(context.output, options, found, () => fieldLines({ ...found }));
-        const comments = await commentsOf(baton, ref);
+        const said = await commentsOf(baton, ref);
+        const { comments, older: olderComments } = said;
         const { items: relations } = await baton.tasks.listRelations(ref);
-        await show(context.output, options, { ...found, relations, comments }, () => [
+        await show(context.output, options, { ...found, relations, comments, olderComments }, () => [
           ...fieldLines({ ...found }),
           ...relations.map((one) => relationLine(one, found)),
-          ...comments.flatMap(commentLines),
+          ...saidLines(said),
         ]);
       }),
     );
@@ -43,26 +55,38 @@ export function addTaskView(task: Command, context: CommandContext): void {
     task.command('comments <ref>').description('list what was said on a task, the newest last'),
   ).action((ref: string, options: CommonOptions) =>
     asCaller(options, context, async (baton) => {
-      const comments = await commentsOf(baton, ref);
-      await show(context.output, options, { items: comments }, () =>
-        comments.length === 0 ? [`Nothing was said on ${ref}.`] : comments.flatMap(commentLines).slice(1),
+      const said = await commentsOf(baton, ref);
+      const { comments, older } = said;
+      await show(context.output, options, { items: comments, older }, () =>
+        comments.length === 0 ? [`Nothing was said on ${ref}.`] : saidLines(said).slice(1),
       );
     }),
   );
 }
 
-async function commentsOf(baton: BatonClient, ref: string): Promise<TaskComment[]> {
-  const comments: TaskComment[] = [];
-  for await (const comment of baton.tasks.listComments(ref, { limit: commentsMax })) {
-    comments.push(comment);
-    if (comments.length === commentsMax) break;
+async function commentsOf(baton: BatonClient, ref: string): Promise<Said> {
+  const last: TaskComment[] = [];
+  let older = 0;
+  for await (const comment of baton.tasks.listComments(ref, { limit: pageMax })) {
+    if (older + last.length === commentsReadMax) return { comments: last, older, isCut: true };
+    last.push(comment);
+    if (last.length <= shownMax) continue;
+    last.shift();
+    older += 1;
   }
-  return comments.toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
+  return { comments: last, older, isCut: false };
 }
 
-/** What somebody else wrote must not move the terminal's cursor; its lines stay. */
+function saidLines({ comments, older, isCut }: Said): string[] {
+  return [
+    ...(older === 0 ? [] : ['', `${older} older comment${older === 1 ? ' is' : 's are'} not shown.`]),
+    ...comments.flatMap(commentLines),
+    ...(isCut ? ['', `Only the first ${commentsReadMax} were read: newer ones are not shown.`] : []),
+  ];
+}
+
 function commentLines({ authorPrincipalId, createdAt, body }: TaskComment): string[] {
-  const lines = body.split('\n').map((line) => `  ${line.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ')}`);
+  const lines = body.split('\n').map((line) => `  ${line}`);
   return ['', `${createdAt}  ${authorPrincipalId}`, ...lines];
 }
 

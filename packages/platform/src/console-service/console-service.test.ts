@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
-import { after, before, test } from 'node:test';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { after, before, type TestContext, test } from 'node:test';
 import { freePort } from '@baton/kernel/testing/free-port';
 import { testBehindProxy } from '../testing/behind-a-proxy.ts';
 import { privateFolder } from '../testing/private-folder.ts';
@@ -103,6 +105,51 @@ test('where a service does not answer, a request is 503 unavailable, and so is a
   assert.equal(socket.readyState, WebSocket.CLOSED);
 });
 
+/** A service that takes every WebSocket, and a console in front of it with one that is open. */
+async function openThroughConsole(t: TestContext) {
+  const upgrades = Promise.withResolvers<Socket>();
+  const upstream = createServer().on('upgrade', (_req, socket) => {
+    socket.on('error', () => undefined);
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n');
+    upgrades.resolve(socket as Socket);
+  });
+  upstream.listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
+  const { port } = upstream.address() as AddressInfo;
+  const service = await start({ BATON_COORDINATION_URL: `http://127.0.0.1:${port}` });
+  const browser = connect(Number(new URL(service.url).port), '127.0.0.1').on('error', () => undefined);
+  const headers = 'Host: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket';
+  browser.write(`GET /api/v1/events/ws HTTP/1.1\r\n${headers}\r\n\r\n`);
+  let heard = '';
+  browser.on('data', (chunk) => {
+    heard += chunk;
+  });
+  const serving = await upgrades.promise;
+  while (!heard.endsWith('\r\n\r\n')) await once(browser, 'data');
+  t.after(() => {
+    for (const one of [browser, serving]) one.destroy();
+    upstream.close();
+  });
+  return { service, browser, serving, heard: () => heard };
+}
+
+test('a socket whose service breaks off is closed, and nothing is written into it', async (t) => {
+  const { browser, serving, heard } = await openThroughConsole(t);
+  const answer = heard();
+  assert.match(answer, /^HTTP\/1\.1 101 /);
+  const closed = once(browser, 'close');
+  serving.resetAndDestroy();
+  await closed;
+  assert.equal(heard(), answer);
+});
+
+test('a console that stops closes the sockets behind those of its browsers', async (t) => {
+  const { service, serving } = await openThroughConsole(t);
+  const ended = once(serving.resume(), 'end', { signal: AbortSignal.timeout(10_000) });
+  await service.close();
+  await ended;
+});
+
 test('identity providers are asked for at identity, with the admin secret', async () => {
   const { tenantId, adminSecret } = services;
   const asked = await start({
@@ -131,6 +178,13 @@ test('a setting that can not be used is refused with its name', async () => {
     start({ BATON_COORDINATION_URL: 'ftp://x' }),
     /BATON_COORDINATION_URL must be an http/,
   );
+  // As people write it who leave the scheme out: cookies would travel without `Secure`, and its host would be turned away.
+  for (const address of ['console.example.com', 'https:console.example.com', 'https://'])
+    await assert.rejects(
+      start({ BATON_CONSOLE_PUBLIC_URL: address }),
+      /BATON_CONSOLE_PUBLIC_URL must be an http/,
+      address,
+    );
   await assert.rejects(
     start({ BATON_CONSOLE_PROVIDERS: '["workforce"]' }),
     /BATON_CONSOLE_TENANT_ID is needed/,

@@ -31,8 +31,8 @@ export async function startConsoleService(
   say: (line: string) => void,
 ): Promise<ConsoleService> {
   const settings = readConsoleServiceSettings(env);
-  for (const name of ['BATON_COORDINATION_URL', 'BATON_IDENTITY_URL'] as const)
-    if (!/^https?:/.test(settings[name]) || !URL.canParse(settings[name]))
+  for (const name of ['BATON_COORDINATION_URL', 'BATON_IDENTITY_URL', 'BATON_CONSOLE_PUBLIC_URL'] as const)
+    if (settings[name] !== '' && (!/^https?:\/\//i.test(settings[name]) || !URL.canParse(settings[name])))
       throw new SettingError(name, 'must be an http address.');
   const { BATON_CONSOLE_PUBLIC_URL: ownUrl, BATON_CONSOLE_TRUSTED_PROXIES: trusted, HOST, PORT } = settings;
   const router = await openRouter(

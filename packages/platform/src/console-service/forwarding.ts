@@ -32,9 +32,22 @@ export function forwardingTo(target: string, trusted: Networks): RunningService 
     proxyTimeout: answerMsMax,
     upgradeTimeout: upgradeMsMax,
   });
+  const upgraded = new WeakSet<object>();
+  proxy.on('proxyReqWs', (upgrading, _req, browser) => {
+    upgrading.once('upgrade', (_answer, upstream) => {
+      upgraded.add(browser);
+      // A pipe passes on that a side ended, not that it was destroyed: the other one would stay open, and this process with it.
+      browser.once('close', () => upstream.destroy());
+      upstream.once('close', () => browser.destroySoon());
+    });
+  });
   proxy.on('error', (_error, req, answer) => {
     if (answer === undefined) return;
-    if (!('writeHead' in answer)) return refuseUpgrade(answer, '503 Service Unavailable');
+    if (!('writeHead' in answer)) {
+      // In a stream that was opened an answer would be read as a broken frame.
+      if (upgraded.has(answer)) return;
+      return refuseUpgrade(answer, '503 Service Unavailable');
+    }
     // Half an answer can't be mended: the client sees a broken connection.
     if (answer.headersSent) return void answer.destroy();
     const requestId = `req_${newTraceHex()}`;

@@ -44,9 +44,9 @@ export interface WorkOptions {
   >;
   /**
    * Chooses among what is available: the most urgent task that it accepts is taken, of the first 500. Without it the
-   * service chooses, which costs one call instead of three.
+   * service chooses, which costs one call instead of three. It is read anew for each look for work.
    */
-  readonly accepts?: (task: Task) => boolean;
+  readonly accepts?: ((task: Task) => boolean) | undefined;
   /** Shown with the claim; up to 500 characters. */
   readonly intent?: string;
   /** Budgets and metadata of the runs; a function is asked when a task is claimed, before its run starts. */
@@ -162,23 +162,30 @@ export class Harness implements AsyncDisposable {
    * }
    * @throws BatonError when the session is lost, or what the service refuses
    */
-  async *work(options: WorkOptions = {}): AsyncGenerator<Lease, void, undefined> {
+  work(options: WorkOptions = {}): AsyncGenerator<Lease, void, undefined> {
+    return this.#work(options, options.signal);
+  }
+
+  async *#work(
+    options: WorkOptions,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<Lease, void, undefined> {
     const idleMsMax = options.idleMs ?? 5_000;
-    for (let idleMs = Math.min(firstIdleMs, idleMsMax); !this.#isOver(options.signal); ) {
-      const taken = await this.#takenInTime(options);
+    for (let idleMs = Math.min(firstIdleMs, idleMsMax); !this.#isOver(signal); ) {
+      const taken = await this.#takenInTime(options, signal);
       if (taken instanceof Lease) {
         idleMs = Math.min(firstIdleMs, idleMsMax);
         try {
           // Whoever asked for the end while work was looked for gets none.
-          if (!this.#isOver(options.signal)) yield taken;
+          if (!this.#isOver(signal)) yield taken;
         } finally {
           await taken.takeBack('not_finished', closeMsMax);
         }
         continue;
       }
-      if (options.once && !this.#isOver(options.signal)) return;
+      if (options.once && !this.#isOver(signal)) return;
       const waitMs = Math.max(idleMs * (0.5 + Math.random() / 2), Math.min(taken.askedMs, askedWaitMsMax));
-      await sleep(waitMs, this.#either(options.signal)).catch(() => undefined);
+      await sleep(waitMs, this.#either(signal)).catch(() => undefined);
       idleMs = Math.min(idleMs * 2, idleMsMax);
     }
     if (this.signal.aborted) throw this.signal.reason as BatonError;
@@ -203,7 +210,7 @@ export class Harness implements AsyncDisposable {
       options.signal === undefined ? failed.signal : AbortSignal.any([failed.signal, options.signal]);
     const loop = async () => {
       try {
-        for await (const lease of this.work({ ...options, signal })) await handle(lease);
+        for await (const lease of this.#work(options, signal)) await handle(lease);
       } catch (error) {
         failed.abort(error);
       }
@@ -240,12 +247,12 @@ export class Harness implements AsyncDisposable {
   }
 
   /** Ends at once where the loop should end: what is granted after that is given back. */
-  async #takenInTime(options: WorkOptions): Promise<Lease | Nothing> {
+  async #takenInTime(options: WorkOptions, signal: AbortSignal | undefined): Promise<Lease | Nothing> {
     const taking = this.#taken(options);
     try {
-      return await unlessAborted(taking, this.#either(options.signal));
+      return await unlessAborted(taking, this.#either(signal));
     } catch (error) {
-      if (!this.#isOver(options.signal)) throw error;
+      if (!this.#isOver(signal)) throw error;
       void taking
         .then((taken) => (taken instanceof Lease ? taken.takeBack('not_finished', closeMsMax) : undefined))
         .catch(() => undefined);
@@ -297,9 +304,10 @@ export class Harness implements AsyncDisposable {
   }
 
   async #next(options: WorkOptions): Promise<Lease | undefined> {
-    const found = await (options.accepts === undefined
+    const { accepts } = options;
+    const found = await (accepts === undefined
       ? this.#claimedByService(options)
-      : this.#claimedByChoice(options, options.accepts));
+      : this.#claimedByChoice(options, accepts));
     if (found === undefined) return undefined;
     const { task, claim, grantedAt } = found;
     try {

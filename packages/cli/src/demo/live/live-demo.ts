@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatonClient } from '@baton/sdk';
+import { visible } from '@baton/sdk/node';
 import type { Connection } from '../../connection.ts';
 import { PlainError } from '../../plain-error.ts';
 import { type Access, openAccess } from '../participants.ts';
@@ -93,7 +94,7 @@ async function perform(
 
   const end = new AbortController();
   const stopped = AbortSignal.any([signal, end.signal]);
-  const sayAs = (name: string) => (what: string) => say(`${name} ${what}`);
+  const sayAs = (name: string) => (what: string) => say(visible(`${name} ${what}`));
   const refused: string[] = [];
   // It comes first, so that it gets the task on which it stands still.
   const taskId = ids.get(stalledTaskKey) ?? '';
