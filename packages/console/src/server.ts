@@ -44,6 +44,8 @@ const cookieName = 'baton_console';
 const beginCookie = 'baton_console_begin';
 /** Where identity providers send browsers back to, below the console's address. */
 export const callbackPath = '/console/callback';
+/** Whose the codes are that this process itself asks for: nobody else's bound counts them. */
+const ofThisProcess = 'this process';
 const bodyBytesMax = 8192;
 const exchangeMsMax = 10_000;
 /** At a time. Each takes milliseconds; more would wait in identity's queue in any case. */
@@ -232,13 +234,13 @@ export function createConsole(options: ConsoleOptions): Console {
       const { token } = await readBody(req, ['token']);
       if (token === undefined)
         throw new ConsoleRefusal(400, 'invalid_request', 'Send a personal access token: {"token": "..."}.');
-      await exchange(req, token);
-      sendJson(res, 201, { code: sessions.newCode({ token }), expiresIn: 60 });
+      const subject = subjectOf(await exchange(req, token));
+      sendJson(res, 201, { code: sessions.newCode({ token }, subject), expiresIn: 60 });
     },
   };
 
   return {
-    newCode: (token) => sessions.newCode({ token }),
+    newCode: (token) => sessions.newCode({ token }, ofThisProcess),
     handle(req, res) {
       // As it came: of `//` URL makes no path, it throws.
       const [path = '/'] = (req.url ?? '/').split('?', 1);
