@@ -150,7 +150,7 @@ export function createConsole(options: ConsoleOptions): Console {
     const forget = `${beginCookieOf('', isSecure)}; Max-Age=0`;
     try {
       if (bySignIn === undefined) throw new ConsoleRefusal(404, 'not_found', 'Nobody signs in so.');
-      const { grant, next } = await bySignIn.finish(
+      const { grant, next, session } = await bySignIn.finish(
         {
           state: answer.get('state') ?? '',
           code: answer.get('code') ?? undefined,
@@ -160,6 +160,8 @@ export function createConsole(options: ConsoleOptions): Console {
         keyIn(req, beginCookie) ?? '',
       );
       const subject = subjectOf(await exchangeGrant(req, grant));
+      // From a provider of another site the browser comes back without the cookie of its session.
+      if (session !== undefined) sessions.close(session);
       endEarlierSession(req);
       redirect(res, next, [cookieOf(sessions.open({ grant }, subject), isSecure), forget]);
     } catch (error) {
@@ -226,7 +228,7 @@ export function createConsole(options: ConsoleOptions): Console {
       // The cookie is for one host: at another the browser would not be known when it comes back.
       if (req.headers.host !== new URL(bySignIn.origin).host)
         throw new ConsoleRefusal(409, 'wrong_address', `Open the console at ${bySignIn.origin} for that.`);
-      const { url: at, browser } = await bySignIn.begin(provider, next);
+      const { url: at, browser } = await bySignIn.begin(provider, next, keyIn(req));
       const cookie = `${beginCookieOf(browser, isSecure)}; Max-Age=${signInBounds.lastsMsMax / 1000}`;
       sendJson(res, 200, { url: at }, { 'set-cookie': cookie });
     },
