@@ -108,21 +108,28 @@ export function createConsole(options: ConsoleOptions): Console {
     const body = { identityProvider: grant.provider, token, audience };
     return atIdentity(req, (identity) => identity.federation.exchange(bySignIn?.tenantId ?? '', body));
   }
-  /** For the person whom the browser's session is of. @throws ConsoleRefusal where there is none, or none any more */
-  async function tokenOfSession(req: IncomingMessage): Promise<IssuedToken> {
+  /**
+   * For the person whom the browser's session is of.
+   * @returns the token, and whom it is of: in one browser that can be another person than a moment ago
+   * @throws ConsoleRefusal where there is no session, or none any more
+   */
+  async function tokenOfSession(req: IncomingMessage): Promise<IssuedToken & { person: string }> {
     const key = keyIn(req);
     const session = key === undefined ? undefined : sessions.use(key);
     if (key === undefined || session === undefined)
       throw new ConsoleRefusal(401, 'signed_out', 'Sign in first.');
-    const issued =
-      session.grant === undefined ? exchange(req, session.token) : exchangeGrant(req, session.grant);
-    return issued.catch((error: unknown) => {
+    try {
+      const issued = await (session.grant === undefined
+        ? exchange(req, session.token)
+        : exchangeGrant(req, session.grant));
+      return { ...tokenOf(issued), person: subjectOf(issued, session.subject) };
+    } catch (error) {
       const { status, code, message } = refusalOf(error);
       if (status === 429 || status >= 500) throw error;
       // The token is over, or the provider or identity does not vouch for this person any more.
       sessions.close(key);
       throw new ConsoleRefusal(401, code, message);
-    });
+    }
   }
   /** A browser has one session: whoever signs in anew leaves none behind that nobody can end. */
   function endEarlierSession(req: IncomingMessage): void {
@@ -190,7 +197,7 @@ export function createConsole(options: ConsoleOptions): Console {
     },
     '/console/token': async (req, res) => {
       await readBody(req, []);
-      sendJson(res, 200, tokenOf(await tokenOfSession(req)));
+      sendJson(res, 200, await tokenOfSession(req));
     },
     '/console/demo': async (req, res) => {
       const { act } = await readBody(req, ['act']);
@@ -279,12 +286,14 @@ function tokenOf({ accessToken, expiresIn }: IssuedToken): IssuedToken {
   return { accessToken, expiresIn };
 }
 
-/** Identity's name of whom it has just issued an access token to: the tenant and the principal. */
-function subjectOf({ accessToken }: IssuedToken): string {
+/**
+ * Identity's name of whom it has just issued an access token to: the tenant and the principal.
+ * @param unread what counts where the token can't be read: by itself it is of nobody else, so its session is ended alone
+ */
+function subjectOf({ accessToken }: IssuedToken, unread: string = crypto.randomUUID()): string {
   const claims = jsonIn(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString());
   const { tenant_id, sub } = (claims ?? {}) as Record<string, unknown>;
-  // One that can't be read is of nobody else: its session is ended alone.
-  return typeof sub === 'string' ? JSON.stringify([tenant_id, sub]) : crypto.randomUUID();
+  return typeof sub === 'string' ? JSON.stringify([tenant_id, sub]) : unread;
 }
 
 /** Only the console's own requests bring it: SameSite=Strict, and below /console. */

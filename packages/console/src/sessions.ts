@@ -85,8 +85,8 @@ export class Sessions {
     });
   }
 
-  /** @returns what the browser signed in with, or undefined when its session is over */
-  use(key: string): SignedIn | undefined {
+  /** @returns what the browser signed in with, and who; undefined when its session is over */
+  use(key: string): (SignedIn & { readonly subject: string }) | undefined {
     const hash = hashOf(key);
     const session = this.#sessions.get(hash);
     if (session === undefined) return undefined;
@@ -101,7 +101,7 @@ export class Sessions {
 
   /** @returns whose session this is, or undefined when it is over */
   subjectOf(key: string): string | undefined {
-    return this.use(key) && this.#sessions.get(hashOf(key))?.subject;
+    return this.use(key)?.subject;
   }
 
   close(key: string): void {

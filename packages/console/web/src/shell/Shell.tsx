@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { forgetAdministration } from '../administration/admin-secret.ts';
-import { onSignedOutElsewhere, signOut } from '../client.ts';
+import { followOtherTabs, signOut } from '../client.ts';
 import { useLive } from '../live.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { meQuery } from '../queries.ts';
@@ -46,7 +46,7 @@ export function Shell() {
       .querySelector(`nav [href="${place?.to}"]`)
       ?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [place?.to]);
-  useEffect(() => onSignedOutElsewhere(() => location.assign('/sign-in')), []);
+  useEffect(followOtherTabs, []);
   useEffect(() => {
     const timer = setTimeout(() => void loadPalette().catch(() => undefined), preloadMs);
     return () => clearTimeout(timer);
