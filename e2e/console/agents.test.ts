@@ -38,8 +38,12 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       .getByText(/1 session of it is closed and 1 lease ends/)
       .waitFor();
     await assertAccessible(page, 'asked before disabling');
+    // Keys do not reach the page behind the question.
+    await page.keyboard.press('g');
+    await page.keyboard.press('j');
     await page.keyboard.press('Escape');
     await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+    assert.equal(page.url(), `${world.url}/agents`);
     assert.equal((await world.baton.principals.get(agent.principalId)).status, 'active');
     await card.getByRole('button', { name: 'Disable' }).focus();
     await page.keyboard.press('Enter');
