@@ -103,12 +103,13 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Leave it as a comment' }).click();
     await page.getByRole('listitem').getByText('Half of it is done.').waitFor();
     assert.equal(await page.getByText('You have lost this task.').count(), 0);
-    const { items } = await baton.sessions.list({ status: 'active', limit: 50 });
-    assert.deepEqual(
-      items.filter(({ principalId }) => principalId === person.principalId).length <= 1,
-      true,
-      'the console leaves no sessions behind',
-    );
+    let left = 1;
+    for (let n = 0; n < 50 && left > 0; n += 1) {
+      const { items } = await baton.sessions.list({ status: 'active', limit: 50 });
+      left = items.filter(({ principalId }) => principalId === person.principalId).length;
+      if (left > 0) await page.waitForTimeout(100);
+    }
+    assert.equal(left, 0, 'the console leaves no sessions behind');
     await baton.sessions.close(session.id);
     assert.deepEqual(complaints, []);
   });
