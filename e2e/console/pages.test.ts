@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { assertAccessible, noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { settled } from '../testing/console-pages.ts';
@@ -37,6 +38,8 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
       await page.context().close();
     }
   }
+  const titled = (page: Page, title: string) =>
+    until(async () => ((await page.title()) === `${title} · Baton` ? true : undefined));
   const until = async <Value>(look: () => Promise<Value | undefined>): Promise<Value> => {
     for (let n = 0; n < 150; n += 1) {
       const found = await look();
@@ -97,6 +100,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     // The list was open before: it changes without a reload.
     await page.getByRole('link', { name: 'Web shop' }).click();
     await page.getByRole('heading', { name: `Web shop ${evil}` }).waitFor();
+    await titled(page, `Web shop ${evil}`);
     await page.getByText(`Sell more ${evil}`).waitFor();
     await page.getByRole('link', { name: 'Task of the project' }).waitFor();
     await page.getByText('maxRunActions').waitFor();
@@ -177,6 +181,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     const first = await start('CHG-1');
     await page.getByRole('link', { name: 'CHG-1' }).click();
     await page.getByRole('heading', { name: 'CHG-1' }).waitFor();
+    await titled(page, 'CHG-1');
     await page.locator('svg text', { hasText: 'approve · waiting' }).waitFor();
     await page.locator('svg text', { hasText: 'complete · to come' }).waitFor();
     await page.getByText(`Invoices ${evil}`).first().waitFor();
@@ -215,9 +220,13 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     await page.getByText('process.step_entered').nth(1).click();
     await page.getByRole('link', { name: 'The process instance as it was then' }).click();
     await page.getByRole('heading', { name: /^CHG-1 as of/ }).waitFor();
+    await titled(page, 'CHG-1 as it was');
     await page.locator('svg text', { hasText: 'approve · active' }).waitFor();
     await page.locator('svg text', { hasText: 'complete · to come' }).waitFor();
     await page.getByRole('link', { name: 'The process as it is now' }).waitFor();
+    // The page that follows has its own name again.
+    await page.getByRole('link', { name: 'Journal', exact: true }).last().click();
+    await titled(page, 'Journal');
     assert.deepEqual(complaints, []);
   });
 

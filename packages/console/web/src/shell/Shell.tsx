@@ -13,7 +13,7 @@ import { Notices, tell } from './Notices.tsx';
 import { places } from './places.ts';
 import styles from './shell.module.css';
 import { Trouble } from './Trouble.tsx';
-import { useTitle } from './title.ts';
+import { usePageTitle, useTitle } from './title.ts';
 
 const loadPalette = () => import('./Palette.tsx');
 const Palette = lazy(loadPalette);
@@ -40,7 +40,7 @@ export function Shell() {
   const { pathname } = useLocation();
   const place = places.find(({ to }) => to === `/${pathname.split('/')[1]}`);
   // A page that is about one thing names itself by that thing.
-  useTitle(pathname === place?.to ? place.name : undefined);
+  usePageTitle(pathname === place?.to ? place.name : undefined);
   useEffect(() => {
     document
       .querySelector(`nav [href="${place?.to}"]`)
@@ -147,6 +147,7 @@ function WaitingCount({ count }: { count: number }) {
 }
 
 export function Missing() {
+  useTitle('There is no such page');
   return (
     <main className="page">
       <h1>There is no such page</h1>
