@@ -111,6 +111,24 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
       (await baton.projects.get(project.id)).statusKey === project.statusKey ? undefined : true,
     );
     await looksRight(`/projects/${project.id}`, 'maxRunActions');
+
+    // A new task belongs where the work that is shown belongs, also where the page has not read that workspace.
+    await baton.workspaces.create({ name: 'Another', slug: 'another' });
+    await page.route(/\/api\/v1\/workspaces\?/, async (route) => {
+      const response = await route.fetch();
+      const list = (await response.json()) as { items: { id: string }[] };
+      const items = list.items.filter(({ id }) => id !== project.workspaceId);
+      await route.fulfill({ response, json: { ...list, items } });
+    });
+    await page.goto(`${world.url}/?workspace=${project.workspaceId}&create=true`);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('option', { name: 'Another' }).waitFor({ state: 'attached' });
+    await dialog.getByRole('option', { name: 'Web shop' }).waitFor({ state: 'attached' });
+    await dialog.getByLabel('Title').fill('Made where it is shown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Made where it is shown' }).waitFor();
+    const made = await baton.tasks.get(new URL(page.url()).pathname.split('/').at(-1) as string);
+    assert.equal(made.workspaceId, project.workspaceId);
   });
 
   test('a process shows where it stands as a picture and in words, goes on live, and is suspended and cancelled', async () => {
