@@ -196,10 +196,14 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     assert.equal(await older.count(), 0);
     await page.getByRole('main').press('p');
     await page.getByRole('button', { name: 'Go on' }).waitFor();
+    const going = await world.signedIn(`/journal?object=${id}`);
+    await going.page.getByRole('button', { name: 'Show older events' }).waitFor();
     const now = await baton.tasks.get(id);
     await baton.tasks.update(id, { title: 'Decided' }, { ifMatch: etagOf(now) });
     const list = page.locator('main ol');
-    await page.waitForTimeout(1_000);
+    // What a page shows that was not paused has reached the paused one, too.
+    await going.page.locator('main ol').getByText('task.updated').waitFor();
+    await page.waitForTimeout(500);
     assert.equal(await list.getByText('task.updated').count(), 0);
     await page.getByRole('main').press('p');
     await list.getByText('task.updated').waitFor();
