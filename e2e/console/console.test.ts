@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { BatonClient } from '@baton/sdk';
-import { noBrowser, openPage } from '../testing/browser.ts';
+import { noBrowser, openPage, until } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
+import { settled } from '../testing/console-pages.ts';
 
 // The console in a real browser, against a Baton that `npm start` has started. What axe finds: accessibility.test.ts.
 
@@ -83,8 +84,12 @@ describe('the console', { skip: noBrowser }, () => {
     ] as const) {
       await page.goto(url + path);
       await page.getByRole('heading', { name: heading, exact: true }).waitFor();
-      assert.equal(await page.getByText(/went wrong|has a fault/).count(), 0, path);
+      await settled(page);
+      assert.deepEqual(await page.getByRole('alert').allInnerTexts(), [], path);
     }
+    await page.goto(`${url}/inbox/nowhere`);
+    await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+    await until(page, "document.title === 'There is no such page · Baton'");
     assert.deepEqual(complaints, []);
   });
 

@@ -40,6 +40,23 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     const [task] = (await world.baton.tasks.list({ limit: 1 })).items;
     assert.deepEqual([task?.title, task?.status, task?.activeClaimId], ['My first task', 'done', null]);
     assert.match(await page.title(), /^TASK-\d+ My first task · Baton$/);
+
+    // Who cancels what they hold has lost nothing, and is not told so.
+    const second = await world.baton.tasks.create({ title: 'Not wanted any more' });
+    await page.goto(`${world.url}/tasks/${second.publicId}`);
+    await page.getByRole('button', { name: 'Take it' }).click();
+    await page.getByRole('heading', { name: 'You hold it' }).waitFor();
+    const { activeClaimId } = await world.baton.tasks.get(second.id);
+    const isJudged = Promise.all(
+      [`/claims/${activeClaimId}`, `entityId=${activeClaimId}`].map((part) =>
+        page.waitForResponse((answer) => answer.url().includes(part)),
+      ),
+    );
+    await page.getByRole('button', { name: 'Cancelled' }).click();
+    await isJudged;
+    await page.getByRole('heading', { name: 'You hold it' }).waitFor({ state: 'detached' });
+    assert.equal((await world.baton.claims.get(activeClaimId ?? '')).releaseReason, 'task_cancelled');
+    assert.equal(await page.getByText(/do not hold|have lost/).count(), 0);
     assert.deepEqual(complaints, []);
   });
 
@@ -86,12 +103,13 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Leave it as a comment' }).click();
     await page.getByRole('listitem').getByText('Half of it is done.').waitFor();
     assert.equal(await page.getByText('You have lost this task.').count(), 0);
-    const { items } = await baton.sessions.list({ status: 'active', limit: 50 });
-    assert.deepEqual(
-      items.filter(({ principalId }) => principalId === person.principalId).length <= 1,
-      true,
-      'the console leaves no sessions behind',
-    );
+    let left = 1;
+    for (let n = 0; n < 50 && left > 0; n += 1) {
+      const { items } = await baton.sessions.list({ status: 'active', limit: 50 });
+      left = items.filter(({ principalId }) => principalId === person.principalId).length;
+      if (left > 0) await page.waitForTimeout(100);
+    }
+    assert.equal(left, 0, 'the console leaves no sessions behind');
     await baton.sessions.close(session.id);
     assert.deepEqual(complaints, []);
   });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { assertAccessible, noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { settled } from '../testing/console-pages.ts';
@@ -37,6 +38,8 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
       await page.context().close();
     }
   }
+  const titled = (page: Page, title: string) =>
+    until(async () => ((await page.title()) === `${title} · Baton` ? true : undefined));
   const until = async <Value>(look: () => Promise<Value | undefined>): Promise<Value> => {
     for (let n = 0; n < 150; n += 1) {
       const found = await look();
@@ -97,6 +100,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     // The list was open before: it changes without a reload.
     await page.getByRole('link', { name: 'Web shop' }).click();
     await page.getByRole('heading', { name: `Web shop ${evil}` }).waitFor();
+    await titled(page, `Web shop ${evil}`);
     await page.getByText(`Sell more ${evil}`).waitFor();
     await page.getByRole('link', { name: 'Task of the project' }).waitFor();
     await page.getByText('maxRunActions').waitFor();
@@ -107,6 +111,24 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
       (await baton.projects.get(project.id)).statusKey === project.statusKey ? undefined : true,
     );
     await looksRight(`/projects/${project.id}`, 'maxRunActions');
+
+    // A new task belongs where the work that is shown belongs, also where the page has not read that workspace.
+    await baton.workspaces.create({ name: 'Another', slug: 'another' });
+    await page.route(/\/api\/v1\/workspaces\?/, async (route) => {
+      const response = await route.fetch();
+      const list = (await response.json()) as { items: { id: string }[] };
+      const items = list.items.filter(({ id }) => id !== project.workspaceId);
+      await route.fulfill({ response, json: { ...list, items } });
+    });
+    await page.goto(`${world.url}/?workspace=${project.workspaceId}&create=true`);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('option', { name: 'Another' }).waitFor({ state: 'attached' });
+    await dialog.getByRole('option', { name: 'Web shop' }).waitFor({ state: 'attached' });
+    await dialog.getByLabel('Title').fill('Made where it is shown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Made where it is shown' }).waitFor();
+    const made = await baton.tasks.get(new URL(page.url()).pathname.split('/').at(-1) as string);
+    assert.equal(made.workspaceId, project.workspaceId);
   });
 
   test('a process shows where it stands as a picture and in words, goes on live, and is suspended and cancelled', async () => {
@@ -177,6 +199,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     const first = await start('CHG-1');
     await page.getByRole('link', { name: 'CHG-1' }).click();
     await page.getByRole('heading', { name: 'CHG-1' }).waitFor();
+    await titled(page, 'CHG-1');
     await page.locator('svg text', { hasText: 'approve · waiting' }).waitFor();
     await page.locator('svg text', { hasText: 'complete · to come' }).waitFor();
     await page.getByText(`Invoices ${evil}`).first().waitFor();
@@ -215,9 +238,13 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     await page.getByText('process.step_entered').nth(1).click();
     await page.getByRole('link', { name: 'The process instance as it was then' }).click();
     await page.getByRole('heading', { name: /^CHG-1 as of/ }).waitFor();
+    await titled(page, 'CHG-1 as it was');
     await page.locator('svg text', { hasText: 'approve · active' }).waitFor();
     await page.locator('svg text', { hasText: 'complete · to come' }).waitFor();
     await page.getByRole('link', { name: 'The process as it is now' }).waitFor();
+    // The page that follows has its own name again.
+    await page.getByRole('link', { name: 'Journal', exact: true }).last().click();
+    await titled(page, 'Journal');
     assert.deepEqual(complaints, []);
   });
 

@@ -155,6 +155,26 @@ describe('signing in to the console through an identity provider', { skip: noBro
     await problem(again.page, 'sign_in_expired');
   });
 
+  test('whoever comes back from another site has no earlier session any more, though its cookie stays away', async () => {
+    const { page } = await world.signedIn();
+    const [before] = await cookiesOf(page.context());
+    assert.equal(before?.name, 'baton_console');
+    await page.goto(`${url}/sign-in`);
+    await page.getByRole('button', { name: 'Sign in with corporate' }).click();
+    await page.getByRole('heading', { name: 'Who are you?' }).waitFor();
+    const callback = await stoppedCallback(page, 'ada');
+    const begun = (await cookiesOf(page.context())).find(({ name }) => name === 'baton_console_begin');
+    const tokenStatus = async () => {
+      const headers = { 'content-type': 'application/json', cookie: `baton_console=${before?.value}` };
+      return (await fetch(`${url}/console/token`, { method: 'POST', headers, body: '{}' })).status;
+    };
+    assert.equal(await tokenStatus(), 200);
+    const headers = { cookie: `baton_console_begin=${begun?.value}` };
+    const answer = await fetch(callback, { headers, redirect: 'manual' });
+    assert.match(answer.headers.get('set-cookie') ?? '', /baton_console=[\w-]{43}/);
+    assert.equal(await tokenStatus(), 401);
+  });
+
   test('an answer that names another provider, or a code of another sign-in, is refused', async () => {
     const { page } = await begin('corporate');
     const mixed = new URL(await stoppedCallback(page, 'ada'));

@@ -196,9 +196,9 @@ describe('the security of the console', { skip: noBrowser }, () => {
     const rival = await world.person(['tasks.read']);
     const { page, complaints } = await world.signedIn();
     const open = async () => page.goto(`${world.url}/sign-in#code=${await world.newCode(rival.token)}`);
-    const isSignedInAs = async (id: string) => {
+    const isSignedInAs = async (id: string, tab = page) => {
       const { displayName } = await world.baton.principals.get(id);
-      await page.getByRole('navigation', { name: 'Pages' }).getByText(displayName, { exact: true }).waitFor();
+      await tab.getByRole('navigation', { name: 'Pages' }).getByText(displayName, { exact: true }).waitFor();
     };
     await open();
     await page.getByRole('alertdialog', { name: 'Sign in as somebody else?' }).waitFor();
@@ -207,8 +207,41 @@ describe('the security of the console', { skip: noBrowser }, () => {
     await page.keyboard.press('Enter');
     await isSignedInAs(world.me);
     await open();
+    const other = await page.context().newPage();
+    await other.goto(`${world.url}/inbox`);
+    await isSignedInAs(world.me, other);
     await page.getByRole('button', { name: 'Sign in as its owner' }).click();
     await isSignedInAs(rival.principalId);
+    // The other tab shares the session: it does not go on as who it was.
+    await isSignedInAs(rival.principalId, other);
+    assert.equal(other.url(), `${world.url}/inbox`);
+    assert.deepEqual(complaints, []);
+  });
+
+  test('what was written as one person is never sent as another who has signed in meanwhile', async () => {
+    const rival = await world.person(['tasks.read', 'tasks.write']);
+    const task = await world.baton.tasks.create({ title: 'Written as somebody' });
+    const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
+    await page.getByPlaceholder('Say something').fill('As the administrator');
+    // As a sign-in through a provider does it: no page of the console tells the others.
+    const address = `${world.url}/console/sign-in`;
+    const answer = await page.context().request.post(address, { data: { token: rival.token } });
+    assert.equal(answer.status(), 200);
+    let refused = 0;
+    await page.route('**/api/v1/tasks/*/comments', async (route) => {
+      if (route.request().method() !== 'POST' || refused > 0) return route.continue();
+      refused += 1;
+      // The access token is over: the page asks for the next one.
+      await route.fulfill({
+        status: 401,
+        json: { error: { code: 'invalid_token', message: 'It is over.' } },
+      });
+    });
+    await page.getByRole('button', { name: 'Comment', exact: true }).click();
+    const { displayName } = await world.baton.principals.get(rival.principalId);
+    await page.getByRole('navigation', { name: 'Pages' }).getByText(displayName, { exact: true }).waitFor();
+    assert.equal(refused, 1);
+    assert.deepEqual((await world.baton.tasks.listComments(task.id, {})).items, []);
     assert.deepEqual(complaints, []);
   });
 

@@ -38,6 +38,7 @@ interface Begun {
   readonly verifier: string;
   readonly browser: string;
   readonly next: string;
+  readonly session: string | undefined;
   readonly endsAtMs: number;
 }
 
@@ -77,10 +78,11 @@ export class ProviderSignIn {
   /**
    * Begins a sign-in.
    * @param next where in the console to go afterwards
+   * @param session the key of the session that the browser has now
    * @returns the provider's address, and a key for the browser's cookie, without which nobody can finish
    * @throws ConsoleRefusal
    */
-  async begin(provider: string, next: string): Promise<{ url: string; browser: string }> {
+  async begin(provider: string, next: string, session?: string): Promise<{ url: string; browser: string }> {
     const { providers, read, outbound, redirectUri } = this.#options;
     const registered = providers.has(provider) ? await read(provider).catch(() => undefined) : undefined;
     if (registered?.status !== 'active')
@@ -99,6 +101,7 @@ export class ProviderSignIn {
       verifier,
       browser: hashOf(browser),
       next: localPath(next),
+      session,
       endsAtMs: nowMs + signInBounds.lastsMsMax,
     });
     const url = new URL(endpoints.authorization);
@@ -119,13 +122,13 @@ export class ProviderSignIn {
   /**
    * Finishes a sign-in. Whatever comes of it, its state is used up.
    * @param browser what the browser's cookie holds
-   * @returns what renews its access tokens, and where in the console to go
+   * @returns what renews its access tokens, where in the console to go, and the session that the browser began with
    * @throws ConsoleRefusal
    */
   async finish(
     { state, code, issuer, error }: ProviderAnswer,
     browser: string,
-  ): Promise<{ grant: ProviderGrant; next: string }> {
+  ): Promise<{ grant: ProviderGrant; next: string; session: string | undefined }> {
     const key = hashOf(state);
     const begun = this.#begun.get(key);
     this.#begun.delete(key);
@@ -148,7 +151,8 @@ export class ProviderSignIn {
       throw new ConsoleRefusal(401, 'invalid_nonce', 'The ID token is not the one of this sign-in.');
     const renew = (refreshToken: string) =>
       this.#ask(begun, { grant_type: 'refresh_token', refresh_token: refreshToken });
-    return { grant: new ProviderGrant(begun.provider, tokens, renew), next: begun.next };
+    const { next, session } = begun;
+    return { grant: new ProviderGrant(begun.provider, tokens, renew), next, session };
   }
 
   #ask(

@@ -44,6 +44,8 @@ const cookieName = 'baton_console';
 const beginCookie = 'baton_console_begin';
 /** Where identity providers send browsers back to, below the console's address. */
 export const callbackPath = '/console/callback';
+/** Whose the codes are that this process itself asks for: nobody else's bound counts them. */
+const ofThisProcess = 'this process';
 const bodyBytesMax = 8192;
 const exchangeMsMax = 10_000;
 /** At a time. Each takes milliseconds; more would wait in identity's queue in any case. */
@@ -106,21 +108,28 @@ export function createConsole(options: ConsoleOptions): Console {
     const body = { identityProvider: grant.provider, token, audience };
     return atIdentity(req, (identity) => identity.federation.exchange(bySignIn?.tenantId ?? '', body));
   }
-  /** For the person whom the browser's session is of. @throws ConsoleRefusal where there is none, or none any more */
-  async function tokenOfSession(req: IncomingMessage): Promise<IssuedToken> {
+  /**
+   * For the person whom the browser's session is of.
+   * @returns the token, and whom it is of: in one browser that can be another person than a moment ago
+   * @throws ConsoleRefusal where there is no session, or none any more
+   */
+  async function tokenOfSession(req: IncomingMessage): Promise<IssuedToken & { person: string }> {
     const key = keyIn(req);
     const session = key === undefined ? undefined : sessions.use(key);
     if (key === undefined || session === undefined)
       throw new ConsoleRefusal(401, 'signed_out', 'Sign in first.');
-    const issued =
-      session.grant === undefined ? exchange(req, session.token) : exchangeGrant(req, session.grant);
-    return issued.catch((error: unknown) => {
+    try {
+      const issued = await (session.grant === undefined
+        ? exchange(req, session.token)
+        : exchangeGrant(req, session.grant));
+      return { ...tokenOf(issued), person: subjectOf(issued, session.subject) };
+    } catch (error) {
       const { status, code, message } = refusalOf(error);
       if (status === 429 || status >= 500) throw error;
       // The token is over, or the provider or identity does not vouch for this person any more.
       sessions.close(key);
       throw new ConsoleRefusal(401, code, message);
-    });
+    }
   }
   /** A browser has one session: whoever signs in anew leaves none behind that nobody can end. */
   function endEarlierSession(req: IncomingMessage): void {
@@ -148,7 +157,7 @@ export function createConsole(options: ConsoleOptions): Console {
     const forget = `${beginCookieOf('', isSecure)}; Max-Age=0`;
     try {
       if (bySignIn === undefined) throw new ConsoleRefusal(404, 'not_found', 'Nobody signs in so.');
-      const { grant, next } = await bySignIn.finish(
+      const { grant, next, session } = await bySignIn.finish(
         {
           state: answer.get('state') ?? '',
           code: answer.get('code') ?? undefined,
@@ -158,6 +167,8 @@ export function createConsole(options: ConsoleOptions): Console {
         keyIn(req, beginCookie) ?? '',
       );
       const subject = subjectOf(await exchangeGrant(req, grant));
+      // From a provider of another site the browser comes back without the cookie of its session.
+      if (session !== undefined) sessions.close(session);
       endEarlierSession(req);
       redirect(res, next, [cookieOf(sessions.open({ grant }, subject), isSecure), forget]);
     } catch (error) {
@@ -186,7 +197,7 @@ export function createConsole(options: ConsoleOptions): Console {
     },
     '/console/token': async (req, res) => {
       await readBody(req, []);
-      sendJson(res, 200, tokenOf(await tokenOfSession(req)));
+      sendJson(res, 200, await tokenOfSession(req));
     },
     '/console/demo': async (req, res) => {
       const { act } = await readBody(req, ['act']);
@@ -224,7 +235,7 @@ export function createConsole(options: ConsoleOptions): Console {
       // The cookie is for one host: at another the browser would not be known when it comes back.
       if (req.headers.host !== new URL(bySignIn.origin).host)
         throw new ConsoleRefusal(409, 'wrong_address', `Open the console at ${bySignIn.origin} for that.`);
-      const { url: at, browser } = await bySignIn.begin(provider, next);
+      const { url: at, browser } = await bySignIn.begin(provider, next, keyIn(req));
       const cookie = `${beginCookieOf(browser, isSecure)}; Max-Age=${signInBounds.lastsMsMax / 1000}`;
       sendJson(res, 200, { url: at }, { 'set-cookie': cookie });
     },
@@ -232,13 +243,13 @@ export function createConsole(options: ConsoleOptions): Console {
       const { token } = await readBody(req, ['token']);
       if (token === undefined)
         throw new ConsoleRefusal(400, 'invalid_request', 'Send a personal access token: {"token": "..."}.');
-      await exchange(req, token);
-      sendJson(res, 201, { code: sessions.newCode({ token }), expiresIn: 60 });
+      const subject = subjectOf(await exchange(req, token));
+      sendJson(res, 201, { code: sessions.newCode({ token }, subject), expiresIn: 60 });
     },
   };
 
   return {
-    newCode: (token) => sessions.newCode({ token }),
+    newCode: (token) => sessions.newCode({ token }, ofThisProcess),
     handle(req, res) {
       // As it came: of `//` URL makes no path, it throws.
       const [path = '/'] = (req.url ?? '/').split('?', 1);
@@ -275,12 +286,14 @@ function tokenOf({ accessToken, expiresIn }: IssuedToken): IssuedToken {
   return { accessToken, expiresIn };
 }
 
-/** Identity's name of whom it has just issued an access token to: the tenant and the principal. */
-function subjectOf({ accessToken }: IssuedToken): string {
+/**
+ * Identity's name of whom it has just issued an access token to: the tenant and the principal.
+ * @param unread what counts where the token can't be read: by itself it is of nobody else, so its session is ended alone
+ */
+function subjectOf({ accessToken }: IssuedToken, unread: string = crypto.randomUUID()): string {
   const claims = jsonIn(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString());
   const { tenant_id, sub } = (claims ?? {}) as Record<string, unknown>;
-  // One that can't be read is of nobody else: its session is ended alone.
-  return typeof sub === 'string' ? JSON.stringify([tenant_id, sub]) : crypto.randomUUID();
+  return typeof sub === 'string' ? JSON.stringify([tenant_id, sub]) : unread;
 }
 
 /** Only the console's own requests bring it: SameSite=Strict, and below /console. */

@@ -17,13 +17,20 @@ type Session = SignedIn & {
   usedAtMs: number;
 };
 
-/** In milliseconds and numbers. A browser that is left alone for a night is signed out. */
+type Code = ByToken & { readonly subject: string; readonly endsAtMs: number };
+
+/**
+ * In milliseconds and numbers. A browser that is left alone for a night is signed out. Whoever has a token can ask for as
+ * many sessions and codes as they like: each person has bounds of their own, so that nobody ends those of others.
+ */
 export const sessionBounds = {
   idleMsMax: 12 * 3_600_000,
   lastsMsMax: 7 * 24 * 3_600_000,
   sessionsMax: 1000,
+  sessionsOfOneMax: 20,
   codeMsMax: 60_000,
-  codesMax: 100,
+  codesMax: 1000,
+  codesOfOneMax: 10,
 };
 
 /**
@@ -32,7 +39,7 @@ export const sessionBounds = {
  */
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
-  readonly #codes = new Map<string, ByToken & { readonly endsAtMs: number }>();
+  readonly #codes = new Map<string, Code>();
   readonly #now: () => number;
 
   /** @param now milliseconds of a clock that does not go back */
@@ -40,12 +47,14 @@ export class Sessions {
     this.#now = now;
   }
 
-  /** @returns a code that signs one browser in within 60 seconds; the oldest of a hundred ends for a new one */
-  newCode(signedIn: ByToken): string {
-    return put(this.#codes, sessionBounds.codesMax, {
-      ...signedIn,
-      endsAtMs: this.#now() + sessionBounds.codeMsMax,
-    });
+  /**
+   * @param subject whom it signs in
+   * @returns a code that signs one browser in within 60 seconds; the person's oldest of ten ends for a new one
+   */
+  newCode(signedIn: ByToken, subject: string): string {
+    const { codesMax, codesOfOneMax, codeMsMax } = sessionBounds;
+    const endsAtMs = this.#now() + codeMsMax;
+    return put(this.#codes, codesMax, codesOfOneMax, { ...signedIn, subject, endsAtMs });
   }
 
   /** @returns what a code signs in with, and leaves the code; undefined for one that is unknown, used or too old */
@@ -63,20 +72,21 @@ export class Sessions {
 
   /**
    * @param subject whose session it is
-   * @returns the session's key for the browser; the session that was unused for longest ends for a new one
+   * @returns the session's key for the browser; of twenty, the person's session that was unused for longest ends for it
    */
   open(signedIn: SignedIn, subject: string): string {
+    const { sessionsMax, sessionsOfOneMax, lastsMsMax } = sessionBounds;
     const nowMs = this.#now();
-    return put(this.#sessions, sessionBounds.sessionsMax, {
+    return put(this.#sessions, sessionsMax, sessionsOfOneMax, {
       ...signedIn,
       subject,
-      endsAtMs: nowMs + sessionBounds.lastsMsMax,
+      endsAtMs: nowMs + lastsMsMax,
       usedAtMs: nowMs,
     });
   }
 
-  /** @returns what the browser signed in with, or undefined when its session is over */
-  use(key: string): SignedIn | undefined {
+  /** @returns what the browser signed in with, and who; undefined when its session is over */
+  use(key: string): (SignedIn & { readonly subject: string }) | undefined {
     const hash = hashOf(key);
     const session = this.#sessions.get(hash);
     if (session === undefined) return undefined;
@@ -91,7 +101,7 @@ export class Sessions {
 
   /** @returns whose session this is, or undefined when it is over */
   subjectOf(key: string): string | undefined {
-    return this.use(key) && this.#sessions.get(hashOf(key))?.subject;
+    return this.use(key)?.subject;
   }
 
   close(key: string): void {
@@ -107,11 +117,21 @@ export class Sessions {
   }
 }
 
-/** Puts a value under a new key of 256 random bits, and drops the oldest where there are too many. */
-function put<Value>(map: Map<string, Value>, max: number, value: Value): string {
+/**
+ * Puts a value under a new key of 256 random bits. Where its subject has too many the oldest of these is dropped, and where
+ * all together are too many the oldest of all.
+ */
+function put<Value extends { readonly subject: string }>(
+  map: Map<string, Value>,
+  max: number,
+  ofOneMax: number,
+  value: Value,
+): string {
+  const all = [...map.keys()];
+  const own = all.filter((hash) => map.get(hash)?.subject === value.subject);
+  const [oldest] = own.length >= ofOneMax ? own : all.length >= max ? all : [];
+  if (oldest !== undefined) map.delete(oldest);
   const key = randomBytes(32).toString('base64url');
-  const [oldest] = map.keys();
-  if (map.size >= max && oldest !== undefined) map.delete(oldest);
   map.set(hashOf(key), value);
   return key;
 }

@@ -16,11 +16,29 @@ async function ask<Answer = IssuedToken>(path: string, body: object = {}, msMax 
   return said;
 }
 
+/** Tabs of one browser share its session: those that are open learn here that it is over, or whose it is now. */
+const news = new BroadcastChannel('baton.session');
+const signedOut = 'signed out';
+/** Whose this page is: of whom its first access token was. */
+let person: string | undefined;
+
+/** Never answers where the session is somebody else's by now: this page is Ada's, and would write as Grace. */
+async function accessToken(): Promise<IssuedToken> {
+  const { person: owner, ...token } = await ask<IssuedToken & { person: string }>('token');
+  if (person !== undefined && owner !== person) return startAnew();
+  if (person === undefined) news.postMessage(owner);
+  person = owner;
+  return token;
+}
+
+/** Loaded again, the page holds nothing of who was here before, and is of whoever is signed in now. */
+function startAnew(): Promise<never> {
+  location.reload();
+  return new Promise(() => undefined);
+}
+
 /** Every operation of Baton, as the person who is signed in. */
-export const baton: BatonClient = createClient({
-  url: location.origin,
-  credential: { accessToken: () => ask('token') },
-});
+export const baton: BatonClient = createClient({ url: location.origin, credential: { accessToken } });
 
 /** What signs a browser in: a code that was printed in a terminal, or a personal access token. */
 export type Given = { readonly code: string; readonly replace?: 'yes' } | { readonly token: string };
@@ -41,19 +59,24 @@ export async function signInThrough(provider: string, next: string): Promise<voi
   location.assign(url);
 }
 
-/** Tabs of one browser share its session: those that are open learn here that it is over. */
-const endOfSession = new BroadcastChannel('baton.sign-out');
-
 /** Ends the session of this browser, or of every browser that this person has signed in. */
 export async function signOut({ isEverywhere = false } = {}): Promise<void> {
   await ask<object>('sign-out', isEverywhere ? { everywhere: 'yes' } : {});
-  endOfSession.postMessage('signed out');
+  news.postMessage(signedOut);
 }
 
-/** Calls back when another tab has signed out. @returns what ends it */
-export function onSignedOutElsewhere(listener: () => void): () => void {
-  endOfSession.addEventListener('message', listener);
-  return () => endOfSession.removeEventListener('message', listener);
+/**
+ * Leaves the page when another tab has signed out, and loads it again when somebody else has signed in there.
+ * @returns what ends it
+ */
+export function followOtherTabs(): () => void {
+  const follow = ({ data }: MessageEvent<string>) => {
+    if (data === signedOut) location.assign('/sign-in');
+    // A tab that was loaded as the same person tells no news.
+    else if (person !== undefined && data !== person) void startAnew();
+  };
+  news.addEventListener('message', follow);
+  return () => news.removeEventListener('message', follow);
 }
 
 /** Whether this person may start and remove the demo of this Baton. */

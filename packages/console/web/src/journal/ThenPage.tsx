@@ -6,6 +6,7 @@ import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
 import { Who } from '../parts/Who.tsx';
 import { workspaceQuery } from '../queries.ts';
 import { useKeys } from '../shell/keys.ts';
+import { useTitle } from '../shell/title.ts';
 import { claimOf, type Fact, factsOf, holderQuery, type Then, thenQuery } from './as-of-then.ts';
 import { EventLine, subjectOf, ToObject } from './EventLine.tsx';
 import styles from './journal.module.css';
@@ -48,6 +49,7 @@ function Reading({ object, at }: { object: string; at: string }) {
 
 function AsItWas({ then: { events, isCut, next } }: { then: Then }) {
   const navigate = useNavigate();
+  useTitle(`${nameOf(events)} as it was`);
   const event = events.at(-1) as JournalEvent;
   const earlier = events.at(-2);
   const { entityType, entityId, occurredAt } = event;

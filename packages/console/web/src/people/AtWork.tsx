@@ -7,6 +7,7 @@ import { Countdown, Moment } from '../parts/Moment.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { Who } from '../parts/Who.tsx';
 import { meQuery } from '../queries.ts';
+import { endReasons } from '../task/lease-ends.ts';
 import { type Activity, heldTaskQuery, isSilent } from './activity.ts';
 import { Disable } from './Disable.tsx';
 import styles from './people.module.css';
@@ -93,7 +94,7 @@ function Held({
     mutationFn: (what: 'cancel' | 'end'): Promise<unknown> =>
       what === 'cancel' && run !== undefined
         ? baton.runs.requestCancel(run.id, { reason: 'asked in the console' })
-        : baton.claims.release(claim.id, { reason: 'ended in the console' }),
+        : baton.claims.release(claim.id, { reason: endReasons.ended }),
     onSettled: () => {
       for (const key of ['people', 'tasks']) void queries.invalidateQueries({ queryKey: [key] });
     },

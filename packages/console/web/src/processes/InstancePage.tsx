@@ -9,6 +9,7 @@ import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { Values } from '../parts/Values.tsx';
 import { Who } from '../parts/Who.tsx';
 import { meQuery, taskQuery } from '../queries.ts';
+import { useTitle } from '../shell/title.ts';
 import { Acts } from './Acts.tsx';
 import { classOf, Diagram } from './Diagram.tsx';
 import { definitionQuery } from './definition-query.ts';
@@ -40,6 +41,7 @@ export function InstancePage() {
   });
   const events = useQuery(newestOf(undefined, shownMax));
   const ofSteps = useQuery(newestOf('process.step_', stepEventsMax));
+  useTitle(instance.data?.instanceKey);
   if (instance.isError)
     return (
       <div className="page">

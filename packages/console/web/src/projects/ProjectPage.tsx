@@ -8,7 +8,8 @@ import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { Values } from '../parts/Values.tsx';
 import lines from '../parts/values.module.css';
 import { Who } from '../parts/Who.tsx';
-import { meQuery } from '../queries.ts';
+import { meQuery, workspaceQuery } from '../queries.ts';
+import { useTitle } from '../shell/title.ts';
 import { ProjectName } from './ProjectsPage.tsx';
 
 const route = getRouteApi('/shell/projects/$id');
@@ -24,6 +25,8 @@ export function ProjectPage() {
     // The ETag belongs to the very object that was answered.
     structuralSharing: false,
   });
+  const workspaceId = query.data?.workspaceId ?? '';
+  useTitle(useQuery({ ...workspaceQuery(workspaceId), enabled: query.isSuccess }).data?.name);
   if (query.isError)
     return (
       <div className="page">

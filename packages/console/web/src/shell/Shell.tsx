@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { forgetAdministration } from '../administration/admin-secret.ts';
-import { onSignedOutElsewhere, signOut } from '../client.ts';
+import { followOtherTabs, signOut } from '../client.ts';
 import { useLive } from '../live.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { meQuery } from '../queries.ts';
@@ -13,7 +13,7 @@ import { Notices, tell } from './Notices.tsx';
 import { places } from './places.ts';
 import styles from './shell.module.css';
 import { Trouble } from './Trouble.tsx';
-import { useTitle } from './title.ts';
+import { usePageTitle, useTitle } from './title.ts';
 
 const loadPalette = () => import('./Palette.tsx');
 const Palette = lazy(loadPalette);
@@ -40,13 +40,13 @@ export function Shell() {
   const { pathname } = useLocation();
   const place = places.find(({ to }) => to === `/${pathname.split('/')[1]}`);
   // A page that is about one thing names itself by that thing.
-  useTitle(pathname === place?.to ? place.name : undefined);
+  usePageTitle(pathname === place?.to ? place.name : undefined);
   useEffect(() => {
     document
       .querySelector(`nav [href="${place?.to}"]`)
       ?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [place?.to]);
-  useEffect(() => onSignedOutElsewhere(() => location.assign('/sign-in')), []);
+  useEffect(followOtherTabs, []);
   useEffect(() => {
     const timer = setTimeout(() => void loadPalette().catch(() => undefined), preloadMs);
     return () => clearTimeout(timer);
@@ -147,6 +147,7 @@ function WaitingCount({ count }: { count: number }) {
 }
 
 export function Missing() {
+  useTitle('There is no such page');
   return (
     <main className="page">
       <h1>There is no such page</h1>

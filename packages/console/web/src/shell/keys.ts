@@ -29,7 +29,7 @@ export function useKeys(keys: Keys): void {
 function onKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.altKey) return;
   const isMod = event.metaKey || event.ctrlKey;
-  const isOpen = document.querySelector('[role="dialog"], [role="menu"]') !== null;
+  const isOpen = document.querySelector('[role="dialog"], [role="alertdialog"], [role="menu"]') !== null;
   if (!isMod && (isWriting(event.target) || isOpen)) return;
   const key = isMod ? `mod+${event.key.toLowerCase()}` : event.key;
   const before = first !== undefined && event.timeStamp - first.atMs < sequenceMsMax ? first.key : undefined;

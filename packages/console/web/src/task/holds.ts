@@ -1,13 +1,12 @@
 import { BatonError, type HarnessContext, type HeldClaim, type Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { meQuery, queries } from '../queries.ts';
+import { endReasons, isOwnEnd } from './lease-ends.ts';
 
 /** What people see as the client of a session that the console opens; by it the console knows its own again. */
 const clientName = 'Baton console';
 /** Browsers let a page in the background act once a minute at most: the lease outlasts four of these beats. */
 export const leaseSeconds = 300;
-/** Why a lease has ended, in the journal. */
-export const givenBackReason = 'given back in the console';
 
 /** Sessions that consoles of this person have open. Each is for one task, and ends with its lease. */
 export function ownSessions({ activeSessions }: HarnessContext): HarnessContext['activeSessions'] {
@@ -43,7 +42,7 @@ export async function takeTask({ id }: Pick<Task, 'id'>): Promise<void> {
 
 /** Gives a task back, unfinished. One that was lost meanwhile stays as it is. */
 export async function giveBack({ id, sessionId }: HeldClaim): Promise<void> {
-  await baton.claims.release(id, { reason: givenBackReason });
+  await baton.claims.release(id, { reason: endReasons.givenBack });
   await baton.sessions.close(sessionId).catch(() => undefined);
 }
 
@@ -69,7 +68,7 @@ export interface Loss {
   readonly reason: string | null;
 }
 
-/** @returns how a lease was lost; undefined where it was given back, or ended with the task being done */
+/** @returns how a lease was lost; undefined where its holder has ended it, or the task being done has */
 export async function lossOf(hold: HeldClaim, me: string): Promise<Loss | undefined> {
   const [claim, events] = await Promise.allSettled([
     baton.claims.get(hold.id),
@@ -78,6 +77,6 @@ export async function lossOf(hold: HeldClaim, me: string): Promise<Loss | undefi
   const by = events.status === 'fulfilled' ? events.value.items.at(-1)?.actorId : undefined;
   if (claim.status === 'rejected') return { hold, by, reason: null };
   const { status, releaseReason } = claim.value;
-  const isOwnAct = releaseReason === givenBackReason || (releaseReason === 'completed' && (by ?? me) === me);
-  return isOwnAct ? undefined : { hold, by, reason: status === 'stale' ? null : releaseReason };
+  if (isOwnEnd(releaseReason, by, me)) return undefined;
+  return { hold, by, reason: status === 'stale' ? null : releaseReason };
 }

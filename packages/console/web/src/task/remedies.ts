@@ -1,5 +1,6 @@
 import { etagOf } from '@baton/sdk';
 import { baton } from '../client.ts';
+import { endReasons } from './lease-ends.ts';
 
 /** What removes a reason, as the API names it. */
 export interface Remedy {
@@ -21,7 +22,7 @@ const acts: Readonly<Record<string, Act>> = {
   release_claim: {
     words: 'End the lease',
     question: 'Whoever holds the task loses it at once, and what they write afterwards is refused.',
-    run: ([claimId = '']) => baton.claims.release(claimId, { reason: 'ended in the console' }),
+    run: ([claimId = '']) => baton.claims.release(claimId, { reason: endReasons.ended }),
   },
   approve: { words: 'Approve', run: ([id = '']) => baton.approvals.approve(id) },
   cancel_approval: {

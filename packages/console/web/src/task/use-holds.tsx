@@ -9,7 +9,7 @@ import { tell } from '../shell/Notices.tsx';
 import { holdsOf, keepHold, type Loss, lossOf, ownSessions } from './holds.ts';
 
 const beatMs = 60_000;
-/** A session without a lease is closed once it is so old: a younger one may be about to take its task. */
+/** A session that never had a lease is closed once it is so old: a younger one may be about to take its task. */
 const unusedMsMin = 30_000;
 /** So many are remembered, the newest ones. */
 const lossesMax = 50;
@@ -52,11 +52,13 @@ export function useKeepHolds(me: HarnessContext | undefined): void {
     if (me === undefined) return;
     const now = new Map(holdsOf(me).map((hold) => [hold.id, hold]));
     for (const hold of now.values()) forgetLoss(hold.taskId);
-    for (const hold of known.current.values()) if (!now.has(hold.id)) void tellLoss(hold, me.principal.id);
+    const ended = [...known.current.values()].filter(({ id }) => !now.has(id));
+    for (const hold of ended) void tellLoss(hold, me.principal.id);
     known.current = now;
     const used = new Set([...now.values()].map(({ sessionId }) => sessionId));
+    const over = new Set(ended.map(({ sessionId }) => sessionId));
     for (const { id, startedAt } of ownSessions(me))
-      if (!used.has(id) && serverNow() - Date.parse(startedAt) > unusedMsMin)
+      if (over.has(id) || (!used.has(id) && serverNow() - Date.parse(startedAt) > unusedMsMin))
         void baton.sessions.close(id).catch(() => undefined);
   }, [me]);
 

@@ -1,10 +1,11 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type SubmitEvent, useId } from 'react';
+import { type SubmitEvent, useId, useState } from 'react';
 import { baton } from '../client.ts';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
+import { workspaceQuery } from '../queries.ts';
 import dialog from '../shell/shell.module.css';
 import { type Priority, priorities } from './work-search.ts';
 import { workspacesQuery } from './workspaces.ts';
@@ -17,7 +18,12 @@ interface NewTaskProps {
 
 /** Creates a task and opens it. A second click, or a lost answer, makes no second task. */
 export default function NewTask({ workspace = '', onClose }: NewTaskProps) {
-  const workspaces = (useQuery(workspacesQuery).data ?? []).filter(({ status }) => status === 'active');
+  const [chosen, setChosen] = useState(workspace);
+  const newest = useQuery(workspacesQuery);
+  const workspaces = (newest.data ?? []).filter(({ status }) => status === 'active');
+  // Archived, or older than those that were read: without an option of its own the task would be in no workspace.
+  const isOther = chosen !== '' && !workspaces.some(({ id }) => id === chosen);
+  const other = useQuery({ ...workspaceQuery(chosen), enabled: isOther && !newest.isPending });
   const navigate = useNavigate();
   const queries = useQueryClient();
   const id = useId();
@@ -36,7 +42,7 @@ export default function NewTask({ workspace = '', onClose }: NewTaskProps) {
       title: String(form.get('title')).trim(),
       description: String(form.get('description')),
       priority: form.get('priority') as Priority,
-      workspaceId: String(form.get('workspace') ?? workspace) || null,
+      workspaceId: chosen || null,
     });
   }
   return (
@@ -62,11 +68,16 @@ export default function NewTask({ workspace = '', onClose }: NewTaskProps) {
                 ))}
               </select>
             </label>
-            {workspaces.length > 0 && (
+            {(workspaces.length > 0 || isOther) && (
               <label className="stack" htmlFor={`${id}-workspace`}>
                 Workspace
-                <select id={`${id}-workspace`} name="workspace" defaultValue={workspace}>
+                <select
+                  id={`${id}-workspace`}
+                  value={chosen}
+                  onChange={({ target }) => setChosen(target.value)}
+                >
                   <option value="">None</option>
+                  {isOther && <option value={chosen}>{other.data?.name ?? 'One workspace'}</option>}
                   {workspaces.map(({ id: one, name }) => (
                     <option key={one} value={one}>
                       {name}
