@@ -131,9 +131,9 @@ export const sdkExamples: Readonly<Record<string, (world: ExampleWorld) => Promi
       break;
     }
   },
-  'node/visible.ts: visible': async ({ baton, task }) => {
-    const [task] = (await baton.tasks.list({ limit: 1 })).items;
-    console.log(visible(`${task?.publicId}: ${task?.title}`));
+  'node/visible.ts: visible': async ({ baton }) => {
+    const [first] = (await baton.tasks.list({ limit: 1 })).items;
+    console.log(visible(`${first?.publicId}: ${first?.title}`));
   },
   'transport.ts: fetchTransport': async ({ url, token }) => {
     const transport: Transport = (request) => {

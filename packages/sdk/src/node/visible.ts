@@ -5,8 +5,8 @@ const moving = /(?:(?![\u200C\u200D])[\p{Cc}\p{Cf}])+/gu;
  * A text that somebody else wrote, on one line, without what moves the cursor of a terminal, changes its colours or turns text
  * around.
  * @example
- * const [task] = (await baton.tasks.list({ limit: 1 })).items;
- * console.log(visible(`${task?.publicId}: ${task?.title}`));
+ * const [first] = (await baton.tasks.list({ limit: 1 })).items;
+ * console.log(visible(`${first?.publicId}: ${first?.title}`));
  */
 export function visible(text: string): string {
   return text.replaceAll(moving, ' ');
