@@ -100,7 +100,8 @@ const blocked = tool({
       await lease.write(() =>
         baton.tasks.createRelation(publicId, { type: 'depends_on', toTask: waitsFor }, { signal }),
       );
-    await lease.comment({ body: `Blocked: ${reason}` }, { signal });
+    // Not as the run's: one whose grant has no tasks.write may not comment, and its task must be given back all the same.
+    await lease.comment({ body: `Blocked: ${reason}`, runId: null }, { signal });
     await lease.fail(`blocked: ${reason}`, undefined, { signal });
     return waitsFor === undefined
       ? `You gave ${publicId} back, and it is offered again. If work_next gives it to you unchanged, ask a person with ask_approval.`
