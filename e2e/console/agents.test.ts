@@ -134,6 +134,8 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     await keyboard.type(task.publicId);
     await keyboard.press('Enter');
     assert.deepEqual(await types(3), ['task.updated', 'task.claimed', 'task.created']);
+    // Who has sent the form goes on where they were.
+    assert.equal(await page.evaluate('document.activeElement.name'), 'object');
     await page.getByLabel('Actor').selectOption({ label: 'a test' });
     assert.deepEqual(await types(1), ['task.claimed']);
     await page.getByRole('main').press('j');
@@ -162,6 +164,26 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     const { items } = await baton.events.list({ types: 'session.opened', tail: 1 });
     await page.goto(`${world.url}/journal?object=${task.id}&at=${items[0]?.cursor}`);
     await page.getByText('This object has no such event').waitFor();
+
+    // An actor who is chosen while the id is asked for counts, and what was asked for later.
+    await page.goto(`${world.url}/journal`);
+    await lines.first().waitFor();
+    const asks = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    await page.route('**/api/v1/tasks/TASK-*', async (route) => {
+      asks.resolve();
+      await answer.promise;
+      await route.continue();
+    });
+    const field = page.getByLabel(/^Object/);
+    await field.fill(task.publicId);
+    await field.press('Enter');
+    await asks.promise;
+    await page.getByLabel('Actor').selectOption({ label: 'a test' });
+    answer.resolve();
+    assert.deepEqual(await types(1), ['task.claimed']);
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await until(page, "document.querySelector('[name=object]').value === ''");
     assert.deepEqual(complaints, []);
   });
 
