@@ -152,7 +152,12 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: `${task.publicId} Second title as of` }).waitFor();
     assert.match(await fact('title').innerText(), /by this event$/);
     await fact('held by').getByText('Nobody').waitFor();
-    assert.equal(await page.getByRole('button', { name: 'Later' }).isDisabled(), true);
+    const later = page.getByRole('button', { name: 'Later' });
+    await page.getByText(', the newest one').waitFor();
+    assert.equal(await later.isDisabled(), true);
+    await baton.tasks.createComment(task.id, { body: 'It goes on' });
+    await page.getByText(', the newest one').waitFor({ state: 'detached' });
+    assert.equal(await later.isDisabled(), false);
     await page.getByRole('main').press('j');
     await page.getByRole('main').press('j');
     await page.getByRole('heading', { name: `${task.publicId} First title as of` }).waitFor();
@@ -184,6 +189,14 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     assert.deepEqual(await types(1), ['task.claimed']);
     await page.getByRole('button', { name: 'Show all' }).click();
     await until(page, "document.querySelector('[name=object]').value === ''");
+
+    // Who held it can't be read: that is told.
+    const claimed = (await baton.events.list({ entityId: task.id, types: 'task.claimed' })).items[0];
+    await page.route(`**/api/v1/events?*${claimed?.payload['claimId']}*`, (route) =>
+      route.fulfill({ status: 403, json: { error: { code: 'permission_denied', message: 'Not now.' } } }),
+    );
+    await page.goto(`${world.url}/journal?object=${task.id}&at=${claimed?.cursor}`);
+    await page.getByRole('alert').getByText('Not now.').waitFor();
     assert.deepEqual(complaints, []);
   });
 
