@@ -105,7 +105,7 @@ function queryKeysOf(entityType: string): string[] {
   if (['task', 'claim', 'run'].includes(entityType)) return ['tasks', 'inbox', 'me'];
   if (['comment', 'task_relation'].includes(entityType)) return ['tasks', 'me'];
   if (entityType === 'approval') return ['approvals', 'tasks', 'me'];
-  if (entityType === 'session') return ['sessions', 'me'];
+  if (entityType === 'session') return ['me'];
   if (entityType.startsWith('process')) return ['processes'];
   if (entityType.startsWith('project')) return ['projects'];
   if (entityType === 'skill' || entityType === 'agent') return ['skills'];
