@@ -148,6 +148,8 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     await keyboard.type(task.publicId);
     await keyboard.press('Enter');
     assert.deepEqual(await types(3), ['task.updated', 'task.claimed', 'task.created']);
+    // Who has sent the form goes on where they were.
+    assert.equal(await page.evaluate('document.activeElement.name'), 'object');
     await page.getByLabel('Actor').selectOption({ label: 'a test' });
     assert.deepEqual(await types(1), ['task.claimed']);
     await page.getByRole('main').press('j');
@@ -164,7 +166,12 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: `${task.publicId} Second title as of` }).waitFor();
     assert.match(await fact('title').innerText(), /by this event$/);
     await fact('held by').getByText('Nobody').waitFor();
-    assert.equal(await page.getByRole('button', { name: 'Later' }).isDisabled(), true);
+    const later = page.getByRole('button', { name: 'Later' });
+    await page.getByText(', the newest one').waitFor();
+    assert.equal(await later.isDisabled(), true);
+    await baton.tasks.createComment(task.id, { body: 'It goes on' });
+    await page.getByText(', the newest one').waitFor({ state: 'detached' });
+    assert.equal(await later.isDisabled(), false);
     await page.getByRole('main').press('j');
     await page.getByRole('main').press('j');
     await page.getByRole('heading', { name: `${task.publicId} First title as of` }).waitFor();
@@ -176,6 +183,34 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     const { items } = await baton.events.list({ types: 'session.opened', tail: 1 });
     await page.goto(`${world.url}/journal?object=${task.id}&at=${items[0]?.cursor}`);
     await page.getByText('This object has no such event').waitFor();
+
+    // An actor who is chosen while the id is asked for counts, and what was asked for later.
+    await page.goto(`${world.url}/journal`);
+    await lines.first().waitFor();
+    const asks = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    await page.route('**/api/v1/tasks/TASK-*', async (route) => {
+      asks.resolve();
+      await answer.promise;
+      await route.continue();
+    });
+    const field = page.getByLabel(/^Object/);
+    await field.fill(task.publicId);
+    await field.press('Enter');
+    await asks.promise;
+    await page.getByLabel('Actor').selectOption({ label: 'a test' });
+    answer.resolve();
+    assert.deepEqual(await types(1), ['task.claimed']);
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await until(page, "document.querySelector('[name=object]').value === ''");
+
+    // Who held it can't be read: that is told.
+    const claimed = (await baton.events.list({ entityId: task.id, types: 'task.claimed' })).items[0];
+    await page.route(`**/api/v1/events?*${claimed?.payload['claimId']}*`, (route) =>
+      route.fulfill({ status: 403, json: { error: { code: 'permission_denied', message: 'Not now.' } } }),
+    );
+    await page.goto(`${world.url}/journal?object=${task.id}&at=${claimed?.cursor}`);
+    await page.getByRole('alert').getByText('Not now.').waitFor();
     assert.deepEqual(complaints, []);
   });
 
@@ -190,9 +225,15 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     const older = page.getByRole('button', { name: 'Show older events' });
     await older.waitFor();
     assert.equal(await page.getByText('task.created').count(), 0);
+    // What happens while older ones are read comes too, and stays.
+    await page.route('**/api/v1/events?*before=*', async (route) => {
+      await baton.tasks.createComment(id, { body: 'Meanwhile' });
+      await page.waitForTimeout(1_000);
+      await route.continue();
+    });
     await older.click();
     await page.getByText('task.created').waitFor();
-    assert.equal(await page.locator('main ol > li').count(), 211);
+    await until(page, "document.querySelectorAll('main ol > li').length === 212");
     assert.equal(await older.count(), 0);
     await page.getByRole('main').press('p');
     await page.getByRole('button', { name: 'Go on' }).waitFor();

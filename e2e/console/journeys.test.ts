@@ -159,6 +159,67 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
+  test('the inbox shows what is parked and what was said to runs, not what is over; what can not be read is told', async () => {
+    const { baton } = world;
+    const agent = (await world.participant('Parking agent', workerPermissions)).baton;
+    const { id: sessionId } = await agent.sessions.open({ clientName: 'parking' });
+    const start = async (id: string) => {
+      const claim = await agent.tasks.claim(id, { sessionId });
+      return agent.tasks.startRun(id, { claimId: claim.id, fencingToken: claim.fencingToken });
+    };
+    const startNew = async (title: string) => start((await baton.tasks.create({ title })).id);
+    await agent.runs.suspend((await startNew('Really parked')).id, { reason: 'waits for daylight' });
+    // Newer ones that were gone on with stay suspended; the attempts after them failed.
+    for (const title of ['Gone on with 1', 'Gone on with 2', 'Gone on with 3']) {
+      const first = await startNew(title);
+      await agent.runs.suspend(first.id, {});
+      const second = await start(first.taskId);
+      await agent.runs.fail(second.id, { failureReason: 'no daylight' });
+      await agent.claims.release(second.claimId, {});
+    }
+    const say = (id: string, directive: string, expectedRunVersion: number) =>
+      baton.runs.sendControlMessage(id, {
+        operation: 'queue',
+        directive,
+        causalPosition: 'seen',
+        expectedRunVersion,
+      });
+    const quiet = await startNew('Told once');
+    const told = await startNew('Told often');
+    await say(quiet.id, 'Mind the gap', 1);
+    for (let n = 0; n < 50; n += 1) await say(told.id, `Word ${n}`, n + 1);
+
+    const { page, complaints } = await world.signedIn();
+    const refusal = { status: 403, json: { error: { code: 'permission_denied', message: 'Not now.' } } };
+    let isRefused = true;
+    await page.route(`**/api/v1/runs/${told.id}`, (route) =>
+      isRefused ? route.fulfill(refusal) : route.continue(),
+    );
+    // Pages of two: the parked one stands on the second.
+    await page.route('**/api/v1/runs?*status=suspended*', (route) =>
+      isRefused
+        ? route.fulfill(refusal)
+        : route.continue({ url: route.request().url().replace('limit=50', 'limit=2') }),
+    );
+    await page.goto(`${world.url}/inbox`);
+    const said = page.getByRole('region', { name: 'Said to runs' });
+    const parked = page.getByRole('region', { name: 'Parked' });
+    await said.getByText('Mind the gap').waitFor();
+    await said.getByRole('alert').waitFor();
+    await parked.getByRole('alert').waitFor();
+    assert.equal(await said.getByText('Word 7').count(), 0);
+    isRefused = false;
+    await parked.getByRole('button', { name: 'Try again' }).click();
+    await parked.getByRole('link', { name: 'Really parked' }).waitFor();
+    assert.equal(await parked.getByText('Gone on with').count(), 0);
+    await said.getByRole('button', { name: 'Try again' }).click();
+    await said.getByText('Word 7', { exact: false }).first().waitFor();
+    await said.getByText('Mind the gap').waitFor();
+    assert.equal(await page.getByRole('alert').count(), 0);
+    await agent.sessions.close(sessionId);
+    assert.deepEqual(complaints, []);
+  });
+
   test('by keyboard alone, from the sign-in to a task that is done', async () => {
     const { page, complaints } = await openPage(world.browser);
     const { keyboard } = page;

@@ -242,6 +242,11 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     await page.locator('svg text', { hasText: 'approve · active' }).waitFor();
     await page.locator('svg text', { hasText: 'complete · to come' }).waitFor();
     await page.getByRole('link', { name: 'The process as it is now' }).waitFor();
+    await page.route('**/api/v1/process-definitions/**', (route) =>
+      route.fulfill({ status: 403, json: { error: { code: 'permission_denied', message: 'Not now.' } } }),
+    );
+    await page.reload();
+    await page.getByRole('region', { name: 'Where it stood' }).getByText('Not now.').waitFor();
     // The page that follows has its own name again.
     await page.getByRole('link', { name: 'Journal', exact: true }).last().click();
     await titled(page, 'Journal');

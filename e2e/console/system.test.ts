@@ -136,6 +136,20 @@ describe('the system page', { skip: noBrowser }, () => {
     }
   });
 
+  test('a browser whose clock is ahead tells by the clock of Baton when a delivery is tried again', async () => {
+    const { page } = await world.signedIn();
+    await page.addInitScript('{ const now = Date.now; Date.now = () => now() + 7_200_000; }');
+    await page.route('**/operations/outbox?*status=pending*', async (route) => {
+      const [item] = (await world.baton.operations.listUndeliveredEvents({ status: 'dead' })).items;
+      const nextAttemptAt = new Date(Date.now() + 3_660_000).toISOString();
+      await route.fulfill({
+        json: { items: [{ ...item, nextAttemptAt }], nextCursor: null, hasMore: false },
+      });
+    });
+    await page.goto(`${world.url}/system`);
+    await page.getByText('tried again in 1 hr.').waitFor();
+  });
+
   test('by keyboard alone: a delivery is given up with a reason, another made again, and then all that are left', async () => {
     await world.baton.tasks.create({ title: 'Four' });
     await untilDead(4);

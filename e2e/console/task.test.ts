@@ -24,6 +24,23 @@ describe("a task's page", { skip: noBrowser }, () => {
     assert.ok(lease);
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
     await page.getByText('Somebody holds it.').waitFor();
+    // What its run writes appears while the run goes on, and its other lines stay meanwhile.
+    const line = (type: string) => page.getByText(type, { exact: true });
+    await line('run.started').waitFor();
+    const inSight: number[] = [];
+    await page.route(`**/api/v1/events?*${lease.run.id}*`, async (route) => {
+      inSight.push(await line('run.started').count());
+      await route.continue();
+    });
+    await lease.checkpoint('halfway');
+    await line('run.checkpointed').waitFor();
+    await holder.baton.runs.launchChild(lease.run.id, {
+      title: 'A part of it',
+      correlationId: 'part',
+    });
+    await line('run.child.launched').waitFor();
+    assert.equal((await baton.runs.get(lease.run.id)).status, 'running');
+    assert.deepEqual(new Set(inSight), new Set([1]));
     await page.getByRole('button', { name: 'End the lease' }).focus();
     await page.keyboard.press('Enter');
     await page.getByText(/loses it at once/).waitFor();

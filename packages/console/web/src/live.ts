@@ -102,9 +102,10 @@ function readAgain(queries: QueryClient, key: string): Promise<unknown> {
 
 /** The first words of the queries that an event of this entity may change. */
 function queryKeysOf(entityType: string): string[] {
-  if (['task', 'claim', 'run', 'comment', 'task_relation'].includes(entityType)) return ['tasks', 'me'];
+  if (['task', 'claim', 'run'].includes(entityType)) return ['tasks', 'inbox', 'me'];
+  if (['comment', 'task_relation'].includes(entityType)) return ['tasks', 'me'];
   if (entityType === 'approval') return ['approvals', 'tasks', 'me'];
-  if (entityType === 'session') return ['sessions', 'me'];
+  if (entityType === 'session') return ['me'];
   if (entityType.startsWith('process')) return ['processes'];
   if (entityType.startsWith('project')) return ['projects'];
   if (entityType === 'skill' || entityType === 'agent') return ['skills'];

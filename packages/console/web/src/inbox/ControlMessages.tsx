@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { ControlMessage, HarnessContext } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { Moment } from '../parts/Moment.tsx';
+import { ErrorNote } from '../parts/Notes.tsx';
 import { Who } from '../parts/Who.tsx';
 import { taskQuery } from '../queries.ts';
 import styles from './inbox.module.css';
@@ -22,17 +23,20 @@ const words: Readonly<Record<ControlMessage['operation'], string>> = {
 
 /** What was said to runs at work, and was not taken up yet. */
 export function ControlMessages({ me }: { me: HarnessContext }) {
-  const { data } = useQuery({
-    queryKey: ['tasks', 'control-messages'],
+  const { data, error, refetch } = useQuery({
+    // Not with the tasks: up to 41 requests would be sent with each reading of these, and keep it from ending.
+    queryKey: ['inbox', 'control-messages'],
     queryFn: ({ signal }) => openMessages(signal),
     enabled: ['events.read', 'tasks.read'].every((permission) => me.permissions.includes(permission)),
   });
-  if (!data?.length) return null;
+  const failure = error ?? data?.failure;
+  if (!data?.messages.length && failure == null) return null;
   return (
     <section className={styles.section} aria-labelledby="said">
       <h2 id="said">Said to runs, and not taken up yet</h2>
+      {failure != null && <ErrorNote error={failure} onRetry={() => void refetch()} />}
       <ul className="stack">
-        {data.map((message) => (
+        {data?.messages.map((message) => (
           <li key={message.id} className="card stack">
             <p className="text">
               <strong>{words[message.operation]}</strong>
@@ -59,12 +63,22 @@ function TaskLink({ id }: { readonly id: string }) {
   );
 }
 
-async function openMessages(signal: AbortSignal): Promise<ControlMessage[]> {
-  const { items } = await baton.events.list({ types: 'run.control_message.', tail: eventsMax }, { signal });
+/** What could be read, and why some could not. */
+interface OpenMessages {
+  /** The newest first. */
+  readonly messages: readonly ControlMessage[];
+  readonly failure: unknown;
+}
+
+async function openMessages(signal: AbortSignal): Promise<OpenMessages> {
+  const { items } = await baton.events.list(
+    { types: 'run.control_message.', tail: eventsMax, limit: eventsMax },
+    { signal },
+  );
   const last = new Map(items.map((event) => [event.payload['controlMessageId'], event]));
   const waiting = [...last.values()].filter(({ type }) => type === 'run.control_message.accepted');
   const runs = [...new Set(waiting.map(({ entityId }) => entityId))].slice(-runsMax);
-  const found = await Promise.all(
+  const found = await Promise.allSettled(
     runs.map(async (id) => {
       const { status } = await baton.runs.get(id, { signal });
       if (status !== 'running') return [];
@@ -72,5 +86,9 @@ async function openMessages(signal: AbortSignal): Promise<ControlMessage[]> {
       return messages.items.filter((message) => message.status === 'accepted');
     }),
   );
-  return found.flat().toSorted((one, other) => other.acceptedAt.localeCompare(one.acceptedAt));
+  const messages = found.flatMap((run) => (run.status === 'fulfilled' ? run.value : []));
+  return {
+    messages: messages.toSorted((one, other) => other.acceptedAt.localeCompare(one.acceptedAt)),
+    failure: found.find((run) => run.status === 'rejected')?.reason,
+  };
 }

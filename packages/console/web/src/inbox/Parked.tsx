@@ -1,13 +1,16 @@
-import { useQueries, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { HarnessContext, Run } from '@baton/sdk';
+import type { HarnessContext, Run, Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { Moment } from '../parts/Moment.tsx';
+import { ErrorNote } from '../parts/Notes.tsx';
 import { Who } from '../parts/Who.tsx';
-import { taskQuery } from '../queries.ts';
 import styles from './inbox.module.css';
 
 const shownMax = 20;
+/** So many suspended runs are looked through, the newest first: one that was gone on with stays suspended, too. */
+const runsPageSize = 50;
+const runsPagesMax = 4;
 
 /**
  * What stands still: runs that were suspended and that nobody has gone on with, and suspended processes. A run that waits
@@ -15,12 +18,12 @@ const shownMax = 20;
  */
 export function Parked({ me }: { me: HarnessContext }) {
   const may = (permission: string) => me.permissions.includes(permission) || me.permissions.includes('admin');
+  const waiting = new Set(me.pendingApprovals.flatMap(({ taskId }) => taskId ?? []));
   const runs = useQuery({
-    queryKey: ['tasks', 'suspended'],
-    queryFn: ({ signal }) =>
-      baton.runs
-        .list({ status: 'suspended', limit: 50 }, { signal })
-        .then(({ items }) => newestOfTasks(items)),
+    // Not with the tasks, each reading of which would take as many requests more.
+    queryKey: ['inbox', 'parked', ...waiting],
+    queryFn: ({ signal }) => readParked(waiting, signal),
+    placeholderData: keepPreviousData,
     enabled: may('tasks.read'),
   });
   const processes = useQuery({
@@ -31,23 +34,16 @@ export function Parked({ me }: { me: HarnessContext }) {
         .then(({ items }) => items),
     enabled: may('processes.read'),
   });
-  const suspended = (runs.data ?? []).slice(0, shownMax);
-  const tasks = useQueries({ queries: suspended.map(({ taskId }) => taskQuery(taskId)) });
-  const waiting = new Set(me.pendingApprovals.map(({ taskId }) => taskId));
-  const still = suspended.flatMap((run, index) => {
-    const task = tasks[index]?.data;
-    const isStill =
-      task?.activeClaimId === null &&
-      !task.systemStatusCategory.startsWith('terminal') &&
-      !waiting.has(task.id);
-    return isStill ? [{ run, task }] : [];
-  });
-  if (still.length === 0 && !processes.data?.length) return null;
+  const failed = [runs, processes].filter(({ isError }) => isError);
+  if (!runs.data?.length && !processes.data?.length && failed.length === 0) return null;
   return (
     <section className={styles.section} aria-labelledby="parked">
       <h2 id="parked">Parked</h2>
+      {failed.map(({ error, refetch }, place) => (
+        <ErrorNote key={place} error={error} onRetry={() => void refetch()} />
+      ))}
       <ul className="stack">
-        {still.map(({ run, task }) => (
+        {runs.data?.map(({ run, task }) => (
           <li key={run.id} className="card stack">
             <p className="row">
               <span className="mono soft">{task.publicId}</span>
@@ -79,9 +75,44 @@ export function Parked({ me }: { me: HarnessContext }) {
   );
 }
 
-/** Runs come newest first: an older one of the same task was gone on with. */
-function newestOfTasks(runs: readonly Run[]): Run[] {
-  return [...new Map(runs.toReversed().map((run) => [run.taskId, run])).values()].reverse();
+interface ParkedRun {
+  readonly run: Run;
+  readonly task: Task;
+}
+
+/** Suspended runs that are not the newest ones of their tasks, which stays so: each is looked at once. */
+const goneOnWith = new Set<string>();
+
+/** @param waiting tasks that are left out */
+async function readParked(waiting: ReadonlySet<string>, signal: AbortSignal): Promise<ParkedRun[]> {
+  const parked: ParkedRun[] = [];
+  let cursor: string | null | undefined;
+  for (let page = 0; page < runsPagesMax && cursor !== null && parked.length < shownMax; page += 1) {
+    const { items, nextCursor }: { items: readonly Run[]; nextCursor: string | null } = await baton.runs.list(
+      { status: 'suspended', limit: runsPageSize, ...(cursor && { cursor }) },
+      { signal },
+    );
+    const found = await Promise.all(
+      items
+        .filter(({ id, taskId }) => !goneOnWith.has(id) && !waiting.has(taskId))
+        .map((run) => asParked(run, signal)),
+    );
+    parked.push(...found.filter((one) => one !== undefined));
+    cursor = nextCursor;
+  }
+  return parked.slice(0, shownMax);
+}
+
+/** @returns nothing where somebody has gone on with the task, or nobody has to */
+async function asParked(run: Run, signal: AbortSignal): Promise<ParkedRun | undefined> {
+  const { items } = await baton.runs.list({ taskId: run.taskId, limit: 1 }, { signal });
+  if (items[0]?.id !== run.id) {
+    goneOnWith.add(run.id);
+    return undefined;
+  }
+  const task = await baton.tasks.get(run.taskId, { signal });
+  const isStill = task.activeClaimId === null && !task.systemStatusCategory.startsWith('terminal');
+  return isStill ? { run, task } : undefined;
 }
 
 function reasonIn({ metadata }: Run): string {

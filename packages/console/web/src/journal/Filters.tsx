@@ -1,5 +1,5 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
-import { type SubmitEvent, useState } from 'react';
+import { type SubmitEvent, useEffect, useRef, useState } from 'react';
 import type { JournalEvent } from '@baton/sdk';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { meQuery, principalQuery, queries, taskQuery } from '../queries.ts';
@@ -20,40 +20,49 @@ interface FiltersProps {
 export function Filters({ search, events, onChange }: FiltersProps) {
   const { types = '', object = '', actor = '' } = search;
   const [problem, setProblem] = useState<unknown>();
+  const typesField = useField(types);
+  const objectField = useField(object);
+  const submissions = useRef(0);
+  /** As the address has it by now: an actor may be chosen while an id is asked for. */
+  const now = useRef(search);
+  now.current = search;
 
   async function onSubmit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const text = (name: string) => String(form.get(name) ?? '').trim();
+    const asked = typesField.text.trim();
+    submissions.current += 1;
+    const submission = submissions.current;
     setProblem(undefined);
     try {
-      const id = await idOf(text('object'));
-      onChange({
-        ...(text('types') && { types: text('types') }),
-        ...(id && { object: id }),
-        ...(actor && { actor }),
-      });
+      const id = await idOf(objectField.text.trim());
+      // Who has asked for something else meanwhile sees that.
+      if (submission !== submissions.current) return;
+      typesField.report(asked);
+      objectField.report(id);
+      onChange(
+        withActor({ ...(asked && { types: asked }), ...(id && { object: id }) }, now.current.actor ?? ''),
+      );
     } catch (error) {
-      setProblem(error);
+      if (submission === submissions.current) setProblem(error);
     }
+  }
+
+  function showAll() {
+    submissions.current += 1;
+    onChange({});
   }
 
   return (
     <div className="stack">
-      {/* A new address makes the fields anew. */}
-      <form
-        key={`${types} ${object}`}
-        className={styles.filters}
-        role="search"
-        onSubmit={(event) => void onSubmit(event)}
-      >
+      <form className={styles.filters} role="search" onSubmit={(event) => void onSubmit(event)}>
         <label className={styles.field}>
           <span>Types, by their beginning</span>
           <input
             id="journal-types"
             name="types"
             type="search"
-            defaultValue={types}
+            value={typesField.text}
+            onChange={({ target }) => typesField.setText(target.value)}
             placeholder="task., run.succeeded"
             maxLength={400}
             spellCheck={false}
@@ -65,7 +74,8 @@ export function Filters({ search, events, onChange }: FiltersProps) {
           <input
             name="object"
             type="search"
-            defaultValue={object}
+            value={objectField.text}
+            onChange={({ target }) => objectField.setText(target.value)}
             placeholder="TASK-000012"
             maxLength={64}
             spellCheck={false}
@@ -74,7 +84,7 @@ export function Filters({ search, events, onChange }: FiltersProps) {
         <Actors chosen={actor} events={events} onChoose={(next) => onChange(withActor(search, next))} />
         <button type="submit">Show</button>
         {(types || object || actor) && (
-          <button type="button" onClick={() => onChange({})}>
+          <button type="button" onClick={showAll}>
             Show all
           </button>
         )}
@@ -82,6 +92,25 @@ export function Filters({ search, events, onChange }: FiltersProps) {
       {problem !== undefined && <ErrorNote error={problem} />}
     </div>
   );
+}
+
+/** The text of a field whose value stands in the address. */
+function useField(value: string) {
+  const [text, setText] = useState(value);
+  const reported = useRef(value);
+  useEffect(() => {
+    if (value === reported.current) return;
+    // Changed elsewhere, as by a link: what the field itself has reported is no news, and more may stand there by now.
+    reported.current = value;
+    setText(value);
+  }, [value]);
+  return {
+    text,
+    setText,
+    report: (next: string) => {
+      reported.current = next;
+    },
+  };
 }
 
 /** @param actor nobody in particular where it is empty */

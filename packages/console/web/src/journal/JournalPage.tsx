@@ -1,7 +1,6 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
-import type { JournalEvent } from '@baton/sdk';
 import { onEvent } from '../live.ts';
 import { Allowed } from '../parts/Allowed.tsx';
 import { useLineKeys } from '../parts/line-keys.ts';
@@ -13,13 +12,10 @@ import { Filters } from './Filters.tsx';
 import styles from './journal.module.css';
 import { journalQuery, pagesMax, showNewer } from './journal-pages.ts';
 import { type JournalSearch, passes } from './journal-search.ts';
+import { NewerEvents } from './newer-events.ts';
 
 const ThenPage = lazy(() => import('./ThenPage.tsx'));
 const route = getRouteApi('/shell/journal');
-/** Live events are gathered for so long: a busy tenant writes hundreds a second. */
-const gatherMs = 250;
-/** Where more comes than the page is told of, it is read again instead, this much later. */
-const readAgainMs = 2_000;
 
 /** The journal as it grows; with an event in the address, the object of that event as it was then. */
 export function JournalPage() {
@@ -110,33 +106,19 @@ function useLiveEvents(search: JournalSearch, isPaused: boolean): void {
   useEffect(() => {
     if (isPaused) return;
     const filters = { types, object, actor } as JournalSearch;
-    let gathered: JournalEvent[] = [];
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let again: ReturnType<typeof setTimeout> | undefined;
-    const show = () => {
-      timer = undefined;
-      showNewer(queries, filters, gathered);
-      gathered = [];
-    };
-    const readAgain = () => {
-      again = undefined;
-      void queries.invalidateQueries({ queryKey: journalQuery(filters).queryKey });
-    };
+    const { queryKey } = journalQuery(filters);
+    const newer = new NewerEvents({
+      isReading: () => queries.isFetching({ queryKey, exact: true }) > 0,
+      show: (events) => showNewer(queries, filters, events),
+      readAgain: () => void queries.invalidateQueries({ queryKey, exact: true }),
+    });
     const stop = onEvent(
-      (event) => {
-        // What was left out would be missing between the events that are shown.
-        if (again !== undefined || !passes(filters, event)) return;
-        gathered.push(event);
-        timer ??= setTimeout(show, gatherMs);
-      },
-      () => {
-        again ??= setTimeout(readAgain, readAgainMs);
-      },
+      (event) => passes(filters, event) && newer.add(event),
+      () => newer.leftOut(),
     );
     return () => {
       stop();
-      clearTimeout(timer);
-      clearTimeout(again);
+      newer.stop();
     };
   }, [types, object, actor, isPaused, queries]);
 }

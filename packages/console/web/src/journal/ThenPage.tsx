@@ -7,7 +7,7 @@ import { Who } from '../parts/Who.tsx';
 import { workspaceQuery } from '../queries.ts';
 import { useKeys } from '../shell/keys.ts';
 import { useTitle } from '../shell/title.ts';
-import { claimOf, type Fact, factsOf, holderQuery, type Then, thenQuery } from './as-of-then.ts';
+import { claimOf, type Fact, factsOf, holderQuery, type Then, thenQuery, useNext } from './as-of-then.ts';
 import { EventLine, subjectOf, ToObject } from './EventLine.tsx';
 import styles from './journal.module.css';
 import { isId } from './journal-search.ts';
@@ -47,14 +47,15 @@ function Reading({ object, at }: { object: string; at: string }) {
   return <AsItWas then={query.data} />;
 }
 
-function AsItWas({ then: { events, isCut, next } }: { then: Then }) {
+function AsItWas({ then: { events, isCut } }: { then: Then }) {
   const navigate = useNavigate();
   useTitle(`${nameOf(events)} as it was`);
   const event = events.at(-1) as JournalEvent;
   const earlier = events.at(-2);
   const { entityType, entityId, occurredAt } = event;
+  const { data: next, error, refetch } = useNext(entityId, event.cursor);
   const kind = entityType.replaceAll('_', ' ');
-  const go = (to: JournalEvent | undefined) =>
+  const go = (to: JournalEvent | null | undefined) =>
     to && void navigate({ to: '/journal', search: { object: entityId, at: to.cursor } });
   useKeys({ k: () => go(next), j: () => go(earlier) });
   return (
@@ -82,14 +83,15 @@ function AsItWas({ then: { events, isCut, next } }: { then: Then }) {
           >
             Earlier
           </button>
-          <button type="button" disabled={next === undefined} onClick={() => go(next)} aria-keyshortcuts="k">
+          <button type="button" disabled={next == null} onClick={() => go(next)} aria-keyshortcuts="k">
             Later
           </button>
           <span className="soft">
             {isCut ? 'Many events' : `Event ${events.length}`}
-            {next === undefined && ', the newest one'}
+            {next === null && ', the newest one'}
           </span>
         </div>
+        {error !== null && <ErrorNote error={error} onRetry={() => void refetch()} />}
       </header>
       <section className="card stack" aria-labelledby="it-was">
         <h2 id="it-was">What it was</h2>
@@ -133,6 +135,7 @@ function Facts({ events, event }: { events: readonly JournalEvent[]; event: Jour
   const facts = shownOf(factsOf(events));
   return (
     <>
+      {holder.isError && <ErrorNote error={holder.error} onRetry={() => void holder.refetch()} />}
       {facts.length === 0 && <p className="soft">These events say nothing of it but that they happened.</p>}
       <dl className={styles.facts}>
         {event.entityType === 'task' && (
@@ -142,7 +145,7 @@ function Facts({ events, event }: { events: readonly JournalEvent[]; event: Jour
               {claimed === undefined ? (
                 <span className="soft">Nobody</span>
               ) : holder.data === undefined ? (
-                <span className="soft">…</span>
+                <span className="soft">{holder.isError ? 'Not known' : '…'}</span>
               ) : (
                 <Who id={holder.data} />
               )}

@@ -1,9 +1,13 @@
-import { queryOptions } from '@tanstack/react-query';
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import type { JournalEvent } from '@baton/sdk';
 import { baton } from '../client.ts';
+import { onEvent } from '../live.ts';
 
 const pageSize = 200;
 const pagesMax = 10;
+/** The next event is looked for at most so often. */
+const gatherMs = 500;
 
 /** What the journal says of one object up to one of its events. */
 export interface Then {
@@ -11,8 +15,6 @@ export interface Then {
   readonly events: readonly JournalEvent[];
   /** Whether there are older ones than were read. */
   readonly isCut: boolean;
-  /** The object's next event, where there is one by now. */
-  readonly next: JournalEvent | undefined;
 }
 
 /** @param at cursor of the event; the answer is null where the object has no such event */
@@ -33,12 +35,49 @@ async function readThen(entityId: string, at: string, signal: AbortSignal): Prom
   // The event itself stands just after those that end before it.
   const cursor = older.at(-1)?.cursor;
   const { items } = await baton.events.list(
-    { entityId, limit: 2, ...(cursor !== undefined && { cursor }) },
+    { entityId, limit: 1, ...(cursor !== undefined && { cursor }) },
     { signal },
   );
-  const [event, next] = items;
+  const [event] = items;
   if (event?.cursor !== at) return null;
-  return { events: [...older, event], isCut: before != null, next };
+  return { events: [...older, event], isCut: before != null };
+}
+
+/** The object's next event after one of its events; null where there is none by now. */
+const nextQuery = (entityId: string, at: string) =>
+  queryOptions({
+    queryKey: ['then', 'next', entityId, at],
+    queryFn: ({ signal }) =>
+      baton.events
+        .list({ entityId, cursor: at, limit: 1 }, { signal })
+        .then(({ items: [event = null] }) => event),
+  });
+
+/** The object's next event, also where it happens while the page is open. */
+export function useNext(object: string, at: string) {
+  const queries = useQueryClient();
+  const next = useQuery(nextQuery(object, at));
+  const isKnown = next.data != null;
+  useEffect(() => {
+    if (isKnown) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = () => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        // In a flood a reading that takes longer than the gathering would never end.
+        void queries.invalidateQueries(
+          { queryKey: nextQuery(object, at).queryKey },
+          { cancelRefetch: false },
+        );
+      }, gatherMs);
+    };
+    const stop = onEvent(({ entityId }) => entityId === object && look(), look);
+    return () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }, [object, at, isKnown, queries]);
+  return next;
 }
 
 /** One thing that the journal says of an object. */

@@ -36,12 +36,12 @@ export function journalQuery({ types, object, actor }: JournalSearch) {
   });
 }
 
-/** Puts events that have just happened before those that are shown. @param newer oldest first */
+/** Puts events that have just happened before those that are shown. Not during a reading, which would write over them. @param newer oldest first */
 export function showNewer(queries: QueryClient, search: JournalSearch, newer: readonly JournalEvent[]): void {
   queries.setQueryData<Pages>(journalQuery(search).queryKey, (shown) => {
     const [first, ...older] = shown?.pages ?? [];
     if (shown === undefined || first === undefined) return shown;
-    const known = new Set(first.items.map(({ id }) => id));
+    const known = new Set([first, ...older].flatMap(({ items }) => items.map(({ id }) => id)));
     const added = newer.filter(({ id }) => !known.has(id)).toReversed();
     if (added.length === 0) return shown;
     const items = [...added, ...first.items];

@@ -6,8 +6,8 @@ import { agentsMax } from './activity.ts';
 import { Disable } from './Disable.tsx';
 import styles from './people.module.css';
 
-/** Agents that may act, and have no session now. */
-export function Idle({ agents }: { agents: readonly Principal[] }) {
+/** Agents that may act, and have no session now. @param isCut whether there are older agents that nobody looked at */
+export function Idle({ agents, isCut }: { agents: readonly Principal[]; isCut: boolean }) {
   const mayDisable = useQuery(meQuery).data?.permissions.includes('principals.write') ?? false;
   const [asked, setAsked] = useState<string>();
   if (agents.length === 0) return null;
@@ -28,9 +28,7 @@ export function Idle({ agents }: { agents: readonly Principal[] }) {
           </li>
         ))}
       </ul>
-      {agents.length > agentsMax / 2 && (
-        <p className="soft">Of all agents the newest {agentsMax} are looked at.</p>
-      )}
+      {isCut && <p className="soft">Of all agents the newest {agentsMax} are looked at.</p>}
       {asked !== undefined && (
         <Disable
           activity={{ principalId: asked, sessions: [], held: [] }}

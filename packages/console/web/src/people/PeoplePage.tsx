@@ -102,7 +102,9 @@ function People() {
         <p className="soft">Of the leases only the newest {claimsMax} are shown.</p>
       )}
       <ShowMore query={sessions} />
-      {sessions.isSuccess && <Idle agents={(agents.data ?? []).filter(({ id }) => !busy.has(id))} />}
+      {sessions.isSuccess && agents.data !== undefined && (
+        <Idle agents={agents.data.active.filter(({ id }) => !busy.has(id))} isCut={agents.data.isCut} />
+      )}
     </>
   );
 }

@@ -63,13 +63,14 @@ export const runsQuery = queryOptions({
   refetchInterval: 2 * everyMs,
 });
 
-/** The newest agents that may act. */
+/** Of the newest agents those that may act, and whether there may be older ones. */
 export const agentsQuery = queryOptions({
   queryKey: ['people', 'agents'],
   queryFn: ({ signal }) =>
-    baton.principals
-      .list({ kind: 'agent', limit: agentsMax }, { signal })
-      .then(({ items }) => items.filter(({ status }) => status === 'active')),
+    baton.principals.list({ kind: 'agent', limit: agentsMax }, { signal }).then(({ items, nextCursor }) => ({
+      active: items.filter(({ status }) => status === 'active'),
+      isCut: nextCursor !== null,
+    })),
 });
 
 /** Reads again what sessions, claims and runs have changed, soon after it happened. */

@@ -8,6 +8,7 @@ import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { ShowMore } from '../parts/ShowMore.tsx';
 import table from '../parts/table.module.css';
+import { serverNow } from '../server-clock.ts';
 
 const pageSize = 100;
 const undelivered = ['system', 'undelivered'] as const;
@@ -153,7 +154,7 @@ function Line({ item, mayManage }: { item: UndeliveredEvent; mayManage: boolean 
 }
 
 function NextAttempt({ at }: { at: string }) {
-  if (Date.parse(at) <= Date.now()) return ' · tried again now';
+  if (Date.parse(at) <= serverNow()) return ' · tried again now';
   return (
     <>
       {' · '}tried again <Moment at={at} />

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { identity } from '@baton/sdk';
+import { isId } from '../../journal/journal-search.ts';
 import { Moment } from '../../parts/Moment.tsx';
 import { Values } from '../../parts/Values.tsx';
 import type { Administration } from '../admin-secret.ts';
@@ -15,7 +16,6 @@ interface Filter {
 }
 
 const everything: Filter = { action: '', actor: '', request: '', outcome: '' };
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Who has done what in identity, the newest first, and how the record is verified. */
 export function Audit({ admin }: { admin: Administration }) {
@@ -109,7 +109,7 @@ function Record({ admin, record }: { admin: Administration; record: identity.Aud
           <span className="mono">{action}</span>
           <span className={outcome === 'denied' ? styles.denied : 'soft'}>{outcome}</span>
           <span className={styles.actor}>
-            {uuid.test(actor_ref) ? <PrincipalName admin={admin} id={actor_ref} /> : actor_ref}
+            {isId(actor_ref) ? <PrincipalName admin={admin} id={actor_ref} /> : actor_ref}
           </span>
           <span className={`soft ${styles.when}`}>
             <Moment at={occurred_at} />

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { BatonError } from '@baton/sdk';
 import { Moment } from '../../parts/Moment.tsx';
+import { serverNow } from '../../server-clock.ts';
 import type { Administration } from '../admin-secret.ts';
 import styles from '../administration.module.css';
 import { PrincipalChoice, PrincipalName, Reach } from '../Choices.tsx';
@@ -86,7 +87,7 @@ export function Tokens({ admin }: { admin: Administration }) {
       >
         {(token) => {
           const { id, principalId, name, publicPrefix, audiences, scopeCeiling } = token;
-          const isOver = token.revokedAt !== null || Date.parse(token.expiresAt) < Date.now();
+          const isOver = token.revokedAt !== null || Date.parse(token.expiresAt) < serverNow();
           return (
             <Line
               key={id}
