@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { planItems } from '../planned-item.ts';
 import { readSourceText } from '../reading.ts';
-import type { Source, SourceItem } from '../source.ts';
+import { plainWord, type Source, type SourceItem } from '../source.ts';
 import { readBacklogMd } from './backlog-md.ts';
 import { readExport } from './baton.ts';
 import { readBeads } from './beads.ts';
@@ -362,4 +362,15 @@ test('what is nested deeply, too long, too large or no text is refused before it
   await assert.rejects(readSourceText(file), /is no text of UTF-8: save it as UTF-8\.$/);
   await assert.rejects(readSourceText(folder), /is a folder: name a file\.$/);
   await assert.rejects(readSourceText(join(folder, 'none')), /can't be read \(ENOENT\)\.$/);
+});
+
+test('a word of --status is found whatever signs it has in the source', () => {
+  const { statuses } = { statuses: new Map([[plainWord('status: QA'), 'blocked' as const]]) };
+  const issue = { number: 1, title: 'T', state: 'open', labels: [{ name: 'bug' }, { name: 'status: QA' }] };
+  const github = readGithub(JSON.stringify([issue]), 'f', { statuses }, 'o/r');
+  const beads = readBeads(lines({ id: 'a', title: 'T', status: 'status: QA' }), 'f', { statuses });
+  assert.deepEqual(
+    [github, beads].map(({ items }) => items[0]?.status),
+    ['blocked', 'blocked'],
+  );
 });
