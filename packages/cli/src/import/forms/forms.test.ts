@@ -374,3 +374,25 @@ test('a word of --status is found whatever signs it has in the source', () => {
     ['blocked', 'blocked'],
   );
 });
+
+test('columns with one header are all kept: as values of a field that may have several, else as a list', () => {
+  const text =
+    'Key,Summary,Labels,Labels,Sprint,Sprint,Comment,status,Stage,Parent,\n' +
+    'J-1,First,"a, b",c,S1,S2,Only one,Old,Done,"J-2, J-3",lost\n';
+  const map = 'status=Stage';
+  const { items, leftOut } = readCsvTasks(text, 'f', words, { source: 'jira', map });
+  assert.deepEqual(items[0]?.customFields, {
+    labels: ['a', 'b', 'c'],
+    imported: {
+      Sprint: ['S1', 'S2'],
+      Comment: 'Only one',
+      'status (column)': 'Old',
+      id: 'J-1',
+      status: 'Done',
+    },
+  });
+  assert.deepEqual(
+    leftOut.items.map(({ reason }) => reason),
+    ['has a column without a header', 'has several parents: the first one is taken'],
+  );
+});
