@@ -4,7 +4,8 @@ import { PlainError } from '../plain-error.ts';
 
 /** Where the lines of an export go. */
 export interface ExportLines {
-  write(value: object): Promise<void>;
+  /** @param line without its end */
+  write(line: string): Promise<void>;
   /** Makes the file what it is called. */
   finish(): Promise<void>;
   /** Leaves nothing that looks like an export. */
@@ -13,8 +14,8 @@ export interface ExportLines {
 
 export function linesToOutput(output: ConsoleOutput): ExportLines {
   return {
-    async write(value) {
-      output.line(JSON.stringify(value));
+    async write(line) {
+      output.line(line);
       await output.drained?.();
     },
     finish: () => Promise.resolve(),
@@ -35,8 +36,8 @@ export async function linesToNewFile(path: string): Promise<ExportLines> {
   });
   let isWhole = false;
   return {
-    async write(value) {
-      await file.write(`${JSON.stringify(value)}\n`);
+    async write(line) {
+      await file.write(`${line}\n`);
     },
     async finish() {
       await file.sync();

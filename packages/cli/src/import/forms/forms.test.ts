@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { beyondImport } from '../../export/import-limits.ts';
 import { planItems } from '../planned-item.ts';
 import { readSourceText } from '../reading.ts';
 import { plainWord, type Source, type SourceItem } from '../source.ts';
@@ -395,4 +396,29 @@ test('columns with one header are all kept: as values of a field that may have s
     leftOut.items.map(({ reason }) => reason),
     ['has a column without a header', 'has several parents: the first one is taken'],
   );
+});
+
+test('an export may have more lines than a source has items, and a task any number of comments on its line', () => {
+  const task = { id: 't-1', title: 'T', systemStatusCategory: 'active' };
+  const comments = Array.from({ length: 450 }, () => ({ body: 'c'.repeat(10_000) }));
+  const text = [
+    lines({ kind: 'export', format: 1, tenant: { id: 't', slug: 's' } }),
+    ...Array.from({ length: 100_001 }, () => '{"kind":"run","value":{"id":"r"}}'),
+    lines({ kind: 'task', value: task, comments }, { kind: 'end' }),
+  ].join('\n');
+  const { items, leftOut } = readExport(text, 'f');
+  assert.deepEqual(
+    items.map(({ id, comments: read }) => [id, read.length]),
+    [['t-1', 450]],
+  );
+  assert.deepEqual(
+    leftOut.items.map(({ count }) => count),
+    [100_001],
+  );
+});
+
+test('an export that no import reads says so', () => {
+  assert.deepEqual(beyondImport({ tasks: 100_000, bytes: 1000 }), []);
+  assert.match(beyondImport({ tasks: 100_001, bytes: 1000 }).join(), /more than 100000 tasks/);
+  assert.match(beyondImport({ tasks: 1, bytes: 300_000_000 }).join(), /larger than 256 MiB.*--tasks-only/);
 });
