@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { linesToNewFile } from '../../export/export-lines.ts';
 import { beyondImport } from '../../export/import-limits.ts';
 import { planItems } from '../planned-item.ts';
 import { readSourceText } from '../reading.ts';
@@ -421,4 +422,14 @@ test('an export that no import reads says so', () => {
   assert.deepEqual(beyondImport({ tasks: 100_000, bytes: 1000 }), []);
   assert.match(beyondImport({ tasks: 100_001, bytes: 1000 }).join(), /more than 100000 tasks/);
   assert.match(beyondImport({ tasks: 1, bytes: 300_000_000 }).join(), /larger than 256 MiB.*--tasks-only/);
+});
+
+test('an export is never written into a file that is there, also beside its own', async () => {
+  const path = join(folder, 'export.jsonl');
+  const guessed = `${path}.${process.pid}.part`;
+  writeFileSync(guessed, 'of somebody else');
+  const written = await linesToNewFile(path);
+  await written.write('{}');
+  await written.finish();
+  assert.deepEqual([readFileSync(path, 'utf8'), readFileSync(guessed, 'utf8')], ['{}\n', 'of somebody else']);
 });
