@@ -433,3 +433,13 @@ test('an export is never written into a file that is there, also beside its own'
   await written.finish();
   assert.deepEqual([readFileSync(path, 'utf8'), readFileSync(guessed, 'utf8')], ['{}\n', 'of somebody else']);
 });
+
+test('a relation of an item to itself is said once', () => {
+  const issue = { id: 'a', title: 'A', status: 'open', dependencies: [{ on: 'a', type: 'blocks' }] };
+  const source = readBeads(lines(issue), 'f', words);
+  planned(source);
+  assert.deepEqual(
+    source.leftOut.items.map(({ reason, count }) => [reason, count]),
+    [['relation points to its own item', 1]],
+  );
+});
