@@ -532,6 +532,7 @@ test('an item gets the status of its type that it has in the source, where a ste
     a: { typeKey, statusKey: 'review' },
     b: { typeKey, status: 'blocked' },
     c: { typeKey: 'proved', status: 'done' },
+    d: { typeKey: 'nowhere' },
   });
   const { id: workspace } = await baton.admin.workspaces.create({ slug: 'statuses', name: 'Statuses' });
   const { leftOut, failed } = await importAs(baton.admin, source, { workspace });
@@ -544,6 +545,9 @@ test('an item gets the status of its type that it has in the source, where a ste
   assert.deepEqual(leftOut.items.map(({ reason, examples }) => [reason, ...examples]).sort(), [
     ['has a status that no step leads to from new, where it stays', 'b'],
     ['is done in the source; here its checks decide whether it is', 'c'],
+  ]);
+  assert.deepEqual(source.leftOut.items, [
+    { reason: 'task type is not here: the task is a task', count: 1, examples: ['nowhere'] },
   ]);
 });
 
