@@ -569,3 +569,24 @@ test('a relation that the caller may not remove is said, and does not end the im
   ]);
   assert.equal((await tasksOf('test/spawned/'))['b']?.title, 'Other');
 });
+
+test('progress is shown as long as an import looks through the tasks that are there', async () => {
+  let shown = '';
+  const output = {
+    line: () => undefined,
+    progress: (text: string) => (shown += text),
+    isTerminal: true,
+    columns: 80,
+  };
+  const ended: boolean[] = [];
+  const client = watched((request) => {
+    if (request.method === 'GET' && /\/tasks\?/.test(request.url)) ended.push(shown.endsWith('\n'));
+    return fetchTransport(request) as Promise<Response>;
+  });
+  const source = sourceOf('progress', { a: {}, b: {} });
+  const targets = await findTargets(client, source, { people: new Map() });
+  await planImport(client, source, targets, output);
+  assert.ok(ended.length > 0);
+  assert.ok(!ended.includes(true));
+  assert.match(shown, /comparing .* 2\/2 {2}\d+ tasks looked through\n$/);
+});

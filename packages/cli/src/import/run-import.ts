@@ -70,18 +70,21 @@ async function findKnown(
   { ids, named }: { readonly ids: ReadonlySet<string>; readonly named: ReadonlySet<string> },
   output: ConsoleOutput,
 ): Promise<{ known: Map<string, KnownTask>; begun: number }> {
-  let done = 0;
+  let [done, scanned] = [0, 0];
   const work = async () => {
     const known = await findKnownTasks(baton, source, [...named], () => {
       done += 1;
     });
     const missing = new Set([...ids].filter((id) => !known.has(id)));
     if (missing.size === 0) return { known, begun: 0 };
-    const begun = await findBegunTasks(baton, source, missing);
+    const begun = await findBegunTasks(baton, source, missing, () => {
+      scanned += 1;
+    });
     for (const [id, task] of begun) known.set(id, task);
     return { known, begun: begun.size };
   };
-  return shown(output, { name: 'comparing', total: named.size, done: () => done }, work);
+  const detail = () => (scanned === 0 ? '' : `${scanned} tasks looked through`);
+  return shown(output, { name: 'comparing', total: named.size, done: () => done, detail }, work);
 }
 
 /** What was done, and what could not be. */
@@ -245,15 +248,16 @@ interface Shown {
   readonly name: string;
   readonly total: number;
   done(): number;
+  detail?(): string;
 }
 
 async function shown<Value>(
   output: ConsoleOutput,
-  { name, total, done }: Shown,
+  { name, total, done, detail }: Shown,
   work: () => Promise<Value>,
 ): Promise<Value> {
   const progress = new Progress(output);
-  if (total > 1) progress.begin(name, total, done);
+  if (total > 1) progress.begin(name, total, done, detail);
   try {
     return await work();
   } finally {
