@@ -1,10 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { link, open, rm, stat } from 'node:fs/promises';
 import type { ConsoleOutput } from '../console-output.ts';
 import { PlainError } from '../plain-error.ts';
 
 /** Where the lines of an export go. */
 export interface ExportLines {
-  write(value: object): Promise<void>;
+  /** @param line without its end */
+  write(line: string): Promise<void>;
   /** Makes the file what it is called. */
   finish(): Promise<void>;
   /** Leaves nothing that looks like an export. */
@@ -13,8 +15,8 @@ export interface ExportLines {
 
 export function linesToOutput(output: ConsoleOutput): ExportLines {
   return {
-    async write(value) {
-      output.line(JSON.stringify(value));
+    async write(line) {
+      output.line(line);
       await output.drained?.();
     },
     finish: () => Promise.resolve(),
@@ -29,14 +31,16 @@ export function linesToOutput(output: ConsoleOutput): ExportLines {
 export async function linesToNewFile(path: string): Promise<ExportLines> {
   if ((await stat(path).catch(() => undefined)) !== undefined)
     throw new PlainError(`${path} is there already: name a new file, so that no export is lost.`);
-  const beside = `${path}.${process.pid}.part`;
-  const file = await open(beside, 'w', 0o600).catch((error: NodeJS.ErrnoException) => {
+  // In a folder that others may write to, a name that can be guessed may be a file or a link of theirs: never open one.
+  const beside = `${path}.${randomBytes(8).toString('hex')}.part`;
+  const file = await open(beside, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     throw new PlainError(`${path} can't be written (${error.code}).`);
   });
   let isWhole = false;
   return {
-    async write(value) {
-      await file.write(`${JSON.stringify(value)}\n`);
+    async write(line) {
+      // `write` of a handle may write a part only; this goes on until all is written.
+      await file.appendFile(`${line}\n`);
     },
     async finish() {
       await file.sync();

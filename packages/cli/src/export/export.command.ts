@@ -7,6 +7,7 @@ import { exportFormat } from '../import/forms/baton.ts';
 import { show } from '../show.ts';
 import { type ExportLines, linesToNewFile, linesToOutput } from './export-lines.ts';
 import { exportedKinds } from './exported-kinds.ts';
+import { beyondImport } from './import-limits.ts';
 
 type Options = CommonOptions & { file?: string; tasksOnly?: boolean };
 
@@ -17,6 +18,7 @@ const batchTasks = 200;
 interface Exported {
   readonly counts: Record<string, number>;
   readonly leftOut: { readonly kind: string; readonly reason: string }[];
+  bytes: number;
 }
 
 /** `baton export`: all of a tenant as JSON lines, which `baton import baton` reads; docs/import.md. */
@@ -74,6 +76,7 @@ async function report(
   const sum = Object.values(exported.counts).reduce((total, count) => total + count, 0);
   const text = [
     ...exported.leftOut.map(({ kind, reason }) => `! ${kind}: ${reason}`),
+    ...beyondImport({ tasks: exported.counts['task'] ?? 0, bytes: exported.bytes }).map((why) => `! ${why}`),
     `${sum} exported: ${Object.entries(exported.counts)
       .filter(([, count]) => count > 0)
       .map(([kind, count]) => `${count} ${kind}`)
@@ -92,13 +95,18 @@ async function exportAll(
   onItem: (kind: string) => void,
 ): Promise<Exported> {
   const { tenant } = await baton.harness.getContext();
-  const exported: Exported = { counts: {}, leftOut: [] };
-  await lines.write({ kind: 'export', format: exportFormat, tenant, exportedAt: new Date().toISOString() });
+  const exported: Exported = { counts: {}, leftOut: [], bytes: 0 };
+  const write = async (value: object) => {
+    const line = JSON.stringify(value);
+    exported.bytes += Buffer.byteLength(line) + 1;
+    await lines.write(line);
+  };
+  await write({ kind: 'export', format: exportFormat, tenant, exportedAt: new Date().toISOString() });
   for (const { kind, list } of exportedKinds) {
     if (tasksOnly === true && !whoAndWhere.includes(kind)) continue;
     await counted(exported, kind, async (count) => {
       for await (const value of list(baton)) {
-        await lines.write({ kind, value });
+        await write({ kind, value });
         count();
         onItem(kind);
       }
@@ -112,12 +120,12 @@ async function exportAll(
         onItem('task');
       });
       for (const task of batch) {
-        await lines.write({ kind: 'task', value: task, ...more.get(task.id) });
+        await write({ kind: 'task', value: task, ...more.get(task.id) });
         count();
       }
     }
   });
-  await lines.write({ kind: 'end', counts: exported.counts, leftOut: exported.leftOut });
+  await write({ kind: 'end', counts: exported.counts, leftOut: exported.leftOut });
   return exported;
 }
 

@@ -3,10 +3,21 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { etagOf, type Task } from '@baton/sdk';
+import {
+  type BatonClient,
+  createClient,
+  etagOf,
+  fetchTransport,
+  type Task,
+  type WireRequest,
+} from '@baton/sdk';
 import { program } from '../../../../e2e/testing/baton-process.ts';
 import { type RunningBaton, startRunningBaton } from '../../../../e2e/testing/running-baton.ts';
 import { runCommand } from '../testing/run-command.ts';
+import { holdCapability } from './holding.ts';
+import { planImport, runImport } from './run-import.ts';
+import { LeftOut, type Link, type Source, type SourceItem } from './source.ts';
+import { findTargets, type TargetOptions } from './targets.ts';
 
 // Imports and exports, against a whole Baton.
 
@@ -63,8 +74,75 @@ async function tasksOf(prefix: string): Promise<Record<string, Task>> {
   return Object.fromEntries(all.map(([id, [task]]) => [id, task as Task]));
 }
 
+/** What others are offered of a source that was imported, of all work or that of a workspace. */
+async function offered(workspaceId: string | undefined, prefix: string): Promise<string[]> {
+  const found: string[] = [];
+  const within = workspaceId === undefined ? {} : { workspaceId };
+  for await (const { origin } of baton.admin.work.listAvailable({ ...within, limit: 200 }))
+    if (origin.ref?.startsWith(prefix)) found.push(origin.ref.slice(prefix.length));
+  return found.sort();
+}
+
+/** A source as a form would read it: ids, and what each item is besides. */
+function sourceOf(type: string, items: Readonly<Record<string, Partial<SourceItem>>>): Source {
+  const rest = {
+    description: '',
+    status: 'open',
+    priority: 'medium',
+    customFields: {},
+    links: [],
+    comments: [],
+  };
+  const of = ([id, item]: [string, Partial<SourceItem>]) =>
+    ({ ...rest, id, place: id, title: id, ...item }) as SourceItem;
+  return { system: 'test', type, items: Object.entries(items).map(of), leftOut: new LeftOut() };
+}
+
+const waitsFor = (...ids: string[]): { links: Link[] } => ({
+  links: ids.map((to) => ({ to, type: 'depends_on' })),
+});
+
+/** Imports within this process. @param client whose requests it makes */
+async function importAs(client: BatonClient, source: Source, options: Partial<TargetOptions> = {}) {
+  const output = { line: () => undefined, progress: () => undefined, isTerminal: false, columns: 80 };
+  const targets = await findTargets(client, source, { people: new Map(), ...options });
+  return runImport(client, await planImport(client, source, targets, output), targets, output);
+}
+
+/** The administrator, whose requests go through a function. */
+function watched(transport: (request: WireRequest) => Promise<Response>): BatonClient {
+  const credential = { token: baton.connection.adminToken };
+  return createClient({ url: baton.url, credential, transport });
+}
+
 const relationsOf = async ({ id }: Task) =>
   (await baton.admin.tasks.listRelations(id)).items.filter(({ fromTaskId }) => fromTaskId === id);
+
+test('who may not make what holds tasks back is told so before the import, and after it', async () => {
+  const { baton: writer } = await baton.participant(
+    ['tasks.read', 'tasks.write', 'task_types.read'],
+    'human',
+  );
+  const items = { a: {}, b: waitsFor('a'), c: { status: 'done' } } as const;
+  const { leftOut, failed } = await importAs(writer, sourceOf('unheld', items));
+  assert.deepEqual(
+    leftOut.items.map(({ reason, count }) => [
+      /^can't be held back .* org\.manage .* import-finished once$/.test(reason),
+      count,
+    ]),
+    [[true, 2]],
+  );
+  assert.equal(failed.size, 0);
+  const { baton: reader } = await baton.participant(['tasks.read', 'task_types.read', 'org.read'], 'human');
+  const source = sourceOf('unheld-too', items);
+  const targets = await findTargets(reader, source, { people: new Map() });
+  const output = { line: () => undefined, progress: () => undefined, isTerminal: false, columns: 80 };
+  assert.equal((await planImport(reader, source, targets, output)).hold, 'impossible');
+  assert.deepEqual(
+    source.leftOut.items.map(({ count }) => count),
+    [2],
+  );
+});
 
 test('a backlog of beads becomes tasks; again, nothing changes; what changed there is changed here, and nothing else', async () => {
   const issues: Issue[] = [
@@ -190,6 +268,12 @@ test('an import that is killed half-way is taken up by the next one: every task,
     while ((await imported(prefix)).size < made) if (running.child.exitCode !== null) break;
     running.child.kill('SIGKILL');
     await running.ended;
+    // What is closed there, and what waits for an issue that is not, is offered to nobody.
+    const early = (await offered(undefined, prefix)).filter((at) => {
+      const waits = Number(at) % 2 === 1 && (Number(at) - 1) % 3 !== 0;
+      return Number(at) % 3 === 0 || waits;
+    });
+    assert.deepEqual(early, []);
   }
   await done(['import', 'beads', file, '--yes']);
   const made = await tasksOf('beads/issue/k-');
@@ -320,4 +404,189 @@ test('an export holds all that the API lists; another tenant gets its tasks from
     await done(['import', 'baton', elsewhere, '--yes']),
     /^0 to create, 0 to change, \d+ unchanged/m,
   );
+});
+
+/** All that an import has to hold back: what waits, in both directions and whatever its status, and what is over. */
+const toHold = {
+  a: {},
+  b: waitsFor('a'),
+  c: { status: 'done', comments: [{ body: 'It works.' }] },
+  d: { status: 'cancelled' },
+  e: { status: 'blocked' },
+  f: { status: 'backlog', ...waitsFor('a') },
+  g: { comments: [{ body: 'First.' }, { body: 'Second.' }] },
+  h: { links: [{ to: 'g', type: 'blocks' }] },
+} satisfies Record<string, Partial<SourceItem>>;
+const ready = ['a', 'e', 'h'];
+
+async function assertAllOfToHold(workspaceId: string, type: string): Promise<void> {
+  const made = await tasksOf(`test/${type}/`);
+  const statuses = Object.entries(made).map(([id, { status }]) => [id, status] as const);
+  assert.deepEqual(Object.fromEntries(statuses), {
+    ...{ a: 'todo', b: 'todo', c: 'done', d: 'cancelled', e: 'blocked', f: 'backlog', g: 'todo', h: 'todo' },
+  });
+  assert.deepEqual(await offered(workspaceId, `test/${type}/`), ready);
+  for (const [id, task] of Object.entries(made)) {
+    assert.deepEqual(await baton.admin.tasks.getRequirements(task.id), {
+      roles: [],
+      capabilities: [],
+      skills: [],
+    });
+    assert.equal((await relationsOf(task)).length, ['b', 'f', 'h'].includes(id) ? 1 : 0, id);
+    assert.equal((await baton.admin.tasks.listComments(task.id)).items.length, { c: 1, g: 2 }[id] ?? 0, id);
+  }
+}
+
+test('nobody is offered a task before its import is done with it', async () => {
+  const { id: workspace } = await baton.admin.workspaces.create({ slug: 'offers', name: 'Offers' });
+  let early: string[] = [];
+  const client = watched(async (request) => {
+    if (request.method !== 'GET' && request.url.includes('/tasks'))
+      early = [...early, ...(await offered(workspace, 'test/offers/')).filter((id) => !ready.includes(id))];
+    return fetchTransport(request) as Promise<Response>;
+  });
+  const { failed } = await importAs(client, sourceOf('offers', toHold), { workspace });
+  assert.deepEqual([...failed], []);
+  assert.deepEqual(early, []);
+  await assertAllOfToHold(workspace, 'offers');
+});
+
+test('wherever an import ends, what it has to hold back is held, and the next one lets it go', async () => {
+  const { id: workspace } = await baton.admin.workspaces.create({ slug: 'ends', name: 'Ends' });
+  // One import writes 28 times: it ends in the midst of the tasks, their relations, their comments and references.
+  for (const writesMax of [3, 9, 14, 19, 24]) {
+    const type = `ends-${writesMax}`;
+    let writes = 0;
+    const dying = watched(async (request) => {
+      const answer = (await fetchTransport(request)) as Response;
+      if (request.method !== 'GET' && request.url.includes('/api/v1/')) writes += 1;
+      if (writes < writesMax) return answer;
+      await answer.body?.cancel();
+      return Response.json(
+        { error: { code: 'scope_not_granted', message: 'It ends here.' } },
+        { status: 403 },
+      );
+    });
+    await assert.rejects(importAs(dying, sourceOf(type, toHold), { workspace }), /It ends here/);
+    const early = await offered(workspace, `test/${type}/`);
+    assert.deepEqual(
+      early.filter((id) => !ready.includes(id)),
+      [],
+      type,
+    );
+    await importAs(baton.admin, sourceOf(type, toHold), { workspace });
+    await assertAllOfToHold(workspace, type);
+  }
+});
+
+test('what can not be related to what it waits for stays held back, and is said, until it can be', async () => {
+  const { id: workspace } = await baton.admin.workspaces.create({ slug: 'missing', name: 'Missing' });
+  const nobody = '0190b2c4-0000-4000-8000-00000000000f';
+  const items = {
+    a: { assignee: 'ghost' },
+    b: waitsFor('a'),
+    c: {},
+    d: { assignee: 'ghost', links: [{ to: 'c', type: 'blocks' as const }] },
+  };
+  const first = await importAs(baton.admin, sourceOf('missing', items), {
+    workspace,
+    people: new Map([['ghost', nobody]]),
+  });
+  assert.deepEqual([...first.failed.keys()].sort(), ['a', 'b', 'c', 'd']);
+  assert.match(
+    first.failed.get('b') ?? '',
+    /^It waits for a, and that relation could not be made: it is held back/,
+  );
+  assert.deepEqual(await offered(workspace, 'test/missing/'), []);
+  const { b } = await tasksOf('test/missing/');
+  const { reasons } = await baton.admin.tasks.getClaimability(b?.id as string);
+  assert.match(JSON.stringify(reasons), new RegExp(`"not_eligible".*"${holdCapability}"`));
+  const second = await importAs(baton.admin, sourceOf('missing', items), {
+    workspace,
+    people: new Map([['ghost', 'me']]),
+  });
+  assert.deepEqual([...second.failed], []);
+  assert.deepEqual(await offered(workspace, 'test/missing/'), ['a', 'd']);
+});
+
+test('an item gets the status of its type that it has in the source, where a step leads there', async () => {
+  const statuses = [
+    { key: 'new', category: 'active' as const },
+    { key: 'review', category: 'active' as const },
+    { key: 'waiting', category: 'blocked' as const },
+    { key: 'good', category: 'terminal_success' as const },
+  ];
+  const transitions = [{ from: 'new', to: ['review', 'good'] }];
+  await baton.admin.taskTypes.create({
+    key: 'reviewed',
+    displayName: 'Reviewed',
+    lifecycleSchema: { statuses, initialStatus: 'new', transitions },
+  });
+  await baton.admin.taskTypes.create({
+    key: 'proved',
+    displayName: 'Proved',
+    acceptance: [{ key: 'seen', kind: 'external_state', description: 'Somebody saw it.' }],
+  });
+  const typeKey = 'reviewed';
+  const source = sourceOf('statuses', {
+    a: { typeKey, statusKey: 'review' },
+    b: { typeKey, status: 'blocked' },
+    c: { typeKey: 'proved', status: 'done' },
+    d: { typeKey: 'nowhere' },
+  });
+  const { id: workspace } = await baton.admin.workspaces.create({ slug: 'statuses', name: 'Statuses' });
+  const { leftOut, failed } = await importAs(baton.admin, source, { workspace });
+  assert.deepEqual([...failed], []);
+  const made = await tasksOf('test/statuses/');
+  assert.deepEqual(
+    ['a', 'b', 'c'].map((id) => made[id]?.status),
+    ['review', 'new', 'todo'],
+  );
+  assert.deepEqual(leftOut.items.map(({ reason, examples }) => [reason, ...examples]).sort(), [
+    ['has a status that no step leads to from new, where it stays', 'b'],
+    ['is done in the source; here its checks decide whether it is', 'c'],
+  ]);
+  assert.deepEqual(source.leftOut.items, [
+    { reason: 'task type is not here: the task is a task', count: 1, examples: ['nowhere'] },
+  ]);
+});
+
+test('a relation that the caller may not remove is said, and does not end the import', async () => {
+  const spawned = { b: { links: [{ to: 'a', type: 'spawned_by' as const }] } };
+  const { baton: writer } = await baton.participant(
+    ['tasks.read', 'tasks.write', 'task_types.read', 'org.read'],
+    'human',
+  );
+  await importAs(writer, sourceOf('spawned', { a: {}, ...spawned }));
+  const { leftOut, failed } = await importAs(writer, sourceOf('spawned', { a: {}, b: { title: 'Other' } }));
+  assert.deepEqual([...failed], []);
+  assert.deepEqual(leftOut.items, [
+    {
+      reason: 'relation is gone in the source, and you may not remove it here (spawned_by)',
+      count: 1,
+      examples: ['b'],
+    },
+  ]);
+  assert.equal((await tasksOf('test/spawned/'))['b']?.title, 'Other');
+});
+
+test('progress is shown as long as an import looks through the tasks that are there', async () => {
+  let shown = '';
+  const output = {
+    line: () => undefined,
+    progress: (text: string) => (shown += text),
+    isTerminal: true,
+    columns: 80,
+  };
+  const ended: boolean[] = [];
+  const client = watched((request) => {
+    if (request.method === 'GET' && /\/tasks\?/.test(request.url)) ended.push(shown.endsWith('\n'));
+    return fetchTransport(request) as Promise<Response>;
+  });
+  const source = sourceOf('progress', { a: {}, b: {} });
+  const targets = await findTargets(client, source, { people: new Map() });
+  await planImport(client, source, targets, output);
+  assert.ok(ended.length > 0);
+  assert.ok(!ended.includes(true));
+  assert.match(shown, /comparing .* 2\/2 {2}\d+ tasks looked through\n$/);
 });

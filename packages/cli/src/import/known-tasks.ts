@@ -51,12 +51,14 @@ export async function findBegunTasks(
   baton: BatonClient,
   kind: SourceKind,
   missing: ReadonlySet<string>,
+  onStep: () => void,
 ): Promise<Map<string, KnownTask>> {
   const begun = new Map<string, KnownTask>();
   const prefix = originOf(kind, '');
   let scanned = 0;
   for await (const { id, origin } of baton.tasks.list({ limit: 200 })) {
     scanned += 1;
+    onStep();
     if (scanned > tasksScannedMax)
       throw new PlainError(
         `There are more than ${tasksScannedMax} tasks: an import can't look through them.`,

@@ -73,7 +73,9 @@ function linksOf(
   const left = new Set(kept.map(keyOf));
   for (const relation of wanted)
     if (!left.has(keyOf(relation))) leftOut.add(whyNot(relation, fates), textOf(relation));
-  if (dropped.repeated > 0) leftOut.add('relations repeat another one', String(dropped.repeated));
+  // Those to their own item are counted there too, and said above.
+  const repeated = dropped.repeated - wanted.filter(({ from, to }) => from === to).length;
+  if (repeated > 0) leftOut.add('relations repeat another one', String(repeated));
   return Map.groupBy(kept, ({ from }) => from);
 }
 

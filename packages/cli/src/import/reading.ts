@@ -89,9 +89,19 @@ export interface NumberedLine {
   readonly number: number;
 }
 
-/** The lines of a text that hold something. @throws PlainError for none, too many, and one that is too long */
-export function linesOf(text: string, name: string): NumberedLine[] {
-  const { itemsMax, lineCharactersMax } = readingBounds;
+/**
+ * The lines of a text that hold something.
+ * @param bounds how many, and how long; those of a source whose lines are its items without it
+ * @throws PlainError for none, too many, and one that is too long
+ */
+export function linesOf(
+  text: string,
+  name: string,
+  {
+    linesMax = readingBounds.itemsMax,
+    lineCharactersMax = readingBounds.lineCharactersMax,
+  }: { readonly linesMax?: number; readonly lineCharactersMax?: number } = {},
+): NumberedLine[] {
   const numbered: NumberedLine[] = [];
   let number = 0;
   for (let at = 0; at < text.length; ) {
@@ -102,7 +112,7 @@ export function linesOf(text: string, name: string): NumberedLine[] {
       throw new PlainError(`Line ${number} of ${name} has more than ${lineCharactersMax} characters.`);
     const line = text.slice(at, end).trim();
     if (line !== '') numbered.push({ line, number });
-    if (numbered.length > itemsMax) throw new PlainError(`${name} has more than ${itemsMax} lines.`);
+    if (numbered.length > linesMax) throw new PlainError(`${name} has more than ${linesMax} lines.`);
     at = end + 1;
   }
   if (numbered.length === 0) throw new PlainError(`${name} is empty.`);

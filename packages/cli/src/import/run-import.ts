@@ -5,18 +5,30 @@ import { textOf } from '../error-text.ts';
 import { PlainError } from '../plain-error.ts';
 import { Progress } from '../progress.ts';
 import { changeOf, type ImportChange } from './compare.ts';
+import {
+  findHold,
+  type Hold,
+  heldIds,
+  isOver,
+  isUnfinished,
+  makeHold,
+  notHeld,
+  type Wait,
+  waitsIn,
+} from './holding.ts';
 import { concurrencyMax, findBegunTasks, findKnownTasks, type KnownTask } from './known-tasks.ts';
 import { planItems } from './planned-item.ts';
 import { LeftOut, type Source } from './source.ts';
 import type { Targets } from './targets.ts';
 import {
-  releaseTask,
+  finishTask,
+  type UnfinishedTask,
   type Writing,
   writeComments,
-  writeLinks,
   writeReference,
   writeTask,
 } from './write-item.ts';
+import { type WrittenLinks, writeLinks } from './write-links.ts';
 
 /** What an import will do, compared with what imports before have done. */
 export interface ImportPlan {
@@ -26,6 +38,9 @@ export interface ImportPlan {
   readonly known: ReadonlyMap<string, KnownTask>;
   /** How many tasks an import before has begun. */
   readonly begun: number;
+  /** Items that nobody may take before all of them is made, and whether they can be held back so long. */
+  readonly held: ReadonlySet<string>;
+  readonly hold: Hold;
 }
 
 const failuresMax = 50;
@@ -39,24 +54,37 @@ export async function planImport(
 ): Promise<ImportPlan> {
   const ids = new Set(source.items.map(({ id }) => id));
   const named = new Set([...ids, ...source.items.flatMap(({ links }) => links.map(({ to }) => to))]);
-  let done = 0;
-  const known = await shown(
-    output,
-    'comparing',
-    named.size,
-    () => done,
-    () =>
-      findKnownTasks(baton, source, [...named], () => {
-        done += 1;
-      }),
-  );
-  const missing = new Set([...ids].filter((id) => !known.has(id)));
-  const begun =
-    missing.size === 0 ? new Map<string, KnownTask>() : await findBegunTasks(baton, source, missing);
-  for (const [id, task] of begun) known.set(id, task);
+  const { known, begun } = await findKnown(baton, source, { ids, named }, output);
   const items = planItems(source, (id) => known.has(id), targets.assigneeIdOf);
   const changes = items.map((item) => changeOf(item, known.get(item.id)));
-  return { source, changes, known, begun: begun.size };
+  const held = heldIds(changes);
+  const toHold = changes.filter(({ action, item }) => action === 'create' && held.has(item.id));
+  const hold = toHold.length === 0 ? 'there' : await findHold(baton);
+  if (hold === 'impossible') for (const { item } of toHold) source.leftOut.add(notHeld, item.id);
+  return { source, changes, known, begun, held, hold };
+}
+
+async function findKnown(
+  baton: BatonClient,
+  source: Source,
+  { ids, named }: { readonly ids: ReadonlySet<string>; readonly named: ReadonlySet<string> },
+  output: ConsoleOutput,
+): Promise<{ known: Map<string, KnownTask>; begun: number }> {
+  let [done, scanned] = [0, 0];
+  const work = async () => {
+    const known = await findKnownTasks(baton, source, [...named], () => {
+      done += 1;
+    });
+    const missing = new Set([...ids].filter((id) => !known.has(id)));
+    if (missing.size === 0) return { known, begun: 0 };
+    const begun = await findBegunTasks(baton, source, missing, () => {
+      scanned += 1;
+    });
+    for (const [id, task] of begun) known.set(id, task);
+    return { known, begun: begun.size };
+  };
+  const detail = () => (scanned === 0 ? '' : `${scanned} tasks looked through`);
+  return shown(output, { name: 'comparing', total: named.size, done: () => done, detail }, work);
 }
 
 /** What was done, and what could not be. */
@@ -72,64 +100,25 @@ export interface ImportResult {
 }
 
 /**
- * Writes what the plan says: first the tasks, then what stands between them. The reference of an item comes last: it says
- * that all of the item is made, so an import that is ended half-way is taken up by the next one.
+ * Writes what the plan says: first the tasks, then what stands between them, then what lets them be offered. The reference
+ * of an item comes last: it says that all of the item is made, so an import that is ended half-way is taken up by the next one.
  * @throws BatonError where the service can't be asked or refuses everything; PlainError for too many failures
  */
 export async function runImport(
   baton: BatonClient,
-  { source, changes, known }: ImportPlan,
+  plan: ImportPlan,
   targets: Targets,
   output: ConsoleOutput,
 ): Promise<ImportResult> {
   const began = performance.now();
+  const { source, changes, known } = plan;
   const taskIds = new Map([...known].map(([id, { taskId }]) => [id, taskId]));
   const leftOut = new LeftOut();
   const leaveOut = (reason: string, example: string) => leftOut.add(reason, example);
   const writing: Writing = { baton, kind: source, targets, taskIds, leaveOut };
-  const open = new Set(
-    changes
-      .filter(({ item: { status } }) => status !== 'done' && status !== 'cancelled')
-      .map(({ item }) => item.id),
-  );
   const todo = changes.filter(({ action }) => action !== 'unchanged');
-  const held = new Set<string>();
   const failures = new Failures();
-  const later = todo.filter(hasMore);
-  let done = 0;
-  await shown(
-    output,
-    'importing',
-    todo.length + later.length,
-    () => done,
-    async () => {
-      await forEachConcurrently(todo, concurrencyMax, async (change) => {
-        const { item } = change;
-        const mustWait = item.links.some(({ type, to }) => type === 'depends_on' && open.has(to));
-        await failures.catch(item.id, async () => {
-          const { taskId, isHeld } = await writeTask(writing, change, mustWait);
-          taskIds.set(item.id, taskId);
-          if (isHeld) held.add(item.id);
-          if (hasMore(change)) return;
-          if (isHeld) await releaseTask(writing, item, taskId);
-          await writeReference(writing, change, taskId, { links: [], comments: [] });
-        });
-        done += 1;
-      });
-      await forEachConcurrently(later, concurrencyMax, async (change) => {
-        const { item } = change;
-        const taskId = taskIds.get(item.id);
-        if (taskId !== undefined && !failures.has(item.id))
-          await failures.catch(item.id, async () => {
-            const links = await writeLinks(writing, change, taskId);
-            if (held.has(item.id)) await releaseTask(writing, item, taskId);
-            const comments = await writeComments(writing, change, taskId);
-            await writeReference(writing, change, taskId, { links, comments });
-          });
-        done += 1;
-      });
-    },
-  );
+  await writeAll(writing, { ...plan, todo, failures }, output);
   const written = todo.filter(({ item }) => taskIds.has(item.id) && !failures.has(item.id));
   return {
     created: written.filter(({ action }) => action === 'create').length,
@@ -141,6 +130,73 @@ export async function runImport(
   };
 }
 
+interface Work extends ImportPlan {
+  readonly todo: readonly ImportChange[];
+  readonly failures: Failures;
+}
+
+async function writeAll(writing: Writing, work: Work, output: ConsoleOutput): Promise<void> {
+  const { todo, held, hold, failures } = work;
+  const later = todo.filter((change) => hasMore(change) || isHeldOpen(change, held));
+  const isLater = new Set(later);
+  const unfinished = new Map<string, UnfinishedTask>();
+  const links = new Map<string, WrittenLinks>();
+  let done = 0;
+  const each = (some: readonly ImportChange[], write: (change: ImportChange) => Promise<void>) =>
+    forEachConcurrently(some, concurrencyMax, async (change) => {
+      if (!failures.has(change.item.id)) await failures.catch(change.item.id, () => write(change));
+      done += 1;
+    });
+  const total = todo.length + 2 * later.length;
+  await shown(output, { name: 'importing', total, done: () => done }, async () => {
+    if (hold === 'to make') await makeHold(writing.baton);
+    await each(todo, async (change) => {
+      const { item } = change;
+      const written = await writeTask(writing, change, held.has(item.id) && hold !== 'impossible');
+      writing.taskIds.set(item.id, written.taskId);
+      if (written.unfinished !== undefined && isHeldOpen(change, held))
+        unfinished.set(item.id, written.unfinished);
+      else if (written.unfinished !== undefined) await finishTask(writing, item, written.unfinished);
+      if (!isLater.has(change))
+        await writeReference(writing, change, written.taskId, { links: [], comments: [] });
+    });
+    await each(later, async (change) => {
+      links.set(change.item.id, await writeLinks(writing, change, taskIdOf(writing, change)));
+    });
+    noteMissing(work, links);
+    await each(later, async (change) => {
+      const { item } = change;
+      const taskId = taskIdOf(writing, change);
+      const task = unfinished.get(item.id);
+      if (task !== undefined) await finishTask(writing, item, task);
+      const comments = await writeComments(writing, change, taskId);
+      await writeReference(writing, change, taskId, { links: links.get(item.id)?.made ?? [], comments });
+    });
+  });
+}
+
+/** Whether it is offered only after all relations are made. */
+function isHeldOpen({ item }: ImportChange, held: ReadonlySet<string>): boolean {
+  return held.has(item.id) && !isOver(item);
+}
+
+const taskIdOf = ({ taskIds }: Writing, { item }: ImportChange): string => taskIds.get(item.id) as string;
+
+/** What waits for something that it could not be related to stays held back: offered now, it would be taken too early. */
+function noteMissing({ todo, failures }: Work, links: ReadonlyMap<string, WrittenLinks>): void {
+  const unfinished = new Set(todo.filter(isUnfinished).map(({ item }) => item.id));
+  const changes = new Map(todo.map((change) => [change.item.id, change]));
+  const failed = new Set(failures.texts.keys());
+  const isMissing = ({ of, link }: Wait) =>
+    failed.has(of) ? changes.get(of)?.addedLinks.includes(link) : links.get(of)?.missing.has(link);
+  for (const wait of waitsIn(todo))
+    if (unfinished.has(wait.waiting) && !failures.has(wait.waiting) && isMissing(wait) === true)
+      failures.note(
+        wait.waiting,
+        `It waits for ${wait.prerequisite}, and that relation could not be made: it is held back until the next import.`,
+      );
+}
+
 /** Whether something stands beside the task itself, now or since the last import. */
 function hasMore({ item, known }: ImportChange): boolean {
   const before = (known?.links.length ?? 0) + (known?.comments.length ?? 0);
@@ -150,9 +206,15 @@ function hasMore({ item, known }: ImportChange): boolean {
 /** Refusals of single items, which don't end the import. */
 class Failures {
   readonly texts = new Map<string, string>();
+  #refused = 0;
 
   has(id: string): boolean {
     return this.texts.has(id);
+  }
+
+  /** Follows from the failure of another item, so it doesn't end the import. */
+  note(id: string, text: string): void {
+    this.texts.set(id, text);
   }
 
   async catch(id: string, work: () => Promise<void>): Promise<void> {
@@ -161,7 +223,8 @@ class Failures {
     } catch (error) {
       if (!(error instanceof BatonError) || !isOfItem(error)) throw error;
       this.texts.set(id, reasonOf(error));
-      if (this.texts.size > failuresMax)
+      this.#refused += 1;
+      if (this.#refused > failuresMax)
         throw new PlainError(
           `More than ${failuresMax} items were refused, the last one (${id}): ${reasonOf(error)}\nWhat was made stays; run it again when that is mended.`,
         );
@@ -181,15 +244,20 @@ function reasonOf(error: BatonError): string {
   return textOf(error);
 }
 
+interface Shown {
+  readonly name: string;
+  readonly total: number;
+  done(): number;
+  detail?(): string;
+}
+
 async function shown<Value>(
   output: ConsoleOutput,
-  name: string,
-  total: number,
-  done: () => number,
+  { name, total, done, detail }: Shown,
   work: () => Promise<Value>,
 ): Promise<Value> {
   const progress = new Progress(output);
-  if (total > 1) progress.begin(name, total, done);
+  if (total > 1) progress.begin(name, total, done, detail);
   try {
     return await work();
   } finally {

@@ -88,7 +88,7 @@ export class LeftOut {
 
 /** What a form needs to be told about words that its tracker lets people choose. */
 export interface Words {
-  /** What statuses mean, by their lower-case word. */
+  /** What statuses mean, by their words as `plainWord` makes them. */
   readonly statuses: ReadonlyMap<string, SourceStatus>;
 }
 
@@ -121,6 +121,7 @@ export function priorityIn(word: string): Priority | undefined {
   return priorityWords.find(([, form]) => form.test(plain))?.[0];
 }
 
+/** A word as words are compared: without signs such as the colon of `status: QA`. */
 export function plainWord(word: string): string {
   return word
     .normalize('NFKD')

@@ -30,6 +30,7 @@ export async function findTargets(
   options: TargetOptions,
 ): Promise<Targets> {
   const types = await typesOf(baton, options);
+  if (options.type === undefined) reportTypes(types, source);
   const workspaces = await workspacesOf(baton, source, options);
   const people = await peopleOf(baton, source, options);
   const fallback = types.get(options.type ?? defaultTypeKey) as TaskType;
@@ -59,7 +60,7 @@ async function typesOf(
 async function workspacesOf(
   baton: BatonClient,
   { items, leftOut }: Source,
-  { workspace, type }: TargetOptions,
+  { workspace }: TargetOptions,
 ): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   if (workspace !== undefined) {
@@ -76,21 +77,12 @@ async function workspacesOf(
     }
     if (!found.has(path)) leftOut.add('workspace is not here: the task belongs to none', path);
   }
-  if (type === undefined) await reportTypes(baton, items, leftOut);
   return found;
 }
 
-async function reportTypes(
-  baton: BatonClient,
-  items: readonly SourceItem[],
-  leftOut: Source['leftOut'],
-): Promise<void> {
-  const wanted = new Set(items.flatMap(({ typeKey }) => typeKey ?? []));
-  if (wanted.size === 0) return;
-  const here = new Set<string>();
-  for await (const { key } of baton.taskTypes.list({ status: 'active', limit: 200 })) here.add(key);
+function reportTypes(types: ReadonlyMap<string, TaskType>, { items, leftOut }: Source): void {
   for (const { typeKey } of items)
-    if (typeKey !== undefined && !here.has(typeKey))
+    if (typeKey !== undefined && !types.has(typeKey))
       leftOut.add(`task type is not here: the task is a ${defaultTypeKey}`, typeKey);
 }
 

@@ -1,19 +1,22 @@
-import type { TaskType } from '@baton/sdk';
+import type { Task, TaskType } from '@baton/sdk';
 import type { PlannedItem } from './planned-item.ts';
 
 type Lifecycle = TaskType['lifecycleSchema'];
+type Status = Pick<PlannedItem, 'status' | 'statusKey'>;
 
-/** The status that an open item gets; undefined for the one that its type gives by itself. */
-export function openStatusOf(
-  { status, statusKey }: Pick<PlannedItem, 'status' | 'statusKey'>,
-  lifecycle: Lifecycle,
-): string | undefined {
+/** The status that an open item gets; undefined where its type has none of that category. */
+export function openStatusOf({ status, statusKey }: Status, lifecycle: Lifecycle): string | undefined {
   const { statuses, claimStatus, initialStatus } = lifecycle;
   const category = status === 'open' ? 'active' : status;
   const named = statuses.find(({ key, category: own }) => key === statusKey && own === category);
   // Nobody holds a lease on a new task.
   if (named !== undefined && named.key !== claimStatus) return named.key;
   return status === 'open' ? initialStatus : statuses.find(({ category: own }) => own === category)?.key;
+}
+
+/** The status to make a task in, where it is not the initial one: the service takes one of category backlog besides. */
+export function newStatusOf(item: Status, lifecycle: Lifecycle): string | undefined {
+  return item.status === 'backlog' ? openStatusOf(item, lifecycle) : undefined;
 }
 
 /** The status of a task that is not wanted any more. */
@@ -25,11 +28,19 @@ export function cancelledStatusOf(
   return (ends.find(({ key }) => key === statusKey) ?? ends[0])?.key;
 }
 
-/** A status in which nobody is offered the task, from which it can go on to the one that it shall have. */
-export function heldStatusOf(wanted: string | undefined, lifecycle: Lifecycle): string | undefined {
-  const to = wanted ?? lifecycle.initialStatus;
-  const leading = new Set(
-    lifecycle.transitions.filter((move) => move.to.includes(to)).map(({ from }) => from),
-  );
-  return lifecycle.statuses.find(({ key, category }) => category === 'backlog' && leading.has(key))?.key;
+/**
+ * The status that a task which no import has finished goes on to; undefined where it stays. Where somebody has moved it
+ * already it stays, but for `backlog`, in which imports of older versions held tasks back.
+ */
+export function nextStatusOf(item: Status, task: Task, lifecycle: Lifecycle): string | undefined {
+  const { systemStatusCategory: category, status } = task;
+  if (category.startsWith('terminal_') || item.status === 'done') return undefined;
+  if (item.status === 'cancelled') return cancelledStatusOf(item.statusKey, lifecycle);
+  const wanted = openStatusOf(item, lifecycle);
+  const isUntouched = status === lifecycle.initialStatus || category === 'backlog';
+  return wanted === status || !isUntouched ? undefined : wanted;
+}
+
+export function isReachable(from: string, to: string, { transitions }: Lifecycle): boolean {
+  return transitions.some((move) => move.from === from && move.to.includes(to));
 }

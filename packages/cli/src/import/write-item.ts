@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { type BatonClient, BatonError, etagOf, type Task, type TaskChange } from '@baton/sdk';
-import { type ImportChange, linkText } from './compare.ts';
+import type { ImportChange } from './compare.ts';
+import { holdCapability, isUnfinished, notHeld, otherRequirements, type Requirements } from './holding.ts';
 import { originOf, type SourceKind } from './known-tasks.ts';
 import type { FieldName, PlannedItem } from './planned-item.ts';
-import type { Link } from './source.ts';
 import type { Targets } from './targets.ts';
-import { cancelledStatusOf, heldStatusOf, openStatusOf } from './task-status.ts';
+import { cancelledStatusOf, isReachable, newStatusOf, nextStatusOf, openStatusOf } from './task-status.ts';
 
 /** What the writing of items works with. */
 export interface Writing {
@@ -18,50 +18,65 @@ export interface Writing {
   leaveOut(reason: string, example: string): void;
 }
 
-/** A task that is written but for its relations and comments. */
+/** A task that `finishTask` has still to be called for. */
+export interface UnfinishedTask {
+  readonly task: Task;
+  /** What it requires besides, where it is held back. */
+  readonly others: Requirements | undefined;
+}
+
 export interface WrittenTask {
   readonly taskId: string;
-  /** Whether it waits in a status in which nobody is offered it, until its relations are made. */
-  readonly isHeld: boolean;
+  readonly unfinished: UnfinishedTask | undefined;
 }
 
 /**
- * Makes or changes the task of an item. A new one that waits for others is held back until they are related, or an agent
- * could take it in between.
+ * Makes or changes the task of an item, but for its relations, its comments, and for one that is not finished its status.
+ * @param isHeld whether a new one is held back until `finishTask`, or an agent could take it in between
  * @throws BatonError
  */
 export async function writeTask(
   writing: Writing,
   change: ImportChange,
-  mustWait: boolean,
+  isHeld: boolean,
 ): Promise<WrittenTask> {
-  const { baton, kind, targets } = writing;
-  const { item, known } = change;
-  if (known !== undefined) {
-    await rewriteTask(writing, change, known.taskId);
-    // An import that was ended half-way may have left it held.
-    return { taskId: known.taskId, isHeld: known.fields['status'] === undefined && item.status === 'open' };
+  const { known } = change;
+  if (known === undefined) {
+    const task = await createTask(writing, change.item, isHeld);
+    const others = isHeld ? { roles: [], capabilities: [], skills: [] } : undefined;
+    return { taskId: task.id, unfinished: { task, others } };
   }
-  const isOpen = item.status !== 'done' && item.status !== 'cancelled';
+  const { taskId } = known;
+  const task = await rewriteTask(writing, change, taskId);
+  if (!isUnfinished(change) || task === undefined) return { taskId, unfinished: undefined };
+  // The import that made it was ended half-way, and may have held it back.
+  return { taskId, unfinished: { task, others: await otherRequirements(writing.baton, taskId) } };
+}
+
+async function createTask(writing: Writing, item: PlannedItem, isHeld: boolean): Promise<Task> {
+  const { baton, kind, targets } = writing;
   const { lifecycleSchema, key } = targets.typeOf(item);
-  const wanted = isOpen ? openStatusOf(item, lifecycleSchema) : undefined;
-  const held =
-    isOpen && item.status === 'open' && mustWait ? heldStatusOf(wanted, lifecycleSchema) : undefined;
   const workspaceId = targets.workspaceIdOf(item);
-  const status = held ?? (wanted === lifecycleSchema.initialStatus ? undefined : wanted);
-  const created = await baton.tasks.create(
-    {
-      ...valuesOf(item),
-      typeKey: key,
-      origin: { kind: 'external', ref: originOf(kind, item.id) },
-      ...(workspaceId !== undefined && { workspaceId }),
-      ...(status !== undefined && { status }),
-    },
-    // Two imports at the same time make one task.
-    { idempotencyKey: keyOf(kind, item.id, 'task') },
-  );
-  await moveTask(writing, item, created, { isNew: true });
-  return { taskId: created.id, isHeld: held !== undefined };
+  const status = newStatusOf(item, lifecycleSchema);
+  try {
+    return await baton.tasks.create(
+      {
+        ...valuesOf(item),
+        typeKey: key,
+        origin: { kind: 'external', ref: originOf(kind, item.id) },
+        ...(workspaceId !== undefined && { workspaceId }),
+        ...(status !== undefined && { status }),
+        ...(isHeld && { requirements: { capabilities: [holdCapability] } }),
+      },
+      // Two imports at the same time make one task.
+      { idempotencyKey: keyOf(kind, item.id, 'task') },
+    );
+  } catch (error) {
+    if (!isHeld || !(error instanceof BatonError) || error.code !== 'unknown_requirement') throw error;
+    // Who may not read capabilities learns only here that this one is not there.
+    writing.leaveOut(notHeld, item.id);
+    return createTask(writing, item, false);
+  }
 }
 
 /** The members of a task that are as the source says. */
@@ -76,19 +91,21 @@ function valuesOf({ title, description, priority, assigneeId, dueDate, customFie
   };
 }
 
+/** @returns the task after the change; undefined where nothing had changed */
 async function rewriteTask(
   writing: Writing,
-  { item, fields, known }: ImportChange,
+  change: ImportChange,
   taskId: string,
-): Promise<void> {
-  if (fields.length === 0) return;
+): Promise<Task | undefined> {
+  const { item, fields } = change;
+  if (fields.length === 0) return undefined;
   const { baton } = writing;
   let task = await baton.tasks.get(taskId);
   const patch = patchOf(item, fields, task);
   if (Object.keys(patch).length > 0)
     task = await baton.tasks.update(taskId, patch, { ifMatch: etagOf(task) });
-  if (fields.includes('status'))
-    await moveTask(writing, item, task, { isNew: known?.fields['status'] === undefined });
+  if (fields.includes('status') && !isUnfinished(change)) await moveTask(writing, item, task);
+  return task;
 }
 
 function patchOf(item: PlannedItem, fields: readonly FieldName[], task: Task): TaskChange {
@@ -111,104 +128,78 @@ function patchOf(item: PlannedItem, fields: readonly FieldName[], task: Task): T
   ) as TaskChange;
 }
 
-/** Brings a task to where the source has it. */
-async function moveTask(
-  writing: Writing,
-  item: PlannedItem,
-  task: Task,
-  { isNew }: { readonly isNew: boolean },
-): Promise<void> {
+/** Brings a task to where the source has it now. */
+async function moveTask(writing: Writing, item: PlannedItem, task: Task): Promise<void> {
   const { baton, targets, leaveOut } = writing;
+  if (item.status === 'done') {
+    await completeTask(writing, item, task);
+    return;
+  }
   const { lifecycleSchema } = targets.typeOf({ typeKey: task.typeKey });
   const isOver = task.systemStatusCategory.startsWith('terminal_');
-  if (item.status === 'done') {
-    if (task.systemStatusCategory === 'terminal_success') return;
-    if (isOver) return leaveOut('is done in the source, and cancelled here', item.id);
-    await matched(baton, task, (ifMatch) => baton.tasks.complete(task.id, {}, { ifMatch }));
-    return;
-  }
-  if (item.status === 'cancelled') {
-    const status = cancelledStatusOf(item.statusKey, lifecycleSchema);
-    if (isOver || status === undefined) return;
-    await matched(baton, task, (ifMatch) => baton.tasks.update(task.id, { status }, { ifMatch }));
-    return;
-  }
-  if (isOver) {
-    if (!isNew) leaveOut('is open again in the source, and ended here: a task that ended stays so', item.id);
-    return;
-  }
-  const status = openStatusOf(item, lifecycleSchema);
+  if (isOver && item.status !== 'cancelled')
+    leaveOut('is open again in the source, and ended here: a task that ended stays so', item.id);
+  if (isOver) return;
+  const status =
+    item.status === 'cancelled'
+      ? cancelledStatusOf(item.statusKey, lifecycleSchema)
+      : openStatusOf(item, lifecycleSchema);
   const category = lifecycleSchema.statuses.find(({ key }) => key === status)?.category;
-  if (isNew || status === undefined || category === task.systemStatusCategory) return;
-  await matched(baton, task, (ifMatch) => baton.tasks.update(task.id, { status }, { ifMatch }));
+  if (status === undefined || category === task.systemStatusCategory) return;
+  await baton.tasks.update(task.id, { status }, { ifMatch: etagOf(task) });
 }
 
-/** Lets a task that was held back be offered. */
-export async function releaseTask(
-  { baton, targets }: Writing,
+async function completeTask({ baton, leaveOut }: Writing, item: PlannedItem, task: Task): Promise<Task> {
+  if (task.systemStatusCategory === 'terminal_cancelled')
+    leaveOut('is done in the source, and cancelled here', item.id);
+  if (task.systemStatusCategory.startsWith('terminal_')) return task;
+  const done = await matched(baton, task, async (now) =>
+    now.systemStatusCategory.startsWith('terminal_')
+      ? now
+      : baton.tasks.complete(now.id, {}, { ifMatch: etagOf(now) }),
+  );
+  if (!done.systemStatusCategory.startsWith('terminal_'))
+    leaveOut('is done in the source; here its checks decide whether it is', item.id);
+  return done;
+}
+
+/** Gives a task that is made the status of its item, and offers it where it was held back. */
+export async function finishTask(
+  writing: Writing,
   item: PlannedItem,
-  taskId: string,
+  { task, others }: UnfinishedTask,
 ): Promise<void> {
-  const task = await baton.tasks.get(taskId);
-  const status = openStatusOf(item, targets.typeOf(item).lifecycleSchema);
-  if (task.systemStatusCategory === 'backlog' && status !== undefined)
-    await baton.tasks.update(taskId, { status }, { ifMatch: etagOf(task) });
+  const { baton } = writing;
+  const newest = item.status === 'done' ? await completeTask(writing, item, task) : task;
+  await matched(baton, newest, async (now) => {
+    const requirements =
+      others === undefined || now === newest ? others : await otherRequirements(baton, now.id);
+    const status = statusToGive(writing, item, now);
+    if (requirements === undefined && status === undefined) return now;
+    const change = {
+      ...(status !== undefined && { status }),
+      ...(requirements !== undefined && { requirements }),
+    };
+    return baton.tasks.update(now.id, change, { ifMatch: etagOf(now) });
+  });
 }
 
-/** A repeated answer of a creation holds an old version: it is read again then, once. */
-async function matched(
-  baton: BatonClient,
-  task: Task,
-  write: (ifMatch: string) => Promise<unknown>,
-): Promise<void> {
+function statusToGive({ targets, leaveOut }: Writing, item: PlannedItem, task: Task): string | undefined {
+  const { lifecycleSchema } = targets.typeOf({ typeKey: task.typeKey });
+  const status = nextStatusOf(item, task, lifecycleSchema);
+  if (status === undefined || item.status === 'cancelled') return status;
+  if (isReachable(task.status, status, lifecycleSchema)) return status;
+  leaveOut(`has a status that no step leads to from ${task.status}, where it stays`, item.id);
+  return undefined;
+}
+
+/** A repeated answer of a creation holds an old version: the task is read again then, once. */
+async function matched(baton: BatonClient, task: Task, write: (now: Task) => Promise<Task>): Promise<Task> {
   try {
-    await write(etagOf(task));
+    return await write(task);
   } catch (error) {
     if (!(error instanceof BatonError) || error.code !== 'version_conflict') throw error;
-    const again = await baton.tasks.get(task.id);
-    if (!again.systemStatusCategory.startsWith('terminal_')) await write(etagOf(again));
-  }
-}
-
-/** Makes and removes the relations of a task. @returns those that there are now, as the next import compares them */
-export async function writeLinks(writing: Writing, change: ImportChange, taskId: string): Promise<string[]> {
-  const { baton, taskIds, leaveOut } = writing;
-  const made = new Set(change.known?.links ?? []);
-  for (const link of change.addedLinks) {
-    const toTask = taskIds.get(link.to);
-    if (toTask === undefined)
-      leaveOut('relation points to what could not be made', `${change.item.id} → ${link.to}`);
-    else if (await isRelated(writing, taskId, toTask, link, change.item.id)) made.add(linkText(link));
-  }
-  if (change.removedLinks.length === 0) return [...made];
-  const { items } = await baton.tasks.listRelations(taskId);
-  for (const link of change.removedLinks) {
-    const toTask = taskIds.get(link.to);
-    const found = items.find(
-      ({ fromTaskId, toTaskId, type }) => fromTaskId === taskId && toTaskId === toTask && type === link.type,
-    );
-    if (found !== undefined) await baton.tasks.deleteRelation(taskId, found.id);
-    made.delete(linkText(link));
-  }
-  return [...made];
-}
-
-async function isRelated(
-  { baton, leaveOut }: Writing,
-  taskId: string,
-  toTask: string,
-  { type }: Link,
-  id: string,
-): Promise<boolean> {
-  try {
-    await baton.tasks.createRelation(taskId, { toTask, type });
-    return true;
-  } catch (error) {
-    if (!(error instanceof BatonError)) throw error;
-    if (error.code === 'relation_exists') return true;
-    if (!['dependency_cycle', 'invalid_relation', 'not_found'].includes(error.code)) throw error;
-    leaveOut(`relation was refused (${error.code})`, id);
-    return false;
+    return write(await baton.tasks.get(task.id));
   }
 }
 

@@ -1,5 +1,5 @@
 import { PlainError } from '../../plain-error.ts';
-import { linesOf, parsedJson } from '../reading.ts';
+import { linesOf, type NumberedLine, parsedJson, readingBounds } from '../reading.ts';
 import {
   type ExternalName,
   LeftOut,
@@ -38,27 +38,30 @@ const categories: Readonly<Record<string, SourceStatus>> = {
  * @throws PlainError for another form, a later format, and an export that was cut off
  */
 export function readExport(text: string, name: string): Source & { readonly tenant: ExportedTenant } {
-  const lines = linesOf(text, name).map(({ line, number }) => {
-    const place = `Line ${number} of ${name}`;
-    const value = parsedJson(line, place);
-    if (typeof value !== 'object' || value === null || typeof (value as Fields)['kind'] !== 'string')
-      throw new PlainError(`${place} is no line of an export: it has no kind.`);
-    return { fields: value as Fields, kind: (value as Fields)['kind'] as string, place };
-  });
-  const tenant = tenantIn(lines[0]?.fields ?? {}, name);
-  if (lines.at(-1)?.kind !== 'end')
+  // Of the lines of an export few are tasks, and a task has all its comments on its line: the file bounds both.
+  const bounds = { linesMax: readingBounds.fileBytesMax, lineCharactersMax: readingBounds.fileBytesMax };
+  const numbered = linesOf(text, name, bounds);
+  const [first, last] = [numbered[0], numbered.at(-1)].map((line) => line && exportLineIn(line, name));
+  const tenant = tenantIn(first?.fields ?? {}, name);
+  if (last?.kind !== 'end')
     throw new PlainError(
       `${name} is not complete: its last line is missing, so the export was cut off. Make it again.`,
     );
   const leftOut = new LeftOut();
   const people = new Map<string, string>();
   const workspaces = new Map<string, { slug: string; parentId: string | null }>();
-  for (const { kind, fields } of lines) {
+  const tasks: ExportLine[] = [];
+  for (const numberedLine of numbered) {
+    const line = exportLineIn(numberedLine, name);
+    const { kind, fields } = line;
     const value = (fields['value'] ?? {}) as Fields;
     const id = String(value['id']);
     if (kind === 'principal') people.set(id, textIn(value['displayName']) ?? id);
     if (kind === 'workspace')
       workspaces.set(id, { slug: String(value['slug']), parentId: textIn(value['parentId']) ?? null });
+    if (kind === 'task') tasks.push(line);
+    if (tasks.length > readingBounds.itemsMax)
+      throw new PlainError(`${name} has more than ${readingBounds.itemsMax} tasks.`);
     if (kind !== 'task' && kind !== 'export' && kind !== 'end')
       leftOut.add(
         `is a ${kind}, which an import does not make (npx baton apply declares such things)`,
@@ -66,10 +69,22 @@ export function readExport(text: string, name: string): Source & { readonly tena
       );
   }
   const known: Known = { people, pathOf: (id) => pathIn(workspaces, id) };
-  const items = lines
-    .filter(({ kind }) => kind === 'task')
-    .map(({ fields, place }) => itemOf(fields, place, known));
+  const items = tasks.map(({ fields, place }) => itemOf(fields, place, known));
   return { system: 'baton', type: 'task', items, leftOut, tenant };
+}
+
+interface ExportLine {
+  readonly kind: string;
+  readonly fields: Fields;
+  readonly place: string;
+}
+
+function exportLineIn({ line, number }: NumberedLine, name: string): ExportLine {
+  const place = `Line ${number} of ${name}`;
+  const value = parsedJson(line, place);
+  const kind = typeof value === 'object' && value !== null ? (value as Fields)['kind'] : undefined;
+  if (typeof kind !== 'string') throw new PlainError(`${place} is no line of an export: it has no kind.`);
+  return { kind, fields: value as Fields, place };
 }
 
 function tenantIn({ kind, format, tenant }: Fields, name: string): ExportedTenant {

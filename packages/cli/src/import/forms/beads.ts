@@ -2,6 +2,7 @@ import {
   filled,
   LeftOut,
   namesIn,
+  plainWord,
   type Source,
   type SourceComment,
   type SourceItem,
@@ -60,7 +61,7 @@ function itemOf(issue: Issue, fields: Fields, place: string, words: Words): Sour
 }
 
 function statusIn({ status, dependencies = [] }: Issue, words: Words): SourceStatus {
-  const chosen = words.statuses.get(status.toLowerCase());
+  const chosen = words.statuses.get(plainWord(status));
   if (chosen !== undefined) return chosen;
   const fate = fateOf(status);
   if (fate !== 'open') return fate === 'done' ? 'done' : 'cancelled';

@@ -33,6 +33,10 @@ const guesses = {
 
 type Field = keyof typeof guesses;
 const fieldNames = Object.keys(guesses) as Field[];
+/** Fields that may have several values. */
+const severalFields: readonly Field[] = ['labels', 'parent', 'depends_on', 'related_to'];
+/** Where each field stands; a field that may have several values may stand in several columns. */
+type Columns = Partial<Record<Field, readonly number[]>>;
 
 export interface CsvOptions {
   /** As `title=Summary,status=State`. */
@@ -50,18 +54,25 @@ export function readCsvTasks(text: string, name: string, words: Words, options: 
   const table = readCsv(text, name, options.delimiter);
   const columns = columnsOf(table.header, options.map);
   const leftOut = new LeftOut();
+  const hasNamelessValues = table.header.some(
+    (header, at) => header === '' && table.rows.some(({ cells }) => cells[at]?.trim() !== ''),
+  );
+  if (hasNamelessValues) leftOut.add('has a column without a header', name);
   if (columns.id === undefined) leftOut.add('has no column with an id: rows are known by their title', name);
   const items: SourceItem[] = [];
   const seen = new Set<string>();
   for (const row of table.rows) {
-    const cell = (field: Field) => row.cells[columns[field] ?? -1]?.trim() ?? '';
+    const cell = (field: Field) => row.cells[columns[field]?.[0] ?? -1]?.trim() ?? '';
+    const cells = (field: Field) => columns[field]?.flatMap((at) => listIn(row.cells[at] ?? '')) ?? [];
     const own = cell(columns.id === undefined ? 'title' : 'id');
     const place = `line ${row.line}`;
     if (own === '') leftOut.add('has neither id nor title', place);
     else if (seen.has(own)) leftOut.add('repeats an id', `${own}, ${place}`);
     else {
       seen.add(own);
-      items.push(itemOf({ own, place, cell, row, table, columns, words, source: options.source, leftOut }));
+      items.push(
+        itemOf({ own, place, cell, cells, row, table, columns, words, source: options.source, leftOut }),
+      );
     }
   }
   if (items.length === 0) throw new PlainError(`${name} has no rows.`);
@@ -72,26 +83,32 @@ interface Row {
   readonly own: string;
   readonly place: string;
   readonly cell: (field: Field) => string;
+  /** The values of a field that may have several. */
+  readonly cells: (field: Field) => readonly string[];
   readonly row: Table['rows'][number];
   readonly table: Table;
-  readonly columns: Partial<Record<Field, number>>;
+  readonly columns: Columns;
   readonly words: Words;
   readonly source: string;
   readonly leftOut: LeftOut;
 }
 
-function itemOf({ own, place, cell, row, table, columns, words, source, leftOut }: Row): SourceItem {
+function itemOf({ own, place, cell, cells, row, table, columns, words, source, leftOut }: Row): SourceItem {
   const idOf = (id: string) => `${source}/${id}`;
   const linksTo = (field: Field, type: Link['type']): Link[] =>
-    listIn(cell(field)).map((to) => ({ to: idOf(to), type }));
+    cells(field).map((to) => ({ to: idOf(to), type }));
+  if (cells('parent').length > 1) leftOut.add('has several parents: the first one is taken', own);
   const assignee = cell('assignee');
   const dueDate = instantOf(cell('due'));
   if (cell('due') !== '' && dueDate === undefined)
     leftOut.add('has a due date of another form than 2026-12-24', `${own}: ${cell('due')}`);
-  const used = new Set(Object.values(columns));
-  const others = table.header.flatMap((header, at) =>
-    used.has(at) || header === '' || (row.cells[at] ?? '') === '' ? [] : [[header, row.cells[at]] as const],
-  );
+  const named = filled({
+    id: own,
+    type: cell('type'),
+    status: cell('status'),
+    url: cell('url'),
+    assignee,
+  });
   return {
     id: idOf(own),
     place,
@@ -102,15 +119,8 @@ function itemOf({ own, place, cell, row, table, columns, words, source, leftOut 
     ...(assignee !== '' && { assignee }),
     ...(dueDate !== undefined && { dueDate }),
     customFields: filled({
-      labels: listIn(cell('labels')),
-      imported: filled({
-        ...Object.fromEntries(others),
-        id: own,
-        type: cell('type'),
-        status: cell('status'),
-        url: cell('url'),
-        assignee,
-      }),
+      labels: cells('labels'),
+      imported: { ...othersOf(row, table, columns, named), ...named },
     }),
     links: [
       ...linksTo('parent', 'parent').slice(0, 1),
@@ -119,6 +129,24 @@ function itemOf({ own, place, cell, row, table, columns, words, source, leftOut 
     ],
     comments: [],
   };
+}
+
+/** What stands in columns that mean nothing here, by their headers; a header that several have has a list. */
+function othersOf(
+  { cells }: Table['rows'][number],
+  { header }: Table,
+  columns: Columns,
+  named: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const used = new Set(Object.values(columns).flat());
+  const values = new Map<string, string[]>();
+  header.forEach((name, at) => {
+    const value = cells[at] ?? '';
+    if (used.has(at) || name === '' || value === '') return;
+    const key = Object.hasOwn(named, name) ? `${name} (column)` : name;
+    values.set(key, [...(values.get(key) ?? []), value]);
+  });
+  return Object.fromEntries([...values].map(([name, all]) => [name, all.length === 1 ? all[0] : all]));
 }
 
 /** Several values of a cell are apart by commas, semicolons or line breaks. */
@@ -135,7 +163,7 @@ function instantOf(text: string): string | undefined {
     : undefined;
 }
 
-function columnsOf(header: readonly string[], map: string | undefined): Partial<Record<Field, number>> {
+function columnsOf(header: readonly string[], map: string | undefined): Columns {
   const usage = (text: string) => new PlainError(visible(text), { exitCode: exitCodes.usage });
   const plain = header.map(plainWord);
   const columns: Partial<Record<Field, number>> = {};
@@ -161,5 +189,13 @@ function columnsOf(header: readonly string[], map: string | undefined): Partial<
   for (const field of fieldNames) if (columns[field] === -1) delete columns[field];
   if (columns.title === undefined)
     throw usage(`No column is the title: name it by --map title=…; there are: ${header.join(', ')}.`);
-  return columns;
+  return Object.fromEntries(
+    Object.entries(columns).map(([field, at]) => [field, columnsLike(header, at, field as Field)]),
+  );
+}
+
+/** Trackers write a column for each label, all with one header. */
+function columnsLike(header: readonly string[], at: number, field: Field): number[] {
+  if (!severalFields.includes(field)) return [at];
+  return header.flatMap((name, other) => (name === header[at] ? other : []));
 }

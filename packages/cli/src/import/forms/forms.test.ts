@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { linesToNewFile } from '../../export/export-lines.ts';
+import { beyondImport } from '../../export/import-limits.ts';
 import { planItems } from '../planned-item.ts';
 import { readSourceText } from '../reading.ts';
-import type { Source, SourceItem } from '../source.ts';
+import { plainWord, type Source, type SourceItem } from '../source.ts';
 import { readBacklogMd } from './backlog-md.ts';
 import { readExport } from './baton.ts';
 import { readBeads } from './beads.ts';
@@ -362,4 +364,82 @@ test('what is nested deeply, too long, too large or no text is refused before it
   await assert.rejects(readSourceText(file), /is no text of UTF-8: save it as UTF-8\.$/);
   await assert.rejects(readSourceText(folder), /is a folder: name a file\.$/);
   await assert.rejects(readSourceText(join(folder, 'none')), /can't be read \(ENOENT\)\.$/);
+});
+
+test('a word of --status is found whatever signs it has in the source', () => {
+  const { statuses } = { statuses: new Map([[plainWord('status: QA'), 'blocked' as const]]) };
+  const issue = { number: 1, title: 'T', state: 'open', labels: [{ name: 'bug' }, { name: 'status: QA' }] };
+  const github = readGithub(JSON.stringify([issue]), 'f', { statuses }, 'o/r');
+  const beads = readBeads(lines({ id: 'a', title: 'T', status: 'status: QA' }), 'f', { statuses });
+  assert.deepEqual(
+    [github, beads].map(({ items }) => items[0]?.status),
+    ['blocked', 'blocked'],
+  );
+});
+
+test('columns with one header are all kept: as values of a field that may have several, else as a list', () => {
+  const text =
+    'Key,Summary,Labels,Labels,Sprint,Sprint,Comment,status,Stage,Parent,\n' +
+    'J-1,First,"a, b",c,S1,S2,Only one,Old,Done,"J-2, J-3",lost\n';
+  const map = 'status=Stage';
+  const { items, leftOut } = readCsvTasks(text, 'f', words, { source: 'jira', map });
+  assert.deepEqual(items[0]?.customFields, {
+    labels: ['a', 'b', 'c'],
+    imported: {
+      Sprint: ['S1', 'S2'],
+      Comment: 'Only one',
+      'status (column)': 'Old',
+      id: 'J-1',
+      status: 'Done',
+    },
+  });
+  assert.deepEqual(
+    leftOut.items.map(({ reason }) => reason),
+    ['has a column without a header', 'has several parents: the first one is taken'],
+  );
+});
+
+test('an export may have more lines than a source has items, and a task any number of comments on its line', () => {
+  const task = { id: 't-1', title: 'T', systemStatusCategory: 'active' };
+  const comments = Array.from({ length: 450 }, () => ({ body: 'c'.repeat(10_000) }));
+  const text = [
+    lines({ kind: 'export', format: 1, tenant: { id: 't', slug: 's' } }),
+    ...Array.from({ length: 100_001 }, () => '{"kind":"run","value":{"id":"r"}}'),
+    lines({ kind: 'task', value: task, comments }, { kind: 'end' }),
+  ].join('\n');
+  const { items, leftOut } = readExport(text, 'f');
+  assert.deepEqual(
+    items.map(({ id, comments: read }) => [id, read.length]),
+    [['t-1', 450]],
+  );
+  assert.deepEqual(
+    leftOut.items.map(({ count }) => count),
+    [100_001],
+  );
+});
+
+test('an export that no import reads says so', () => {
+  assert.deepEqual(beyondImport({ tasks: 100_000, bytes: 1000 }), []);
+  assert.match(beyondImport({ tasks: 100_001, bytes: 1000 }).join(), /more than 100000 tasks/);
+  assert.match(beyondImport({ tasks: 1, bytes: 300_000_000 }).join(), /larger than 256 MiB.*--tasks-only/);
+});
+
+test('an export is never written into a file that is there, also beside its own', async () => {
+  const path = join(folder, 'export.jsonl');
+  const guessed = `${path}.${process.pid}.part`;
+  writeFileSync(guessed, 'of somebody else');
+  const written = await linesToNewFile(path);
+  await written.write('{}');
+  await written.finish();
+  assert.deepEqual([readFileSync(path, 'utf8'), readFileSync(guessed, 'utf8')], ['{}\n', 'of somebody else']);
+});
+
+test('a relation of an item to itself is said once', () => {
+  const issue = { id: 'a', title: 'A', status: 'open', dependencies: [{ on: 'a', type: 'blocks' }] };
+  const source = readBeads(lines(issue), 'f', words);
+  planned(source);
+  assert.deepEqual(
+    source.leftOut.items.map(({ reason, count }) => [reason, count]),
+    [['relation points to its own item', 1]],
+  );
 });

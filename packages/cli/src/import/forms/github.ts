@@ -5,6 +5,7 @@ import {
   LeftOut,
   namesIn,
   type Priority,
+  plainWord,
   priorityIn,
   type Source,
   type SourceComment,
@@ -130,7 +131,7 @@ function statusIn(
   { statuses }: Words,
 ): SourceStatus {
   if (state === 'closed') return reason === 'not_planned' || reason === 'duplicate' ? 'cancelled' : 'done';
-  const said = labels.map((label) => statuses.get(label.toLowerCase())).find((one) => one !== undefined);
+  const said = labels.map((label) => statuses.get(plainWord(label))).find((one) => one !== undefined);
   return said ?? 'open';
 }
 

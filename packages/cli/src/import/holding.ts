@@ -1,0 +1,98 @@
+import { type BatonClient, BatonError } from '@baton/sdk';
+import type { ImportChange } from './compare.ts';
+
+/**
+ * What a task requires until its import has made all of it. No status keeps a task out of the queue of work, and a gate or a
+ * relation can only be added to a task that is there and offered already; what it requires is given with its creation.
+ * Nobody has this capability, so nobody is offered the task or may claim it. A refused claim names it.
+ */
+export const holdCapability = 'import-finished';
+
+/** Why tasks of an import are not held back. */
+export const notHeld = `can't be held back until it is complete, so an agent may take it too early: somebody with org.manage has to make the capability ${holdCapability} once`;
+
+/** Whether tasks can be held back: the capability is there, the caller may make it, neither, or a creation will tell. */
+export type Hold = 'there' | 'to make' | 'impossible' | 'unknown';
+
+/** Looks whether tasks can be held back; writes nothing. */
+export async function findHold(baton: BatonClient): Promise<Hold> {
+  const { permissions } = await baton.harness.getContext();
+  if (permissions.includes('org.manage')) return 'to make';
+  if (!permissions.includes('org.read')) return 'unknown';
+  for await (const { name } of baton.capabilities.list({ limit: 200 }))
+    if (name === holdCapability) return 'there';
+  return 'impossible';
+}
+
+/** Makes the capability, unless it is there. */
+export async function makeHold(baton: BatonClient): Promise<void> {
+  try {
+    await baton.capabilities.create({
+      name: holdCapability,
+      description:
+        'Give it to nobody. A task requires it until baton import has made all of the task; where an import was ended half-way, run it again.',
+    });
+  } catch (error) {
+    if (!(error instanceof BatonError) || error.code !== 'capability_exists') throw error;
+  }
+}
+
+/** Requirements of a task, as a change of it takes them. */
+export interface Requirements {
+  readonly roles: string[];
+  readonly capabilities: string[];
+  readonly skills: string[];
+}
+
+/** What a task that is held back requires besides; undefined where it is not held back. */
+export async function otherRequirements(
+  baton: BatonClient,
+  taskId: string,
+): Promise<Requirements | undefined> {
+  const { roles, capabilities, skills } = await baton.tasks.getRequirements(taskId);
+  const names = capabilities.map(({ name }) => name);
+  if (!names.includes(holdCapability)) return undefined;
+  return {
+    roles: roles.map(({ slug }) => slug),
+    capabilities: names.filter((name) => name !== holdCapability),
+    skills: skills.map(({ name, version, anyVersion }) => (anyVersion ? name : `${name}@${version}`)),
+  };
+}
+
+/** Whether no import has written all of an item yet. */
+export const isUnfinished = ({ known }: ImportChange): boolean => known?.fields['status'] === undefined;
+
+/** What one item waits for, by a relation of its own or of the other one. */
+export interface Wait {
+  readonly waiting: string;
+  readonly prerequisite: string;
+  /** The item whose relation it is, and that relation. */
+  readonly of: string;
+  readonly link: ImportChange['item']['links'][number];
+}
+
+/** Every wait that the relations of these items make. */
+export function waitsIn(changes: readonly ImportChange[]): Wait[] {
+  return changes.flatMap(({ item: { id: of, links } }) =>
+    links.flatMap((link) => {
+      if (link.type === 'depends_on') return { waiting: of, prerequisite: link.to, of, link };
+      return link.type === 'blocks' ? { waiting: link.to, prerequisite: of, of, link } : [];
+    }),
+  );
+}
+
+/**
+ * The items that nobody may take before all of them is made: those that wait for others until they are related to them, and
+ * those that are over in the source until they are over here.
+ */
+export function heldIds(changes: readonly ImportChange[]): Set<string> {
+  const waiting = new Set(waitsIn(changes).map((wait) => wait.waiting));
+  return new Set(
+    changes
+      .filter((change) => isUnfinished(change) && (isOver(change.item) || waiting.has(change.item.id)))
+      .map(({ item }) => item.id),
+  );
+}
+
+export const isOver = ({ status }: Pick<ImportChange['item'], 'status'>): boolean =>
+  status === 'done' || status === 'cancelled';
