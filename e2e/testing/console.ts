@@ -94,7 +94,7 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
         const watched = await openPage(started, options);
         const next = path === '/' ? '' : `?next=${encodeURIComponent(path)}`;
         await watched.page.goto(`${url}/sign-in${next}#code=${await newCode(token)}`);
-        await watched.page.getByRole('navigation').waitFor();
+        await watched.page.getByRole('navigation', { name: 'Pages' }).waitFor();
         return watched;
       },
       async participant(displayName, permissions) {
