@@ -12,6 +12,7 @@ const allowed = [
   'e2e/chaos/webhook-receiver.ts',
   'e2e/console/system.test.ts',
   'e2e/lease-guard.test.ts',
+  'packages/cli/src/commands.test.ts',
   'packages/cli/src/demo/organisation/demo-memory.ts',
   'packages/cli/src/operations/adapter/adapter.test.ts',
   'packages/cli/src/operations/operations.test.ts',
@@ -43,6 +44,7 @@ const allowed = [
   'packages/kernel/src/outbound.test.ts',
   'packages/mcp/src/extensions.test.ts',
   'packages/mcp/src/http/endpoint.test.ts',
+  'packages/platform/src/console-service/console-service.test.ts',
   'packages/sdk/src/testing/stub-service.ts',
 ];
 

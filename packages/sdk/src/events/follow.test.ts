@@ -217,10 +217,15 @@ test('a socket that brings what is no event is left, and pages are read instead'
 test('a store knows where to begin from the first start on, before any event came', async () => {
   let kept: string | undefined;
   const store = { read: async () => kept, write: async (text: string) => void (kept = text) };
-  const stop = AbortSignal.timeout(5_000);
+  const stop = AbortSignal.timeout(15_000);
+  const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
+  // An event is shown when all transactions that began before it have ended: until then the end of the journal lies before it.
+  const { id: before } = await baton.tasks.create({ title: 'before anybody looked' });
+  const newest = async () => (await baton.events.list({ tail: 1 }, { signal: stop })).items[0]?.entityId;
+  while ((await newest()) !== before) await pause();
   const first = baton.events.follow({ store, socket: false, pollMs: 20, signal: stop });
   const nothing = first.next();
-  while (kept === undefined && !stop.aborted) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (kept === undefined && !stop.aborted) await pause();
   const { id } = await baton.tasks.create({ title: 'while nobody looked' });
   await nothing;
   await first.return();
