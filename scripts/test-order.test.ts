@@ -35,7 +35,7 @@ test('short files of a service share a process, unless they say that they must n
     [path('identity', 'a')]: '',
     [path('coordination', 'b')]: '// Needs a process of its own: it counts its memory.\n',
     [path('coordination', 'c')]: '',
-    [path('coordination', 'long')]: 'x'.repeat(100_000),
+    [path('coordination', 'long')]: 'x'.repeat(200_000),
     [path('coordination', 'liveness')]: '',
     [path('kernel', 'a')]: '',
     [path('kernel', 'b')]: '',

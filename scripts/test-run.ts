@@ -106,6 +106,9 @@ async function runGroup(
   const args = [
     '--disable-warning=ExperimentalWarning',
     `--import=${fastStart}`,
+    // A twentieth of a test's processor time went into collecting young objects.
+    '--min-semi-space-size=16',
+    '--max-semi-space-size=64',
     `--test-timeout=${limits.testTimeoutMs}`,
     `--test-reporter=${join(import.meta.dirname, 'test-reporter.ts')}`,
     `--test-reporter-destination=${report}`,

@@ -20,7 +20,7 @@ export const tableMark = '\x01';
 
 const lengthMin = 16;
 const differentCharactersMin = 8;
-const bytesOfProcessMax = 64 * 1024 * 1024;
+const bytesOfTestMax = 64 * 1024 * 1024;
 const rowsOfTableMax = 20_000;
 const bufferedMax = 64 * 1024;
 
@@ -44,6 +44,8 @@ const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const seen = new Set<string>();
 const buffers = new Map<string, string>();
+/** The test file that is running. Of several that share a process each has files and a bound of its own. */
+let writer = runningTest();
 let bytesWritten = 0;
 let databasesKept = 0;
 
@@ -168,9 +170,14 @@ function leakDirectory(): string | undefined {
 function write(file: string, text: string): void {
   if (leakDirectory() === undefined) return;
   if (buffers.size === 0) process.on('exit', flush);
+  if (writer !== runningTest()) {
+    flush();
+    writer = runningTest();
+    bytesWritten = 0;
+  }
   bytesWritten += text.length;
-  const isTooMuch = bytesWritten > bytesOfProcessMax && file !== 'secrets' && file !== 'notes';
-  const note = `the first ${bytesOfProcessMax} bytes of what a test logged and stored\n`;
+  const isTooMuch = bytesWritten > bytesOfTestMax && file !== 'secrets' && file !== 'notes';
+  const note = `the first ${bytesOfTestMax} bytes of what a test logged and stored\n`;
   if (!isTooMuch) add(file, text);
   else if (!(buffers.get('notes') ?? '').includes(note)) add('notes', note);
 }
@@ -189,6 +196,10 @@ function flushOne(file: string): void {
   const [directory, text] = [leakDirectory(), buffers.get(file)];
   if (directory === undefined || !text) return;
   buffers.set(file, '');
-  const test = relative(process.cwd(), process.argv[1] ?? 'unknown').replaceAll('/', '!');
-  appendFileSync(join(directory, `${test}~${process.pid}.${file}`), text);
+  appendFileSync(join(directory, `${writer}~${process.pid}.${file}`), text);
+}
+
+/** Its path, in the form of a name in the folder. */
+function runningTest(): string {
+  return relative(process.cwd(), process.argv[1] ?? 'unknown').replaceAll('/', '!');
 }
