@@ -219,7 +219,8 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
       const claim = await agent.baton.tasks.claim(id, { sessionId: session.id, ttlSeconds: 10 });
       const began = performance.now();
       assert.equal((await deploy(claim, '/slow'))[0], 502);
-      assert.ok(performance.now() - began < 11_000);
+      // The lease has 10 s, and without it the proxy would wait for a minute; on a busy machine the answer came after 11 s.
+      assert.ok(performance.now() - began < 30_000);
     });
   });
 });
