@@ -9,7 +9,8 @@ const bytesPerSecond = 6000;
 
 /**
  * Loading a service takes 1.3 s of processor time, as much as many of its test files need: files of up to so many seconds
- * share a process, as many as take so long in all. Forty of them took 84 s of processor time, and 138 s each alone.
+ * share a process, as many as take so long in all. Forty of them took 84 s of processor
+ * time together, and 138 s with a process for each.
  */
 const sharedSecondsMax = 20;
 const groupSecondsMax = 60;

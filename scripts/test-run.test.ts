@@ -96,6 +96,7 @@ test('files of a group run one after another in one process, each with its own h
      after(() => globalThis.order.push('${name} ends'));`;
   const { totals } = await runTexts(
     [
+      // The test that is skipped is in the text of a file that the run is tried on: its name must come out.
       `${hooks('one')} test('a', () => {}); describe('s', () => { test('b', () => {}); });`,
       `${hooks('two')} test('c', { skip: true }, () => {});
        test('d', () => { if (globalThis.order.join() !== 'one begins,one ends,two begins') throw new Error(globalThis.order.join()); });`,

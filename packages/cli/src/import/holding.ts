@@ -17,8 +17,10 @@ export type Hold = 'there' | 'to make' | 'impossible' | 'unknown';
 /** Looks whether tasks can be held back; writes nothing. */
 export async function findHold(baton: BatonClient): Promise<Hold> {
   const { permissions } = await baton.harness.getContext();
-  if (permissions.includes('org.manage')) return 'to make';
-  if (!permissions.includes('org.read')) return 'unknown';
+  // Who has `admin` may all, and no other permission is named then.
+  const may = (permission: string) => permissions.includes(permission) || permissions.includes('admin');
+  if (may('org.manage')) return 'to make';
+  if (!may('org.read')) return 'unknown';
   for await (const { name } of baton.capabilities.list({ limit: 200 }))
     if (name === holdCapability) return 'there';
   return 'impossible';

@@ -14,7 +14,7 @@ import {
 import { program } from '../../../../e2e/testing/baton-process.ts';
 import { type RunningBaton, startRunningBaton } from '../../../../e2e/testing/running-baton.ts';
 import { runCommand } from '../testing/run-command.ts';
-import { holdCapability } from './holding.ts';
+import { findHold, holdCapability } from './holding.ts';
 import { planImport, runImport } from './run-import.ts';
 import { LeftOut, type Link, type Source, type SourceItem } from './source.ts';
 import { findTargets, type TargetOptions } from './targets.ts';
@@ -117,6 +117,12 @@ function watched(transport: (request: WireRequest) => Promise<Response>): BatonC
 
 const relationsOf = async ({ id }: Task) =>
   (await baton.admin.tasks.listRelations(id)).items.filter(({ fromTaskId }) => fromTaskId === id);
+
+test('an administrator, whose one permission is admin, may make what holds tasks back', async () => {
+  const { baton: one } = await baton.participant(['admin'], 'human', ['control-plane:admin']);
+  assert.deepEqual((await one.harness.getContext()).permissions, ['admin']);
+  assert.equal(await findHold(one), 'to make');
+});
 
 test('who may not make what holds tasks back is told so before the import, and after it', async () => {
   const { baton: writer } = await baton.participant(
