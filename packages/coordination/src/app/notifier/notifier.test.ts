@@ -68,10 +68,11 @@ test('an event written through one process reaches a stream of another well unde
   for (let n = 1; n <= 20; n += 1) {
     const startedAt = performance.now();
     await change();
-    await stream.received(n, 1000);
+    await stream.received(n);
     latenciesMs.push(performance.now() - startedAt);
   }
   latenciesMs.sort((left, right) => left - right);
+  // The median: beside other test files a machine can hold a single event up for a second.
   assert.ok((latenciesMs[10] as number) < 300, `median ${latenciesMs[10]} ms`);
   await stream.close();
   await other.close();
@@ -90,7 +91,7 @@ test('a process whose connection for notifications is killed opens another and l
     where datname = current_database() and application_name = 'baton-coordination (listening)'`);
   assert.ok(killed.length >= 2, 'those of both processes');
   for (let n = 0; n < 5; n += 1) await change();
-  await stream.received(6, 5000);
+  await stream.received(6);
   await stream.close();
   await other.close();
 });
