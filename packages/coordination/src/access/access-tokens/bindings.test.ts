@@ -144,6 +144,6 @@ test('a request does not wait for a command that has the binding locked', async 
     const headers = { authorization: `Bearer ${agent.token}` };
     assert.equal((await fetch(`${url}/api/v1/principals`, { headers })).status, 200);
   });
-  assert.ok(performance.now() - started < 1000);
+  assert.ok(performance.now() - started < 3000);
   for (const close of closers) await close();
 });

@@ -8,7 +8,7 @@ import { newId } from '@baton/kernel/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 
 /** Far below the 30 seconds for which a binding is remembered, and the 120 of a denial. */
-const announcedWithinMs = 3000;
+const announcedWithinMs = 10_000;
 const main = join(import.meta.dirname, '../../app/main.ts');
 
 let baton: TestCoordination;

@@ -125,7 +125,7 @@ test('beyond a thousand inputs a suspended instance passes over, and tells it; t
   const startedMs = performance.now();
   const resumed = await act(id, 'resume', {});
   const ms = performance.now() - startedMs;
-  assert.ok(ms < 1000, `${ms}`);
+  assert.ok(ms < 3000, `${ms}`);
   assert.deepEqual([resumed.data.n, resumed.kept], [0, { inputs: 1001, passedOver: 0 }]);
   // Taking a thousand takes seconds: the two that came by themselves are left.
   await baton.pool.run(sql`delete from process_inputs where instance_id = ${id} and source_ref in (

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { processorMsOf } from '@baton/kernel/testing/processor-time';
 import { canonicalHash } from './canonical.ts';
 import { unsafeIn, unsafeInText } from './durable-text.ts';
 
@@ -52,9 +53,8 @@ test('finds keys that tell what went on inside a model, in any spelling and at a
 
 test('64 KiB of hostile text is searched in less than 150 ms', () => {
   for (const unit of ['/', 'C:', '/home', 'file://', '{"a":']) {
-    const began = performance.now();
-    unsafeInText(unit.repeat(65_536 / unit.length));
-    assert.ok(performance.now() - began < 150, unit);
+    const tookMs = processorMsOf(() => unsafeInText(unit.repeat(65_536 / unit.length)));
+    assert.ok(tookMs < 150, `${unit} took ${tookMs} ms`);
   }
 });
 

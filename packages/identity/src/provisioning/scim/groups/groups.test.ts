@@ -52,7 +52,7 @@ test('many concurrent writes of one source leave connections for other requests'
     // Requests from here on queue behind all of them.
     assert.equal((await theirs.get(`/Users/${user.body.id}`)).status, 200);
     assert.equal((await small.get('/tenants?limit=1')).status, 200);
-    assert.ok(performance.now() - began < 2000);
+    assert.ok(performance.now() - began < 5000);
     return waiting;
   });
   for (const { status } of await Promise.all(writes)) assert.equal(status, 200);
