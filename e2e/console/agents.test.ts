@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { etagOf } from '@baton/sdk';
-import { assertAccessible, noBrowser, until } from '../testing/browser.ts';
+import { assertAccessible, isGone, noBrowser, until } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { agentPermissions } from '../testing/participant.ts';
 
@@ -164,14 +164,14 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     await assertAccessible(page, 'a task as it was then');
     await page.getByRole('main').press('k');
     await page.getByRole('heading', { name: `${task.publicId} Second title as of` }).waitFor();
-    assert.match(await fact('title').innerText(), /by this event$/);
+    await fact('title').getByText('by this event').waitFor();
     await fact('held by').getByText('Nobody').waitFor();
-    const later = page.getByRole('button', { name: 'Later' });
+    const later = (disabled: boolean) => page.getByRole('button', { name: 'Later', disabled }).waitFor();
     await page.getByText(', the newest one').waitFor();
-    assert.equal(await later.isDisabled(), true);
+    await later(true);
     await baton.tasks.createComment(task.id, { body: 'It goes on' });
     await page.getByText(', the newest one').waitFor({ state: 'detached' });
-    assert.equal(await later.isDisabled(), false);
+    await later(false);
     await page.getByRole('main').press('j');
     await page.getByRole('main').press('j');
     await page.getByRole('heading', { name: `${task.publicId} First title as of` }).waitFor();
@@ -234,7 +234,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     await older.click();
     await page.getByText('task.created').waitFor();
     await until(page, "document.querySelectorAll('main ol > li').length === 212");
-    assert.equal(await older.count(), 0);
+    await isGone(older);
     await page.getByRole('main').press('p');
     await page.getByRole('button', { name: 'Go on' }).waitFor();
     const going = await world.signedIn(`/journal?object=${id}`);

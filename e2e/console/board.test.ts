@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Task } from '@baton/sdk';
-import { noBrowser } from '../testing/browser.ts';
+import { isGone, noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
 // Moving cards, saved views and the palette, against what Baton then says of the tasks.
@@ -47,7 +47,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     await drag(page, task, 'Done');
     await column(page, 'Done').getByText('Dragged').waitFor();
     await untilStatus(task, 'done');
-    assert.equal(await column(page, 'In progress').getByText('Dragged').count(), 0);
+    await isGone(column(page, 'In progress').getByText('Dragged'));
     assert.equal(page.url(), `${world.url}/?view=board`);
     assert.deepEqual(complaints, []);
   });
@@ -60,7 +60,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     await drag(page, task, 'In progress');
     await page.getByText(/did not move: its type leads from Done to .+, not to In progress/).waitFor();
     await column(page, 'Done').getByText('Over and done').waitFor();
-    assert.equal(await column(page, 'In progress').getByText('Over and done').count(), 0);
+    await isGone(column(page, 'In progress').getByText('Over and done'));
     assert.equal(await statusOf(task), 'done');
   });
 
@@ -89,7 +89,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     await page.getByText(/priority critical/).waitFor();
     const own = column(page, await nameOf(page, task));
     await own.getByText('Wanted by two').waitFor();
-    assert.equal(await column(page, 'In progress').getByText('Wanted by two').count(), 0);
+    await isGone(column(page, 'In progress').getByText('Wanted by two'));
     assert.equal(await statusOf(task), task.status);
   });
   const nameOf = async (page: Page, task: Task) =>
@@ -149,7 +149,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     await page.keyboard.type('view: fires');
     await page.keyboard.press('Enter');
     await page.waitForURL(`${world.url}/?priority=critical`);
-    assert.equal(await views.locator('[aria-current="page"]').innerText(), 'Fires');
+    await views.locator('[aria-current="page"]', { hasText: 'Fires' }).waitFor();
     await page.getByRole('button', { name: 'Edit views' }).click();
     await page.getByLabel('New name of Fires').fill('Burning');
     await page.getByRole('button', { name: 'Rename Fires' }).click();

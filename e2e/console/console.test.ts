@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { BatonClient } from '@baton/sdk';
-import { noBrowser, openPage, until } from '../testing/browser.ts';
+import { isGone, noBrowser, openPage, until } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { settled } from '../testing/console-pages.ts';
 
@@ -240,7 +240,7 @@ describe('the console', { skip: noBrowser }, () => {
     await page.unroute('**/api/v1/**');
     await page.getByText('Baton does not answer.').waitFor({ state: 'detached', timeout: 60_000 });
     await page.getByText('Said during the break').waitFor();
-    assert.equal(await page.getByRole('alert').count(), 0);
+    await isGone(page.getByRole('alert'));
     assert.equal(await page.getByPlaceholder('Say something').inputValue(), 'Not sent yet');
   });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { program } from '../testing/baton-process.ts';
-import { assertAccessible, noBrowser } from '../testing/browser.ts';
+import { assertAccessible, isGone, noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { agentPermissions } from '../testing/participant.ts';
 
@@ -76,7 +76,7 @@ describe('the live demo', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Remove the demo' }).click();
     await page.getByText('Tasks of one archived workspace are not shown.').waitFor();
     await page.getByRole('heading', { name: 'There is no task yet' }).waitFor();
-    assert.equal(await page.getByRole('note', { name: 'Demo' }).count(), 0);
+    await isGone(page.getByRole('note', { name: 'Demo' }));
     await page.getByRole('link', { name: 'Show them' }).click();
     await page.getByRole('link', { name: 'Publish version 1.4 of the shop' }).waitFor();
     assert.deepEqual([(await workspaces('active')).length, (await workspaces('archived')).length], [0, 1]);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { assertAccessible, noBrowser, openPage, until } from '../testing/browser.ts';
+import { assertAccessible, isGone, noBrowser, openPage, until } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { agentPermissions as workerPermissions } from '../testing/participant.ts';
 
@@ -102,7 +102,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     assert.equal(await field.inputValue(), 'Half of it is done.');
     await page.getByRole('button', { name: 'Leave it as a comment' }).click();
     await page.getByRole('listitem').getByText('Half of it is done.').waitFor();
-    assert.equal(await page.getByText('You have lost this task.').count(), 0);
+    await isGone(page.getByText('You have lost this task.'));
     let left = 1;
     for (let n = 0; n < 50 && left > 0; n += 1) {
       const { items } = await baton.sessions.list({ status: 'active', limit: 50 });
@@ -211,11 +211,11 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     isRefused = false;
     await parked.getByRole('button', { name: 'Try again' }).click();
     await parked.getByRole('link', { name: 'Really parked' }).waitFor();
-    assert.equal(await parked.getByText('Gone on with').count(), 0);
+    await isGone(parked.getByText('Gone on with'));
     await said.getByRole('button', { name: 'Try again' }).click();
     await said.getByText('Word 7', { exact: false }).first().waitFor();
     await said.getByText('Mind the gap').waitFor();
-    assert.equal(await page.getByRole('alert').count(), 0);
+    await isGone(page.getByRole('alert'));
     await agent.sessions.close(sessionId);
     assert.deepEqual(complaints, []);
   });
@@ -296,7 +296,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await second.baton.tasks.claim(task.id, { sessionId: other.id, intent: 'I go on with it' });
     await lease.getByText('Next agent').waitFor();
     await lease.getByText('I go on with it').waitFor();
-    assert.equal(await lease.getByText('Slow agent').count(), 0);
+    await isGone(lease.getByText('Slow agent'));
     // What the slow agent sends now changes nothing, and the page still names the next one.
     await assert.rejects(first.baton.claims.heartbeat(claim.id, {}));
     await page.reload();

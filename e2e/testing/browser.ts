@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import axe from 'axe-core';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
 
 /** Debian's Chromium; its shell without windows takes a third less processor time. */
 const browsers = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
@@ -34,18 +34,21 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       complaints.push(message.text());
   });
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(30_000);
   return { page, complaints };
 }
 
 /** Waits until an expression is true in the page. Playwright's own way needs `eval`, which the policy of the console forbids. */
 export async function until(page: Page, expression: string, otherwise = expression): Promise<void> {
-  for (let n = 0; n < 150; n += 1) {
+  for (let n = 0; n < 300; n += 1) {
     if (await page.evaluate(`Boolean(${expression})`)) return;
     await page.waitForTimeout(100);
   }
   assert.fail(otherwise);
 }
+
+/** Waits until the page shows nothing like this any more: its parts learn of a change one after the other. */
+export const isGone = (locator: Locator): Promise<void> => locator.first().waitFor({ state: 'hidden' });
 
 interface AxeResult {
   readonly violations: readonly {
