@@ -23,18 +23,26 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
       await new Promise((resolve) => setTimeout(resolve, 100));
     assert.equal(await statusOf(task), status);
   }
-  /** Drags as a hand does: the browser begins a drag after some pixels. */
+  /** Drags as a hand does: the browser begins a drag after some pixels; and again when the card was missed. */
   async function drag(page: Page, task: Task, name: string) {
     // Columns get their widths by what is in them.
     await page.locator('main [role="status"][aria-label="Loading"]').first().waitFor({ state: 'detached' });
-    const from = await card(page, task).boundingBox();
-    const to = await column(page, name).boundingBox();
-    assert.ok(from !== null && to !== null);
-    await page.mouse.move(from.x + 60, from.y + 20);
-    await page.mouse.down();
-    await page.mouse.move(from.x + 80, from.y + 30, { steps: 3 });
-    await page.mouse.move(to.x + 80, to.y + 200, { steps: 8 });
-    await page.mouse.up();
+    await page.evaluate("window.drops = 0; addEventListener('drop', () => (window.drops += 1), true)");
+    for (let tries = 0; tries < 3; tries += 1) {
+      const from = await card(page, task).boundingBox();
+      const to = await column(page, name).boundingBox();
+      assert.ok(from !== null && to !== null);
+      await page.mouse.move(from.x + 60, from.y + 20);
+      await page.mouse.down();
+      await page.mouse.move(from.x + 80, from.y + 30, { steps: 3 });
+      await page.mouse.move(to.x + 80, to.y + 200, { steps: 8 });
+      await page.mouse.up();
+      for (let n = 0; n < 20; n += 1) {
+        if (await page.evaluate('window.drops > 0')) return;
+        await page.waitForTimeout(20);
+      }
+    }
+    assert.fail(`${name} got nothing dropped`);
   }
 
   test('a card is dragged to another column, and its task has moved', async () => {
