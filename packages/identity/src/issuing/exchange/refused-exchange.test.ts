@@ -24,6 +24,13 @@ after(() => identity.close());
 const ask = ([path, body]: (typeof exchanges)[number]) =>
   identity.request('POST', `/api/v1/${path}`, { body });
 
+/** The signature of an exchange that failed may still be made, and takes the only place in the queue. */
+async function askInTurn(exchange: (typeof exchanges)[number]) {
+  let answer = await ask(exchange);
+  for (let n = 0; n < 200 && answer.status === 503; n += 1) answer = await ask(exchange);
+  return answer;
+}
+
 async function countAudits(): Promise<number> {
   const { audits } = (await storeCounts(identity)) as { audits: number };
   return audits;
@@ -48,9 +55,9 @@ test('an exchange whose record can not be written gives no token', async (t) => 
     for each row execute function refuse_record()`);
   t.after(() => pool.run(sql`drop function if exists refuse_record cascade`));
   for (const exchange of exchanges) {
-    const { status, body } = await ask(exchange);
+    const { status, body } = await askInTurn(exchange);
     assert.deepEqual([status, body], [500, { detail: 'Internal Server Error' }]);
   }
   await pool.run(sql`drop function refuse_record cascade`);
-  for (const exchange of exchanges) assert.equal((await ask(exchange)).status, 200);
+  for (const exchange of exchanges) assert.equal((await askInTurn(exchange)).status, 200);
 });
