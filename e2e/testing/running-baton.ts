@@ -23,10 +23,10 @@ export interface RunningBaton {
   stop(): Promise<void>;
 }
 
-/** Starts the whole of Baton in a temporary folder. */
+/** Starts the whole of Baton in a temporary folder, or in the one that `settings` name. */
 export async function startRunningBaton(settings: Record<string, string> = {}): Promise<RunningBaton> {
   const folder = mkdtempSync(join(tmpdir(), 'baton-test-'));
-  const home = join(folder, 'home');
+  const home = settings['BATON_HOME'] ?? join(folder, 'home');
   const running = runBaton(['start'], { BATON_HOME: home, PORT: '0', ...settings });
   const stop = async () => {
     running.child.kill('SIGTERM');
