@@ -10,7 +10,9 @@ import { setFlagsFromString } from 'node:v8';
 const filesMax = 20_000;
 
 // Node 24.21 can hang for ever when it exits: it waits for the thread that compiles, and that one waits for the main thread to
-// collect garbage (nodejs/node#54918). A `baton backup` of the tests did. Compiling there costs no start more time.
+// collect garbage (nodejs/node#54918). A `baton backup` of the tests did, in Sparkplug's thread. What
+// is under way when this line runs stays there, and Maglev's thread can wait like that too: this makes it rarer only. Sparkplug
+// on the main thread makes no start slower.
 setFlagsFromString('--no-concurrent-sparkplug');
 keepCompiled();
 findModulesFast();
