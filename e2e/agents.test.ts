@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { repository, baton as runBaton } from './testing/baton-process.ts';
-import { type Participant, type RunningBaton, startRunningBaton } from './testing/running-baton.ts';
+import { repository, baton as runBaton } from '@baton/testing/baton-process';
+import { type Participant, type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 
 // The agents of examples/, each as a program of its own against a whole Baton.
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keepLog } from '@baton/kernel/testing/leaks';
-import { type BatonProcess, baton } from './testing/baton-process.ts';
+import { type BatonProcess, baton } from '@baton/testing/baton-process';
 
 let folder: string;
 let home: string;

@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { startMemoryService, type TestMemory } from '@baton/coordination/testing/memory-service';
 import { keepLog } from '@baton/kernel/testing/leaks';
-import { type BatonProcess, baton, repository } from './testing/baton-process.ts';
+import { type BatonProcess, baton, repository } from '@baton/testing/baton-process';
 
 /** Lines that aren't run here: they start Baton, don't end, or have a test of their own (the demo). */
 const skippedLine = /npm start|baton demo|baton worker|--follow/;

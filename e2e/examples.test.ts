@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { keepLog } from '@baton/kernel/testing/leaks';
-import { repository } from './testing/baton-process.ts';
+import { repository } from '@baton/testing/baton-process';
 
 const limitMs = 180_000;
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { repository } from './testing/baton-process.ts';
+import { repository } from '@baton/testing/baton-process';
 
 const folder = mkdtempSync(join(tmpdir(), 'baton-foreground-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -18,8 +18,8 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { type BatonClient, createClient } from '@baton/sdk';
+import { type BatonProcess, program, repository } from '@baton/testing/baton-process';
 import { build } from '../scripts/build.ts';
-import { type BatonProcess, program, repository } from './testing/baton-process.ts';
 import { noBrowser, openPage, startBrowser } from './testing/browser.ts';
 
 // What users install, in empty folders: the packages are made, installed by npm and run.

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Claim, Task } from '@baton/sdk';
-import { type BatonProcess, program, repository } from './testing/baton-process.ts';
-import { type Participant, type RunningBaton, startRunningBaton } from './testing/running-baton.ts';
-import { type SilentProxy, silentProxy } from './testing/silent-proxy.ts';
+import { type BatonProcess, program, repository } from '@baton/testing/baton-process';
+import { type Participant, type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
+import { type SilentProxy, silentProxy } from '@baton/testing/silent-proxy';
 
 // examples/lease-guard: a push and a deploy pass with a live lease only.
 

@@ -20,7 +20,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { keepLog } from '@baton/kernel/testing/leaks';
-import { type BatonProcess, baton, repository } from './testing/baton-process.ts';
+import { type BatonProcess, baton, repository } from '@baton/testing/baton-process';
 import {
   type DebianPostgres,
   startDebianPostgres,

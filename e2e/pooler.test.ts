@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { keepLog } from '@baton/kernel/testing/leaks';
-import { type BatonProcess, baton, repository } from './testing/baton-process.ts';
+import { type BatonProcess, baton, repository } from '@baton/testing/baton-process';
 import { type PgBouncer, startPgBouncer, withoutPgBouncer } from './testing/debian-pgbouncer.ts';
 import {
   type DebianPostgres,

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BatonClient, BatonError, createClient, fetchTransport, type Transport } from '@baton/sdk';
+import { processesOf, baton as runBaton } from '@baton/testing/baton-process';
+import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 import { sdkExamples } from './generated/sdk-examples.ts';
-import { processesOf, baton as runBaton } from './testing/baton-process.ts';
-import { type RunningBaton, startRunningBaton } from './testing/running-baton.ts';
 import { withExampleWorld } from './testing/sdk-example-world.ts';
 
 // A program on the SDK that works on while what it depends on goes away, comes back and changes.

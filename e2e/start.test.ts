@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { keepLog, keepPrivateKey, keepSecret, keepTables } from '@baton/kernel/testing/leaks';
-import { type BatonProcess, baton, processesOf, program } from './testing/baton-process.ts';
+import { type BatonProcess, baton, processesOf, program } from '@baton/testing/baton-process';
 
 type Connection = Record<string, string>;
 

@@ -122,10 +122,13 @@ function forbidden({ from, to, specifier }: Import): string | undefined {
   if (here.pack !== there.pack && there.pack !== undefined && !specifier.startsWith('@baton/'))
     return 'another package is imported by its name';
   if (here.pack === undefined) return undefined;
-  if (there.pack === undefined)
+  if (there.pack === undefined) {
+    if (to.startsWith('e2e/'))
+      return 'e2e stands above the packages: what both need belongs in packages/testing';
     return here.pack === 'platform' || here.isTesting || specifier.endsWith('/bin/lock.mjs')
       ? undefined
       : 'a package uses nothing outside packages/';
+  }
   if (here.pack !== there.pack) return betweenPackages(here, there);
   if (here.isTesting) return undefined;
   if (there.isTesting) return 'test support is for tests';
@@ -134,9 +137,9 @@ function forbidden({ from, to, specifier }: Import): string | undefined {
 
 function betweenPackages(here: Place, there: Place): string | undefined {
   const [from, to] = [here.pack as string, there.pack as string];
+  if (there.isTesting) return here.isTesting ? undefined : 'test support is for tests';
   if (from === 'platform') return undefined;
-  if (there.isTesting && here.isTesting) return undefined;
-  if (clients.has(from)) return to === 'sdk' ? undefined : 'a client uses the sdk only';
+  if (clients.has(from) || from === 'testing') return to === 'sdk' ? undefined : 'a client uses the sdk only';
   if (layers[from] !== undefined) return to === 'kernel' ? undefined : 'a service uses the kernel only';
   return `${from} may not use ${to}`;
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { etagOf } from '@baton/sdk';
+import { agentPermissions } from '@baton/testing/participant';
 import { assertAccessible, isGone, noBrowser, until } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
-import { agentPermissions } from '../testing/participant.ts';
 
 // What an operator sees of agents at work, and does about them; each act is checked at the service.
 

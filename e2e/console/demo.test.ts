@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { keepLog } from '@baton/kernel/testing/leaks';
-import { program } from '../testing/baton-process.ts';
+import { program } from '@baton/testing/baton-process';
+import { agentPermissions } from '@baton/testing/participant';
 import { assertAccessible, isGone, noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
-import { agentPermissions } from '../testing/participant.ts';
 
 // The first two minutes of a visitor: an empty board, a demo to watch, and its removal.
 

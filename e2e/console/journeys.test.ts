@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { agentPermissions as workerPermissions } from '@baton/testing/participant';
 import { assertAccessible, isGone, noBrowser, openPage, until } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
-import { agentPermissions as workerPermissions } from '../testing/participant.ts';
 
 // Whole journeys. That of a task that is made, found, opened and commented on its own page: console.test.ts.
 

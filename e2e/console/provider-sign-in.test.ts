@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { createClient } from '@baton/sdk';
-import { type BatonProcess, program } from '../testing/baton-process.ts';
+import { type BatonProcess, program } from '@baton/testing/baton-process';
 import { assertAccessible, noBrowser, openPage } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 

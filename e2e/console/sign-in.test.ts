@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { keepLog } from '@baton/kernel/testing/leaks';
-import { type BatonProcess, program } from '../testing/baton-process.ts';
+import { type BatonProcess, program } from '@baton/testing/baton-process';
 
 // What the console's server, and the endpoint of MCP, answer to clients that are no browser.
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { type BatonClient, createClient } from '@baton/sdk';
-import { program } from './baton-process.ts';
+import { program } from '@baton/testing/baton-process';
+import { admit, allScopes, type Participant } from '@baton/testing/participant';
 import { openPage, startBrowser, type Watched } from './browser.ts';
-import { admit, allScopes, type Participant } from './participant.ts';
 
 /** A Baton that `npm start` has started, with its console built, and a browser. */
 export interface RunningConsole {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BatonClient, Harness, Lease, Task } from '@baton/sdk';
-import type { RunningBaton } from './running-baton.ts';
+import type { RunningBaton } from '@baton/testing/running-baton';
 
 /** What the examples of the SDK's doc comments may use: `scripts/sdk/examples.ts` has the same names. */
 export interface ExampleWorld {

@@ -9,11 +9,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Task } from '@baton/sdk';
-import {
-  type Participant,
-  type RunningBaton,
-  startRunningBaton,
-} from '../../../e2e/testing/running-baton.ts';
+import { type Participant, type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 import { runCommand } from './testing/run-command.ts';
 
 // The command line, against a whole Baton.

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { program, repository } from '../../../e2e/testing/baton-process.ts';
+import { program, repository } from '@baton/testing/baton-process';
 import {
   clientOfEra,
   connectionOf,

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { repository } from '../../../e2e/testing/baton-process.ts';
+import { repository } from '@baton/testing/baton-process';
 import {
   agentPermissions,
   connectionOf,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { baton as runBaton } from '../../../e2e/testing/baton-process.ts';
+import { baton as runBaton } from '@baton/testing/baton-process';
 import {
   agentPermissions,
   leaseIn,

@@ -7,13 +7,9 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { etagOf, type Task } from '@baton/sdk';
-import { type BatonProcess, program, repository } from '../../../e2e/testing/baton-process.ts';
-import {
-  type Participant,
-  type RunningBaton,
-  startRunningBaton,
-} from '../../../e2e/testing/running-baton.ts';
-import { type SilentProxy, silentProxy } from '../../../e2e/testing/silent-proxy.ts';
+import { type BatonProcess, program, repository } from '@baton/testing/baton-process';
+import { type Participant, type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
+import { type SilentProxy, silentProxy } from '@baton/testing/silent-proxy';
 import { Secrets } from './secrets.ts';
 
 // The runner as a process of its own, against a whole Baton.

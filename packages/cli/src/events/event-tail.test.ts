@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { platform } from 'node:process';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BatonProcess, program } from '../../../../e2e/testing/baton-process.ts';
-import { type RunningBaton, startRunningBaton } from '../../../../e2e/testing/running-baton.ts';
+import { type BatonProcess, program } from '@baton/testing/baton-process';
+import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 
 // `baton event tail` as a process of its own, against a whole Baton.
 

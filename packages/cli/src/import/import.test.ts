@@ -11,8 +11,8 @@ import {
   type Task,
   type WireRequest,
 } from '@baton/sdk';
-import { program } from '../../../../e2e/testing/baton-process.ts';
-import { type RunningBaton, startRunningBaton } from '../../../../e2e/testing/running-baton.ts';
+import { program } from '@baton/testing/baton-process';
+import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 import { runCommand } from '../testing/run-command.ts';
 import { findHold, holdCapability } from './holding.ts';
 import { planImport, runImport } from './run-import.ts';

@@ -1,4 +1,4 @@
-import { program } from '../../../../e2e/testing/baton-process.ts';
+import { program } from '@baton/testing/baton-process';
 import { readConfig } from '../config.ts';
 import { runProgram } from '../program.ts';
 

@@ -1,13 +1,10 @@
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { repository } from '../../../../e2e/testing/baton-process.ts';
-import {
-  type RunningBaton as Running,
-  startRunningBaton as start,
-} from '../../../../e2e/testing/running-baton.ts';
+import { repository } from '@baton/testing/baton-process';
+import { type RunningBaton as Running, startRunningBaton as start } from '@baton/testing/running-baton';
 
-export { agentPermissions, type Participant } from '../../../../e2e/testing/running-baton.ts';
+export { agentPermissions, type Participant } from '@baton/testing/running-baton';
 
 const mainFile = join(repository, 'packages/mcp/src/main.ts');
 

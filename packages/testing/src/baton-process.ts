@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export const repository = dirname(dirname(import.meta.dirname));
+export const repository = dirname(dirname(dirname(import.meta.dirname)));
 
 export interface BatonProcess {
   readonly child: ChildProcess;
@@ -17,7 +17,7 @@ export interface BatonProcess {
 
 const waitMs = 60_000;
 /** As `baton` loads it. */
-const fastStart = new URL('../../bin/fast-start.mjs', import.meta.url).href;
+const fastStart = new URL('../../../bin/fast-start.mjs', import.meta.url).href;
 
 /** Runs `baton …` with only PATH, HOME, the folder of compiled code and `env` in its environment. */
 export function baton(args: readonly string[], env: Readonly<Record<string, string>>): BatonProcess {
