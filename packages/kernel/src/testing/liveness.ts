@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isLongProof } from '@baton/testing/depth';
 import { endpointName, type Operation } from '../service.ts';
 import { type Hostile, worstRequests } from './liveness-bodies.ts';
 import type { Calls } from './liveness-calls.ts';
@@ -48,7 +49,10 @@ interface Figures {
   readonly problems: readonly string[];
 }
 
-/** Set by `npm run liveness`: the file for the figures. It runs longer, each kind of request alone, and on a quiet machine. */
+/**
+ * Set by `npm run liveness`: the file for the figures. It runs longer, each kind of request alone, and on a quiet machine.
+ * The short form below is that of the long proof; `npm test` measures nothing, and sends each request once.
+ */
 const reportFile = process.env['BATON_LIVENESS_REPORT'];
 const isLong = reportFile !== undefined;
 /** The long form tries some 600 kinds of requests and is to end within ten minutes. */
@@ -69,12 +73,13 @@ const calmMs = 40;
 const calmMsMax = 30_000;
 
 /**
- * Registers a test per endpoint, in the short form per four of them: while one caller sends the worst requests that the
+ * In `npm test` registers `answerTest`. Otherwise registers a test per endpoint, in the short form per four of them: while one caller sends the worst requests that the
  * declaration allows, on many connections, another tenant's calls stay fast and free of errors, and the service's event
  * loop and memory bounded. The service is a process of its own. Endpoints that break a bound together are tried one by
  * one, and one that breaks it alone is tried again before it fails.
  */
 export function livenessTests<Tenant extends object>(setup: LivenessSetup<Tenant>): void {
+  if (!isLongProof && !isLong) return answerTest(setup);
   for (const endpoints of cut(setup.endpoints, endpointsPerRig))
     describe(`liveness of ${setup.service}, from ${endpointName(endpoints[0] as Operation)}`, () => {
       let rig: Rig<Tenant>;
@@ -89,14 +94,58 @@ export function livenessTests<Tenant extends object>(setup: LivenessSetup<Tenant
     });
 }
 
+/**
+ * Registers one test: the worst requests of every endpoint are answered, and none with 500. The service runs in this process,
+ * and no time counts.
+ */
+function answerTest<Tenant extends object>(setup: LivenessSetup<Tenant>): void {
+  test(`the worst requests of every endpoint of ${setup.service} are answered`, async () => {
+    const service = await setup.start();
+    const client = createClient(service.url);
+    const target = { adapter: setup, service, client };
+    try {
+      assert.deepEqual(await findUnanswered(setup, target), []);
+    } finally {
+      client.close();
+      await service.close();
+    }
+  });
+}
+
+/** @returns the worst requests that get 500 or no answer, each sent once */
+export async function findUnanswered<Tenant extends object>(
+  setup: LivenessSetup<Tenant>,
+  target: Target<Tenant>,
+): Promise<readonly string[]> {
+  const problems: string[] = [];
+  const read = new Set<string>();
+  for (const endpoint of setup.endpoints) {
+    const { sample, worst } = await worstOf(setup, target, endpoint);
+    for (const one of worst) {
+      // The same code reads the full sizes of all endpoints; a megabyte to each would take longer than all other requests.
+      const text = one.name === 'full size' ? `${endpoint.auth} ${one.text}` : undefined;
+      if (text !== undefined && read.has(text)) continue;
+      if (text !== undefined) read.add(text);
+      const problem = await target.client.send(sentOf(target, endpoint, sample, one)).then(
+        ({ status }) => (status === 500 ? '500' : undefined),
+        (error: unknown) => String(error),
+      );
+      if (problem !== undefined) problems.push(`${endpointName(endpoint)}, ${one.name}: ${problem}`);
+    }
+  }
+  return problems;
+}
+
 function cut<Item>(items: readonly Item[], size: number): Item[][] {
   const count = Math.ceil(items.length / size);
   return Array.from({ length: count }, (_, at) => items.slice(at * size, (at + 1) * size));
 }
 
+type Target<Tenant extends object> = MatrixTarget & { readonly service: MatrixService<Tenant> };
+
 /** The service under load and what is measured with. */
 export interface Rig<Tenant extends object> {
-  readonly target: MatrixTarget & { readonly service: MatrixService<Tenant> };
+  readonly target: Target<Tenant>;
   readonly process: ProbedProcess;
   readonly ordinary: readonly Sent[];
   readonly startBytes: number;
@@ -143,8 +192,8 @@ async function tryEndpoints<Tenant extends object>(
   if (endpoints.length > 1) {
     const hostile: Sent[] = [];
     for (const endpoint of endpoints) {
-      const { sample, worst } = await worstOf(setup, rig, endpoint);
-      hostile.push(...worst.map((one) => sentOf(rig, endpoint, sample, one)));
+      const { sample, worst } = await worstOf(setup, rig.target, endpoint);
+      hostile.push(...worst.map((one) => sentOf(rig.target, endpoint, sample, one)));
     }
     const together = await measure(rig, '', hostile, { durationMs: togetherLastsMs });
     if (together.problems.length === 0) return [];
@@ -156,10 +205,10 @@ async function tryEndpoints<Tenant extends object>(
 
 async function worstOf<Tenant extends object>(
   setup: LivenessSetup<Tenant>,
-  rig: Rig<Tenant>,
+  target: Target<Tenant>,
   endpoint: Operation,
 ): Promise<{ sample: SampleRequest; worst: readonly Hostile[] }> {
-  const sample = (await makeSampleRequest(setup, rig.target, endpoint)) ?? { params: {} };
+  const sample = (await makeSampleRequest(setup, target, endpoint)) ?? { params: {} };
   const made = worstRequests(endpoint, sample, setup.bodyBytesMax(endpoint));
   return { sample, worst: [...made, ...(setup.worse?.(endpoint) ?? [])] };
 }
@@ -170,12 +219,12 @@ export async function tryEndpoint<Tenant extends object>(
   rig: Rig<Tenant>,
   endpoint: Operation,
 ): Promise<readonly string[]> {
-  const { sample, worst } = await worstOf(setup, rig, endpoint);
+  const { sample, worst } = await worstOf(setup, rig.target, endpoint);
   // Alone each shows its own figures; together all of them are tried in a fifth of the time.
   const groups = isLong ? groupsOf(worst) : [worst];
   const problems: string[] = [];
   for (const group of groups) {
-    const hostile = group.map((one) => sentOf(rig, endpoint, sample, one));
+    const hostile = group.map((one) => sentOf(rig.target, endpoint, sample, one));
     const name = `${endpointName(endpoint)}${isLong ? `, ${group[0]?.name}` : ''}`;
     let figures = await measure(rig, name, hostile);
     for (let attempt = 2; figures.problems.length > 0 && attempt <= attemptsMax; attempt += 1) {
@@ -198,7 +247,7 @@ function groupsOf(worst: readonly Hostile[]): Hostile[][] {
 }
 
 function sentOf<Tenant extends object>(
-  { target: { adapter, service } }: Rig<Tenant>,
+  { adapter, service }: Target<Tenant>,
   endpoint: Operation,
   sample: SampleRequest,
   { text, query }: Hostile,
