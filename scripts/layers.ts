@@ -57,7 +57,7 @@ export interface LayerReport {
  * @param root the repository; @param files paths of TypeScript files inside it
  */
 export function checkLayers(root: string, files: readonly string[]): LayerReport {
-  const imports = files.flatMap((file) => importsOf(root, file));
+  const imports = readImports(root, files);
   const refused = imports.flatMap((one) => {
     const reason = forbidden(one);
     return reason === undefined ? [] : [`${one.from} imports ${one.specifier}: ${reason}`];
@@ -79,6 +79,11 @@ const importForms = [
   /^\s*import\s*['"]([^'"]+)['"]/gm,
   /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g,
 ];
+
+/** Every import of these files. @param files paths inside `root` */
+export function readImports(root: string, files: readonly string[]): Import[] {
+  return files.flatMap((file) => importsOf(root, file));
+}
 
 function importsOf(root: string, from: string): Import[] {
   const text = readFileSync(join(root, from), 'utf8');

@@ -40,7 +40,7 @@ async function search(texts: { log?: string; tables?: Record<string, string> }, 
   await write('log', `{"msg":"started"}\n${texts.log ?? ''}\n`);
   const tables = Object.entries(texts.tables ?? {});
   await write('1.tables', tables.map(([name, text]) => `${tableMark}${name}\n(1)\n${text}\n`).join(''));
-  return checkLeaks(directory, false, allowed);
+  return checkLeaks([directory], false, allowed);
 }
 
 const spellings: [kind: string, spelling: string, secret: string, written: string][] = [
@@ -136,7 +136,7 @@ test('an exception covers one place of one test, and a whole run reports one tha
     ['src/claims.test.ts: the log'],
   );
   await search({});
-  const whole = checkLeaks(directory, true, [exception]).findings;
+  const whole = checkLeaks([directory], true, [exception]).findings;
   assert.ok(whole.includes('src/claims.test.ts: table events: not needed any more, delete this exception'));
   assert.ok(whole.includes('no private key was seen in the whole run: its search says nothing'));
 });

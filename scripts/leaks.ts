@@ -59,17 +59,25 @@ const rowLengthMax = 60;
 
 /**
  * Searches all that a run of the tests logged and stored for every secret that the tests made or sent to a service.
- * @param directory the folder that `BATON_LEAK_DIR` named during the run
+ * @param directories what `BATON_LEAK_DIR` named during the run, or during each of its shards
  * @param isWhole whether all tests ran: then secrets of every kind must have been seen, and every exception be needed
  */
-export function checkLeaks(directory: string, isWhole: boolean, allowed: readonly Allowed[]): LeakReport {
-  const files = readdirSync(directory).sort();
+export function checkLeaks(
+  directories: readonly string[],
+  isWhole: boolean,
+  allowed: readonly Allowed[],
+): LeakReport {
+  const files = directories.flatMap((directory) =>
+    readdirSync(directory)
+      .sort()
+      .map((name) => ({ name, path: join(directory, name) })),
+  );
   const linesOf = (end: string) =>
     files
-      .filter((file) => file.endsWith(end))
-      .flatMap((file) => {
-        const lines = readFileSync(join(directory, file), 'utf8').trimEnd().split('\n');
-        return lines.map((line) => ({ line, test: testOf(file) }));
+      .filter(({ name }) => name.endsWith(end))
+      .flatMap(({ name, path }) => {
+        const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+        return lines.map((line) => ({ line, test: testOf(name) }));
       });
   const kept = new Map<string, Kept>();
   for (const { line } of linesOf('.secrets')) {
@@ -80,8 +88,8 @@ export function checkLeaks(directory: string, isWhole: boolean, allowed: readonl
   const search = createSearch([...needlesOf(kept)]);
   const found = new Map<string, string>();
   let bytes = 0;
-  for (const file of files.filter((name) => /\.(log|tables)$/.test(name))) {
-    const text = readFileSync(join(directory, file));
+  for (const { name: file, path } of files.filter(({ name }) => /\.(log|tables)$/.test(name))) {
+    const text = readFileSync(path);
     bytes += text.length;
     const test = testOf(file);
     const note = (at: number, kind: string, secret: string, spelling: string) => {

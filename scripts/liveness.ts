@@ -29,7 +29,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 const directory = await mkdtemp(join(tmpdir(), 'baton-liveness-'));
 const report = join(directory, 'figures.jsonl');
 process.env.BATON_LIVENESS_REPORT = report;
-const environment = await prepareEnvironment();
+const environment = await prepareEnvironment({ depth: 'long', isSearched: true });
 const began = performance.now();
 const loadBefore = loadavg()[0] ?? 0;
 try {

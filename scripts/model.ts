@@ -41,7 +41,7 @@ const length = named === undefined ? words[0] : second;
 const abort = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => abort.abort());
 process.env[model.setting] = length ?? String(model.usual);
-const environment = await prepareEnvironment();
+const environment = await prepareEnvironment({ depth: 'long', isSearched: true });
 try {
   const { failed } = await runTests(root, [[model.file]], abort.signal, {
     filesAtOnce: 1,

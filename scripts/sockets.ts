@@ -15,7 +15,7 @@ const directory = await mkdtemp(join(tmpdir(), 'baton-sockets-'));
 const report = join(directory, 'figures.txt');
 process.env.BATON_TEST_SOCKETS = process.argv[2] ?? String(socketsUsual);
 process.env.BATON_TEST_SOCKETS_REPORT = report;
-const environment = await prepareEnvironment();
+const environment = await prepareEnvironment({ depth: 'long', isSearched: true });
 try {
   const { failed } = await runTests(
     root,

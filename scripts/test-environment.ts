@@ -3,19 +3,33 @@ import { mkdir, mkdtemp, readdir, rm, statfs, writeFile } from 'node:fs/promises
 import { freemem, homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cluster, startCluster } from '@baton/platform/postgres/cluster';
+import type { Depth } from './test-order.ts';
+import { makeFolders } from './test-records.ts';
+
+/** The databases of these are searched for secrets at the usual depth: they reach every endpoint. Those of all tests take a tenth of a run. */
+const searchedFiles = ['identity', 'coordination'].map(
+  (service) => `packages/${service}/src/app/matrix.test.ts`,
+);
+
+export interface EnvironmentOptions {
+  readonly depth: Depth;
+  /** Where the records are kept after the run; undefined to remove them at its end. */
+  readonly records?: string | undefined;
+  /** Whether the databases of all files are searched for secrets. */
+  readonly isSearched: boolean;
+}
 
 /**
  * What the test files share: one cluster for the run, unless BATON_TEST_POSTGRES already names one; a signing key; the
  * folders of the truth and the leak test; a cache of compiled code, which saves each file a third of its start.
  */
-export async function prepareEnvironment() {
+export async function prepareEnvironment({ depth, records, isSearched }: EnvironmentOptions) {
   const directory = await mkdtemp(join(tmpdir(), 'baton-test-'));
-  const truthDirectory = join(directory, 'truth');
-  await mkdir(truthDirectory);
+  const { truthDirectory, leakDirectory } = makeFolders(records ?? directory);
+  process.env.BATON_TEST_DEPTH = depth;
   process.env.BATON_TRUTH_DIR = truthDirectory;
-  const leakDirectory = join(directory, 'leaks');
-  await mkdir(leakDirectory);
   process.env.BATON_LEAK_DIR = leakDirectory;
+  process.env.BATON_LEAK_TABLES = isSearched ? '' : searchedFiles.join(',');
   process.env.NODE_COMPILE_CACHE ??= await compileCache(directory);
   const keyFile = join(directory, 'signing-key.pem');
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 3072 });

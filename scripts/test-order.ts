@@ -1,7 +1,11 @@
+import { createHash } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Seconds of the longer test files, by path; `npm test -- --record` writes it. */
+/** How much of themselves the tests run: `usual` is `npm test`, `long` the long proof. */
+export type Depth = 'usual' | 'long';
+
+/** Seconds of the longer test files, by depth and path; `--record` writes it. */
 const recordPath = join(import.meta.dirname, 'test-seconds.json');
 const recordedSecondsMin = 3;
 /** For a file that isn't recorded: what the tests of both services took on two cores in 2026. */
@@ -16,6 +20,9 @@ const sharedSecondsMax = 20;
 const groupSecondsMax = 60;
 /** How a file says that it must not share a process, and why. */
 const ownProcess = /^\/\/ Needs a process of its own: ./m;
+/** Files of one of these share modules, and those outside of the services one started Baton. */
+const surfaces =
+  /^(?:packages\/(?:identity|coordination|cli|mcp)\/src|packages\/console\/web|e2e\/console)\//;
 
 export interface Shard {
   /** From 1 to `total`. */
@@ -23,18 +30,31 @@ export interface Shard {
   readonly total: number;
 }
 
+export interface Ordering {
+  /** Which share of the files to run, the same on every machine. */
+  readonly shard: Shard;
+  readonly depth: Depth;
+  /** Puts the files in the random order that this number names. */
+  readonly seed?: number | undefined;
+}
+
 /**
- * Puts test files into groups, each of which runs in one process: long files alone, short ones of the services together.
+ * Puts test files into groups, each of which runs in one process: long files alone, short ones of one surface together.
  * The groups that take longest come first: one that starts last would keep a single core busy at the end.
- * @param files paths inside `root`; @param shard which share of them to run, the same on every machine
+ * @param files paths inside `root`
  */
-export function groupFiles(root: string, files: readonly string[], shard: Shard): string[][] {
-  const recorded = readRecord();
+export function groupFiles(
+  root: string,
+  files: readonly string[],
+  { shard, depth, seed }: Ordering,
+): string[][] {
+  const recorded = readRecord()[depth];
   const weighed = files.map((file) => {
     const seconds = recorded[file] ?? statSync(join(root, file)).size / bytesPerSecond;
     return { files: [file], seconds, isShared: seconds <= sharedSecondsMax && mayShare(root, file) };
   });
-  const groups = [...weighed.filter(({ isShared }) => !isShared), ...shareProcesses(weighed)].sort(
+  const sortKey = randomKeys(seed);
+  const groups = [...weighed.filter(({ isShared }) => !isShared), ...shareProcesses(weighed, sortKey)].sort(
     (a, b) => b.seconds - a.seconds || ((a.files[0] as string) < (b.files[0] as string) ? -1 : 1),
   );
   const shards = Array.from({ length: shard.total }, () => ({ seconds: 0, groups: [] as string[][] }));
@@ -43,12 +63,13 @@ export function groupFiles(root: string, files: readonly string[], shard: Shard)
     lightest.groups.push(group.files);
     lightest.seconds += group.seconds;
   }
-  return shards[shard.index - 1]?.groups ?? [];
+  const own = shards[shard.index - 1]?.groups ?? [];
+  return seed === undefined ? own : own.sort((a, b) => (sortKey(a[0] ?? '') < sortKey(b[0] ?? '') ? -1 : 1));
 }
 
 /** Whether a file compares times, so that few others may run beside it. */
 export const isMeasuring = (file: string): boolean =>
-  /\/(?:liveness|scroll|fairness|speed)\.test\.\w+$/.test(file);
+  /\/(?:liveness|scroll|fairness|speed)(?:\.long)?\.test\.\w+$/.test(file);
 
 interface Weighed {
   readonly files: string[];
@@ -56,16 +77,21 @@ interface Weighed {
   readonly isShared: boolean;
 }
 
+/** What files are sorted by: their paths, or with a seed numbers that look random and are the same each time. */
+function randomKeys(seed: number | undefined): (file: string) => string {
+  if (seed === undefined) return (file) => file;
+  return (file) => createHash('sha256').update(`${seed} ${file}`).digest('hex');
+}
+
 /** Neighbours share a process: they load the same modules. */
-function shareProcesses(weighed: readonly Weighed[]): Weighed[] {
+function shareProcesses(weighed: readonly Weighed[], sortKey: (file: string) => string): Weighed[] {
   const groups: Weighed[] = [];
   const shared = weighed.filter(({ isShared }) => isShared);
-  for (const { files, seconds } of shared.sort(({ files: [a = ''] }, { files: [b = ''] }) =>
-    a < b ? -1 : 1,
-  )) {
+  const keyOf = ({ files: [file = ''] }: Weighed) => `${surfaceOf(file)} ${sortKey(file)}`;
+  for (const { files, seconds } of shared.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))) {
     const last = groups.at(-1);
     const isFull = last === undefined || last.seconds + seconds > groupSecondsMax;
-    if (isFull || serviceOf(last.files[0]) !== serviceOf(files[0]))
+    if (isFull || surfaceOf(last.files[0]) !== surfaceOf(files[0]))
       groups.push({ files: [...files], seconds, isShared: true });
     else
       groups[groups.length - 1] = {
@@ -79,13 +105,13 @@ function shareProcesses(weighed: readonly Weighed[]): Weighed[] {
 
 function mayShare(root: string, file: string): boolean {
   return (
-    serviceOf(file) !== undefined &&
+    surfaceOf(file) !== undefined &&
     !isMeasuring(file) &&
     !ownProcess.test(readFileSync(join(root, file), 'utf8'))
   );
 }
 
-const serviceOf = (file = '') => /^packages\/(identity|coordination)\/src\//.exec(file)?.[1];
+const surfaceOf = (file = '') => surfaces.exec(file)?.[0];
 
 /**
  * Reads `1/2` as the first of two shards.
@@ -97,13 +123,16 @@ export function parseShard(text: string): Shard {
   return { index, total };
 }
 
-/** Keeps what a run of all files took, for the next run's order. */
-export function writeRecord(seconds: ReadonlyMap<string, number>): void {
+/** Keeps what all files took at a depth, for the next run's order. */
+export function writeRecord(depth: Depth, seconds: ReadonlyMap<string, number>): void {
   const kept = [...seconds].filter(([, taken]) => taken >= recordedSecondsMin).sort(([, a], [, b]) => b - a);
-  const record = Object.fromEntries(kept.map(([file, taken]) => [file, Math.round(taken)]));
+  const record = {
+    ...readRecord(),
+    [depth]: Object.fromEntries(kept.map(([file, taken]) => [file, Math.round(taken)])),
+  };
   writeFileSync(recordPath, `${JSON.stringify(record, undefined, 2)}\n`);
 }
 
-function readRecord(): Record<string, number> {
+function readRecord(): Record<Depth, Record<string, number>> {
   return JSON.parse(readFileSync(recordPath, 'utf8'));
 }

@@ -1,14 +1,14 @@
 import { EventEmitter } from 'node:events';
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
+import { evidenceOf } from './test-evidence.ts';
 
 /** The result of one test, or of a suite at the top, as a line of JSON for scripts/test-run.ts. */
 export interface TestEnd {
   /** With those of the suites and tests around it, as `suite > test`. */
   readonly name: string;
   readonly result: 'passed' | 'failed' | 'skipped' | 'suite';
-  /** Of a suite. */
-  readonly seconds?: number;
+  readonly seconds: number;
   /** Why it failed, for the person; absent where only a subtest failed, which has its own line. */
   readonly reason?: string;
 }
@@ -26,10 +26,11 @@ export default async function* reporter(events: AsyncIterable<TestEvent>): Async
     if (event.type === 'test:start') path.splice(event.data.nesting, path.length, event.data.name);
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
     const { details, name, nesting } = event.data;
-    const end = endOf(event, [...path.slice(0, nesting), name].join(' > '));
+    const seconds = details.duration_ms / 1000;
+    const end = endOf(event, [...path.slice(0, nesting), name].join(' > '), seconds);
     if (end !== undefined) yield `${JSON.stringify(end)}\n`;
     if (nesting > 0 || details.type !== 'suite') continue;
-    const suite: TestEnd = { name, result: 'suite', seconds: details.duration_ms / 1000 };
+    const suite: TestEnd = { name, result: 'suite', seconds };
     yield `${JSON.stringify(suite)}\n`;
     suiteEnds.emit(name);
   }
@@ -38,13 +39,15 @@ export default async function* reporter(events: AsyncIterable<TestEvent>): Async
 function endOf(
   event: Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>,
   name: string,
+  seconds: number,
 ): TestEnd | undefined {
   const { data } = event;
-  if (data.skip !== undefined || data.todo !== undefined) return { name, result: 'skipped' };
+  if (data.skip !== undefined || data.todo !== undefined) return { name, result: 'skipped', seconds };
   const isSuite = data.details.type === 'suite';
-  if (event.type === 'test:pass') return isSuite ? undefined : { name, result: 'passed' };
+  if (event.type === 'test:pass') return isSuite ? undefined : { name, result: 'passed', seconds };
   const { error } = event.data.details;
   const isOnlyParent = (error as { failureType?: string }).failureType === 'subtestsFailed';
-  if (isOnlyParent) return isSuite ? undefined : { name, result: 'failed' };
-  return { name, result: 'failed', reason: inspect(error.cause ?? error) };
+  if (isOnlyParent) return isSuite ? undefined : { name, result: 'failed', seconds };
+  const reason = [inspect(error.cause ?? error), ...evidenceOf(error.cause ?? error)].join('\n');
+  return { name, result: 'failed', seconds, reason };
 }

@@ -14,6 +14,16 @@ export interface TestTotals {
   readonly skipped: readonly string[];
   /** What each file took. */
   readonly seconds: ReadonlyMap<string, number>;
+  /** Every test that ended. */
+  readonly tests: readonly TestRecord[];
+}
+
+/** How one test ended; a line of `tests.jsonl` in the records of a run. */
+export interface TestRecord {
+  readonly file: string;
+  readonly name: string;
+  readonly result: 'passed' | 'failed' | 'skipped';
+  readonly seconds: number;
 }
 
 interface OpenTotals {
@@ -22,6 +32,7 @@ interface OpenTotals {
   readonly failures: string[];
   readonly skipped: string[];
   readonly seconds: Map<string, number>;
+  readonly tests: TestRecord[];
 }
 
 export interface TestLimits {
@@ -47,8 +58,9 @@ const outputGraceMs = 500;
 const usualLimits: TestLimits = {
   filesAtOnceMeasuring: Math.min(availableParallelism(), filesAtOnceMax),
   filesAtOnce: Math.min(Math.ceil(availableParallelism() * filesPerCore), filesAtOnceMax),
-  testTimeoutMs: 120_000,
-  groupTimeoutMs: 300_000,
+  // Ten times what the longest test and group take on a quiet machine: reached by what hangs only.
+  testTimeoutMs: 300_000,
+  groupTimeoutMs: 900_000,
 };
 
 interface FileEnd {
@@ -75,7 +87,14 @@ export async function runTests(
   signal: AbortSignal,
   limits: TestLimits = usualLimits,
 ): Promise<TestTotals> {
-  const totals: OpenTotals = { passed: 0, failed: 0, failures: [], skipped: [], seconds: new Map() };
+  const totals: OpenTotals = {
+    passed: 0,
+    failed: 0,
+    failures: [],
+    skipped: [],
+    seconds: new Map(),
+    tests: [],
+  };
   const measuring = groups.filter((files) => files.some(isMeasuring));
   const waiting = [...measuring, ...groups.filter((files) => !measuring.includes(files))];
   const allMeasured = Promise.withResolvers<void>();
@@ -106,6 +125,7 @@ async function runGroup(
   const args = [
     '--disable-warning=ExperimentalWarning',
     `--import=${fastStart}`,
+    `--import=${new URL('test-evidence.ts', import.meta.url).href}`,
     // A twentieth of a test's processor time went into collecting young objects.
     '--min-semi-space-size=16',
     '--max-semi-space-size=64',
@@ -211,17 +231,20 @@ function add(totals: OpenTotals, file: string, end: FileEnd): void {
   totals.passed += passed;
   totals.failed += failed;
   totals.seconds.set(file, end.seconds);
+  for (const { name, result, seconds } of end.tests)
+    if (result !== 'suite') totals.tests.push({ file, name, result, seconds });
   totals.skipped.push(...of('skipped').map(({ name }) => `${file}: ${name}`));
   const counts = failed === 0 ? `${passed} passed` : `${passed} passed, ${failed} FAILED`;
   console.log(`${failed === 0 ? '✔' : '✘'} ${file}  ${counts}  ${end.seconds.toFixed(1)} s`);
   if (failed === 0) return;
+  // First: the last lines are those that say what happened.
+  if (end.output.trim() !== '') console.log(indent(`What ${file} printed:\n${indent(end.output.trimEnd())}`));
   const failures = of('failed').map(({ name, reason }) =>
     reason === undefined ? `${name} (see its subtests)` : `${name}\n${indent(reason)}`,
   );
   if (end.crash !== undefined) failures.push(end.crash);
   for (const failure of failures) console.log(indent(`✘ ${failure}`));
   totals.failures.push(...failures.map((failure) => `${file}: ${failure}`));
-  if (end.output.trim() !== '') console.log(indent(`What ${file} printed:\n${indent(end.output.trimEnd())}`));
 }
 
 const indent = (text: string) => text.replaceAll(/^/gm, '    ');

@@ -1,115 +1,124 @@
-// npm test [-- part of a file's path ...] [-- --shard=1/2] [-- --record] [-- --declared PATH]: checks the code, then runs
-// every test against one throw-away PostgreSQL. A shard is one of several runs that share the test files; --record keeps
-// what each took; --declared names what the endpoints whose path begins with PATH declare and these tests don't produce.
-import { globSync } from 'node:fs';
+// npm test [-- part of a file's path ...]: checks the code, then runs every test against one throw-away PostgreSQL.
+//   --changed, --since=COMMIT  only what the changes since main, or since that commit, can have touched
+//   --seed=N                   the files in a random order, the same for the same number
+//   --shard=1/2                one of several runs that share the test files
+//   --records=FOLDER           keeps what the run proves, to be checked together with other shards
+//   --declared=/PATH           names what the endpoints whose path begins so declare and these tests don't produce
+//   --record                   keeps in scripts/test-seconds.json what each file took
+// npm run proof [-- …]: the long proof, with the same options; npm run proof -- --merge FOLDER …: checks its shards together.
+import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { StartError } from '@baton/platform/start-error';
 import { check } from './check.ts';
+import { sourceFiles } from './sources.ts';
+import { changedFiles, touchedTests } from './test-changed.ts';
 import { prepareEnvironment } from './test-environment.ts';
-import { groupFiles, parseShard, type Shard, writeRecord } from './test-order.ts';
-import { runTests } from './test-run.ts';
+import { pickFiles, testFiles } from './test-files.ts';
+import { parseOptions, type TestOptions } from './test-options.ts';
+import { groupFiles, writeRecord } from './test-order.ts';
+import { foldersOf, readRun, shardProblems, writeRun } from './test-records.ts';
+import { runTests, type TestTotals } from './test-run.ts';
 
 const root = dirname(import.meta.dirname);
-const testFiles = ['packages/*/src', 'e2e', 'bench', 'scripts'].map((folder) => `${folder}/**/*.test.ts`);
 
-interface Options {
-  /** Parts of paths; empty for all files. */
-  readonly patterns: readonly string[];
-  readonly shard: Shard;
-  readonly isRecorded: boolean;
-  /** Beginnings of paths of endpoints, as `/packages`; a whole run judges all. */
-  readonly declared: readonly string[];
-}
-
-async function main({ patterns, shard, isRecorded, declared }: Options): Promise<number> {
-  const isWhole = patterns.length === 0 && shard.total === 1;
-  // Of several shards one checks the code.
-  const isClean = patterns.length > 0 || shard.index > 1 || (await check());
-  const groups = groupFiles(root, findFiles(patterns), shard);
-  if (groups.length === 0) {
-    const named = patterns.length === 0 ? '' : ` whose path contains ${patterns.join(' or ')}`;
-    console.error(`There is no test file${named} in shard ${shard.index} of ${shard.total}.`);
-    return 1;
-  }
-  const environment = await prepareEnvironment();
+async function main(options: TestOptions): Promise<number> {
+  const { patterns, depth, shard, changedSince, records } = options;
+  if (options.isMerge) return mergeShards(options);
+  const isAll = patterns.length === 0 && changedSince === undefined;
+  const isWhole = isAll && shard.total === 1;
+  // The code is checked once: by the first shard of the usual tests.
+  const isChecked = isAll && depth === 'usual' && shard.index === 1;
+  const isClean = !isChecked || (await check());
+  const files = changedSince === undefined ? testFiles(root) : changedTests(changedSince);
+  const groups = groupFiles(root, pickFiles(files, patterns, depth), options);
+  if (groups.length === 0) return noFile(options);
+  // The searched databases of all files are part of the long proof; of a few named files they cost little.
+  const environment = await prepareEnvironment({ depth, records, isSearched: depth === 'long' || !isAll });
   // The first Ctrl-C ends the tests and cleans up; npm may pass it on more than once.
   const abort = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => abort.abort());
   try {
-    const {
-      passed,
-      failed,
-      failures: failedTests,
-      skipped,
-      seconds,
-    } = await runTests(root, groups, abort.signal);
-    const isEnded = isWhole && !abort.signal.aborted;
-    const isComplete = isEnded && failed === 0;
-    const undeclared =
-      isEnded || declared.length > 0
-        ? (await truthProblems(environment.truthDirectory)).filter(
-            (line) => isEnded || isAbout(line, declared),
-          )
-        : [];
-    for (const problem of undeclared) console.log(`✘ truth: ${problem}`);
-    if (undeclared.length > 0 && failed > 0)
+    const totals = await runTests(root, groups, abort.signal);
+    const isEnded = !abort.signal.aborted;
+    const isComplete = isEnded && isAll && totals.failed === 0;
+    if (records !== undefined) writeRun(records, { depth, shard, isComplete, commit: commit() }, totals);
+    const undeclared = await truthProblems([environment.truthDirectory], options, isWhole && isEnded);
+    if (undeclared.length > 0 && totals.failed > 0)
       console.log('Tests failed, so what none produced may be what they would have produced.');
-    const leaks = abort.signal.aborted ? 0 : await searchLeaks(environment.leakDirectory, isComplete);
-    if (skipped.length > 0)
-      console.log(`\nSKIPPED, NOT TESTED:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
-    if (!isClean) console.log('\nThe checks at the top found something.');
-    if (abort.signal.aborted) console.log('\nStopped before the end.');
+    // Which secrets are stored on purpose shows only where all databases are searched.
+    const isSearchWhole = isComplete && isWhole && depth === 'long';
+    const leaks = isEnded ? await searchLeaks([environment.leakDirectory], isSearchWhole) : 0;
+    if (isComplete && isWhole && options.isRecorded) writeRecord(depth, totals.seconds);
     if (shard.total > 1)
-      console.log('\nOnly a run of all tests can say which declared errors no test produces.');
-    if (isComplete && isRecorded) writeRecord(seconds);
-    // Once more, where a person looks first: the lines of the files may be thousands above.
-    if (failedTests.length > 0)
-      console.log(`\nFAILED:\n${failedTests.map((failure) => `  ✘ ${failure}`).join('\n')}`);
-    const failures = failed + undeclared.length + leaks;
-    console.log(`\n${timesOf(seconds)}\n${passed} passed, ${failures} failed, ${skipped.length} skipped`);
-    return failures === 0 && isClean && passed > 0 && !abort.signal.aborted ? 0 : 1;
+      console.log('\nOnly all shards together can say which declared errors no test produces.');
+    if (!isClean) console.log('\nThe checks at the top found something.');
+    if (!isEnded) console.log('\nStopped before the end.');
+    const failures = totals.failed + undeclared.length + leaks;
+    printTotals(totals, failures);
+    return failures === 0 && isClean && totals.passed > 0 && isEnded ? 0 : 1;
   } finally {
     await environment.clear();
   }
 }
 
-function findFiles(patterns: readonly string[]): string[] {
-  // What the benches compare with, and Cerbos, are installed in folders of their own.
-  return globSync(testFiles, { cwd: root, exclude: ['**/node_modules/**'] }).filter(
-    (file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)),
+/** Checks the records of all shards as if they were of one run. */
+async function mergeShards(options: TestOptions): Promise<number> {
+  const folders = options.patterns;
+  const runs = folders.map(readRun);
+  const problems = shardProblems(runs);
+  for (const problem of problems) console.log(`✘ shards: ${problem}`);
+  const isComplete = problems.length === 0 && runs.every((run) => run.isComplete);
+  const places = folders.map(foldersOf);
+  const truth = places.map(({ truthDirectory }) => truthDirectory);
+  const undeclared = await truthProblems(truth, options, true);
+  const leaks = await searchLeaks(
+    places.map(({ leakDirectory }) => leakDirectory),
+    isComplete,
   );
+  const sum = (of: 'passed' | 'failed') => runs.reduce((total, run) => total + run[of], 0);
+  const totals = {
+    passed: sum('passed'),
+    failed: sum('failed'),
+    failures: [],
+    skipped: runs.flatMap(({ skipped }) => skipped),
+    seconds: new Map(runs.flatMap(({ seconds }) => Object.entries(seconds))),
+  };
+  if (isComplete && options.isRecorded) writeRecord('long', totals.seconds);
+  const failures = totals.failed + problems.length + undeclared.length + leaks;
+  printTotals(totals, failures);
+  return failures === 0 && isComplete ? 0 : 1;
 }
 
-/** @throws StartError with one sentence, for a person who misspelt one */
-function parseOptions(args: string[]): Options {
-  try {
-    const { values, positionals } = parseArgs({
-      args,
-      options: {
-        shard: { type: 'string', default: '1/1' },
-        record: { type: 'boolean', default: false },
-        declared: { type: 'string', multiple: true, default: [] },
-      },
-      allowPositionals: true,
-    });
-    return {
-      patterns: positionals,
-      shard: parseShard(values.shard),
-      isRecorded: values.record,
-      declared: values.declared,
-    };
-  } catch (error) {
-    throw new StartError((error as Error).message);
-  }
+function changedTests(since: string): string[] {
+  const changed = changedFiles(root, since);
+  const all = testFiles(root);
+  const touched = touchedTests(root, changed, sourceFiles(root), all);
+  console.log(
+    `${changed.length} files changed since ${since} can have touched ${touched.length} of ${all.length} test files.`,
+  );
+  return touched;
 }
 
-/** What the whole run raised without declaring it, or declared without raising it. */
-async function truthProblems(directory: string): Promise<string[]> {
+function noFile({ patterns, changedSince, shard }: TestOptions): number {
+  const named = patterns.length === 0 ? '' : ` whose path contains ${patterns.join(' or ')}`;
+  console.error(`There is no test file${named} in shard ${shard.index} of ${shard.total}.`);
+  // A change of a document needs no test.
+  return changedSince !== undefined && patterns.length === 0 ? 0 : 1;
+}
+
+/** Prints what was raised without a declaration, or declared and not raised by a whole run. */
+async function truthProblems(
+  directories: readonly string[],
+  { declared }: TestOptions,
+  isWhole: boolean,
+): Promise<string[]> {
+  if (!isWhole && declared.length === 0) return [];
   // Only now: it loads both services, and a run of one file must work while another is broken.
   const { checkTruth } = await import('./truth.ts');
-  return checkTruth(directory);
+  const problems = checkTruth(directories).filter((line) => isWhole || isAbout(line, declared));
+  for (const problem of problems) console.log(`✘ truth: ${problem}`);
+  return problems;
 }
 
 /** Whether a problem of the truth test, as `coordination POST /tasks not_found: …`, is about one of these paths. */
@@ -119,10 +128,10 @@ function isAbout(problem: string, paths: readonly string[]): boolean {
 }
 
 /** Prints where a secret was found, or how much was searched without finding one. Returns the number of findings. */
-async function searchLeaks(directory: string, isComplete: boolean): Promise<number> {
+async function searchLeaks(directories: readonly string[], isWhole: boolean): Promise<number> {
   const { checkLeaks } = await import('./leaks.ts');
   const allowed = JSON.parse(await readFile(join(import.meta.dirname, 'leaks.allow.json'), 'utf8'));
-  const { findings, notes, secrets, bytes } = checkLeaks(directory, isComplete, allowed);
+  const { findings, notes, secrets, bytes } = checkLeaks(directories, isWhole, allowed);
   for (const finding of findings) console.log(`✘ leak: ${finding}`);
   for (const note of notes) console.log(`leaks: searched only ${note}`);
   const searched = `${secrets} secrets searched in ${Math.ceil(bytes / 1e6)} MB of logs and tables`;
@@ -130,16 +139,27 @@ async function searchLeaks(directory: string, isComplete: boolean): Promise<numb
   return findings.length;
 }
 
-/** Of all files, and the share of the matrix, which grows with the number of endpoints. */
-function timesOf(seconds: ReadonlyMap<string, number>): string {
-  const sumOf = (times: Iterable<number>) => [...times].reduce((sum, one) => sum + one, 0);
-  const sum = sumOf(seconds.values());
-  const matrix = sumOf(
-    [...seconds].filter(([file]) => /[/-]matrix\.test\.ts$/.test(file)).map(([, time]) => time),
-  );
-  const share =
-    matrix === 0 ? '' : `, the matrix ${matrix.toFixed(0)} s (${((100 * matrix) / sum).toFixed(0)} %)`;
-  return `test files: ${seconds.size}, ${sum.toFixed(0)} s in total${share}`;
+function printTotals(
+  { passed, skipped, seconds, failures: failedTests }: Omit<TestTotals, 'tests'>,
+  failures: number,
+): void {
+  if (skipped.length > 0)
+    console.log(`\nSKIPPED, NOT TESTED:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
+  // Once more, where a person looks first: the lines of the files may be thousands above.
+  if (failedTests.length > 0)
+    console.log(`\nFAILED:\n${failedTests.map((failure) => `  ✘ ${failure}`).join('\n')}`);
+  const sum = [...seconds.values()].reduce((total, one) => total + one, 0);
+  console.log(`\ntest files: ${seconds.size}, ${sum.toFixed(0)} s in total`);
+  console.log(`${passed} passed, ${failures} failed, ${skipped.length} skipped`);
+}
+
+/** The commit of the work tree; outside of Git, as in an unpacked archive, none. */
+function commit(): string {
+  try {
+    return execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8', stdio: 'pipe' }).trim();
+  } catch {
+    return 'none';
+  }
 }
 
 try {

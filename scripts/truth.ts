@@ -12,18 +12,18 @@ const routeCodes = ['not_found', 'method_not_allowed'];
 
 /**
  * Compares what the services declare with what they did in a whole run of the tests.
- * @param directory the folder that `BATON_TRUTH_DIR` named during the run
+ * @param directories what `BATON_TRUTH_DIR` named during the run, or during each of its shards
  * @returns one line per problem: an error or event that was declared and never produced, a line of the allow-list
  * (truth.allow.json, which may only shrink) that is not needed, an error that no endpoint can answer
  */
-export function checkTruth(directory: string): string[] {
+export function checkTruth(directories: readonly string[]): string[] {
   const declarations = services.map(({ name, endpoints, pipelineCodesOf }) => ({
     service: name,
     endpoints,
     pipelineCodes: [...new Set([...routeCodes, ...endpoints.flatMap(pipelineCodesOf)])],
   }));
   const allowed = JSON.parse(readFileSync(join(import.meta.dirname, 'truth.allow.json'), 'utf8')) as string[];
-  return [...compareTruth(declarations, readFacts(directory), allowed), ...deadCodes()];
+  return [...compareTruth(declarations, directories.flatMap(readFacts), allowed), ...deadCodes()];
 }
 
 function readFacts(directory: string): Fact[] {

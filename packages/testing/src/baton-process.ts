@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { noteLog } from './recent-log.ts';
 
 export const repository = dirname(dirname(dirname(import.meta.dirname)));
 
@@ -17,7 +18,7 @@ export interface BatonProcess {
 
 const waitMs = 60_000;
 /** As `baton` loads it. */
-const fastStart = new URL('../../../bin/fast-start.mjs', import.meta.url).href;
+export const fastStart = new URL('../../../bin/fast-start.mjs', import.meta.url).href;
 
 /** Runs `baton …` with only PATH, HOME, the folder of compiled code and `env` in its environment. */
 export function baton(args: readonly string[], env: Readonly<Record<string, string>>): BatonProcess {
@@ -45,6 +46,7 @@ export function program(
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk: Buffer) => {
       text += chunk.toString();
+      noteLog(chunk.toString());
     });
   let hasEnded = false;
   const ended = new Promise<number | NodeJS.Signals | null>((done) => {

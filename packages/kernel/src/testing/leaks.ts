@@ -1,6 +1,8 @@
 import { appendFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import pg from 'pg';
+import { noteLog } from '@baton/testing/recent-log';
+import { secretFields, tokenForms } from './secret-forms.ts';
 
 /**
  * What the leak test needs of a run: every secret that was made or shown to a service, every line that was logged, and
@@ -24,22 +26,11 @@ const bytesOfTestMax = 64 * 1024 * 1024;
 const rowsOfTableMax = 20_000;
 const bufferedMax = 64 * 1024;
 
-const secretFields = new Map([
-  ['token', 'presented token'],
-  ['accessToken', 'access token'],
-  ['access_token', 'access token'],
-  ['id_token', 'upstream token'],
-  ['clientSecret', 'client secret'],
-  ['client_secret', 'client secret'],
-  ['password', 'password'],
-  ['key', 'key'],
-]);
 const nameFields = new Map([
   ['subject', 'external subject'],
   ['userName', 'user name'],
 ]);
 const secretHeaders = ['authorization', 'x-iam-bootstrap-token'];
-const tokenForms = /\b(?:iam_pat|iam_scim|cp)_\w{12}_[\w-]{20,}|\beyJ[\w-]+\.[\w-]+\.[\w-]{20,}/g;
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const seen = new Set<string>();
@@ -74,12 +65,18 @@ export function keepMessage(headers: Readonly<Record<string, string>>, body: unk
 }
 
 export function keepLog(text: string): void {
+  noteLog(text);
   write('log', text.endsWith('\n') ? text : `${text}\n`);
 }
 
-/** Every row of every table, as text; of a very long table its first rows, and a note that says so. */
+/**
+ * Keeps every row of every table, as text; of a very long table its first rows, and a note that says so. Nothing where
+ * `BATON_LEAK_TABLES` names test files, separated by commas, and this one is not among them.
+ */
 export async function keepTables(databaseUrl: string): Promise<void> {
-  if (leakDirectory() === undefined) return;
+  const { BATON_LEAK_TABLES: files } = process.env;
+  const isNamed = !files || files.split(',').includes(runningTest().replaceAll('!', '/'));
+  if (leakDirectory() === undefined || !isNamed) return;
   databasesKept += 1;
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'baton-test' });
   // The end of a test may end every connection to the database while it is read.

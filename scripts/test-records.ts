@@ -1,0 +1,91 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { StartError } from '@baton/platform/start-error';
+import type { Depth, Shard } from './test-order.ts';
+import type { TestRecord, TestTotals } from './test-run.ts';
+
+/** What a run keeps in a folder, so that several shards are checked together: `npm run proof -- --records=FOLDER`. */
+export interface RunRecord {
+  readonly depth: Depth;
+  readonly shard: Shard;
+  readonly commit: string;
+  /** Whether every file of the shard ran to its end, without a failure. */
+  readonly isComplete: boolean;
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: readonly string[];
+  /** What each file took. */
+  readonly seconds: Readonly<Record<string, number>>;
+}
+
+/** Where a run writes: what the services did, and what they logged and stored. */
+export interface RecordFolders {
+  readonly truthDirectory: string;
+  readonly leakDirectory: string;
+}
+
+/** Makes the folders of a run's records, empty. */
+export function makeFolders(directory: string): RecordFolders {
+  const folders = foldersOf(directory);
+  for (const folder of Object.values(folders)) {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+  }
+  return folders;
+}
+
+export const foldersOf = (directory: string): RecordFolders => ({
+  truthDirectory: join(directory, 'truth'),
+  leakDirectory: join(directory, 'leaks'),
+});
+
+/** Adds how the run and each of its tests ended. */
+export function writeRun(
+  directory: string,
+  run: Pick<RunRecord, 'depth' | 'shard' | 'commit' | 'isComplete'>,
+  { passed, failed, skipped, seconds, tests }: TestTotals,
+): void {
+  const record: RunRecord = { ...run, passed, failed, skipped, seconds: Object.fromEntries(seconds) };
+  writeFileSync(join(directory, 'run.json'), `${JSON.stringify(record, undefined, 2)}\n`);
+  writeFileSync(join(directory, 'tests.jsonl'), tests.map((test) => `${JSON.stringify(test)}\n`).join(''));
+}
+
+/** @throws StartError when the folder holds no records */
+export function readRun(directory: string): RunRecord {
+  return JSON.parse(read(directory, 'run.json'));
+}
+
+/** @throws StartError when the folder holds no records */
+export function readTests(directory: string): TestRecord[] {
+  const lines = read(directory, 'tests.jsonl').split('\n');
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line));
+}
+
+function read(directory: string, file: string): string {
+  try {
+    return readFileSync(join(directory, file), 'utf8');
+  } catch {
+    throw new StartError(`${directory} holds no ${file}: name a folder that --records=FOLDER wrote.`);
+  }
+}
+
+/**
+ * Checks that the records are those of one long proof: every shard of one number, once, of one commit.
+ * @returns one line per problem
+ */
+export function shardProblems(runs: readonly RunRecord[]): string[] {
+  const [first] = runs;
+  if (first === undefined) return ['there are no records'];
+  const { total } = first.shard;
+  const problems: string[] = [];
+  if (runs.some(({ depth }) => depth !== 'long')) problems.push('not all are of the long proof');
+  if (runs.some(({ commit }) => commit !== first.commit)) problems.push('they are of different commits');
+  if (runs.some(({ shard }) => shard.total !== total))
+    problems.push('they are of different numbers of shards');
+  for (let index = 1; index <= total; index += 1) {
+    const count = runs.filter(({ shard }) => shard.index === index).length;
+    if (count !== 1)
+      problems.push(`shard ${index}/${total} is there ${count === 0 ? 'not at all' : 'twice'}`);
+  }
+  return problems;
+}
