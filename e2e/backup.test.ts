@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { type BatonProcess, baton } from '@baton/testing/baton-process';
+import { isLongProof } from '@baton/testing/depth';
 
 let folder: string;
 let home: string;
@@ -181,7 +182,7 @@ async function neverSkips(
   created: string,
 ): Promise<void> {
   let after = cursor;
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 60_000;
   while (performance.now() < deadline) {
     const { status, body } = await reader.call(`/events?cursor=${encodeURIComponent(after)}`);
     if (status === 410) {
@@ -232,6 +233,8 @@ test('while Baton runs, and over a Baton that is there, a restore is refused; --
   assert.ok(existsSync(join(aside as string, 'postgres', 'data', 'PG_VERSION')));
   assert.equal(statSync(aside as string).mode & 0o077, 0);
   assert.equal(readFileSync(join(aside as string, 'secrets', 'admin-token'), 'utf8'), token);
+  // That what is restored runs is proven above, too.
+  if (!isLongProof) return;
   running = await startBaton(home);
   const reader = await clientOf(home);
   assert.equal((await reader.call(`/tasks/${later}`)).status, 404);
@@ -254,5 +257,5 @@ test('a Baton that is stopped is backed up, too, and is stopped afterwards', asy
   await refused(['restore', join(folder, 'missing')], target, /can't be read \(ENOENT\)/);
   await refused(['restore', folder], target, /is not a file/);
   assert.ok(!existsSync(target), 'nothing was touched');
-  running = await startBaton(home);
+  if (isLongProof) running = await startBaton(home);
 });

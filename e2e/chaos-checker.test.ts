@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { longTest } from '@baton/testing/depth';
 import { runChaos } from './chaos/chaos.ts';
 import { Deliveries } from './chaos/deliveries.ts';
 import { judgeConsumer, judgeJournal, type Writing } from './chaos/oracle.ts';
@@ -78,22 +79,25 @@ test('an answered command leaves its event exactly once', () => {
   assert.deepEqual(journal({ answered: [twice], unanswered: [twice] }), []);
 });
 
-test('a service whose readers ignore the horizon is found out, through pages and through sockets', async (t) => {
-  const { problems, figures } = await runChaos({
-    seconds: 5,
-    tenants: 1,
-    actEveryMs: 500,
-    kinds: ['idle transactions'],
-    horizonIsIgnored: true,
-    quietMs: 5000,
-  });
-  for (const line of figures) t.diagnostic(line);
-  for (const name of ['pages of 200', 'pages of 7', 'socket', 'another socket'])
-    assert.ok(
-      problems.some((problem) => problem.startsWith(`${name}: misses `)),
-      `${name} among\n${problems.join('\n')}`,
-    );
-});
+longTest(
+  'a service whose readers ignore the horizon is found out, through pages and through sockets',
+  async (t) => {
+    const { problems, figures } = await runChaos({
+      seconds: 5,
+      tenants: 1,
+      actEveryMs: 500,
+      kinds: ['idle transactions'],
+      horizonIsIgnored: true,
+      quietMs: 5000,
+    });
+    for (const line of figures) t.diagnostic(line);
+    for (const name of ['pages of 200', 'pages of 7', 'socket', 'another socket'])
+      assert.ok(
+        problems.some((problem) => problem.startsWith(`${name}: misses `)),
+        `${name} among\n${problems.join('\n')}`,
+      );
+  },
+);
 
 test('a program that ends by itself is told with the last 50 lines that it printed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'baton-chaos-lines-'));

@@ -5,49 +5,64 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { startMemoryService, type TestMemory } from '@baton/coordination/testing/memory-service';
 import { keepLog } from '@baton/kernel/testing/leaks';
-import { type BatonProcess, baton, repository } from '@baton/testing/baton-process';
+import { repository } from '@baton/testing/baton-process';
+import { isLongProof } from '@baton/testing/depth';
+import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
+import { assertCompanyIsTold } from './testing/small-company.ts';
 
 /** Lines that aren't run here: they start Baton, don't end, or have a test of their own (the demo). */
 const skippedLine = /npm start|baton demo|baton worker|--follow/;
 
 const missing = ['bash', 'curl'].find((tool) => spawnSync(tool, ['--version']).error !== undefined);
 const skip = missing === undefined ? false : `${missing} is not installed`;
+const baton = join(repository, 'bin', 'baton.mjs');
+/** What a shell runs first. The time of a command is half npm's, to find it: only the long proof has npm find it. */
+const npx = `npx() { shift; '${process.execPath}' '${baton}' "$@"; }`;
 
 let folder: string;
-let home: string;
-let running: BatonProcess;
+let running: RunningBaton;
 /** What docs/organisation.md tells knowledge to. */
 let memory: TestMemory;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'baton-documentation-'));
-  home = join(folder, 'home');
   memory = await startMemoryService();
-  const memorySettings = { CP_CONTEXT_PROVIDER: 'http', CP_CONTEXT_BASE_URL: memory.url };
-  running = baton(['start'], { BATON_HOME: home, PORT: '0', ...memorySettings });
-  await running.prints(/Baton is ready at http:\S+/);
+  running = await startRunningBaton({ CP_CONTEXT_PROVIDER: 'http', CP_CONTEXT_BASE_URL: memory.url });
 });
 
 after(async () => {
-  running.child.kill('SIGTERM');
-  await running.ended;
-  keepLog(running.output());
+  await running?.stop();
+  keepLog(running?.process.output() ?? '');
   await memory.close();
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
 });
 
-/** The shell lines of a page from top to bottom. */
-function linesOf(page: string): string {
-  const blocks = readFileSync(join(repository, page), 'utf8').matchAll(/^( *)```sh\n(.*?)^ *```/gms);
-  return [...blocks]
-    .flatMap(([, , block = '']) => block.split('\n'))
+const textOf = (page: string) => readFileSync(join(repository, page), 'utf8');
+
+/** The shell lines of a page from top to bottom; of some blocks only, where the page has names for them. */
+function linesOf(page: string, names = ['']): string {
+  return [...textOf(page).matchAll(/^( *)```sh *(\S*)\n(.*?)^ *```/gms)]
+    .filter(([, , name = '']) => names.includes(name))
+    .flatMap(([, , , block = '']) => block.split('\n'))
     .filter((line) => !skippedLine.test(line))
     .join('\n')
-    .replaceAll('.baton/', `${home}/`)
+    .replaceAll('.baton/', `${running.home}/`)
     .replaceAll('heads.json', join(folder, 'heads.json'));
+}
+
+async function shell(lines: string, { cwd = repository, isFoundByNpm = false } = {}): Promise<string> {
+  const { coordinationUrl, identityUrl } = running.connection;
+  const urls = { BATON_COORDINATION_URL: coordinationUrl, BATON_IDENTITY_URL: identityUrl };
+  const commands = isFoundByNpm ? lines : `${npx}\n${lines}`;
+  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], {
+    cwd,
+    env: { ...process.env, BATON_HOME: running.home, ...urls },
+  });
+  return stdout;
 }
 
 for (const page of [
@@ -61,24 +76,42 @@ for (const page of [
   test(`every command of ${page} works as written`, { skip }, async () => {
     const lines = linesOf(page);
     assert.ok(lines.includes('curl') && lines.includes('npx baton'));
-    const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', lines], {
-      cwd: repository,
-      env: { ...process.env, BATON_HOME: home },
-    });
+    const stdout = await shell(lines, { isFoundByNpm: isLongProof });
     assert.ok(stdout.length > 100, stdout);
     assert.doesNotMatch(stdout, /"(detail|error)":(?!null)/);
   });
 
-test('the small company of the demo has knowledge where there is a memory service, and the terminal shows what it says', async () => {
-  const program = join(repository, 'bin', 'baton.mjs');
-  const env = { ...process.env, BATON_HOME: home };
-  const { stdout } = await promisify(execFile)(process.execPath, [program, 'demo', '--organisation'], {
-    env,
+for (const page of ['README.md', 'packages/sdk/README.md'])
+  test(`the program of ${page} works as written`, async () => {
+    const [, code = ''] = /^```(?:js|ts)\n(.*?)^```/ms.exec(textOf(page)) ?? [];
+    assert.match(code, /@baton\/sdk/);
+    const { adminToken } = running.connection;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], {
+      cwd: repository,
+      env: { ...process.env, BATON_PUBLIC_URL: running.url, BATON_ADMIN_TOKEN: adminToken },
+    });
+    assert.match(stdout, /is terminal_success/);
   });
+
+test('what docs/operations.md has for the watch and the history of a running Baton works as written', {
+  skip,
+}, async () => {
+  const hasCursor = async () =>
+    (await running.admin.operations.getContextAdapter().catch(() => undefined))?.cursor != null;
+  // Until then the archive is closed.
+  for (const deadline = performance.now() + 60_000; !(await hasCursor()); await sleep(50))
+    assert.ok(performance.now() < deadline, 'the adapter has no cursor');
+  const stdout = await shell(linesOf('docs/operations.md', ['watch', 'memory', 'retention']), {
+    cwd: folder,
+  });
+  assert.match(stdout, /"ready"/);
+  assert.match(stdout, /tried again now[^]*begins again now/);
+  assert.match(stdout, /events? exported/);
+});
+
+test('the small company of the demo has knowledge where there is a memory service, and the terminal shows what it says', async () => {
+  const env = { ...process.env, BATON_HOME: running.home };
+  const { stdout } = await promisify(execFile)(process.execPath, [baton, 'demo', '--organisation'], { env });
   keepLog(stdout);
-  assert.match(
-    stdout,
-    /^Knowledge, attached to the web shop by a snapshot of demo-handbook: policy:invoices$/m,
-  );
-  assert.match(stdout, /^What memory says to who takes TASK-\d+:\n {2}policy:invoices: .*up to 500 EUR/m);
+  assertCompanyIsTold(stdout);
 });

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BatonClient, BatonError, createClient, fetchTransport, type Transport } from '@baton/sdk';
 import { processesOf, baton as runBaton } from '@baton/testing/baton-process';
+import { isLongProof, longTest } from '@baton/testing/depth';
 import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 import { sdkExamples } from './generated/sdk-examples.ts';
 import { withExampleWorld } from './testing/sdk-example-world.ts';
@@ -13,7 +14,8 @@ let baton: RunningBaton;
 let again: ReturnType<typeof runBaton> | undefined;
 
 before(async () => {
-  baton = await startRunningBaton();
+  // One of the long proof kills its PostgreSQL.
+  baton = await startRunningBaton({}, { hasOwnPostgres: isLongProof });
 });
 after(async () => {
   again?.child.kill('SIGTERM');
@@ -71,7 +73,7 @@ test('every example of the doc comments runs', async (context) => {
   );
 });
 
-test('work survives the restart of service and database: asked to stop, and killed', async () => {
+longTest('work survives the restart of service and database: asked to stop, and killed', async () => {
   const agent = await baton.participant();
   const { counts, transport } = counted();
   const client = clientOf(agent.token, transport);

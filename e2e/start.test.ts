@@ -10,12 +10,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { keepLog, keepPrivateKey, keepSecret, keepTables } from '@baton/kernel/testing/leaks';
 import { type BatonProcess, baton, processesOf, program } from '@baton/testing/baton-process';
+import { assertTookLess, longTest } from '@baton/testing/depth';
 
 type Connection = Record<string, string>;
 
 let folder: string;
 let home: string;
-let firstSeconds: number;
+let firstMs: number;
 let first: Connection;
 const started: BatonProcess[] = [];
 
@@ -79,7 +80,7 @@ test('the first start sets up everything, prints what to type next, and no secre
   const began = performance.now();
   const process = start();
   await isReady(process);
-  firstSeconds = (performance.now() - began) / 1000;
+  firstMs = performance.now() - began;
   first = connection();
   const { publicUrl, identityUrl, coordinationUrl, issuer } = first;
   assert.deepEqual(
@@ -144,7 +145,7 @@ test('SIGTERM stops PostgreSQL cleanly, and the next start is quick and keeps ev
   const began = performance.now();
   const process = start();
   await isReady(process);
-  const seconds = (performance.now() - began) / 1000;
+  const secondMs = performance.now() - began;
   const { publicUrl: _url, identityUrl: _identity, coordinationUrl: _coordination, ...kept } = first;
   assert.deepEqual(
     { ...connection(), ...kept },
@@ -155,13 +156,10 @@ test('SIGTERM stops PostgreSQL cleanly, and the next start is quick and keeps ev
   await stop(process, 'SIGINT');
   // It takes 3 s alone, where the first takes 5; on a busy machine it took 12 after a first of 9. Last: the tests after
   // this need the folder.
-  assert.ok(
-    seconds < Math.max(20, firstSeconds),
-    `the second start took ${seconds} s, the first ${firstSeconds}`,
-  );
+  assertTookLess(performance.now() - secondMs, Math.max(20_000, firstMs), 'the second start');
 });
 
-test('after kill -9 of Baton the next start adopts its PostgreSQL', async () => {
+longTest('after kill -9 of Baton the next start adopts its PostgreSQL', async () => {
   const killed = start();
   await isReady(killed);
   const { node, postgres } = processesOf(home);
@@ -175,20 +173,20 @@ test('after kill -9 of Baton the next start adopts its PostgreSQL', async () => 
   await stop(next);
 });
 
-test('after kill -9 of PostgreSQL a running Baton recovers', async () => {
+longTest('after kill -9 of PostgreSQL a running Baton recovers', async () => {
   const running = start();
   await isReady(running);
   process.kill(processesOf(home).postgres, 'SIGKILL');
   await running.prints(/PostgreSQL ended unexpectedly; restarting it/);
   const ready = `${connection().publicUrl}/health/ready`;
-  const deadline = performance.now() + 30_000;
+  const deadline = performance.now() + 60_000;
   while ((await status(ready)) !== 200 && performance.now() < deadline) await sleep(50);
   assert.equal(await status(ready), 200);
   assert.equal(await whoAmI(connection()), 'Administrator');
   await stop(running);
 });
 
-test('after kill -9 of both the next start recovers', async () => {
+longTest('after kill -9 of both the next start recovers', async () => {
   const killed = start();
   await isReady(killed);
   const { node, postgres } = processesOf(home);
@@ -201,7 +199,7 @@ test('after kill -9 of both the next start recovers', async () => {
   await stop(next);
 });
 
-test('a first start that was killed at any point is finished by the next one', async () => {
+longTest('a first start that was killed at any point is finished by the next one', async () => {
   const other = join(folder, 'killed');
   for (const waitMs of [300, 700, 1000, 1300, 1600, 2000]) {
     const killed = program('packages/platform/src/start.main.ts', [], { BATON_HOME: other, PORT: '0' });
@@ -215,7 +213,7 @@ test('a first start that was killed at any point is finished by the next one', a
   await stop(next);
 });
 
-test('data of a newer Baton is refused with one sentence', async () => {
+longTest('data of a newer Baton is refused with one sentence', async () => {
   const other = join(folder, 'newer');
   await isReady(start({ BATON_HOME: other }));
   const { iamDatabaseUrl } = connection(other);
@@ -235,7 +233,8 @@ test('data of a newer Baton is refused with one sentence', async () => {
   assert.match(newerHome.output(), /^A newer Baton wrote this data [^\n]+\.\n$/);
 });
 
-test('with IAM_DATABASE_URL and CP_DATABASE_URL the built-in PostgreSQL is not started', async () => {
+// That a Baton works on databases of others is proven by every test that shares the PostgreSQL of the tests.
+longTest('with IAM_DATABASE_URL and CP_DATABASE_URL the built-in PostgreSQL is not started', async () => {
   const cluster = process.env.BATON_TEST_POSTGRES as string;
   const admin = new pg.Client({ connectionString: cluster });
   await admin.connect();

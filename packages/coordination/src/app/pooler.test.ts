@@ -9,7 +9,7 @@ import {
   type TestCoordination,
 } from '../testing/coordination.ts';
 
-/** What a start notices of a pooler; `e2e/pooler.test.ts` works behind a real one. */
+/** What a start notices of a pooler; `e2e/pooler.long.test.ts` works behind a real one. */
 
 let baton: TestCoordination;
 let pooler: PoolerProxy;

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { type PoolerProxy, startPoolerProxy } from '@baton/kernel/testing/pooler-proxy';
 import { startIdentity, type TestIdentity } from '../testing/identity.ts';
 
-/** What a start notices of a pooler; `e2e/pooler.test.ts` works behind a real one. */
+/** What a start notices of a pooler; `e2e/pooler.long.test.ts` works behind a real one. */
 
 let identity: TestIdentity;
 let pooler: PoolerProxy;

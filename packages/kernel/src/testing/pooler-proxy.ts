@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 
 /**
  * A proxy to the database that shows of PgBouncer what a service must notice at its start: it keeps back the parameters of
- * a session, and names process ids of its own making. It does not pool. The real one is in `e2e/pooler.test.ts`.
+ * a session, and names process ids of its own making. It does not pool. The real one is in `e2e/pooler.long.test.ts`.
  */
 export interface PoolerProxy {
   readonly url: string;

@@ -28,7 +28,7 @@ let running: BatonProcess;
 let authorization: string;
 const stops: (() => Promise<unknown>)[] = [];
 const databases = ['pooled_iam', 'pooled_cp'] as const;
-const waitMs = 30_000;
+const waitMs = 60_000;
 
 /** The text of a marked block of the page. */
 function block(name: string): string {

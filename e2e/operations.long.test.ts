@@ -89,7 +89,7 @@ const connectionOf = (cwd: string) =>
   JSON.parse(readFileSync(join(cwd, '.baton', 'connection.json'), 'utf8')) as Environment;
 
 async function until(isTrue: () => Promise<boolean>, what: string): Promise<void> {
-  const deadline = performance.now() + 30_000;
+  const deadline = performance.now() + 60_000;
   while (!(await isTrue())) {
     assert.ok(performance.now() < deadline, `never: ${what}`);
     await sleep(50);
