@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '@baton/kernel/sql';
+import { raceRounds } from '@baton/testing/depth';
 import { launch, makeFamily } from '../../testing/children.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
@@ -50,7 +51,7 @@ for (const cancelChild of [false, true])
 
 test('a launch and the revocation of its run’s own launch at once: the launch came first or is refused', async () => {
   const seen = new Set<string>();
-  for (let round = 0; round < 24; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const made = await makeFamily(baton, { parent, child });
     // The revocation is the shorter way, so it sometimes begins later.
     const [launched, revoked] = await Promise.all([

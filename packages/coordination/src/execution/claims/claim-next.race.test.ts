@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeWorker, type Worker } from '../../testing/leases.ts';
 
 const rivals = 16;
-const tasks = 800;
+const tasks = byDepth(320, 800);
 
 let baton: TestCoordination;
 let workers: Worker[];
@@ -68,7 +69,7 @@ test('against :claim, releases and dead claims: never two live claims, tokens ri
   const ids = (
     await baton.pool.rows<{ id: string }>(sql`select id from tasks where priority = ${priority}`)
   ).map(({ id }) => id);
-  const rounds = 12;
+  const rounds = byDepth(6, 50);
   await Promise.all(
     workers.map(async ({ actor, sessionId }, index) => {
       for (let round = 0; round < rounds; round += 1) {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { byDepth, raceRounds } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 
 const rivals = 64;
-const rounds = 200;
-
+const takeOvers = byDepth(10, 50);
 let baton: TestCoordination;
 let agents: { actor: Actor; sessionId: string }[];
 
@@ -38,8 +38,8 @@ async function claimByAll(taskId: string) {
   };
 }
 
-test(`${rivals} rivals, ${rounds} rounds: at most one active claim per task, and one winner each time`, async () => {
-  for (let round = 0; round < rounds; round += 1) {
+test(`${rivals} rivals, ${raceRounds} rounds: at most one active claim per task, and one winner each time`, async () => {
+  for (let round = 0; round < raceRounds; round += 1) {
     const taskId = await makeTask();
     const { winners, losers } = await claimByAll(taskId);
     assert.equal(winners.length, 1, `round ${round}`);
@@ -54,7 +54,7 @@ test(`${rivals} rivals, ${rounds} rounds: at most one active claim per task, and
 
 test('a dead claim is taken over by one rival only, each time with the next fencing token', async () => {
   const taskId = await makeTask();
-  for (let token = 1; token <= 50; token += 1) {
+  for (let token = 1; token <= takeOvers; token += 1) {
     const { winners, losers } = await claimByAll(taskId);
     assert.deepEqual(
       winners.map(({ body }) => body.fencingToken),
@@ -73,7 +73,7 @@ test('a dead claim is taken over by one rival only, each time with the next fenc
     select status, count(*) as count from claims where task_id = ${taskId} group by status order by status`);
   assert.deepEqual(rows, [
     { status: 'active', count: 1 },
-    { status: 'stale', count: 49 },
+    { status: 'stale', count: takeOvers - 1 },
   ]);
 });
 
@@ -88,5 +88,5 @@ test('the journal has every claim once, and every dead one before its successor'
     if (before !== undefined && type === 'task.claimed') assert.equal(before.type, 'claim.expired');
     last.set(taskId, { type, token: token ?? before?.token ?? 0 });
   }
-  assert.equal(events.filter(({ type }) => type === 'task.claimed').length, rounds + 50);
+  assert.equal(events.filter(({ type }) => type === 'task.claimed').length, raceRounds + takeOvers);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { longTest } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, makeTask, makeWorker, openSession, type Worker } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
@@ -42,20 +43,23 @@ async function settledTally(): Promise<Tally> {
   return tally();
 }
 
-test('95 % of the heartbeats of claims and sessions are HOT updates, of their rows and of the tasks', async () => {
-  const held: string[] = [];
-  for (let n = 0; n < holdersMax; n += 1) {
-    const sessionId = await openSession(worker.actor);
-    const claim = await claimTask({ ...worker, sessionId }, (await makeTask(baton)).id);
-    held.push(`/claims/${claim.id}:heartbeat`, `/sessions/${sessionId}:heartbeat`);
-  }
-  // Beside other tests a transaction may hold back what could be removed from the pages meanwhile: the best of three counts.
-  for (let tries = 1; ; tries += 1) {
-    const low = await coldTables(held);
-    if (low.length === 0) return;
-    assert.ok(tries < 3, low.join(', '));
-  }
-});
+longTest(
+  '95 % of the heartbeats of claims and sessions are HOT updates, of their rows and of the tasks',
+  async () => {
+    const held: string[] = [];
+    for (let n = 0; n < holdersMax; n += 1) {
+      const sessionId = await openSession(worker.actor);
+      const claim = await claimTask({ ...worker, sessionId }, (await makeTask(baton)).id);
+      held.push(`/claims/${claim.id}:heartbeat`, `/sessions/${sessionId}:heartbeat`);
+    }
+    // Beside other tests a transaction may hold back what could be removed from the pages meanwhile: the best of three counts.
+    for (let tries = 1; ; tries += 1) {
+      const low = await coldTables(held);
+      if (low.length === 0) return;
+      assert.ok(tries < 3, low.join(', '));
+    }
+  },
+);
 
 /** The tables of which too few updates by heartbeats are HOT. */
 async function coldTables(held: readonly string[]): Promise<string[]> {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createPool, type Pool } from '@baton/kernel/db';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { startWorker, type Worker } from '../../app/worker.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
@@ -15,7 +16,7 @@ import { type JournalPosition, parseCursor } from '../journal/cursor.ts';
  */
 
 /** It goes on until enough was put away and killed, however busy the machine is. */
-const writingMs = { min: 3000, max: 40_000 };
+const writingMs = { min: byDepth(1000, 3000), max: 120_000 };
 const enough = { archived: 100, pruned: 50, killed: 10 };
 const log = createLog({ name: 'worker', level: 'silent' });
 let baton: TestCoordination;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { deleteSecretLeftovers } from '../../access/secret-store/leftovers.ts';
 import { makeConnection, makeOauthConnection, newToken } from '../../testing/connections.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
@@ -47,7 +48,7 @@ async function deleteLeftovers(): Promise<void> {
 
 test('of many that come back with one state at once, one connects', async () => {
   const { id, key } = await makeOauthConnection(baton.admin, provider);
-  for (let round = 0; round < 5; round += 1) {
+  for (let round = 0; round < byDepth(5, 50); round += 1) {
     const { query } = await begin(key);
     const asked = provider.asked.length;
     const answers = await Promise.all(Array.from({ length: 8 }, () => comeBack(query)));
@@ -87,7 +88,7 @@ test('a token that is put while the provider answers stands', async () => {
 
 test('tokens and revocations at the same time leave what the record says, and nothing else', async () => {
   const { id, key } = await makeConnection(baton.admin);
-  for (let round = 0; round < 10; round += 1) {
+  for (let round = 0; round < byDepth(10, 100); round += 1) {
     const answers = await Promise.all([
       baton.admin.put(`/connections/${key}/token`, { account: 'a', token: newToken() }),
       baton.admin.post(`/connections/${key}:revoke`, {}),

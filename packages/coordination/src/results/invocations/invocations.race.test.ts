@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { byDepth, raceRounds } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
   claimCall,
@@ -11,8 +12,6 @@ import {
   runningCall,
 } from '../../testing/invocations.ts';
 import { done, eventsOf } from '../../testing/leases.ts';
-
-const rounds = 12;
 
 let baton: TestCoordination;
 /** A second process on the same database. */
@@ -41,7 +40,7 @@ const endsOf = async (id: string) =>
     .map(({ type }) => type);
 
 test('a late success against the retry: one of them counts, and the record agrees with the journal', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const call = await runningCall(executors[0] as Actor, baton.admin, retried);
     const { id, fencingToken } = call;
     await endCallLease(baton, id);
@@ -68,7 +67,7 @@ test('a late success against the retry: one of them counts, and the record agree
 });
 
 test('of a cancel and a success one wins', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { id, fencingToken } = await runningCall(executors[0] as Actor, baton.admin, retried);
     const [cancelled, completed] = await Promise.all([
       baton.admin.post(`/skill-invocations/${id}:cancel`, {}),
@@ -87,7 +86,7 @@ test('of a cancel and a success one wins', async () => {
 });
 
 test('two executors at expiry: one takes the call over, with a higher token, and the first is refused', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { id, fencingToken } = await runningCall(executors[0] as Actor, baton.admin, retried);
     await endCallLease(baton, id);
     const claims = await Promise.all([1, 2].map((index) => claimCall(executors[index] as Actor, retried)));
@@ -107,7 +106,7 @@ test('two executors at expiry: one takes the call over, with a higher token, and
 });
 
 test('the same key over two processes is one call', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const body = { inputs: { round }, idempotencyKey: `same-${round}` };
     const send = ({ url }: { url: string }) =>
       fetch(`${url}/api/v1/skills/${retried.id}:invoke`, {
@@ -146,7 +145,7 @@ test('many executors empty a queue: every call is taken once', async () => {
 });
 
 test('a disabled skill and a call of it at the same time: no call of it is left to be taken', async () => {
-  for (let round = 0; round < 10; round += 1) {
+  for (let round = 0; round < byDepth(10, 200); round += 1) {
     const skill = await makeCallable(baton.admin);
     const [called] = await Promise.all([
       invoke(baton.admin, skill),

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { sendRequest, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask } from '../../testing/leases.ts';
 import { insertTestType } from '../../testing/task-type.ts';
 
-const rounds = 25;
+const rounds = byDepth(10, 200);
+const pairs = byDepth(5, 200);
 
 let baton: TestCoordination;
 let second: { url: string };
@@ -57,7 +59,7 @@ test('two that make the works of two keys in opposite orders at once both comple
     ['back', ['b', 'a']],
   ] as const)
     await insertTestType(baton, { key, completionSchema: { onComplete: { actions: order.map(action) } } });
-  for (let round = 0; round < 5; round += 1) {
+  for (let round = 0; round < pairs; round += 1) {
     const made = (typeKey: string) => makeTask(baton, { typeKey, customFields: { round } });
     const tasks = await Promise.all([made('forth'), made('back')]);
     await Promise.all(tasks.map(({ id }, n) => done(complete(n, id))));
@@ -65,5 +67,5 @@ test('two that make the works of two keys in opposite orders at once both comple
   const counted = await baton.pool.row<{ count: number }>(
     sql`select count(*)::integer as count from tasks where title = 'pair'`,
   );
-  assert.equal(counted?.count, 10);
+  assert.equal(counted?.count, 2 * pairs);
 });

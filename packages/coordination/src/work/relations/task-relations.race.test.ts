@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { byDepth, raceRounds } from '@baton/testing/depth';
 import { launch } from '../../testing/children.ts';
 import { type Answer, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeRun, makeTask, makeWorker } from '../../testing/leases.ts';
 import { relateToNew } from '../../testing/relations.ts';
 import { untilBlockedBy } from '../../testing/waiting.ts';
-
-const rounds = 40;
 
 let baton: TestCoordination;
 let second: { url: string };
@@ -30,7 +29,7 @@ async function relate(process: number, from: string, toTask: string, type: strin
 
 test('of two relations at once that together close a cycle exactly one stands', async () => {
   const types = ['parent', 'blocks', 'depends_on'];
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const type = types[round % types.length] as string;
     const [a, b] = await Promise.all([makeTask(baton), makeTask(baton)]);
     const answers = await Promise.all([relate(0, a.id, b.id, type), relate(1, b.id, a.id, type)]);
@@ -40,7 +39,7 @@ test('of two relations at once that together close a cycle exactly one stands', 
 });
 
 test('of three relations at once, said in both ways, that together close a cycle exactly two stand', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const [a, b, c] = await Promise.all([makeTask(baton), makeTask(baton), makeTask(baton)]);
     const answers = await Promise.all([
       relate(0, a.id, b.id, 'depends_on'),
@@ -53,7 +52,7 @@ test('of three relations at once, said in both ways, that together close a cycle
 });
 
 test('of the same relation made twice at once one is made, the other names it', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const type = ['related_to', 'blocks'][round % 2] as string;
     const [a, b] = await Promise.all([makeTask(baton), makeTask(baton)]);
     const answers = await Promise.all([0, 1, 2, 3].map((n) => relate(n, a.id, b.id, type)));
@@ -66,7 +65,7 @@ test('of the same relation made twice at once one is made, the other names it', 
 });
 
 test('relations added and removed while their ends complete leave every count of open prerequisites right', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const tasks = await Promise.all(Array.from({ length: 5 }, () => makeTask(baton)));
     const [hub, ...others] = tasks.map(({ id }) => id) as [string, ...string[]];
     const kept = others.slice(0, 2);
@@ -95,7 +94,7 @@ test('relations added and removed while their ends complete leave every count of
 
 test('of rivals for the last place among 1,000 relations of a task exactly one gets it', async () => {
   const worker = await makeWorker(baton);
-  for (let round = 0; round < 10; round += 1) {
+  for (let round = 0; round < byDepth(3, 10); round += 1) {
     const { task, run } = await makeRun(baton, worker);
     await relateToNew(baton, task.id, 999);
     const others = await Promise.all([1, 2, 3, 4].map(() => makeTask(baton)));

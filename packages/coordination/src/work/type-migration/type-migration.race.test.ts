@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { byDepth, raceRounds } from '@baton/testing/depth';
 import { expireDueClaims } from '../../execution/sweeper/sweeper.ts';
 import type { Job } from '../../service/job.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
@@ -15,8 +16,6 @@ import {
   type Worker,
 } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
-
-const rounds = 60;
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -82,7 +81,7 @@ async function checkStatuses(): Promise<void> {
 
 test('a migration against a claim: the claimed task has the status of its version, and a claimed one is not migrated', async () => {
   const outcomes = { both: 0, claimed: 0 };
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { id } = await makeTask(baton, { typeId: firstId });
     const [migration, claim] = await race(
       round,
@@ -101,12 +100,12 @@ test('a migration against a claim: the claimed task has the status of its versio
     }
     await done(worker.actor.post(`/claims/${claim.body.id}:release`));
   }
-  assert.equal(outcomes.both + outcomes.claimed, rounds);
+  assert.equal(outcomes.both + outcomes.claimed, raceRounds);
   await checkStatuses();
 });
 
 test('a migration against a completion: one of them sees the version of the other', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { id } = await makeTask(baton, { typeId: firstId });
     const [migration, completion] = await race(
       round,
@@ -123,7 +122,7 @@ test('a migration against a completion: one of them sees the version of the othe
 });
 
 test('batches against each other, against claims and against completions: each task is migrated once at most', async () => {
-  for (let round = 0; round < 10; round += 1) {
+  for (let round = 0; round < byDepth(5, 50); round += 1) {
     const tasks = await Promise.all(Array.from({ length: 12 }, () => makeTask(baton, { typeId: firstId })));
     const ids = tasks.map(({ id }) => id as string);
     const [reports, claims] = await Promise.all([
@@ -153,7 +152,7 @@ test('batches against each other, against claims and against completions: each t
 });
 
 test('a migration against the end of a dead claim: the claim ends once, and its task is freed in its version', async () => {
-  for (let round = 0; round < 15; round += 1) {
+  for (let round = 0; round < byDepth(8, 60); round += 1) {
     const tasks = await Promise.all(Array.from({ length: 6 }, () => makeTask(baton, { typeId: firstId })));
     const claims = await Promise.all(tasks.map(({ id }) => claimTask(worker, id)));
     for (const { id } of tasks) await endClaimLease(baton, id);
