@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Statement, sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
 import { checkLeaseInvariants } from '../testing/lease-invariants.ts';
 import {
   claimTask,
   delegate,
   done,
+  endClaimLease,
   makeTask,
   makeWorker,
   openSession,
   refused,
   type Worker,
 } from '../testing/leases.ts';
+import { until } from '../testing/waiting.ts';
 
 // A lease is judged by the database's clock after the locks are held (core, section 25), so a command that waited for a
 // row is judged by when it got the row. Another connection holds the row here and changes nothing in it: PostgreSQL then
@@ -58,13 +60,10 @@ async function whileHeld<T>(
   return { answers: await Promise.all(answers), freedAt };
 }
 
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + 9_000; !(await holds()); await sleep(20))
-    assert.ok(performance.now() < deadline, 'it took longer than 9 s');
-}
-
 /** Half of the calls carry an Idempotency-Key: those are one transaction from the start. */
 const keyed = () => ({ 'idempotency-key': `key ${(keys += 1)}` });
+/** How long a command waits for its row, and how long a lease lasts that ends meanwhile. */
+const waitMs = byDepth(300, 1100);
 const leaseOver = (claimId: string) => async () =>
   (await baton.pool.row(
     sql`select from claims where id = ${claimId} and expires_at <= clock_timestamp()`,
@@ -73,8 +72,8 @@ const sessionOver = (sessionId: string) => async () =>
   (await baton.pool.row(
     sql`select from sessions where id = ${sessionId} and expires_at <= clock_timestamp()`,
   )) !== undefined;
-const after1100Ms = () => {
-  const endMs = performance.now() + 1100;
+const afterAWait = () => {
+  const endMs = performance.now() + waitMs;
   return async () => performance.now() > endMs;
 };
 const lifeMs = (from: string, to: string) => Date.parse(to) - Date.parse(from);
@@ -85,7 +84,14 @@ const keysOf = ({ id, fencingToken }: { id: string; fencingToken: number }) => (
 
 async function held(by = worker) {
   const task = await makeTask(baton);
-  return { task, claim: await claimTask(by, task.id, { ttlSeconds: 1 }) };
+  return { task, claim: await claimTask(by, task.id, { ttlSeconds: 60 }) };
+}
+
+/** The lease of a session ends in so many milliseconds. */
+async function endSessionLeaseIn(sessionId: string, inMs: number): Promise<void> {
+  await baton.pool.run(sql`
+    update sessions set expires_at = ends_at, sweep_at = ends_at
+    from (select clock_timestamp() + make_interval(secs => ${inMs / 1000}) as ends_at) as soon where id = ${sessionId}`);
 }
 
 for (const headers of [() => ({}), keyed]) {
@@ -94,6 +100,7 @@ for (const headers of [() => ({}), keyed]) {
   test(`a heartbeat${how} that waited past the end of its claim's lease is refused`, async () => {
     const { task, claim } = await held();
     const beat = () => [worker.actor.post(`/claims/${claim.id}:heartbeat`, {}, headers())];
+    await endClaimLease(baton, task.id, waitMs);
     const { answers } = await whileHeld(lockOf.task(task.id), beat, leaseOver(claim.id));
     await refused(Promise.resolve(answers[0] as never), 409, 'claim_expired');
     await claimTask(rival, task.id);
@@ -101,9 +108,8 @@ for (const headers of [() => ({}), keyed]) {
 
   test(`a heartbeat${how} that waited gives the whole lease from when it got the task`, async () => {
     const { task, claim } = await held();
-    await done(worker.actor.post(`/claims/${claim.id}:heartbeat`, { ttlSeconds: 60 }));
     const beat = () => [worker.actor.post(`/claims/${claim.id}:heartbeat`, { ttlSeconds: 2 }, headers())];
-    const { answers, freedAt } = await whileHeld(lockOf.task(task.id), beat, after1100Ms());
+    const { answers, freedAt } = await whileHeld(lockOf.task(task.id), beat, afterAWait());
     const { expiresAt, heartbeatAt } = await done(Promise.resolve(answers[0] as never));
     assert.equal(lifeMs(heartbeatAt, expiresAt), 2000);
     assert.ok(lifeMs(freedAt, expiresAt) >= 2000, `${lifeMs(freedAt, expiresAt)} ms`);
@@ -120,7 +126,7 @@ for (const headers of [() => ({}), keyed]) {
           headers(),
         ),
       ];
-      const { answers, freedAt } = await whileHeld(lockOf[row](ids[row]), claim, after1100Ms());
+      const { answers, freedAt } = await whileHeld(lockOf[row](ids[row]), claim, afterAWait());
       const { acquiredAt, heartbeatAt, expiresAt } = await done(Promise.resolve(answers[0] as never));
       assert.equal(lifeMs(acquiredAt, expiresAt), 2000);
       assert.equal(heartbeatAt, acquiredAt);
@@ -128,8 +134,9 @@ for (const headers of [() => ({}), keyed]) {
     });
 
   test(`a claim${how} that waited past the end of its session's lease is refused`, async () => {
-    const [task, sessionId] = [await makeTask(baton), await openSession(worker.actor, { ttlSeconds: 1 })];
+    const [task, sessionId] = [await makeTask(baton), await openSession(worker.actor)];
     const claim = () => [worker.actor.post(`/tasks/${task.id}:claim`, { sessionId }, headers())];
+    await endSessionLeaseIn(sessionId, waitMs);
     const { answers } = await whileHeld(lockOf.task(task.id), claim, sessionOver(sessionId));
     await refused(Promise.resolve(answers[0] as never), 409, 'session_expired');
   });
@@ -146,6 +153,7 @@ for (const headers of [() => ({}), keyed]) {
       worker.actor.post(`/tasks/${task.id}:complete`, keysOf(claim), { ...ifMatch, ...headers() }),
       worker.actor.post(`/tasks/${task.id}:start-run`, keysOf(claim), headers()),
     ];
+    await endClaimLease(baton, task.id, waitMs);
     const { answers } = await whileHeld(lockOf.task(task.id), write, leaseOver(claim.id));
     for (const answer of answers) await refused(Promise.resolve(answer), 409, 'stale_claim');
   });
@@ -154,13 +162,15 @@ for (const headers of [() => ({}), keyed]) {
     const { task, claim } = await held();
     const run = await done(worker.actor.post(`/tasks/${task.id}:start-run`, keysOf(claim)), 201);
     const succeed = () => [worker.actor.post(`/runs/${run.id}:succeed`, {}, headers())];
+    await endClaimLease(baton, task.id, waitMs);
     const { answers } = await whileHeld(lockOf.task(task.id), succeed, leaseOver(claim.id));
     await refused(Promise.resolve(answers[0] as never), 409, 'stale_claim');
   });
 
   test(`a heartbeat${how} that waited past the end of its session's lease is refused, and that is recorded`, async () => {
-    const sessionId = await openSession(worker.actor, { ttlSeconds: 1 });
+    const sessionId = await openSession(worker.actor);
     const beat = () => [worker.actor.post(`/sessions/${sessionId}:heartbeat`, {}, headers())];
+    await endSessionLeaseIn(sessionId, waitMs);
     const { answers } = await whileHeld(lockOf.sessionRow(sessionId), beat, sessionOver(sessionId));
     await refused(Promise.resolve(answers[0] as never), 409, 'session_expired');
     const { status, endedAt, expiresAt } = await done(worker.actor.get(`/sessions/${sessionId}`));
@@ -173,7 +183,7 @@ for (const headers of [() => ({}), keyed]) {
     await delegate(human, worker.actor, baton);
     const body = { clientName: 'test-harness', onBehalfOf: human.principalId, ttlSeconds: 2 };
     const open = () => [worker.actor.post('/sessions', body, headers())];
-    const { answers, freedAt } = await whileHeld(lockOf.principal(human.principalId), open, after1100Ms());
+    const { answers, freedAt } = await whileHeld(lockOf.principal(human.principalId), open, afterAWait());
     const { startedAt, heartbeatAt, expiresAt } = await done(Promise.resolve(answers[0] as never), 201);
     assert.equal(lifeMs(startedAt, expiresAt), 2000);
     assert.equal(heartbeatAt, startedAt);
@@ -182,7 +192,7 @@ for (const headers of [() => ({}), keyed]) {
 }
 
 test("a rival that waited doesn't judge the holder's session by a lease that was renewed meanwhile", async () => {
-  const sessionId = await openSession(worker.actor, { ttlSeconds: 1 });
+  const sessionId = await openSession(worker.actor);
   const task = await makeTask(baton);
   const claim = await claimTask({ ...worker, sessionId }, task.id, { ttlSeconds: 60 });
   const end = sql`update tasks set lease_expires_at = clock_timestamp() - interval '1 second' where id = ${task.id}`;
@@ -190,10 +200,15 @@ test("a rival that waited doesn't judge the holder's session by a lease that was
   const extend = sql<object>`
     update tasks set lease_expires_at = (select expires_at from claims where id = ${claim.id}) where id = ${task.id}`;
   const take = () => [rival.actor.post(`/tasks/${task.id}:claim`, { sessionId: rival.sessionId })];
-  const oldLeaseIsOver = after1100Ms();
+  // Long enough for the first heartbeat.
+  const oldLeaseMs = 3000;
+  const endsMs = performance.now() + oldLeaseMs;
+  await endSessionLeaseIn(sessionId, oldLeaseMs);
+  let renewed: Promise<unknown> | undefined;
   const { answers } = await whileHeld(extend, take, async () => {
-    await done(worker.actor.post(`/sessions/${sessionId}:heartbeat`, { ttlSeconds: 60 }));
-    return oldLeaseIsOver();
+    renewed ??= done(worker.actor.post(`/sessions/${sessionId}:heartbeat`, { ttlSeconds: 60 }));
+    await renewed;
+    return performance.now() > endsMs + 100;
   });
   await refused(Promise.resolve(answers[0] as never), 409, 'task_already_claimed');
   await done(worker.actor.post(`/claims/${claim.id}:heartbeat`));

@@ -13,6 +13,7 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
+import { stopClock } from '../../testing/clock.ts';
 import {
   type Actor,
   type Answer,
@@ -363,11 +364,12 @@ test('a token beyond the bound is refused without being read', async () => {
   await refused(`Bearer ${genuinely({ padding: 'x'.repeat(9_500) })}`, 'token_too_long');
 });
 
-test('a token that was admitted before is refused after it expires', async () => {
+test('a token that was admitted before is refused after it expires', async (t) => {
+  const passTime = stopClock(t);
   // 5 s after its end it is refused: in 2 to 3 s from now.
   const token = genuinely({ exp: nowSeconds() - 2 });
   assert.equal((await send(`Bearer ${token}`)).status, 200);
-  await new Promise((done) => setTimeout(done, 3100));
+  passTime(3100);
   await refused(`Bearer ${token}`, 'token_expired');
 });
 
@@ -387,7 +389,8 @@ test('a token that was admitted before is refused once its key is withdrawn', as
   await refused(`Bearer ${token}`, 'token_signature');
 });
 
-test('a token that was admitted before is refused once the keys are too old to serve', async () => {
+test('a token that was admitted before is refused once the keys are too old to serve', async (t) => {
+  const passTime = stopClock(t);
   let isUp = true;
   const keys = createServer((_req, res) => {
     if (isUp) res.end(JSON.stringify({ keys: [jwkOf(genuine.publicKey)] }));
@@ -410,7 +413,7 @@ test('a token that was admitted before is refused once the keys are too old to s
   try {
     assert.deepEqual(await answer(), [200, undefined]);
     isUp = false;
-    await new Promise((done) => setTimeout(done, 1100));
+    passTime(1100);
     assert.deepEqual(await answer(), [503, 'verification_unavailable']);
     isUp = true;
     assert.deepEqual(await answer(), [200, undefined]);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { readCoordinationSettings } from '../../app/settings.ts';
+import { stopClock } from '../../testing/clock.ts';
 import {
   type Actor,
   type ActorOptions,
@@ -20,18 +20,21 @@ let licence: TestLicence;
 let baton: TestCoordination;
 /** A process that asks again after a second, and lets older answers serve for a while. */
 let patient: { url: string };
+/** A process that waits a second for an answer. */
+let hasty: { url: string };
 
 before(async () => {
   licence = await startLicenceService();
   baton = await startCoordination({
     ...licence.settings,
-    CP_ENTITLEMENT_TIMEOUT_SECONDS: '1',
+    CP_ENTITLEMENT_TIMEOUT_SECONDS: '30',
     CP_LEGACY_API_KEYS_ENABLED: 'true',
   });
   patient = await baton.another({
     CP_ENTITLEMENT_CACHE_TTL_SECONDS: '1',
     CP_ENTITLEMENT_DEGRADED_MAX_AGE_SECONDS: '300',
   });
+  hasty = await baton.another({ CP_ENTITLEMENT_TIMEOUT_SECONDS: '1' });
 });
 after(async () => {
   await baton.close();
@@ -166,6 +169,7 @@ describe('the order', () => {
 describe('without a decision it is 503 entitlement_unavailable with Retry-After', () => {
   const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
   const past = new Date(Date.now() - 1000).toISOString();
+  const tooLate: LicenceAnswer = { delayMs: 60_000 };
   const answers: Record<string, LicenceAnswer> = {
     'a 400': { status: 400 },
     'a 404': { status: 404 },
@@ -185,33 +189,37 @@ describe('without a decision it is 503 entitlement_unavailable with Retry-After'
     'an end that is no time': { body: { validUntil: 'tomorrow' } },
     'an end that is over': { body: { validUntil: past } },
     'a connection that is taken away': { hangsUp: true },
-    'an answer that comes too late': { delayMs: 5000 },
+    'an answer that comes too late': tooLate,
   };
   for (const [what, answer] of Object.entries(answers))
     test(what, async () => {
       licence.behave(answer);
-      const actor = await somebody();
-      const { status, body, headers } = await actor.get('/tasks');
+      const { token } = await somebody();
+      const { url } = answer === tooLate ? hasty : baton;
+      const { status, body, headers } = await sendRequest(`${url}/api/v1/tasks`, 'GET', { token });
       assert.deepEqual([status, body.error.code], [503, 'entitlement_unavailable']);
       assert.deepEqual(body.error.details, {});
       assert.ok(Number(headers.get('retry-after')) > 0);
     });
 
-  test('a service that refused is not asked again within a second, and then is', async () => {
+  test('a service that refused is not asked again within a second, and then is', async (t) => {
+    const passTime = stopClock(t);
     const actor = await somebody();
     licence.behave({ status: 500 });
     for (let n = 0; n < 5; n += 1) await unavailable(actor);
     assert.equal(licence.asked.length, 1);
     licence.behave({});
-    await sleep(1100);
+    passTime(1100);
     await done(actor.get('/tasks'));
     assert.equal(await metric('entitlement_available'), 1);
   });
 
   test('a token that is refused is asked for anew, once', async () => {
+    await done((await somebody()).get('/tasks'));
+    const refusedToken = licence.asked[0]?.token;
+    licence.asked.length = 0;
     const given = licence.exchanged.length;
     const actor = await somebody();
-    const refusedToken = `Bearer token-of-the-own-account-${given}`;
     licence.behave(({ token }) => ({ status: token === refusedToken ? 401 : 200 }));
     await done(actor.get('/tasks'));
     assert.equal(licence.exchanged.length, given + 1);
@@ -224,15 +232,16 @@ describe('without a decision it is 503 entitlement_unavailable with Retry-After'
 
 describe('an older answer, where an operator lets it serve', () => {
   const get = (actor: Actor) => sendRequest(`${patient.url}/api/v1/tasks`, 'GET', { token: actor.token });
-  const stale = () => sleep(1100);
+  const staleMs = 1100;
 
-  test('serves while the service is away, for refusals too, and /metrics counts it', async () => {
+  test('serves while the service is away, for refusals too, and /metrics counts it', async (t) => {
+    const passTime = stopClock(t);
     const [licensed, refusedOne] = [await somebody(), await somebody()];
     await done(get(licensed));
     licence.behave({ body: { allowed: false } });
     await refused(get(refusedOne), 403, 'not_entitled');
     licence.behave({ hangsUp: true });
-    await stale();
+    passTime(staleMs);
     const before = await metric('entitlement_degraded_total', patient.url);
     for (let n = 0; n < 3; n += 1) await done(get(licensed));
     await refused(get(refusedOne), 403, 'not_entitled');
@@ -245,33 +254,36 @@ describe('an older answer, where an operator lets it serve', () => {
     await refused(get(await somebody()), 503, 'entitlement_unavailable');
   });
 
-  test('never past its own end', async () => {
+  test('never past its own end', async (t) => {
+    const passTime = stopClock(t);
     const actor = await somebody();
     licence.behave({ body: { validUntil: new Date(Date.now() + 800).toISOString() } });
     await done(get(actor));
     licence.behave({ status: 500 });
-    await sleep(900);
+    passTime(900);
     await refused(get(actor), 503, 'entitlement_unavailable');
   });
 
-  test('not after a 4xx, which is an answer', async () => {
+  test('not after a 4xx, which is an answer', async (t) => {
+    const passTime = stopClock(t);
     const actor = await somebody();
     await done(get(actor));
-    await stale();
+    passTime(staleMs);
     licence.behave({ status: 403 });
     await refused(get(actor), 503, 'entitlement_unavailable');
     licence.behave({ status: 500 });
-    await stale();
+    passTime(staleMs);
     await refused(get(actor), 503, 'entitlement_unavailable');
   });
 
-  test('not at all by default', async () => {
+  test('not at all by default', async (t) => {
+    const passTime = stopClock(t);
     const strict = await baton.another({ CP_ENTITLEMENT_CACHE_TTL_SECONDS: '1' });
     const actor = await somebody();
     const ask = () => sendRequest(`${strict.url}/api/v1/tasks`, 'GET', { token: actor.token });
     await done(ask());
     licence.behave({ status: 500 });
-    await stale();
+    passTime(staleMs);
     await refused(ask(), 503, 'entitlement_unavailable');
     await strict.close();
   });

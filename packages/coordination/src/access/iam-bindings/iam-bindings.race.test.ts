@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { raceRounds } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 
 const rivals = 12;
-const rounds = 15;
-
 let baton: TestCoordination;
 before(async () => {
   baton = await startCoordination();
@@ -27,7 +26,7 @@ const bind = (principalId: string, iamPrincipalId: string, actor = baton.admin) 
   });
 
 test('of parallel first upserts for one principal one is 201 and the others are 200', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const [id, who] = [await principal(), newId()];
     const answers = await Promise.all(Array.from({ length: rivals }, () => bind(id, who)));
     const statuses = answers.map(({ status }) => status).sort();
@@ -37,7 +36,7 @@ test('of parallel first upserts for one principal one is 201 and the others are 
 
 test('of parallel first upserts through two tenants one tenant gets the identity', async () => {
   const other = await baton.otherAdmin.post('/principals', { kind: 'agent', displayName: 'agent' });
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const [id, who] = [await principal(), newId()];
     const answers = await Promise.all(
       Array.from({ length: rivals }, (_, n) =>
@@ -53,7 +52,7 @@ test('of parallel first upserts through two tenants one tenant gets the identity
 });
 
 test('a binding and a disable at the same time: never an active binding of a disabled principal', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const id = await principal();
     const [bound, disabled] = await Promise.all([
       bind(id, newId()),

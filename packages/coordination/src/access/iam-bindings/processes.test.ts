@@ -7,14 +7,17 @@ import { promisify } from 'node:util';
 import { newId } from '@baton/kernel/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 
-/** Far below the 30 seconds for which a binding is remembered, and the 120 of a denial. */
-const announcedWithinMs = 10_000;
+/** Far below the hour for which a binding and a denial are remembered. */
+const announcedWithinMs = 60_000;
 const main = join(import.meta.dirname, '../../app/main.ts');
 
 let baton: TestCoordination;
 let other: string;
 before(async () => {
-  baton = await startCoordination();
+  baton = await startCoordination({
+    CP_IAM_BINDING_CACHE_TTL_SECONDS: '3600',
+    CP_IAM_BINDING_STALE_AFTER_SECONDS: '3600',
+  });
   other = (await baton.another()).url;
 });
 after(() => baton.close());

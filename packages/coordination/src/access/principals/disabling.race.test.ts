@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { assertTookLess, byDepth, raceRounds } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { untilBlockedBy } from '../../testing/waiting.ts';
 
-const rounds = 20;
 const workers = 8;
 /** Milliseconds on a quiet machine: neither waits for a deadlock to be found. */
 const mutualMsMax = 3000;
+/** On a slow machine a disable ends the connections of those that it waited 600 ms for, which is a 503. */
+const codesOfDisabled = ['principal_not_active', 'invalid_credentials', ...byDepth(['unavailable'], [])];
 
 let baton: TestCoordination;
 before(async () => {
@@ -15,7 +18,7 @@ before(async () => {
 after(() => baton.close());
 
 test('a disable amid its commands leaves no open session and no active claim', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const agent = await baton.actor();
     const { body: session } = await agent.post('/sessions', { clientName: 'busy' });
     const tasks = await Promise.all(
@@ -40,7 +43,7 @@ test('a disable amid its commands leaves no open session and no active claim', a
 });
 
 test('of two who disable each other, one remains and the other is told that it is disabled', async () => {
-  for (let round = 0; round < 10; round += 1) {
+  for (let round = 0; round < byDepth(10, 200); round += 1) {
     const [one, other] = [await baton.actor({ kind: 'human' }), await baton.actor({ kind: 'human' })];
     const startedAt = performance.now();
     const answers = await Promise.all([
@@ -54,9 +57,8 @@ test('of two who disable each other, one remains and the other is told that it i
     );
     const failed = answers.find(({ status }) => status !== 200);
     const code = failed?.body.error.code;
-    assert.ok(['principal_not_active', 'invalid_credentials'].includes(code), JSON.stringify(failed?.body));
-    const tookMs = performance.now() - startedAt;
-    assert.ok(tookMs < mutualMsMax, `${tookMs} ms`);
+    assert.ok(codesOfDisabled.includes(code), JSON.stringify(failed?.body));
+    assertTookLess(startedAt, mutualMsMax);
   }
 });
 
@@ -66,8 +68,7 @@ test('of three who disable each other in a circle each gets an answer, and one a
     three.map((actor, n) => actor.post(`/principals/${three[(n + 1) % 3]?.principalId}:disable`)),
   );
   const codes = answers.map(({ status, body }) => (status === 200 ? 'ok' : body.error.code));
-  for (const code of codes)
-    assert.ok(['ok', 'principal_not_active', 'invalid_credentials'].includes(code), codes.join());
+  for (const code of codes) assert.ok(['ok', ...codesOfDisabled].includes(code), codes.join());
   assert.ok(codes.includes('ok'));
 });
 
@@ -78,7 +79,7 @@ test('a command that stands still loses its connection to a disable of its calle
     const startedAt = performance.now();
     const { status, body } = await baton.admin.post(`/principals/${agent.principalId}:disable`);
     assert.equal(status, 200, JSON.stringify(body));
-    assert.ok(performance.now() - startedAt < 3000, `${performance.now() - startedAt} ms`);
+    assertTookLess(startedAt, 3000);
     await tx.run(sql`select 1`);
   });
   await assert.rejects(stuck, /terminat|not queryable/i);
@@ -110,7 +111,7 @@ test('an identity that is given to somebody else meanwhile is not revoked with i
     await tx.run(sql`
       update iam_bindings set principal_id = ${heir.principalId} where iam_principal_id = ${former.iamPrincipalId}`);
     const asked = baton.admin.post(`/principals/${former.principalId}:disable`);
-    await new Promise((done) => setTimeout(done, 1000));
+    await untilBlockedBy(tx, baton, asked);
     return { asked };
   });
   assert.equal((await disabled.asked).status, 200);

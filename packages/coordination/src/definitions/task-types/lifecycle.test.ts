@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
+import { byDepth } from '@baton/testing/depth';
 import { type Answer, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeWorker, type Worker } from '../../testing/leases.ts';
 import { statusCategories } from './lifecycle.ts';
 
 /** Histories are tried beside each other, each kind of them so often; a history has 12 to 16 calls. */
 const lanes = 6;
-const historiesOfLane = 60;
-const callsMin = 2_000;
+const historiesOfLane = byDepth(15, 60);
+const callsMin = byDepth(500, 2_000);
 
 let baton: TestCoordination;
 let workers: Worker[];
@@ -220,7 +221,7 @@ async function tell(worker: Worker, typeKey: string, sent: Sent, history: [strin
   }
 }
 
-test('in any lifecycle each call makes the moves that the contract says, in 2,000 calls', async () => {
+test(`in any lifecycle each call makes the moves that the contract says, in ${callsMin.toLocaleString('en')} calls`, async () => {
   await Promise.all(
     workers.map(async (worker, lane) => {
       let histories = 0;

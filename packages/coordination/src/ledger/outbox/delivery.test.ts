@@ -8,6 +8,7 @@ import { Webhook } from 'standardwebhooks';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
 import { startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
+import { longTest } from '@baton/testing/depth';
 import { startWorker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
@@ -20,7 +21,7 @@ const secret = makeWebhookSecret();
 const log = createLog({ name: 'worker', level: 'silent' });
 const closing: (() => Promise<unknown>)[] = [];
 /** Processes are started, and locks of killed ones run out. */
-const until = (holds: () => boolean | Promise<boolean>, what?: string) => untilIn(holds, what, 45_000);
+const until = (holds: () => boolean | Promise<boolean>, what?: string) => untilIn(holds, what, 60_000);
 
 before(async () => {
   baton = await startCoordination({
@@ -200,37 +201,40 @@ function spawnWorker(env: Record<string, string>) {
   return { child, ended, isRunning: () => said.includes('the worker runs') };
 }
 
-test('workers that are killed under load lose no event, and repeat only what they had under way', async () => {
-  const there = await receiver();
-  // Longer than a busy machine holds up a worker: what is taken from one that lives is repeated too.
-  const lock = { CP_OUTBOX_LOCK_TIMEOUT_SECONDS: '5' };
-  const env = settingsFor([hook('there', there)], lock);
-  // Side by side: most of the time goes into their starts.
-  const workers = [spawnWorker(env), spawnWorker(env)];
-  const ids: string[] = [];
-  let isWriting = true;
-  const writing = (async () => {
-    while (isWriting) {
-      ids.push(...(await write(20)));
-      // No more than a busy machine can deliver.
-      await new Promise((done) => setTimeout(done, 200));
+longTest(
+  'workers that are killed under load lose no event, and repeat only what they had under way',
+  async () => {
+    const there = await receiver();
+    // Longer than a busy machine holds up a worker: what is taken from one that lives is repeated too.
+    const lock = { CP_OUTBOX_LOCK_TIMEOUT_SECONDS: '5' };
+    const env = settingsFor([hook('there', there)], lock);
+    // Side by side: most of the time goes into their starts.
+    const workers = [spawnWorker(env), spawnWorker(env)];
+    const ids: string[] = [];
+    let isWriting = true;
+    const writing = (async () => {
+      while (isWriting) {
+        ids.push(...(await write(20)));
+        // No more than a busy machine can deliver.
+        await new Promise((done) => setTimeout(done, 200));
+      }
+    })();
+    await until(() => workers.every(({ isRunning }) => isRunning()), 'both workers');
+    for (const { child, ended } of workers) {
+      const before = there.received.length;
+      await until(() => there.received.length > before + 60);
+      child.kill('SIGKILL');
+      await ended;
     }
-  })();
-  await until(() => workers.every(({ isRunning }) => isRunning()), 'both workers');
-  for (const { child, ended } of workers) {
-    const before = there.received.length;
-    await until(() => there.received.length > before + 60);
-    child.kill('SIGKILL');
-    await ended;
-  }
-  isWriting = false;
-  await writing;
-  await start([hook('there', there)], lock);
-  await until(isEmpty, 'the rest');
-  assert.deepEqual(sorted(new Set(there.ids())), sorted(ids));
-  const repeats = there.ids().length - ids.length;
-  assert.ok(repeats <= 2 * 2 * 64, `${repeats} repeats`);
-});
+    isWriting = false;
+    await writing;
+    await start([hook('there', there)], lock);
+    await until(isEmpty, 'the rest');
+    assert.deepEqual(sorted(new Set(there.ids())), sorted(ids));
+    const repeats = there.ids().length - ids.length;
+    assert.ok(repeats <= 2 * 2 * 64, `${repeats} repeats`);
+  },
+);
 
 test('while the database is away nothing is lost, and what was delivered meanwhile is recorded after', async () => {
   const proxy = await startDatabaseProxy(baton.databaseUrl);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
+import { assertTookLess } from '@baton/testing/depth';
 import { startWorker, type Worker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
@@ -37,7 +38,7 @@ const left = () =>
       select unnest(event_sequences), attempts, dead_at is not null, last_error from outbox_deliveries
     ) w join events e using (sequence) order by sequence`);
 
-async function until(holds: () => boolean | Promise<boolean>, waitMs = 15_000): Promise<void> {
+async function until(holds: () => boolean | Promise<boolean>, waitMs = 60_000): Promise<void> {
   for (const end = performance.now() + waitMs; performance.now() < end; ) {
     if (await holds()) return;
     await new Promise((done) => setTimeout(done, 10));
@@ -77,7 +78,7 @@ test('without a sink outbox rows are deleted, thousands in a second', async () =
   await start();
   const startedAt = performance.now();
   await until(async () => (await left()).length === 0);
-  assert.ok(performance.now() - startedAt < 5000);
+  assertTookLess(startedAt, 5000);
 });
 
 test('several workers deliver each event once between them', async () => {
@@ -212,7 +213,7 @@ test('100 deliveries that are never answered delay no other, and the worker can 
   assert.deepEqual(delivered, behind);
   await Promise.all(working.splice(0).map((worker) => worker.close()));
   // Each would be given up after 10 s.
-  assert.ok(performance.now() - beganAt < 9000);
+  assertTookLess(beganAt, 9000);
 });
 
 test('a worker delivers nothing of a change that is not committed, and does not wait for it', async () => {

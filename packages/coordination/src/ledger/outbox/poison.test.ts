@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { startWorker, type Worker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
@@ -32,7 +33,7 @@ const write = (tenantId: string, count: number, more: object = {}) =>
     tenantId,
     Array.from({ length: count }, () => more),
   );
-const pause = () => new Promise((done) => setTimeout(done, 1500));
+const pause = () => new Promise((done) => setTimeout(done, byDepth(700, 1500)));
 
 test('a tenant whose events the receiver refuses makes the sink rest for that tenant alone', async () => {
   await write(baton.tenantId, 600);
@@ -156,7 +157,7 @@ test('an event that ends its worker each time is set aside, and those beside it 
         done();
       }),
     );
-    await until(async () => isEnded || (await isOver()), 'the end of the worker', 30_000);
+    await until(async () => isEnded || (await isOver()), 'the end of the worker', 60_000);
     over = await isOver();
     child.kill('SIGKILL');
     await ended;

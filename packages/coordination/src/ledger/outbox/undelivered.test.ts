@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { longTest } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
 
@@ -51,7 +52,7 @@ test('however many events of others wait, the oldest of a tenant is found', asyn
 
 const deliveries = 200_000;
 
-test(`with ${deliveries} deliveries and as many events it is found by indexes alone`, async () => {
+longTest(`with ${deliveries} deliveries and as many events it is found by indexes alone`, async () => {
   const { pool, tenantId, otherTenantId } = baton;
   await pool.run(sql`
     with written as (
