@@ -12,7 +12,7 @@ import {
   agentPermissions,
   connectionOf,
   type RunningBaton,
-  startRunningBaton,
+  shareRunningBaton,
 } from './testing/running-baton.ts';
 
 type Entry =
@@ -21,7 +21,7 @@ type Entry =
 
 let baton: RunningBaton;
 before(async () => {
-  baton = await startRunningBaton();
+  baton = await shareRunningBaton();
 });
 after(() => baton.stop());
 

@@ -16,7 +16,7 @@ import {
   leaseIn,
   type Participant,
   type RunningBaton,
-  startRunningBaton,
+  shareRunningBaton,
 } from './testing/running-baton.ts';
 
 let baton: RunningBaton;
@@ -25,7 +25,7 @@ let person: Participant;
 const closers: (() => Promise<unknown>)[] = [];
 
 before(async () => {
-  baton = await startRunningBaton();
+  baton = await shareRunningBaton();
   agent = await baton.participant();
   person = await baton.participant(['approvals.read', 'approvals.decide'], 'human');
 });
@@ -35,7 +35,7 @@ after(async () => {
 });
 
 async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 60_000;
   while (!(await isSo())) {
     if (performance.now() > deadline) throw new Error(`never: ${what}`);
     await sleep(100);
@@ -103,10 +103,8 @@ for (const [way, listening] of Object.entries(ways))
     const told = toldTo(client);
     await baton.admin.tasks.createComment(other.publicId, { body: 'not the one' });
     await until('the journal is told', () => told.length > 0);
-    assert.deepEqual(
-      told.map((change) => change.uri),
-      ['baton://journal'],
-    );
+    // Another test file of this Baton may have left a lease that ends just now: that is told, too.
+    assert.deepEqual([...new Set(told.map((change) => change.uri))], ['baton://journal']);
     const approval = await baton.admin.approvals.request({
       task: task.id,
       assignedPrincipalId: person.principalId,

@@ -15,6 +15,8 @@ export interface RunningBaton {
   readonly url: string;
   readonly home: string;
   readonly connection: Connection;
+  /** The settings that name its databases, for another start on them. */
+  readonly databaseSettings: Readonly<Record<'IAM_DATABASE_URL' | 'CP_DATABASE_URL', string>>;
   readonly admin: BatonClient;
   readonly process: BatonProcess;
   /** Somebody with these permissions and a token. */
@@ -67,7 +69,9 @@ export async function startRunningBaton(
     throw error;
   });
   const file = join(home, 'connection.json');
-  const connection = parseConnection(readFileSync(file, 'utf8'), file);
+  const text = readFileSync(file, 'utf8');
+  const connection = parseConnection(text, file);
+  const { iamDatabaseUrl, cpDatabaseUrl } = JSON.parse(text) as Record<string, string>;
   const { coordinationUrl: url, tenantId, issuer, iamBootstrapToken: adminSecret } = connection;
   const clientOf = (token: string) => createClient({ url, credential: { token }, adminSecret });
   const admin = clientOf(connection.adminToken);
@@ -75,11 +79,15 @@ export async function startRunningBaton(
     url,
     home,
     connection,
+    databaseSettings: {
+      IAM_DATABASE_URL: iamDatabaseUrl as string,
+      CP_DATABASE_URL: cpDatabaseUrl as string,
+    },
     admin,
     process: running,
     participant: (permissions = agentPermissions, kind = 'agent', scopes = allScopes) =>
       admit({ admin, tenantId, issuer }, clientOf, { permissions, kind, scopes }),
-    endLease: (taskId) => endClaimLease(connection.cpDatabaseUrl, taskId),
+    endLease: (taskId) => endClaimLease(cpDatabaseUrl as string, taskId),
     stop,
   };
 }

@@ -11,6 +11,7 @@ import {
   leaseIn,
   type Participant,
   type RunningBaton,
+  shareRunningBaton,
   startRunningBaton,
 } from '../testing/running-baton.ts';
 import { createMcpEndpoint, type McpEndpointOptions } from './endpoint.ts';
@@ -20,7 +21,7 @@ let agent: Participant;
 const closers: (() => Promise<unknown>)[] = [];
 
 before(async () => {
-  baton = await startRunningBaton();
+  baton = await shareRunningBaton();
   agent = await baton.participant();
 });
 after(async () => {
@@ -93,7 +94,7 @@ const taskFor = ({ principalId }: Participant) =>
 const claimOf = async (taskId: string) => (await baton.admin.claims.list({ taskId })).items[0];
 
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 60_000;
   while (!(await isSo())) {
     if (performance.now() > deadline) throw new Error(`never: ${what}`);
     await sleep(100);
@@ -257,7 +258,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     const one = await baton.participant();
     const { url } = await endpointWith({ requestsMax: 2 });
     const mcp = await connect(one.token, '2025', url);
-    const wait = { name: 'work_next', arguments: { assignedToMe: true, waitSeconds: 3 } };
+    const wait = { name: 'work_next', arguments: { assignedToMe: true, waitSeconds: 8 } };
     const waiting = [1, 2].map((id) =>
       send(url, one.token, { ...list, id, method: 'tools/call', params: wait }),
     );
@@ -291,11 +292,11 @@ describe('the endpoint', { concurrency: 4 }, () => {
     const one = await stopping.participant();
     const { id } = await stopping.admin.tasks.create({ title: 'held', assigneeId: one.principalId });
     const mcp = await connect(one.token, '2025', `${stopping.url}/mcp`);
-    await mcp.call('work_next', { assignedToMe: true });
+    leaseIn(await mcp.call('work_next', { assignedToMe: true }));
     stopping.process.child.kill('SIGTERM');
     await stopping.process.ended;
     // It could be given back only while the services still answered.
-    const again = await startRunningBaton({ BATON_HOME: stopping.home });
+    const again = await startRunningBaton({ BATON_HOME: stopping.home, ...stopping.databaseSettings });
     const { items } = await again.admin.claims.list({ taskId: id });
     await again.stop();
     await stopping.stop();

@@ -8,13 +8,16 @@ export interface Flood {
   readonly token?: string;
   readonly body: string;
   readonly connections: number;
+  /** After more answers it sends a first message; the last one holds how many there were, by status. */
+  readonly answersMin: number;
 }
 
-const { url, token, body, connections } = workerData as Flood;
+const { url, token, body, connections, answersMin } = workerData as Flood;
 const agent = new Agent({ keepAlive: true, maxSockets: connections });
 const answers: Record<string, number> = {};
 const pauseMs = 2;
 let isOn = true;
+let count = 0;
 
 const sent = (): Promise<string> =>
   new Promise((resolve) => {
@@ -33,6 +36,8 @@ async function loop(): Promise<void> {
   while (isOn) {
     const answer = await sent();
     answers[answer] = (answers[answer] ?? 0) + 1;
+    count += 1;
+    if (count === answersMin + 1) parentPort?.postMessage('begun');
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

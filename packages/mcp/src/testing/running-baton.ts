@@ -1,8 +1,12 @@
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { repository } from '@baton/testing/baton-process';
-import { type RunningBaton as Running, startRunningBaton as start } from '@baton/testing/running-baton';
+import { fastStart, repository } from '@baton/testing/baton-process';
+import {
+  type RunningBaton as Running,
+  sharedBaton,
+  startRunningBaton as start,
+} from '@baton/testing/running-baton';
 
 export { agentPermissions, type Participant } from '@baton/testing/running-baton';
 
@@ -29,8 +33,13 @@ export interface RunningBaton extends Running {
 }
 
 /** Starts the whole of Baton in a temporary folder. */
-export async function startRunningBaton(settings: Record<string, string> = {}): Promise<RunningBaton> {
-  const running = await start(settings);
+export const startRunningBaton = async (settings?: Record<string, string>) =>
+  withConnections(await start(settings));
+
+/** The Baton of all test files of this process; `stop()` closes the connections of this caller only. */
+export const shareRunningBaton = async () => withConnections(await sharedBaton());
+
+function withConnections(running: Running): RunningBaton {
   const connections: McpConnection[] = [];
   return {
     ...running,
@@ -38,7 +47,7 @@ export async function startRunningBaton(settings: Record<string, string> = {}): 
       const transport = new StdioClientTransport({
         command: process.execPath,
         // Without the wrapper `baton`, so that signals reach the server itself.
-        args: [mainFile, ...args],
+        args: ['--import', fastStart, mainFile, ...args],
         env: { PATH: process.env.PATH ?? '', BATON_URL: running.url, BATON_TOKEN: token },
         stderr: 'inherit',
       });
