@@ -24,7 +24,7 @@ const allowed = [
   'packages/coordination/src/access/service-tokens/service-tokens.test.ts',
   'packages/coordination/src/results/contents/stores.test.ts',
   'packages/coordination/src/results/context-adapter/delivery.test.ts',
-  'packages/coordination/src/results/knowledge/liveness.test.ts',
+  'packages/coordination/src/results/knowledge/liveness.long.test.ts',
   'packages/coordination/src/testing/issuer.ts',
   'packages/coordination/src/testing/licence-service.ts',
   'packages/coordination/src/testing/memory-service.ts',

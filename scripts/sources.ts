@@ -16,6 +16,10 @@ export function sourceFiles(root: string): string[] {
     .sort();
 }
 
+/** Every source file of the console's page, as paths inside the repository. */
+export const pageFiles = (root: string): string[] =>
+  globSync('packages/*/web/src/**/*.{ts,tsx}', { cwd: root }).sort();
+
 /** Generated files begin with a comment that says so. */
 function isGenerated(path: string): boolean {
   return /^\/\/ GENERATED\b/.test(readFileSync(path, 'utf8').split('\n', 1)[0] as string);

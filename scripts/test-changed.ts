@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { StartError } from '@baton/platform/start-error';
 import { type Import, readImports } from './layers.ts';
@@ -28,8 +28,8 @@ export function changedFiles(root: string, since: string): string[] {
       .filter((line) => line !== '');
   try {
     const [base = since] = git('merge-base', since, 'HEAD');
-    const deleted = ['diff', '--name-only', '--no-renames', base];
-    return [...new Set([...git(...deleted), ...git('ls-files', '--others', '--exclude-standard')])].sort();
+    const differing = git('diff', '--name-only', '--no-renames', base);
+    return [...new Set([...differing, ...git('ls-files', '--others', '--exclude-standard')])].sort();
   } catch {
     throw new StartError(`Git knows no ${since} here: name a commit or branch with --since.`);
   }
@@ -75,16 +75,16 @@ function standingFor(file: string): string[] {
   return declarations.test(file) ? [`${serviceOf(file)}/src/app/matrix.test.ts`] : [];
 }
 
-/** Imports, and the programs that a file starts: `program('packages/cli/src/main.ts')`, `new URL('./load.worker.ts', …)`. */
+/** A program that a file starts, or reads, by its path: `packages/cli/src/main.ts`, or `./load.worker.ts` beside it. */
+const pathForms =
+  /['"`]((?:packages|e2e|scripts|bench|examples)\/[\w./-]+\.tsx?|\.{1,2}\/[\w./-]+\.(?:main|worker)\.ts)['"`]/g;
+
 function edgesOf(root: string, files: readonly string[]): Import[] {
-  const started = files.flatMap((from) =>
-    [
-      ...readFileSync(join(root, from), 'utf8').matchAll(/['"`]([\w./-]+\.(?:main|worker|ts|tsx))['"`]/g),
-    ].flatMap(([, specifier = '']) => {
-      const paths = [specifier, normalize(join(dirname(from), specifier))];
-      const to = paths.find((path) => !path.startsWith('..') && existsSync(join(root, path)));
-      return to === undefined ? [] : [{ from, specifier, to }];
+  const named = files.flatMap((from) =>
+    [...readFileSync(join(root, from), 'utf8').matchAll(pathForms)].map(([, specifier = '']) => {
+      const to = specifier.startsWith('.') ? normalize(join(dirname(from), specifier)) : specifier;
+      return { from, specifier, to };
     }),
   );
-  return [...readImports(root, files).filter(({ to }) => to !== undefined), ...started];
+  return [...readImports(root, files).filter(({ to }) => to !== undefined), ...named];
 }

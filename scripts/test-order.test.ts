@@ -5,11 +5,16 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { groupFiles, parseShard } from './test-order.ts';
 
-async function ordered(sizes: Record<string, number>, index: number, total: number): Promise<string[]> {
+async function ordered(
+  sizes: Record<string, number>,
+  index: number,
+  total: number,
+  seed?: number,
+): Promise<string[]> {
   const root = await mkdtemp(join(tmpdir(), 'baton-order-'));
   try {
     for (const [file, bytes] of Object.entries(sizes)) await writeFile(join(root, file), 'x'.repeat(bytes));
-    return groupFiles(root, Object.keys(sizes), { index, total }).flat();
+    return groupFiles(root, Object.keys(sizes), { shard: { index, total }, depth: 'usual', seed }).flat();
   } finally {
     await rm(root, { recursive: true });
   }
@@ -45,7 +50,7 @@ test('short files of a service share a process, unless they say that they must n
       await mkdir(dirname(join(root, file)), { recursive: true });
       await writeFile(join(root, file), text);
     }
-    const groups = groupFiles(root, Object.keys(texts), { index: 1, total: 1 });
+    const groups = groupFiles(root, Object.keys(texts), { shard: { index: 1, total: 1 }, depth: 'usual' });
     assert.deepEqual(
       groups.filter((files) => files.length > 1),
       [[path('coordination', 'a'), path('coordination', 'c')]],
@@ -54,6 +59,18 @@ test('short files of a service share a process, unless they say that they must n
   } finally {
     await rm(root, { recursive: true });
   }
+});
+
+test('a seed names one order of all files, another seed another', async () => {
+  const many = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`${n}.test.ts`, 10 + n]));
+  const [first, again, other] = [
+    await ordered(many, 1, 1, 1),
+    await ordered(many, 1, 1, 1),
+    await ordered(many, 1, 1, 2),
+  ];
+  assert.deepEqual(first, again);
+  assert.notDeepEqual(first, other);
+  assert.deepEqual(first.toSorted(), other.toSorted());
 });
 
 test('a shard is written as its number of so many', () => {

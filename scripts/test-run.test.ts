@@ -26,12 +26,13 @@ async function runTexts(
     }
     const signal = new AbortController().signal;
     const groups = areTogether ? [files] : files.map((file) => [file]);
-    const { seconds, failures, ...totals } = await runTests(root, groups, signal, {
+    const { seconds, failures, tests, ...totals } = await runTests(root, groups, signal, {
       ...limits,
       groupTimeoutMs,
     });
     assert.deepEqual([...seconds.keys()].sort(), files.toSorted());
     assert.equal(failures.length, totals.failed);
+    assert.equal(tests.filter(({ result }) => result === 'passed').length, totals.passed);
     return { totals, failures, printed: log.mock.calls.map((call) => String(call.arguments)).join('\n') };
   } finally {
     log.mock.restore();
@@ -54,6 +55,39 @@ test('a failing test is printed with its suite, its reason and what its file pri
   assert.deepEqual(totals, { passed: 0, failed: 1, skipped: [] });
   for (const part of ['tenants > are kept', 'one is lost', 'a hint']) assert.ok(printed.includes(part), part);
   assert.match(failures.join('\n'), /^file0\.test\.mjs: tenants > are kept\n.*one is lost/);
+});
+
+test('the last ten lines of a failing test are what it expected, the answer, and what was logged about that request', async () => {
+  const recentLog = new URL('../packages/testing/src/recent-log.ts', import.meta.url).href;
+  const token = `iam_pat_aaaaaaaaaaaa_${'x'.repeat(43)}`;
+  const { printed } = await runTexts([
+    `import assert from 'node:assert/strict';
+     import { createServer } from 'node:http';
+     import { noteLog } from '${recentLog}';
+     test('is admitted', async () => {
+       const server = createServer((request, response) => {
+         for (let n = 0; n < 20; n += 1) noteLog('{"requestId":"req_7","line":' + n + '}');
+         noteLog('{"requestId":"req_8"}');
+         response.writeHead(403, { 'x-request-id': 'req_7' }).end('{"code":"denied","token":"${token}"}');
+       });
+       await new Promise((done) => server.listen(0, '127.0.0.1', done));
+       const answer = await fetch('http://127.0.0.1:' + server.address().port + '/tasks');
+       await answer.text();
+       server.close();
+       assert.equal(answer.status, 200);
+     });`,
+  ]);
+  const lines = printed.trimEnd().split('\n').slice(-10);
+  assert.deepEqual(
+    lines.map((line) => line.trim()),
+    [
+      'expected: 200; got: 403',
+      'last answer: GET /tasks → 403, request req_7',
+      'its body: {"code":"denied","token":"…"}',
+      ...[13, 14, 15, 16, 17, 18, 19].map((n) => `logged: {"requestId":"req_7","line":${n}}`),
+    ],
+  );
+  assert.ok(!printed.includes(token), 'no secret is printed');
 });
 
 test('skipped and unfinished tests are named', async () => {

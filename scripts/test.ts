@@ -11,7 +11,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StartError } from '@baton/platform/start-error';
 import { check } from './check.ts';
-import { sourceFiles } from './sources.ts';
+import { pageFiles, sourceFiles } from './sources.ts';
 import { changedFiles, touchedTests } from './test-changed.ts';
 import { prepareEnvironment } from './test-environment.ts';
 import { pickFiles, testFiles } from './test-files.ts';
@@ -93,7 +93,7 @@ async function mergeShards(options: TestOptions): Promise<number> {
 function changedTests(since: string): string[] {
   const changed = changedFiles(root, since);
   const all = testFiles(root);
-  const touched = touchedTests(root, changed, sourceFiles(root), all);
+  const touched = touchedTests(root, changed, [...sourceFiles(root), ...pageFiles(root)], all);
   console.log(
     `${changed.length} files changed since ${since} can have touched ${touched.length} of ${all.length} test files.`,
   );

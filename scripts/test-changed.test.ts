@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, test } from 'node:test';
+import { changedFiles, touchedTests } from './test-changed.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'baton-changed-'));
+after(() => rmSync(root, { recursive: true }));
+
+const service = 'packages/coordination/src';
+/** A service of two features, of which claims use tasks; every test starts the whole service. */
+const texts: Record<string, string> = {
+  [`${service}/service/schema.ts`]: '',
+  [`${service}/work/tasks/tasks.ts`]: "import type { Row } from '../../service/schema.ts';",
+  [`${service}/work/tasks/tasks.api.ts`]: "import { read } from './tasks.ts';",
+  [`${service}/work/tasks/tasks.test.ts`]: "import { start } from '../../testing/coordination.ts';",
+  [`${service}/work/goals/goals.ts`]: '',
+  [`${service}/work/goals/goals.test.ts`]: "import { start } from '../../testing/coordination.ts';",
+  [`${service}/execution/claims/claims.ts`]: "import { read } from '../../work/tasks/tasks.ts';",
+  [`${service}/execution/claims/claims.race.test.ts`]:
+    "import { start } from '../../testing/coordination.ts';",
+  [`${service}/app/endpoints.ts`]:
+    "import { a } from '../work/tasks/tasks.api.ts';\nimport { b } from '../execution/claims/claims.ts';\nimport { c } from '../work/goals/goals.ts';",
+  [`${service}/app/matrix.test.ts`]: "import { start } from '../testing/coordination.ts';",
+  [`${service}/testing/coordination.ts`]: "import { endpoints } from '../app/endpoints.ts';",
+  'packages/cli/src/main.ts': '',
+  'e2e/start.test.ts': "program('packages/cli/src/main.ts'); // README.md says it",
+};
+for (const [file, text] of Object.entries(texts)) {
+  mkdirSync(dirname(join(root, file)), { recursive: true });
+  writeFileSync(join(root, file), text);
+}
+const sources = Object.keys(texts);
+const tests = sources.filter((file) => file.endsWith('.test.ts'));
+const touched = (...changed: string[]) => touchedTests(root, changed, sources, tests);
+
+test('a change touches the tests beside it and beside what imports it, not those of the whole service', () => {
+  assert.deepEqual(touched(`${service}/work/tasks/tasks.ts`), [
+    `${service}/work/tasks/tasks.test.ts`,
+    `${service}/execution/claims/claims.race.test.ts`,
+  ]);
+  assert.deepEqual(touched(`${service}/work/goals/goals.ts`), [`${service}/work/goals/goals.test.ts`]);
+  assert.deepEqual(touched(`${service}/work/goals/goals.test.ts`), [`${service}/work/goals/goals.test.ts`]);
+});
+
+test('a declaration of an endpoint is checked over all endpoints, too', () => {
+  assert.deepEqual(touched(`${service}/work/tasks/tasks.api.ts`), [
+    `${service}/work/tasks/tasks.test.ts`,
+    `${service}/app/matrix.test.ts`,
+  ]);
+});
+
+test('what puts a service together touches all of its tests, and so does a migration what uses its tables', () => {
+  const own = tests.filter((file) => file.startsWith(service));
+  assert.deepEqual(touched(`${service}/app/endpoints.ts`), own);
+  assert.deepEqual(touched('packages/coordination/migrations/0099_new.sql'), [
+    `${service}/work/tasks/tasks.test.ts`,
+    `${service}/execution/claims/claims.race.test.ts`,
+  ]);
+});
+
+test('a program and a document touch the tests that name them, and a dependency touches all', () => {
+  assert.deepEqual(touched('packages/cli/src/main.ts'), ['e2e/start.test.ts']);
+  assert.deepEqual(touched('README.md'), ['e2e/start.test.ts']);
+  assert.deepEqual(touched('package-lock.json'), tests);
+});
+
+test('changed are the files of commits since the branch left, of the work tree, and new ones', () => {
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], {
+      cwd: root,
+      stdio: 'pipe',
+    });
+  git('init', '--initial-branch=main');
+  git('add', 'packages');
+  git('commit', '--message=first');
+  git('checkout', '-b', 'branch');
+  writeFileSync(join(root, 'packages/cli/src/main.ts'), 'changed');
+  git('commit', '--all', '--message=second');
+  writeFileSync(join(root, `${service}/work/goals/goals.ts`), 'changed');
+  assert.deepEqual(changedFiles(root, 'main'), [
+    'e2e/start.test.ts',
+    'packages/cli/src/main.ts',
+    `${service}/work/goals/goals.ts`,
+  ]);
+  assert.throws(() => changedFiles(root, 'nowhere'), { name: 'StartError' });
+});
