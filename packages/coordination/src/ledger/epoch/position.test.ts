@@ -43,7 +43,7 @@ test('an event comes after what was committed before it, though its transaction 
     [written[0], other, written[1]],
   );
   // The horizon is one for the cluster: transactions of other databases hold it for a moment too.
-  for (let waitedMs = 0; waitedMs < 10_000 && !(await isBelowHorizon(written[1] ?? '')); waitedMs += 50)
+  for (let waitedMs = 0; waitedMs < 60_000 && !(await isBelowHorizon(written[1] ?? '')); waitedMs += 50)
     await new Promise((done) => setTimeout(done, 50));
   for (const id of [...written, other]) assert.equal(await isBelowHorizon(id), true);
 });

@@ -237,7 +237,7 @@ test('a legacy number skips nothing: what was written before it and committed af
   for (const query of [`after=${sequence}`, `cursor=${sequence}`, `cursor=${old}`])
     assert.deepEqual(await read(query), late, query);
   const stream = openStream(baton.url, { token: baton.otherAdmin.token, query: `?after=${sequence}` });
-  streamed = (await stream.received(1)).map(({ id }) => id);
+  streamed = (await stream.received(1, 60_000)).map(({ id }) => id);
   await stream.close();
   assert.deepEqual(streamed, late);
 });

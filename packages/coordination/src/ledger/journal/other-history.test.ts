@@ -110,7 +110,7 @@ test('a stream is closed with 4400 and the code, whether it begins there or was 
   const kept = await tail();
   const open = openStream(baton.url, { token: reader.token, query: `?after=${kept}` });
   await write(3);
-  await open.received(3);
+  await open.received(3, 60_000);
   const lost = await tail();
   await loseNewest(3);
   await write(1);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { encodeCursor, type JournalPosition, parseCursor } from './cursor.ts';
@@ -74,7 +75,7 @@ test('pages of any length behind any filter give each matching event once, in or
       }
       assert.deepEqual(seen, expected);
     }),
-    { numRuns: 60 },
+    { numRuns: byDepth(20, 60) },
   );
 });
 
@@ -96,7 +97,7 @@ test('pages backward from the end give each matching event once, in order', asyn
       } while (from !== undefined);
       assert.deepEqual(seen, expected);
     }),
-    { numRuns: 60 },
+    { numRuns: byDepth(20, 60) },
   );
 });
 
@@ -125,6 +126,6 @@ test('any text that is no cursor is refused, without another failure', () => {
         }
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: byDepth(500, 2000) },
   );
 });

@@ -3,6 +3,7 @@ import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
+import { longTest } from '@baton/testing/depth';
 import { startWorker, type Worker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
@@ -112,7 +113,7 @@ test('on schedule each tenant is archived once an interval, by one of several wo
   await until(async () => (await archivings(tenants[0] as string)).length === 2);
 });
 
-test('a tenant with more than 10,000 events to archive has its next turn at once', async () => {
+longTest('a tenant with more than 10,000 events to archive has its next turn at once', async () => {
   const tenantId = await makeTenant(baton.pool);
   await baton.pool.run(sql`
     insert into events (id, tenant_id, type, schema_version, entity_type, entity_id, request_id, payload)

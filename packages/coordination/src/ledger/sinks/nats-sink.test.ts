@@ -4,6 +4,7 @@ import { newId } from '@baton/kernel/ids';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
 import { keepSecret } from '@baton/kernel/testing/leaks';
+import { describeLong } from '@baton/testing/depth';
 import { startWorker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
@@ -14,7 +15,7 @@ import { type NatsTarget, openNatsSink } from './nats-sink.ts';
 import { type Sink, SinkAway } from './sink.ts';
 
 const never = new AbortController().signal;
-const until = (holds: () => Promise<boolean>, what?: string) => untilIn(holds, what, 45_000);
+const until = (holds: () => Promise<boolean>, what?: string) => untilIn(holds, what, 60_000);
 const log = createLog({ name: 'worker', level: 'silent' });
 
 describe("Debian's NATS server", { skip: natsMissing() ?? false }, () => {
@@ -86,7 +87,7 @@ describe("Debian's NATS server", { skip: natsMissing() ?? false }, () => {
     await assert.rejects(sinkTo().deliver(large, never), (error) => !(error instanceof SinkAway));
   });
 
-  describe('with a worker', () => {
+  describeLong('with a worker', () => {
     let baton: TestCoordination;
     before(async () => {
       baton = await startCoordination({

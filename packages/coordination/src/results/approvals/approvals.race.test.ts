@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { raceRounds } from '@baton/testing/depth';
 import {
   type Actor,
   type Answer,
@@ -9,8 +10,6 @@ import {
   type TestCoordination,
 } from '../../testing/coordination.ts';
 import { done, eventsOf, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
-
-const rounds = 40;
 
 let baton: TestCoordination;
 let second: { url: string };
@@ -44,7 +43,7 @@ async function pendingGatesOf(taskId: string): Promise<number | undefined> {
 }
 
 test('of two deciders at once exactly one wins, with one event, and the gate opens once', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { taskId, id } = await makeGate();
     const answers = await Promise.all([
       person.post(`/approvals/${id}:approve`),
@@ -60,7 +59,7 @@ test('of two deciders at once exactly one wins, with one event, and the gate ope
 });
 
 test('of a decision and a cancel at once exactly one wins', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { taskId, id } = await makeGate();
     const answers = await Promise.all([
       person.post(`/approvals/${id}:approve`),
@@ -74,7 +73,7 @@ test('of a decision and a cancel at once exactly one wins', async () => {
 });
 
 test('a claim beside the decision of the last gate is granted after it or refused for it, never before', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { taskId, id } = await makeGate();
     const [decided, claimed] = await Promise.all([
       elsewhere(person, `/approvals/${id}:approve`),
@@ -91,7 +90,7 @@ test('a claim beside the decision of the last gate is granted after it or refuse
 });
 
 test('of a claim and a new gate at once, a gate that comes first refuses the claim', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { id: taskId } = await makeTask(baton);
     const body = { task: taskId, gate: true, assignedPrincipalId: person.principalId };
     const [asked, claimed] = await Promise.all([elsewhere(baton.admin, '/approvals', body), claim(taskId)]);

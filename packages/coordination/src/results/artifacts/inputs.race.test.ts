@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { freshBytes, upload } from '../../testing/contents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
 import { untilBlockedBy } from '../../testing/waiting.ts';
 
-const rounds = 15;
+const rounds = byDepth(10, 100);
 
 let baton: TestCoordination;
 let worker: Worker;

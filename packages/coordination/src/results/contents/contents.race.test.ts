@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { raceRounds } from '@baton/testing/depth';
 import { download, filesOf, freshBytes, storeArtifact, upload } from '../../testing/contents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { deleteUnneededContents } from './sweep.ts';
-
-const rounds = 40;
 
 let baton: TestCoordination;
 let second: { url: string };
@@ -41,7 +40,7 @@ async function everyStoredArtifactIsReadable(): Promise<void> {
 
 test('a reference used while the sweep forgets its upload is either refused or keeps its bytes', async () => {
   const seen = { 201: 0, 422: 0 };
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { contentRef } = await done(upload(baton, baton.admin, freshBytes()), 201);
     await endUpload(contentRef, round % 8);
     const [answer] = await Promise.all([create(contentRef), sweep(), sweep()]);
@@ -49,12 +48,12 @@ test('a reference used while the sweep forgets its upload is either refused or k
     seen[answer.status as 201 | 422] += 1;
     if (answer.status === 201) assert.equal((await download(baton, baton.admin, answer.body.id)).status, 200);
   }
-  assert.equal(seen[201] + seen[422], rounds, JSON.stringify(seen));
+  assert.equal(seen[201] + seen[422], raceRounds, JSON.stringify(seen));
   await everyStoredArtifactIsReadable();
 });
 
 test('uploads of the same bytes at once, through two processes, are one object', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const bytes = freshBytes();
     const before = (await filesOf(baton)).length;
     const answers = await Promise.all(
@@ -66,7 +65,7 @@ test('uploads of the same bytes at once, through two processes, are one object',
 });
 
 test('bytes that are purged, swept and uploaded again at once can be read by whoever got a reference', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const bytes = freshBytes();
     const artifact = await storeArtifact(baton, bytes);
     await baton.pool.run(sql`update artifact_uploads set expires_at = now() - interval '1 s'`);
@@ -83,7 +82,7 @@ test('bytes that are purged, swept and uploaded again at once can be read by who
 });
 
 test('a purge against a reference to the same bytes: the new artifact keeps them', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const bytes = freshBytes();
     const first = await storeArtifact(baton, bytes);
     const { contentRef } = await done(upload(baton, baton.admin, bytes), 201);
@@ -103,7 +102,7 @@ test('a purge against a reference to the same bytes: the new artifact keeps them
 });
 
 test('of purges of one artifact at once one writes the event', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { id } = await storeArtifact(baton, freshBytes());
     const answers = await Promise.all(
       [0, 1, 2, 3].map(() => baton.admin.post(`/artifacts/${id}:purge-content`, { reason: 'x' })),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { startWithMemory, type WithMemory } from '../../testing/contexts.ts';
-import type { Actor, TestCoordination } from '../../testing/coordination.ts';
+import { type Actor, sendRequest, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, refused } from '../../testing/leases.ts';
 import type { TestMemory } from '../../testing/memory-service.ts';
 import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
@@ -13,7 +13,7 @@ let memory: TestMemory;
 let admin: Actor;
 let tenants: string;
 before(async () => {
-  started = await startWithMemory({ CP_CONTEXT_TIMEOUT_SECONDS: '1' });
+  started = await startWithMemory();
   ({ baton, memory } = started);
   ({ admin } = baton);
   tenants = `tenant:${baton.tenantId}`;
@@ -124,7 +124,13 @@ test('without memory it says so: disabled, late, refused, away', async () => {
   await without.close();
   const asked = () => recall(admin, { anchor: 'a:b' });
   memory.behave({ delayMs: 60_000 });
-  await refused(asked(), 503, 'memory_timeout');
+  const hasty = await baton.another({ CP_CONTEXT_TIMEOUT_SECONDS: '1' });
+  const late = sendRequest(`${hasty.url}/api/v1/context/recall`, 'POST', {
+    token: admin.token,
+    body: { anchor: 'a:b' },
+  });
+  await refused(late, 503, 'memory_timeout');
+  await hasty.close();
   memory.behave({ answer: { status: 400 } });
   await refused(asked(), 422, 'invalid_recall_request');
   memory.behave({ hangsUp: true });

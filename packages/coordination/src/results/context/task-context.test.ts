@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { askContext, makeToldType, startWithMemory, type WithMemory } from '../../testing/contexts.ts';
-import type { Actor, TestCoordination } from '../../testing/coordination.ts';
+import { type Actor, sendRequest, type TestCoordination } from '../../testing/coordination.ts';
 import {
   claimTask,
   done,
@@ -23,10 +23,13 @@ let memory: TestMemory;
 let admin: Actor;
 let worker: Worker;
 let tenants: string;
+/** A process that waits a second for memory. */
+let hasty: { url: string };
 before(async () => {
-  started = await startWithMemory({ CP_CONTEXT_TIMEOUT_SECONDS: '1' });
+  started = await startWithMemory();
   ({ baton, memory } = started);
   ({ admin } = baton);
+  hasty = await baton.another({ CP_CONTEXT_TIMEOUT_SECONDS: '1' });
   worker = await makeWorker(baton);
   tenants = `tenant:${baton.tenantId}`;
 });
@@ -44,6 +47,8 @@ async function makeTold(schema: object = {}, more: object = {}) {
   return makeTask(baton, { typeKey, ...fields, ...more });
 }
 
+const hastily = (actor: Actor, path: string, body?: object) =>
+  sendRequest(`${hasty.url}/api/v1${path}`, 'POST', { token: actor.token, body });
 const contextOf = async (actor: Actor, task: { id: string }, more: object = {}) =>
   (await askContext(actor, { task: task.id, ...more })).taskContext;
 
@@ -225,7 +230,8 @@ describe('what a type asks memory for', () => {
     const task = await makeTold();
     await claimTask(worker, task.id);
     memory.behave({ delayMs: 60_000 });
-    assert.equal((await contextOf(worker.actor, task)).status, 'timeout');
+    const late = await done(hastily(worker.actor, '/context', { query: 'What is known?', task: task.id }));
+    assert.equal(late.taskContext.status, 'timeout');
     for (const [body, why] of [
       ['{}', 'memory_unreadable'],
       ['{"entities":[{"kind":"a"}],"facts":[]}', 'memory_unreadable'],
@@ -347,7 +353,7 @@ describe('a recorded pack', () => {
     assert.deepEqual([off.status, ((await off.json()) as any).error.code], [503, 'memory_disabled']);
     await without.close();
     memory.behave({ delayMs: 60_000 });
-    await refused(replay(), 503, 'memory_timeout');
+    await refused(hastily(worker.actor, `/context-packs/${id}:replay`), 503, 'memory_timeout');
     memory.behave({ answer: { status: 500 } });
     const away = await refused(replay(), 502, 'memory_unavailable');
     assert.deepEqual(away, { memoryStatus: 500, retryable: true });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { longTest } from '@baton/testing/depth';
 import { startWithMemory, type WithMemory } from '../../testing/contexts.ts';
 import { type Actor, type Answer, sendRequest, type TestCoordination } from '../../testing/coordination.ts';
 import { documentOf, knowledgeEvents, snapshotOf } from '../../testing/knowledge.ts';
@@ -120,7 +121,7 @@ test('a process that dies between the answers of memory and their events leaves 
   assert.equal((await knowledgeEvents(baton, id)).length, told.length);
 });
 
-test('a worker that dies there too leaves it to the next one', async () => {
+longTest('a worker that dies there too leaves it to the next one', async () => {
   const { id } = await makeWorkspace(baton);
   await leaveIntent(id, 'killed-twice');
   memory.behave({ delayMs: 2000 });

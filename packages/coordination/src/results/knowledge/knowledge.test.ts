@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { assertTookLess } from '@baton/testing/depth';
 import { startWithMemory, type WithMemory } from '../../testing/contexts.ts';
 import { type Actor, sendRequest, type TestCoordination } from '../../testing/coordination.ts';
 import { documentOf, knowledgeEvents, largeSnapshotOf, snapshotOf } from '../../testing/knowledge.ts';
@@ -436,17 +437,18 @@ test('writes of one tenant that memory does not answer leave places for those of
   const namespace = treeOf(id);
   memory.behave({ delayMs: 60_000 }, namespace);
   const from = memory.calls.length;
-  const sent = Array.from({ length: 90 }, (_, n) =>
-    hastily('/knowledge/documents', documentOf(id, { naturalKey: `k${n}` })),
-  );
+  const process = await baton.another({ CP_CONTEXT_INGEST_TIMEOUT_SECONDS: '3' });
+  const send = ({ token }: Actor, body: object) =>
+    sendRequest(`${process.url}/api/v1/knowledge/documents`, 'POST', { token, body });
+  const sent = Array.from({ length: 90 }, (_, n) => send(admin, documentOf(id, { naturalKey: `k${n}` })));
   await until(() => memory.calls.length >= from + 16);
   assert.equal(memory.calls.length, from + 16, 'the others wait');
   const startedAt = performance.now();
-  const other = { token: baton.otherAdmin.token, body: documentOf(otherId) };
-  await done(sendRequest(`${hasty.url}/api/v1/knowledge/documents`, 'POST', other));
-  assert.ok(performance.now() - startedAt < 5000);
+  await done(send(baton.otherAdmin, documentOf(otherId)));
+  assertTookLess(startedAt, 5000);
   memory.behave({}, namespace);
   const answers = await Promise.all(sent);
   const codes = new Set(answers.map(({ status, body }) => (status === 200 ? 'ok' : body.error.code)));
   assert.deepEqual(codes, new Set(['ok', 'memory_unavailable', 'unavailable']));
+  await process.close();
 });

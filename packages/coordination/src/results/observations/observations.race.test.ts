@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { raceRounds } from '@baton/testing/depth';
 import { sendRequest, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-
-const rounds = 60;
 
 let baton: TestCoordination;
 let second: { url: string };
@@ -15,7 +14,7 @@ before(async () => {
 after(() => baton.close());
 
 test('of the same source and key at once, through two processes, exactly one event is written', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const dedupKey = newId();
     const answers = await Promise.all(
       [baton, second, baton, second].map(({ url }, n) =>

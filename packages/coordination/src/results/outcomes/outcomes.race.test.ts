@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { raceRounds } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, makeWorker } from '../../testing/leases.ts';
 import { outcomeTester } from '../../testing/outcomes.ts';
-
-const rounds = 20;
 
 let baton: TestCoordination;
 let person: Actor;
@@ -25,7 +24,7 @@ after(async () => {
 const statusOf = async (id: string) => (await tester.outcome(id)).outcomeStatus;
 
 test('of two workers at once, and a replay beside them, each action is done once', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { id, task } = await tester.gate({
       approved: [{ comment: { body: 'once' } }, { completeTask: {} }],
     });
@@ -41,7 +40,7 @@ test('of two workers at once, and a replay beside them, each action is done once
 
 test('of an outcome that completes a task and a claim at once, the task is completed without a claim, or the outcome waits', async () => {
   const worker = await makeWorker(baton);
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { id, task } = await tester.gate({ approved: [{ completeTask: {} }] });
     await tester.decide(id);
     const claim = worker.actor.post(`/tasks/${task.id}:claim`, { sessionId: worker.sessionId });
@@ -62,7 +61,7 @@ test('of an outcome that completes a task and a claim at once, the task is compl
 });
 
 test('of a disable of the decider and the outcome at once, nothing is done after the disable', async () => {
-  for (let round = 0; round < rounds / 2; round += 1) {
+  for (let round = 0; round < raceRounds / 2; round += 1) {
     const decider = await baton.actor({ kind: 'human' });
     const { id, task } = await tester.gate(
       { approved: [{ completeTask: {} }] },

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { raceRounds } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf } from '../../testing/leases.ts';
 import { checkBy, letTimePass, makeJudge, openVerification } from '../../testing/verification.ts';
 import { untilBlockedBy } from '../../testing/waiting.ts';
 
-const rounds = 25;
 const evidence = [{ kind: 'external', externalRef: { system: 'ci', id: '1' }, check: 'checked' }];
 /** Passes at the first look. */
 const ready = [checkBy('external_state')];
@@ -40,7 +40,7 @@ async function assertSettled(taskId: string, round: number) {
 }
 
 test('of several workers one judges an attempt: the task is completed once', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const tasks = await Promise.all([1, 2, 3].map(() => openVerification(baton, ready, { evidence })));
     await judgeAll();
     await judgeAll();
@@ -70,7 +70,7 @@ test('an attempt whose task is locked is left for the next look, and keeps no ot
 });
 
 test('of a pass and a cancellation one wins', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const task = await openVerification(baton, ready, { evidence });
     const ifMatch = { 'if-match': `task-${task.version}` };
     const [cancelled] = await Promise.all([
@@ -86,7 +86,7 @@ test('of a pass and a cancellation one wins', async () => {
 
 test('a decision, a look at it and a cancellation leave no open gate and no second completion', async () => {
   const persons = await Promise.all([baton.actor({ kind: 'human' }), baton.actor({ kind: 'human' })]);
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const approver = persons[round % 2]?.principalId;
     const task = await openVerification(baton, [checkBy('human', { spec: { approver } })]);
     await judgeAll();
@@ -111,7 +111,7 @@ test('a decision, a look at it and a cancellation leave no open gate and no seco
 });
 
 test('a disable of the completer is seen by the attempt, or waits for it', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const completer = await baton.actor();
     const task = await openVerification(baton, ready, { evidence }, completer);
     const [disabled] = await Promise.all([
@@ -147,7 +147,7 @@ test('a completer who is being disabled meanwhile completes nothing after the di
 test('completions, claims and looks at once: a task is never claimed while it is verified, nor done without a pass', async () => {
   const worker = await baton.actor();
   const session = await done(worker.post('/sessions', { clientName: 'test' }), 201);
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const task = await openVerification(baton, ready);
     const patch = { evidence };
     const ifMatch = { 'if-match': `task-${task.version}` };
