@@ -22,6 +22,7 @@ export type Code = ErrorCode | 'a list';
 export interface Fault<A extends Attempt = Attempt> {
   readonly code: Code;
   readonly note?: string;
+  /** Returns a promise if it changes the store: other pairs then need other objects. */
   put(attempt: A): unknown;
 }
 
@@ -37,6 +38,8 @@ export interface CheckOrder<A extends Attempt = Attempt> {
   readonly besides?: readonly ErrorCode[];
   /** Completes the request after the faults were put in. */
   finish?(attempt: A): unknown;
+  /** Undoes what the faults changed in the store; without it objects are prepared anew. */
+  restore?(attempt: A): Promise<unknown>;
 }
 
 export const fault = <A extends Attempt>(
@@ -45,7 +48,7 @@ export const fault = <A extends Attempt>(
   note?: string,
 ): Fault<A> => ({ code, put, ...(note === undefined ? {} : { note }) });
 
-/** Each pair has objects of its own. */
+/** Each with objects of its own. */
 const pairsAtOnce = 8;
 
 /** What every admin endpoint refuses first, in this order. */
@@ -88,30 +91,48 @@ export function orderTests<A extends Attempt>(
       const attempt = await order.prepare();
       const accepted = await sendAttempt(identity(), order, endpoint, attempt);
       assert.equal(accepted.status, endpoint.status, `without a fault: ${JSON.stringify(accepted.body)}`);
-      const pairs = pairsOf(order);
-      for (let start = 0; start < pairs.length; start += pairsAtOnce)
-        await Promise.all(
-          pairs
-            .slice(start, start + pairsAtOnce)
-            .map(([winner, loser]) => expectWinner(order, endpoint, winner, loser)),
-        );
+      const pairs = pairsOf(order).values();
+      await Promise.all(Array.from({ length: pairsAtOnce }, () => tryPairs(order, endpoint, pairs)));
     });
   }
 
+  /** A refused request changes nothing: its objects serve for the next pair, unless a fault changed them. */
+  async function tryPairs(
+    order: CheckOrder<A>,
+    endpoint: Endpoint<never>,
+    pairs: Iterable<readonly [Fault<A>, Fault<A>]>,
+  ): Promise<void> {
+    let prepared: A | undefined;
+    for (const [winner, loser] of pairs) {
+      prepared ??= await order.prepare();
+      const isChanged = await expectWinner(order, endpoint, structuredClone(prepared), winner, loser);
+      if (!isChanged) continue;
+      if (order.restore === undefined) prepared = undefined;
+      else await order.restore(prepared);
+    }
+  }
+
+  /** @returns whether a fault changed the store */
   async function expectWinner(
     order: CheckOrder<A>,
     endpoint: Endpoint<never>,
+    attempt: A,
     winner: Fault<A>,
     loser: Fault<A>,
-  ): Promise<void> {
-    const attempt = await order.prepare();
+  ): Promise<boolean> {
     // The later one first: an earlier one may take away what the later one needs to be put into.
-    if (loser !== winner) await loser.put(attempt);
-    await winner.put(attempt);
+    const faults = loser === winner ? [winner] : [loser, winner];
+    let isChanged = false;
+    for (const one of faults) {
+      const change = one.put(attempt);
+      isChanged ||= change instanceof Promise;
+      await change;
+    }
     const { status, body } = await sendAttempt(identity(), order, endpoint, attempt);
     const name = ({ code, note }: Fault<A>) => (note === undefined ? code : `${code} (${note})`);
     const message = loser === winner ? name(winner) : `${name(winner)} before ${name(loser)}`;
     assert.deepEqual(readCode(status, body), winner.code, `${message}: ${status} ${JSON.stringify(body)}`);
+    return isChanged;
   }
 }
 

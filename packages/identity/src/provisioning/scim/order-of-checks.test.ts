@@ -76,6 +76,14 @@ async function finish({ headers, claims, ids, isForged, writesUpstream }: ScimAt
   if ('authorization' in headers) headers['authorization'] = `Bearer ${token}`;
 }
 
+const restore = ({ ids }: ScimAttempt) => store`
+  with tenant as (update tenants set status = 'active' where id = ${ids['tenantId']}),
+    account as (update service_accounts set revoked_at = null where principal_id = ${ids['principalId']}),
+    provider as (update identity_providers set status = 'active' where id = ${ids['providerId']}),
+    users as (update scim_users set upstream_id = null where provisioning_source_id = ${ids['sourceId']})
+  update provisioning_sources set status = 'active', upstream_mode = 'off', upstream_base_url = ''
+  where id = ${ids['sourceId']}`;
+
 const claiming = (claims: object) => (attempt: ScimAttempt) => Object.assign(attempt.claims, claims);
 
 const access: readonly Fault<ScimAttempt>[] = [
@@ -147,7 +155,7 @@ const takenName = (noun: Noun) => async (attempt: ScimAttempt) => {
 const upstream = (noun: Noun) =>
   noun === 'Users'
     ? [
-        fault('scim_upstream_refused', (attempt: ScimAttempt) => {
+        fault('scim_upstream_refused', async (attempt: ScimAttempt) => {
           attempt.writesUpstream = true;
           const { body } = attempt;
           if (body?.Operations !== undefined)
@@ -175,6 +183,7 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
     besides: outside,
     proven: noun === 'Users' ? [] : accessWithBody,
     finish,
+    restore,
   },
   {
     endpoint: `GET /scim/v2/${noun}/{id}`,
@@ -184,6 +193,7 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
     besides: noun === 'Groups' ? [...outside, 'scim_too_many'] : outside,
     proven: accessWithBody,
     finish,
+    restore,
   },
   {
     endpoint: `PUT /scim/v2/${noun}/{id}`,
@@ -198,6 +208,7 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
     besides: outside,
     proven: accessWithBody,
     finish,
+    restore,
   },
   {
     endpoint: `PATCH /scim/v2/${noun}/{id}`,
@@ -220,6 +231,7 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
     ],
     proven: accessWithBody,
     finish,
+    restore,
   },
   {
     endpoint: `DELETE /scim/v2/${noun}/{id}`,
@@ -228,6 +240,7 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
     besides: outside,
     proven: accessWithBody,
     finish,
+    restore,
   },
 ];
 
