@@ -8,9 +8,10 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { repository, baton as runBaton } from '@baton/testing/baton-process';
+import { byDepth, longTest } from '@baton/testing/depth';
 import { type Participant, type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 
-// The agents of examples/, each as a program of its own against a whole Baton.
+// The agents of examples/, each as a program of its own against a whole Baton. `npm test` has each do its task once.
 
 let baton: RunningBaton;
 let folder: string;
@@ -65,11 +66,12 @@ test('the commands that the shell script is shown with work as written', {
 test('the shell script measures a page, and gives back or fails what it can not do', {
   skip: missing('curl'),
 }, async () => {
-  for (const [title, code, status, said] of [
+  const cases = [
     [`${page}/page`, 0, 'succeeded', { bytes: 1234 }],
     [`${page}/away`, 1, 'failed', 'the command gave the task back'],
     ['no address', 1, 'failed', 'the command ended with code 2'],
-  ] as const) {
+  ] as const;
+  for (const [title, code, status, said] of cases.slice(0, byDepth(1, cases.length))) {
     const agent = await baton.participant();
     const task = await baton.admin.tasks.create({ title, assigneeId: agent.principalId });
     const ended = await runOnce(agent, example('agent-shell/measure.sh'));
@@ -82,20 +84,24 @@ test('the shell script measures a page, and gives back or fails what it can not 
   }
 });
 
-test('the shell script goes on from the step that an earlier attempt has saved', {
-  skip: missing('curl'),
-}, async () => {
-  const agent = await baton.participant();
-  const task = await baton.admin.tasks.create({ title: `${page}/away`, assigneeId: agent.principalId });
-  await using harness = await agent.baton.harness.open({ name: 'the attempt before' });
-  for await (const lease of harness.work({ filter: { assignedToMe: true } })) {
-    await lease.checkpoint('loaded', { bytes: 77 });
-    break;
-  }
-  const ended = await runOnce(agent, example('agent-shell/measure.sh'));
-  assert.equal(ended.code, 0, ended.output);
-  assert.deepEqual((await lastRunOf(task.id))?.output, { bytes: 77 });
-});
+longTest(
+  'the shell script goes on from the step that an earlier attempt has saved',
+  {
+    skip: missing('curl'),
+  },
+  async () => {
+    const agent = await baton.participant();
+    const task = await baton.admin.tasks.create({ title: `${page}/away`, assigneeId: agent.principalId });
+    await using harness = await agent.baton.harness.open({ name: 'the attempt before' });
+    for await (const lease of harness.work({ filter: { assignedToMe: true } })) {
+      await lease.checkpoint('loaded', { bytes: 77 });
+      break;
+    }
+    const ended = await runOnce(agent, example('agent-shell/measure.sh'));
+    assert.equal(ended.code, 0, ended.output);
+    assert.deepEqual((await lastRunOf(task.id))?.output, { bytes: 77 });
+  },
+);
 
 /** A repository with one commit, as a server has it. */
 function makeRepository(): string {
@@ -133,7 +139,7 @@ test('a coding agent changes a repository, and its work is on a branch of the ta
   assert.deepEqual((await lastRunOf(task.id))?.output, { branch, commit: git('rev-parse', branch) });
 });
 
-test('a coding agent whose work fails the check pushes nothing', { skip: missing('git') }, async () => {
+longTest('a coding agent whose work fails the check pushes nothing', { skip: missing('git') }, async () => {
   const repositoryPath = makeRepository();
   const agent = await baton.participant();
   const task = await baton.admin.tasks.create({ title: 'Broken', assigneeId: agent.principalId });
@@ -143,32 +149,36 @@ test('a coding agent whose work fails the check pushes nothing', { skip: missing
   assert.equal(execFileSync('git', ['branch', '--list', 'task/*'], { cwd: repositoryPath }).toString(), '');
 });
 
-test('a coding agent pushes under its lease, through the hook that asks for one', {
-  skip: missing('git'),
-}, async () => {
-  const repositoryPath = makeRepository();
-  cpSync(example('lease-guard'), join(repositoryPath, 'baton'), { recursive: true });
-  symlinkSync('../baton/pre-receive.mjs', join(repositoryPath, 'hooks', 'pre-receive'));
-  execFileSync('git', ['config', 'receive.advertisePushOptions', 'true'], { cwd: repositoryPath });
-  const gateway = await baton.participant(['tasks.read']);
-  const tokenFile = join(folder, 'gateway-token');
-  writeFileSync(tokenFile, gateway.token, { mode: 0o600 });
-  for (const [lease, status] of [
-    ['', 'failed'],
-    ['1', 'succeeded'],
-  ] as const) {
-    const agent = await baton.participant();
-    const task = await baton.admin.tasks.create({ title: 'Guarded', assigneeId: agent.principalId });
-    // Pushes to a path of this machine: the hook is a child of the command. A server has these two of its own.
-    const server = `BATON_URL='${baton.url}' BATON_TOKEN_FILE='${tokenFile}'`;
-    const { output } = await runOnce(agent, `${server} ${example('agent-coding/work.sh')}`, {
-      REPOSITORY: repositoryPath,
-      AGENT: example('agent-coding/stand-in.sh'),
-      PUSH_WITH_LEASE: lease,
-    });
-    assert.equal((await lastRunOf(task.id))?.status, status, output);
-  }
-});
+longTest(
+  'a coding agent pushes under its lease, through the hook that asks for one',
+  {
+    skip: missing('git'),
+  },
+  async () => {
+    const repositoryPath = makeRepository();
+    cpSync(example('lease-guard'), join(repositoryPath, 'baton'), { recursive: true });
+    symlinkSync('../baton/pre-receive.mjs', join(repositoryPath, 'hooks', 'pre-receive'));
+    execFileSync('git', ['config', 'receive.advertisePushOptions', 'true'], { cwd: repositoryPath });
+    const gateway = await baton.participant(['tasks.read']);
+    const tokenFile = join(folder, 'gateway-token');
+    writeFileSync(tokenFile, gateway.token, { mode: 0o600 });
+    for (const [lease, status] of [
+      ['', 'failed'],
+      ['1', 'succeeded'],
+    ] as const) {
+      const agent = await baton.participant();
+      const task = await baton.admin.tasks.create({ title: 'Guarded', assigneeId: agent.principalId });
+      // Pushes to a path of this machine: the hook is a child of the command. A server has these two of its own.
+      const server = `BATON_URL='${baton.url}' BATON_TOKEN_FILE='${tokenFile}'`;
+      const { output } = await runOnce(agent, `${server} ${example('agent-coding/work.sh')}`, {
+        REPOSITORY: repositoryPath,
+        AGENT: example('agent-coding/stand-in.sh'),
+        PUSH_WITH_LEASE: lease,
+      });
+      assert.equal((await lastRunOf(task.id))?.status, status, output);
+    }
+  },
+);
 
 test('the agent in Python does its tasks by plain HTTP', { skip: missing('python3') }, async () => {
   const agent = await baton.participant();

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { repository } from '@baton/testing/baton-process';
+import { byDepth } from '@baton/testing/depth';
 
 const folder = mkdtempSync(join(tmpdir(), 'baton-foreground-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -19,17 +20,26 @@ function run(source: string, args: readonly string[] = []) {
   const child = spawn(process.execPath, [join(repository, 'bin', 'run.mjs'), file, ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
+  let complaints = '';
+  child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
   return {
     child,
     output: text(child.stdout),
+    /** Waits until standard error has these words. */
+    async complains(words: RegExp) {
+      for (const deadline = performance.now() + 60_000; !words.test(complaints); await sleep(10))
+        assert.ok(performance.now() < deadline, `${words} is not in: ${complaints}`);
+    },
     ended: once(child, 'exit') as Promise<[number | null, string | null]>,
   };
 }
 
+/** Says each signal at once, and all of them when its input ends. */
 const countSignals = `
   const seen: string[] = [];
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => seen.push(name));
-  setTimeout(() => { console.log(seen.join()); process.exit(seen.length); }, 1500);
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(name, () => console.error(seen.push(name) + ' ' + name));
+  process.stdin.resume().on('end', () => { console.log(seen.join()); process.exit(seen.length); });
   console.error('up');`;
 
 test('arguments, streams and the exit code are passed on', async () => {
@@ -43,23 +53,29 @@ test('arguments, streams and the exit code are passed on', async () => {
 });
 
 test('each signal reaches the program once, even when npm and the terminal both send it', async () => {
-  const { child, output, ended } = run(countSignals);
-  await once(child.stderr, 'data');
+  const { child, output, complains, ended } = run(countSignals);
+  await complains(/up/);
   for (const signal of ['SIGINT', 'SIGINT', 'SIGTERM', 'SIGTERM'] as const) {
     child.kill(signal);
-    await sleep(50);
+    // What follows after more than a second is another Ctrl-C: beside other work, this pause may take that long.
+    await sleep(byDepth(0, 50));
   }
+  await complains(/2 SIGTERM/);
+  // A third would come meanwhile.
+  await sleep(200);
+  child.stdin.end();
   assert.deepEqual(await ended, [2, null]);
   assert.equal(await output, 'SIGINT,SIGTERM\n');
 });
 
 test('every SIGHUP reaches the program, because each may ask to read another change', async () => {
-  const { child, output, ended } = run(countSignals);
-  await once(child.stderr, 'data');
-  for (const signal of ['SIGHUP', 'SIGHUP'] as const) {
-    child.kill(signal);
-    await sleep(50);
+  const { child, output, complains, ended } = run(countSignals);
+  await complains(/up/);
+  for (const said of [/1 SIGHUP/, /2 SIGHUP/]) {
+    child.kill('SIGHUP');
+    await complains(said);
   }
+  child.stdin.end();
   assert.deepEqual(await ended, [2, null]);
   assert.equal(await output, 'SIGHUP,SIGHUP\n');
 });
