@@ -8,8 +8,8 @@ import { statusCategories } from './lifecycle.ts';
 
 /** Histories are tried beside each other, each kind of them so often; a history has 12 to 16 calls. */
 const lanes = 6;
-const historiesOfLane = byDepth(15, 60);
-const callsMin = byDepth(500, 2_000);
+const historiesOfLane = byDepth(10, 60);
+const callsMin = byDepth(300, 2_000);
 
 let baton: TestCoordination;
 let workers: Worker[];

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
+import { byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, makeTask, refused } from '../../testing/leases.ts';
 import { insertTestType } from '../../testing/task-type.ts';
@@ -668,7 +669,7 @@ describe(':deprecate', () => {
   });
 
   test('of the type task one version stays active, also when both are deprecated at once', async () => {
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < byDepth(10, 50); round += 1) {
       const [old] = (await done(list('key=task&status=active'))).items;
       const { id } = await done(make({ key: 'task' }), 201);
       const answers = await Promise.all(

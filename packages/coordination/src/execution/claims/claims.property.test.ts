@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import type { Job } from '../../service/job.ts';
 import { type Answer, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
@@ -107,7 +108,7 @@ test('all agents at once: no failure, one active claim, rising tokens, and no st
         for (const status of results) assert.ok(status < 500, `answered ${status}`);
       }
     }),
-    { numRuns: 15, endOnFailure: true },
+    { numRuns: byDepth(5, 15), endOnFailure: true },
   );
   await checkLeaseInvariants(baton);
   await checkWriters();

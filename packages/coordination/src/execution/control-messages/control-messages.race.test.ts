@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { forceCancel, launch, makeFamily, newKey, say, startChild } from '../../testing/children.ts';
 import { sendRequest, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
@@ -14,7 +15,7 @@ let baton: TestCoordination;
 let another: { url: string };
 let worker: Worker;
 let helper: Worker;
-const rounds = 12;
+const rounds = byDepth(12, 200);
 
 before(async () => {
   baton = await startCoordination();

@@ -301,7 +301,7 @@ test('the journal read from its cursor has every event that follows', async () =
   const claim = await claimTask(worker, (await makeTask(baton)).id);
   // What is above the horizon comes a moment later.
   const types: string[] = [];
-  for (let [cursor, waitedMs] = [eventCursor, 0]; types.length < 2 && waitedMs < 10_000; waitedMs += 50) {
+  for (let [cursor, waitedMs] = [eventCursor, 0]; types.length < 2 && waitedMs < 60_000; waitedMs += 50) {
     const page = await done(worker.actor.get(`/events?cursor=${cursor}&entityId=${claim.taskId}`));
     types.push(...page.items.map(({ type }: { type: string }) => type));
     cursor = page.nextCursor;

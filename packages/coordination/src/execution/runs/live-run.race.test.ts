@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { raceRounds } from '@baton/testing/depth';
 import { type Answer, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
 import { claimTask, done, endClaimLease, makeRun, makeWorker, type Worker } from '../../testing/leases.ts';
@@ -11,8 +12,6 @@ import { claimTask, done, endClaimLease, makeRun, makeWorker, type Worker } from
 // - no gaps: actions and checkpoints are numbered from 1 without gaps, and never more than a budget allows;
 // - once: an action is finished once, and what it used is counted once;
 // - no writer after its time: in the journal, no checkpoint of a run follows the claim of the next holder.
-
-const rounds = 25;
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -44,7 +43,7 @@ const outcomeOf = ({ status, body }: Answer): string =>
 
 test('one holder: a heartbeat and a reclaim at the end of the lease', async () => {
   const seen = new Set<string>();
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { task, claim } = await makeRun(baton, worker);
     await endClaimLease(baton, task.id, endsIn(round));
     const [beat, taken] = await Promise.all([
@@ -65,7 +64,7 @@ test('one holder: a heartbeat and a reclaim at the end of the lease', async () =
 
 test('one end: a run that succeeds and is cancelled at the same moment', async () => {
   const seen = new Set<string>();
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { task, run } = await makeRun(baton, worker);
     const answers = await rivalry(
       round,
@@ -85,7 +84,7 @@ test('one end: a run that succeeds and is cancelled at the same moment', async (
 
 test('one end: a task that is completed and cancelled at the same moment', async () => {
   const seen = new Set<string>();
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { task, claim, run } = await makeRun(baton, worker);
     await done(worker.actor.post(`/runs/${run.id}:fail`));
     const { version } = await done(baton.admin.get(`/tasks/${task.id}`));
@@ -125,7 +124,7 @@ test('no gaps: actions and checkpoints from everywhere at once, within the budge
 });
 
 test('once: an action is finished by one of several', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { run } = await makeRun(baton, worker);
     const body = { action: 'a', status: 'started' };
     const { id } = await done(worker.actor.post(`/runs/${run.id}/actions`, body), 201);
@@ -143,7 +142,7 @@ test('once: an action is finished by one of several', async () => {
 
 test('no writer after its time: checkpoints at the moment of a take-over', async () => {
   const seen = new Set<string>();
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { task, run } = await makeRun(baton, worker);
     await endClaimLease(baton, task.id, endsIn(round));
     const takeOver = () => rival.actor.post(`/tasks/${task.id}:claim`, { sessionId: rival.sessionId });

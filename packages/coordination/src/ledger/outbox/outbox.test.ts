@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
-import { assertTookLess } from '@baton/testing/depth';
+import { assertTookLess, byDepth } from '@baton/testing/depth';
 import { startWorker, type Worker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
@@ -124,7 +124,7 @@ test('after the last attempt it is set aside as a dead letter and not tried agai
     throw new Error('never');
   });
   await until(async () => (await left())[0]?.dead === true);
-  await new Promise((done) => setTimeout(done, 1500));
+  await new Promise((done) => setTimeout(done, byDepth(500, 1500)));
   assert.equal(attempts, 3);
   assert.equal((await left())[0]?.attempts, 3);
 });

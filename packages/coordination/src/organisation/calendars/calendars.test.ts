@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
 
@@ -370,7 +371,7 @@ test('of many who publish at once each gets a version of its own, and equal cont
 });
 
 test('whoever retires and whoever publishes at the same time leave events that fit what stands', async () => {
-  for (let round = 0; round < 10; round += 1) {
+  for (let round = 0; round < byDepth(10, 100); round += 1) {
     const { key, id } = await made();
     await Promise.all([
       done(baton.admin.post(`/calendars/${key}:retire`, { reason: 'r' })),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { processorMsOf } from '@baton/kernel/testing/processor-time';
+import { byDepth } from '@baton/testing/depth';
 import { CalendarSpec } from './calendar.ts';
 import { parseCalendarSpec } from './calendar-spec.ts';
 import { WorkingCalendar } from './working-calendar.ts';
@@ -16,7 +17,7 @@ import {
 } from './working-time.ts';
 
 /** `npm run model -- calendars 5000` runs so many. */
-const runs = Number(process.env['BATON_TEST_CALENDAR_RUNS'] ?? 300);
+const runs = Number(process.env['BATON_TEST_CALENDAR_RUNS'] ?? byDepth(100, 300));
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;

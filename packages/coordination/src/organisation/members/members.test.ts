@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
+import { byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
@@ -76,7 +77,7 @@ test('GET lists members newest first, by pages', async () => {
 
 test('of a principal that is added and removed at once one membership stands, or none', async () => {
   const { id } = await makeWorkspace(baton);
-  for (let round = 0; round < 20; round += 1) {
+  for (let round = 0; round < byDepth(20, 100); round += 1) {
     const { principalId } = await baton.actor();
     const answers = await Promise.all([
       add(id, principalId),

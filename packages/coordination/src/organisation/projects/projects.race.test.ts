@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { raceRounds } from '@baton/testing/depth';
 import { sendRequest, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask } from '../../testing/leases.ts';
 import { makeProject, makeTemplate } from '../../testing/projects.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
-
-const rounds = 12;
 
 let baton: TestCoordination;
 let second: { url: string };
@@ -56,7 +55,7 @@ test('the tree stays one under random moves, archives, restores and new projects
   const projects: string[] = [];
   const one = (ids: readonly string[]) => ids[next(ids.length)] as string;
   const results = new Map<string, number>();
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const commands = Array.from({ length: 10 }, (_, n): Promise<string> => {
       switch (next(6)) {
         case 0:
@@ -92,7 +91,7 @@ test('the tree stays one under random moves, archives, restores and new projects
 });
 
 test('of two projects that are made in one workspace at once one stands', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { id: workspaceId } = await makeWorkspace(baton);
     const body = { workspaceId, templateId };
     const codes = await Promise.all([post(0, '/projects', body), post(1, '/projects', body)]);
@@ -101,7 +100,7 @@ test('of two projects that are made in one workspace at once one stands', async 
 });
 
 test('a project that is restored while its workspace is archived comes before it or is refused', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const project = await makeProject(baton, { templateId });
     await done(baton.admin.post(`/projects/${project.id}:archive`));
     const codes = await Promise.all([
@@ -117,7 +116,7 @@ test('a project that is restored while its workspace is archived comes before it
 });
 
 test('of changes at once with one version one stands', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { id } = await makeProject(baton, { templateId });
     await done(baton.admin.post(`/projects/${id}/config-revisions`, {}), 201);
     const tag = 'project-1';
@@ -132,7 +131,7 @@ test('of changes at once with one version one stands', async () => {
 });
 
 test('a template that is deprecated while a project is made with it comes after it, or refuses it', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const template = await makeTemplate(baton);
     const { id: workspaceId } = await makeWorkspace(baton);
     const codes = await Promise.all([
@@ -145,7 +144,7 @@ test('a template that is deprecated while a project is made with it comes after 
 
 test('a task that is made while its project is archived or restored is offered as the project then is', async () => {
   const { id, workspaceId } = await makeProject(baton, { templateId });
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const action = round % 2 === 0 ? 'archive' : 'restore';
     const tasks = await Promise.all([
       makeTask(baton, { workspaceId }),

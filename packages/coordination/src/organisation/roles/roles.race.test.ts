@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { raceRounds } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf } from '../../testing/leases.ts';
-
-const rounds = 20;
 
 let baton: TestCoordination;
 before(async () => {
@@ -12,7 +11,7 @@ before(async () => {
 after(() => baton.close());
 
 test('of roles made or renamed to one slug at once exactly one has it, the others are conflicts', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const slug = `wanted-${round}`;
     const makers = await Promise.all(
       [0, 1].map((n) => done(baton.admin.post('/roles', { slug: `${slug}-${n}`, name: 'x' }), 201)),
@@ -28,7 +27,7 @@ test('of roles made or renamed to one slug at once exactly one has it, the other
 
 test('a role given by several at once is one assignment with one event', async () => {
   const role = await done(baton.admin.post('/roles', { slug: 'given', name: 'x' }), 201);
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { principalId } = await baton.actor();
     const answers = await Promise.all(
       [0, 1, 2, 3].map(() =>

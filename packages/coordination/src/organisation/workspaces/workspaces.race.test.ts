@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { raceRounds } from '@baton/testing/depth';
 import {
   type Answer,
   sendRequest,
@@ -10,8 +11,6 @@ import {
 } from '../../testing/coordination.ts';
 import { makeTask } from '../../testing/leases.ts';
 import { changeWorkspace, makeWorkspace, makeWorkspaceType } from '../../testing/workspaces.ts';
-
-const rounds = 25;
 
 let baton: TestCoordination;
 let second: { url: string };
@@ -44,7 +43,7 @@ async function assertTreeHolds(round: number): Promise<void> {
 }
 
 test('two moves at once never close a cycle: one stands', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const [a, b] = [await make(), await make()];
     const codes = await atOnce(move(0, a.id, b.id), move(1, b.id, a.id));
     assert.deepEqual(codes, ['done', 'workspace_cycle'], `round ${round}`);
@@ -53,7 +52,7 @@ test('two moves at once never close a cycle: one stands', async () => {
 });
 
 test('of a move and an archive of the new parent the later one is refused', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const [to, moved] = [await make(), await make()];
     const codes = await atOnce(move(0, moved.id, to.id), post(1, `/workspaces/${to.id}:archive`));
     const allowed = ['done,workspace_archived', 'done,workspace_has_active_children'];
@@ -63,7 +62,7 @@ test('of a move and an archive of the new parent the later one is refused', asyn
 });
 
 test('of two siblings made at once with one slug one stands', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const parentId = round % 2 === 0 ? null : (await make()).id;
     const body = { slug: `s${newId()}`, name: 'x', parentId };
     const codes = await atOnce(post(0, '/workspaces', body), post(1, '/workspaces', body));
@@ -72,7 +71,7 @@ test('of two siblings made at once with one slug one stands', async () => {
 });
 
 test('a workspace or a task that is made while the workspace is archived comes before it or is refused', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { id } = await make();
     const codes = await Promise.all([
       post(0, `/workspaces/${id}:archive`),
@@ -92,7 +91,7 @@ test('a workspace or a task that is made while the workspace is archived comes b
 });
 
 test('a task never enters a workspace that no longer takes its type', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { id } = await make();
     const task = await makeTask(baton);
     const [narrowed, moved] = await Promise.all([
@@ -110,7 +109,7 @@ test('a task never enters a workspace that no longer takes its type', async () =
 });
 
 test('of an archive of a type and a workspace made with it the later one is refused', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const type = await makeWorkspaceType(baton);
     const [archived, made] = await Promise.all([
       post(0, `/workspace-types/${type.id}:archive`),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { agentKey, agentSpec, linkAgent, newIdentity, publishAgent } from '../../testing/agents.ts';
 import {
   type Answer,
@@ -10,7 +11,7 @@ import {
 } from '../../testing/coordination.ts';
 import { done, makeTask, openSession } from '../../testing/leases.ts';
 
-const rounds = 8;
+const rounds = byDepth(8, 200);
 
 let baton: TestCoordination;
 let elsewhere: (method: string, path: string, body: object) => Promise<Answer>;

@@ -15,7 +15,11 @@ let provider: TestProvider;
 let vault: TestSecretStore;
 before(async () => {
   [provider, vault] = [await startProvider(), await startSecretStore()];
-  baton = await startCoordination({ ...provider.settings, ...vault.settings });
+  baton = await startCoordination({
+    ...provider.settings,
+    ...vault.settings,
+    CP_OAUTH_TIMEOUT_SECONDS: '60',
+  });
 });
 after(async () => {
   await baton.close();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { assertTookLess, isLongProof } from '@baton/testing/depth';
+import { assertTookLess, byDepth, isLongProof } from '@baton/testing/depth';
 import { stopClock } from '../../testing/clock.ts';
 import { askContext, startWithMemory, type WithMemory } from '../../testing/contexts.ts';
 import { type Actor, sendRequest, type TestCoordination } from '../../testing/coordination.ts';
@@ -125,7 +125,7 @@ test('a hundred contexts with memory silent hold no connection, and delay nobody
   };
   const quiet = await claimAll(tasks.slice(0, 5));
   const slow = await baton.another({
-    CP_CONTEXT_TIMEOUT_SECONDS: '4',
+    CP_CONTEXT_TIMEOUT_SECONDS: byDepth('2', '4'),
     CP_DATABASE_CONNECTIONS_MAX: '4',
     // On a slow machine the last ask after the first have ended.
     CP_CONTEXT_CIRCUIT_FAILURES: '1000',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { invoke, makeCallable } from '../../testing/invocations.ts';
 import { done } from '../../testing/leases.ts';
@@ -8,7 +9,7 @@ import { pagesReadBy } from '../../testing/pages-read.ts';
 import { lockNextPending } from './claiming.sql.ts';
 
 /** A queue of others costs a claim one look, however long it is (organisation, section 26, row 28): 100,000 read no page more. */
-const foreignCalls = 40_000;
+const foreignCalls = byDepth(8000, 40_000);
 /** Steps from queue to queue, and the few calls at the head of the own one; four queues read 40. */
 const pagesMax = 120;
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { newId } from '@baton/kernel/ids';
+import { byDepth } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
   claimTask,
@@ -188,7 +189,7 @@ test('shows exactly what claimability calls claimable, in full pages, whatever h
         assert.deepEqual(await availableTo(actor.principalId, limit), claimable);
       },
     ),
-    { numRuns: 15 },
+    { numRuns: byDepth(5, 15) },
   );
 });
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { raceRounds } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask } from '../../testing/leases.ts';
-
-const rounds = 20;
 
 let baton: TestCoordination;
 before(async () => {
@@ -13,7 +12,7 @@ after(() => baton.close());
 
 test('of simultaneous edits with one If-Match one wins, and one revision is kept', async () => {
   const { id: taskId } = await makeTask(baton);
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const comment = await done(baton.admin.post(`/tasks/${taskId}/comments`, { body: 'contested' }), 201);
     const path = `/tasks/${taskId}/comments/${comment.id}`;
     const ifMatch = { 'if-match': 'comment-1' };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { raceRounds } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable } from '../../testing/journal-writer.ts';
 import { done, eventsOf, makeTask, refused } from '../../testing/leases.ts';
@@ -351,10 +352,8 @@ test('GET /goals/{id}/work pages the tasks of a goal, with those of its subgoals
 });
 
 describe('races', () => {
-  const rounds = 20;
-
   test('two goals moved below each other at once never close a cycle: one stands', async () => {
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < raceRounds; round += 1) {
       const [a, b] = [await make(), await make()];
       const answers = await Promise.all([
         change(a.id, 1, { parentGoalId: b.id }),
@@ -371,7 +370,7 @@ describe('races', () => {
   });
 
   test('a task that is linked while its goal is abandoned comes before that, or is refused', async () => {
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < raceRounds; round += 1) {
       const goal = await make();
       const [linked, abandoned] = await Promise.all([
         baton.admin.post('/tasks', { title: 'x', goalId: goal.id }),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, refused } from '../../testing/leases.ts';
 import { makeProject, makeTemplate } from '../../testing/projects.ts';
@@ -142,10 +143,12 @@ for (const workspaces of [7, 300, 2100])
       }
   });
 
+const pageSize = byDepth(200, 40);
+
 async function walk(query: string, path = '/tasks'): Promise<string[]> {
   const ids: string[] = [];
   for (let cursor = ''; ; ) {
-    const page = await done(baton.admin.get(`${path}?limit=40&${query}${cursor}`));
+    const page = await done(baton.admin.get(`${path}?limit=${pageSize}&${query}${cursor}`));
     ids.push(...page.items.map(({ id }: any) => id));
     if (page.nextCursor === null) return ids;
     cursor = `&cursor=${page.nextCursor}`;

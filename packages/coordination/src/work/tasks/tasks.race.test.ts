@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { raceRounds } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
-
-const rounds = 50;
 
 let baton: TestCoordination;
 let workers: Worker[];
@@ -14,7 +13,7 @@ before(async () => {
 after(() => baton.close());
 
 test('of simultaneous patches with one If-Match one wins, the others see its version', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { id } = await makeTask(baton);
     const answers = await Promise.all(
       workers.map(({ actor }, n) =>
@@ -35,7 +34,7 @@ test('of simultaneous patches with one If-Match one wins, the others see its ver
 });
 
 test('of simultaneous completions one wins, and the task is completed once', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const { id } = await makeTask(baton);
     const answers = await Promise.all(
       workers.map(({ actor }) => actor.post(`/tasks/${id}:complete`, {}, { 'if-match': 'task-1' })),
@@ -48,7 +47,7 @@ test('of simultaneous completions one wins, and the task is completed once', asy
 
 test('of a completion and a claim at once one wins: never a live claim on a completed task', async () => {
   const outcomes = { completed: 0, claimed: 0 };
-  for (let round = 0; round < 2 * rounds; round += 1) {
+  for (let round = 0; round < 2 * raceRounds; round += 1) {
     const { id } = await makeTask(baton);
     const { actor, sessionId } = workers[round % workers.length] as Worker;
     const calls = [
@@ -71,5 +70,5 @@ test('of a completion and a claim at once one wins: never a live claim on a comp
       assert.equal(task.activeClaimId, claim?.body.id);
     }
   }
-  assert.equal(outcomes.completed + outcomes.claimed, 2 * rounds);
+  assert.equal(outcomes.completed + outcomes.claimed, 2 * raceRounds);
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { raceRounds } from '@baton/testing/depth';
 import { sendRequest, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
 
-const rounds = 40;
 const acceptance = [{ key: 'looked-at', kind: 'human', description: 'Somebody has looked at it.' }];
 
 let baton: TestCoordination;
@@ -26,7 +26,7 @@ const complete = (url: string, id: string, version = 1) =>
 
 test('a claim and the opening of an attempt never both win', async () => {
   const won = { claim: 0, attempt: 0 };
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const task = await makeTask(baton, { acceptance });
     const [opened, ...claims] = await Promise.all([
       complete(round % 2 === 0 ? baton.url : second.url, task.id),
@@ -45,7 +45,7 @@ test('a claim and the opening of an attempt never both win', async () => {
 });
 
 test('of several completions at once one opens an attempt, and there is never a second', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const task = await makeTask(baton, { acceptance });
     const answers = await Promise.all(
       [0, 1, 2, 3].map((n) => complete(n < 2 ? baton.url : second.url, task.id)),
@@ -57,7 +57,7 @@ test('of several completions at once one opens an attempt, and there is never a 
 });
 
 test('of a completion and a cancellation one wins, and no attempt stays open on a cancelled task', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const task = await makeTask(baton, { acceptance });
     const cancel = baton.admin.patch(`/tasks/${task.id}`, { status: 'cancelled' }, { 'if-match': 'task-1' });
     const answers = await Promise.all([complete(second.url, task.id), cancel]);

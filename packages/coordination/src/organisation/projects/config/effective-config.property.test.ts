@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { newId } from '@baton/kernel/ids';
+import { byDepth } from '@baton/testing/depth';
 import type { ConfigDocument } from './config-document.ts';
 import { effectiveConfigOf } from './effective-config.ts';
 import { meetOf, violationsOf } from './governance.ts';
@@ -121,7 +122,7 @@ test('is what a naive walk over up to 64 projects finds', () => {
       for (const part of ['settings', 'memory', 'governance'] as const)
         assert.deepEqual(Object.keys(provenance[part]).sort(), Object.keys(config[part]).sort());
     }),
-    { numRuns: 300 },
+    { numRuns: byDepth(100, 300) },
   );
 });
 
@@ -141,7 +142,7 @@ test('each origin has the value: a list, a number, or a part of an object that i
         assert.deepEqual(deep((config.settings as any)[name], said), config.settings[name]);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: byDepth(100, 300) },
   );
 });
 
@@ -154,7 +155,7 @@ test('governance only narrows: no layer allows more than what stands above it', 
       );
       assert.deepEqual(violationsOf(above as any, below as any), []);
     }),
-    { numRuns: 300 },
+    { numRuns: byDepth(100, 300) },
   );
 });
 
@@ -166,6 +167,6 @@ test('the meet of two values is the same either way, and of a value with itself 
         assert.deepEqual(meetOf(name, one[name], one[name]), one[name]);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: byDepth(100, 500) },
   );
 });

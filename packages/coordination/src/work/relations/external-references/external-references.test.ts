@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { raceRounds } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import { done, eventsOf, makeTask, refused } from '../../../testing/leases.ts';
 import { makeWorkspace } from '../../../testing/workspaces.ts';
@@ -195,7 +196,7 @@ test('DELETE answers 204 and writes the event; the name is free again', async ()
 });
 
 test('of two tasks that are given one name at once one gets it', async () => {
-  for (let round = 0; round < 20; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const [a, b] = [await makeTask(baton), await makeTask(baton)];
     const answers = await Promise.all([put(a.id, `R-${round}`), put(b.id, `R-${round}`)]);
     const statuses = answers.map(({ status }) => status).sort();
@@ -206,7 +207,7 @@ test('of two tasks that are given one name at once one gets it', async () => {
 test('a name that is given and taken away at once is there or not, as its events say', async () => {
   const { id } = await makeTask(baton);
   const reference = await done(put(id, 'S-1'), 201);
-  for (let round = 0; round < 20; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const standing = (await done(list(nameOf('S-1')))).items[0] ?? reference;
     await Promise.all([
       put(id, 'S-1', { metadata: { round } }),
