@@ -24,7 +24,7 @@ afterEach(() => checkLeaseInvariants(baton));
 after(() => baton.close());
 
 /** When the lease ends, in ms from now: about when the requests come, but well after the first round and before the second. */
-const endsIn = (round: number) => [5000, -1000][round] ?? (round % 12) * 2 - 2;
+const endsIn = (round: number) => [60_000, -1000][round] ?? (round % 12) * 2 - 2;
 
 /** Both at once, but for the first two rounds: there the one, then the other is answered before the other is sent. */
 async function rivalry<First, Second>(

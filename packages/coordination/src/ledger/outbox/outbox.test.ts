@@ -106,11 +106,12 @@ test('a failed delivery is tried again after a wait, and delays no other', async
     seen.push(id);
     if (id === broken && failuresLeft-- > 0) throw new Error('receiver is away');
   });
+  let waiting: Waiting | undefined;
   await until(async () => {
-    const [waiting, ...others] = await left();
-    return others.length === 0 && waiting?.last_error === 'receiver is away';
+    const [one, ...others] = await left();
+    waiting = one;
+    return others.length === 0 && one?.last_error === 'receiver is away';
   });
-  const [waiting] = await left();
   assert.deepEqual([waiting?.attempts, waiting?.dead], [1, false]);
   await until(async () => (await left()).length === 0);
   assert.deepEqual(seen, [broken, fine, broken]);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { makeWebhookSecret, type Receiver, sampleEvent, startReceiver } from '../../testing/sinks.ts';
+import { until } from '../../testing/waiting.ts';
 import { CloudEvent } from './cloud-event.ts';
 import { parseWebhookSecret } from './signature.ts';
 import { type Sink, SinkAway } from './sink.ts';
@@ -134,10 +135,14 @@ test('a receiver that speaks no TLS is away', async () => {
 });
 
 test('a receiver that takes the event and never answers has failed that event', async () => {
-  const { url } = await receiver(() => undefined);
-  const error = await sinkTo(url)
-    .deliver(sampleEvent(), AbortSignal.timeout(300))
+  const { url, received } = await receiver(() => undefined);
+  const timeout = new AbortController();
+  const failing = sinkTo(url)
+    .deliver(sampleEvent(), timeout.signal)
     .catch((error: unknown) => error);
+  await until(() => received.length === 1, 'the request');
+  timeout.abort(new DOMException('too late', 'TimeoutError'));
+  const error = await failing;
   assert.ok(error instanceof Error && !(error instanceof SinkAway), String(error));
 });
 

@@ -317,7 +317,7 @@ test('a rebuild during a delivery wins: the late turn moves nothing', async () =
   const ids = await writeTold(baton, tenantId, 4);
   const delivery = startDelivery(baton, memory, { CP_CONTEXT_TENANT_BATCH_SIZE: '5' });
   await delivery.turns();
-  memory.behave({ delayMs: 300 }, namespaceOf(tenantId));
+  memory.behave({ delayMs: 1000 }, namespaceOf(tenantId));
   const seen = batchesOf(tenantId).length;
   const late = delivery.turns();
   await until(() => batchesOf(tenantId).length > seen, 'the request');
@@ -336,7 +336,7 @@ test('a rebuild during a delivery wins: the late turn moves nothing', async () =
 test('a turn whose lease went to another process writes nothing', async () => {
   const tenantId = await newTenant(baton);
   await writeTold(baton, tenantId, 2);
-  memory.behave({ delayMs: 200 }, namespaceOf(tenantId));
+  memory.behave({ delayMs: 1000 }, namespaceOf(tenantId));
   const late = startDelivery(baton, memory).turns();
   await until(() => batchesOf(tenantId).length > 0, 'the request');
   await baton.pool.run(sql`

@@ -187,7 +187,7 @@ describe('what a type asks memory for', () => {
   test('a claim that ends while memory is asked keeps nothing', async () => {
     const task = await makeTold();
     await claimTask(worker, task.id);
-    memory.behave({ delayMs: 400 });
+    memory.behave({ delayMs: 1500 });
     const asking = contextOf(worker.actor, task);
     const asked = memory.calls.length;
     while (memory.calls.length < asked + 2) await new Promise((next) => setTimeout(next, 5));
