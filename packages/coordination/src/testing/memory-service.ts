@@ -27,6 +27,8 @@ export interface ArrivedCall {
 /** How the service behaves towards one namespace, or towards all. */
 export interface MemoryBehaviour {
   readonly delayMs?: number;
+  /** Answers nothing until this. */
+  readonly until?: Promise<unknown>;
   /** Takes the connection away instead of an answer. */
   readonly hangsUp?: boolean;
   /** Does what it is asked, then takes the connection away: who asked never learns of it. */
@@ -117,8 +119,9 @@ export async function startMemoryService(port = 0): Promise<TestMemory> {
   const behaviourTo = (namespace: string) => behaviours.get(namespace) ?? behaviours.get('') ?? {};
 
   async function misbehaves(behaviour: MemoryBehaviour, res: ServerResponse): Promise<boolean> {
-    const { delayMs, hangsUp, answer: fixed, tricklesEveryMs } = behaviour;
+    const { delayMs, until, hangsUp, answer: fixed, tricklesEveryMs } = behaviour;
     if (delayMs !== undefined) await sleep(delayMs, undefined, { ref: false });
+    await until;
     if (hangsUp) {
       res.destroy();
       return true;

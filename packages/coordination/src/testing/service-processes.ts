@@ -21,6 +21,12 @@ const ready = {
   worker: /the worker runs()/,
 };
 
+/** What a program gets of the tests' own environment: without the code compiled before, each start costs 0.8 s more. */
+export function programEnv(): Record<string, string | undefined> {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) };
+}
+
 /**
  * Starts coordination, or its worker, as an operator does, and waits until it says that it runs.
  * @param env its settings; without CP_PORT it takes any free port
@@ -32,7 +38,7 @@ export async function startProcess(
 ): Promise<ServiceProcess> {
   const main = join(import.meta.dirname, '../app', mains[kind]);
   const child = spawn(process.execPath, [main, 'serve'], {
-    env: { PATH: process.env.PATH, CP_PORT: '0', ...env, CP_LOG_LEVEL: 'info' },
+    env: { ...programEnv(), CP_PORT: '0', ...env, CP_LOG_LEVEL: 'info' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit');

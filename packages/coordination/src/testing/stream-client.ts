@@ -11,7 +11,7 @@ export interface StreamedEvent {
 export interface StreamClient {
   readonly ws: WebSocket;
   readonly events: StreamedEvent[];
-  /** Resolves when that many events came; rejects after a while. */
+  /** Resolves when that many events came; rejects after a minute. */
   received(count: number, waitMs?: number): Promise<StreamedEvent[]>;
   /** Resolves with how the stream ended. */
   readonly ended: Promise<{ code: number; reason: string }>;
@@ -41,7 +41,7 @@ export function openStream(url: string, options: StreamClientOptions = {}): Stre
     ws,
     events,
     ended,
-    async received(count, waitMs = 10_000) {
+    async received(count, waitMs = 60_000) {
       for (const until = performance.now() + waitMs; events.length < count; ) {
         if (performance.now() > until)
           throw new Error(`${events.length} events came instead of ${count} within ${waitMs} ms`);

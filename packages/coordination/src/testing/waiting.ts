@@ -4,8 +4,8 @@ import type { Db } from '@baton/kernel/db';
 import { sql } from '@baton/kernel/sql';
 import type { Answer, TestCoordination } from './coordination.ts';
 
-/** Longer than anything takes while many test files run at once; reached only when a test fails. */
-const waitMsMax = 25_000;
+/** Longer than anything takes on a busy machine; reached only when a test fails. */
+const waitMsMax = 60_000;
 
 /** Waits for a condition. @throws AssertionError when it doesn't come true in that time */
 export async function until(
