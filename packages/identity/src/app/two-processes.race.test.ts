@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { makeRealm, newSubject, signInBy } from '../sign-in/federation/testing/sign-in.ts';
 import { startUpstream, type Upstream } from '../sign-in/federation/testing/upstream.ts';
 import { type Answer, startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
@@ -11,7 +12,8 @@ import { journalTypes } from '../testing/records.ts';
 import { scimClient } from '../testing/scim-client.ts';
 
 /** Operations that must take effect once, sent to two processes on one database at the same moment. */
-const rounds = 20;
+/** A round takes 70 to 140 ms. */
+const rounds = byDepth(10, 200);
 const callsAtOnce = 12;
 
 let processes: [TestIdentity, TestIdentity];

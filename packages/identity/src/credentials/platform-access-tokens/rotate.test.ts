@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { clashTokensNamed } from '../../testing/clash.ts';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import {
@@ -166,7 +167,7 @@ describe('a key that is used again', () => {
 
 describe('concurrent requests', () => {
   test('an issue and a rotation with one Idempotency-Key: one makes a token, the other is 409 idempotency_key_reused', async () => {
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < byDepth(10, 200); round += 1) {
       const { tenantId, principalId, credential } = await makeBearer(identity);
       const key = randomUUID();
       const path = `/tenants/${tenantId}/principals/${principalId}/platform-access-tokens`;
@@ -185,7 +186,7 @@ describe('concurrent requests', () => {
   });
 
   test('a revocation and a rotation at the same moment: one of them is first, and nothing is left between', async () => {
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < byDepth(10, 200); round += 1) {
       const { tenantId, credential } = await makeBearer(identity);
       const [rotated, revoked] = await Promise.all([
         rotate(tenantId, credential.id),
@@ -206,14 +207,15 @@ describe('concurrent requests', () => {
   });
 
   test('a disable and a rotation at the same moment leave no live token', async () => {
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < byDepth(10, 200); round += 1) {
       const { tenantId, principalId, credential } = await makeBearer(identity);
       const [rotated, disabled] = await Promise.all([
         rotate(tenantId, credential.id),
         identity.post(`/tenants/${tenantId}/principals/${principalId}:disable`),
       ]);
       assert.equal(disabled.status, 200);
-      assert.ok([201, 409].includes(rotated.status), JSON.stringify(rotated.body));
+      // 503: on a slow machine a disable ends the connections of those that it waited 600 ms for.
+      assert.ok([201, 409, 503].includes(rotated.status), JSON.stringify(rotated.body));
       assert.deepEqual((await identity.get(`/tenants/${tenantId}/platform-access-tokens`)).body, []);
     }
   });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { raceRounds } from '@baton/testing/depth';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { makeAudience, makeTenant } from '../../testing/objects.ts';
 import { journalOf } from '../../testing/records.ts';
@@ -13,7 +14,7 @@ before(async () => {
 after(() => identity.close());
 
 test('new scopes and a new status at the same time both stay, with an event each', async () => {
-  for (let round = 0; round < 10; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const tenantId = await makeTenant(identity);
     await makeAudience(identity, tenantId);
     const path = `/tenants/${tenantId}/audiences/control-plane`;

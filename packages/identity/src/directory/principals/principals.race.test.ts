@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { makeBearer } from '../../testing/objects.ts';
 import { journalOf } from '../../testing/records.ts';
 
-const rounds = 12;
+const rounds = byDepth(12, 200);
 
 let processes: [TestIdentity, TestIdentity];
 before(async () => {
@@ -30,8 +31,12 @@ test('enable, disable and issue at the same time, in two processes: status, toke
         send(call, '/platform-access-tokens', token),
       ]).flat(),
     );
+    // On a slow machine a disable ends the connections of those that it waited 600 ms for: 503.
     for (const { status, body } of answers)
-      assert.ok(status < 300 || body.detail === 'principal_not_active', JSON.stringify(body));
+      assert.ok(
+        status < 300 || status === 503 || body.detail === 'principal_not_active',
+        JSON.stringify(body),
+      );
 
     const changes = (await journalOf(identity, tenantId))
       .map(({ type }) => type as string)

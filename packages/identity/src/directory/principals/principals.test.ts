@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import {
   made,
@@ -169,7 +170,7 @@ describe('POST …/principals/{principalId}:disable', () => {
   });
 
   test('a token that is issued at the same moment is revoked with the others, or refused', async () => {
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < byDepth(10, 200); round += 1) {
       const { tenantId, principalId } = await makeBearer(identity);
       const issue = () =>
         identity.post(
@@ -182,8 +183,12 @@ describe('POST …/principals/{principalId}:disable', () => {
         ...Array.from({ length: 4 }, issue),
       ]);
       const made = issued.filter(({ status }) => status === 201).length;
+      // 503: on a slow machine a disable ends the connections of those that it waited 600 ms for.
       for (const { status, body } of issued)
-        assert.ok(status === 201 || body.detail === 'principal_not_active', JSON.stringify(body));
+        assert.ok(
+          [201, 503].includes(status) || body.detail === 'principal_not_active',
+          JSON.stringify(body),
+        );
       assert.equal(disabled.body.revokedCredentials, made + 1);
       const { body: live } = await identity.get(`/tenants/${tenantId}/platform-access-tokens`);
       assert.deepEqual(live, []);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { byDepth, raceRounds } from '@baton/testing/depth';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { makeAudience, makePrincipal, makeTenant } from '../../testing/objects.ts';
 import { auditOf, journalOf } from '../../testing/records.ts';
@@ -19,7 +20,7 @@ const updatesOf = async (tenantId: string) =>
   (await journalOf(identity, tenantId)).filter(({ type }) => type === 'tenant.updated');
 
 test('a new name and a new status at the same time both stay, with an event each', async () => {
-  for (let round = 0; round < 10; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     const tenantId = await makeTenant(identity);
     const answers = await Promise.all([
       change(identity, tenantId, { name: 'New name' }),
@@ -49,7 +50,7 @@ test('of many equal changes at the same time, one is recorded', async () => {
 });
 
 test('disabling while tokens are issued: none of them works while the tenant is disabled', async () => {
-  for (let round = 0; round < 10; round += 1) {
+  for (let round = 0; round < byDepth(10, 200); round += 1) {
     const tenantId = await makeTenant(identity);
     await makeAudience(identity, tenantId);
     const principalId = await makePrincipal(identity, tenantId);

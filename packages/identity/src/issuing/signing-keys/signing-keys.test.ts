@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
+import { byDepth } from '@baton/testing/depth';
 import { makeRsaKey, startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { makeAudience, makeBearer, makeServiceAccount } from '../../testing/objects.ts';
 import { storeCounts } from '../../testing/records.ts';
@@ -172,7 +173,7 @@ test('processes that change to a key and back at the same time do not deadlock',
       IAM_SIGNING_PREVIOUS_KEY_FILE: previous,
     });
   const processes = [await processOf(one, two), await processOf(two, one)];
-  for (let round = 0; round < 30; round += 1)
+  for (let round = 0; round < byDepth(10, 200); round += 1)
     await Promise.all(processes.map(({ service }) => service.reload()));
   for (const { logged } of processes)
     assert.deepEqual(

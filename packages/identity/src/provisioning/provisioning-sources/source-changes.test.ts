@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { raceRounds } from '@baton/testing/depth';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { made, makeTenant } from '../../testing/objects.ts';
 import { makeProvider, makeProvisioning } from '../../testing/provisioning.ts';
@@ -141,7 +142,7 @@ describe('a disabled source', () => {
     const { tenantId, sourceId } = await makeProvisioning(identity);
     const path = pathOf(tenantId, sourceId);
     const provider = `/tenants/${tenantId}/identity-providers/entra`;
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < raceRounds; round += 1) {
       await made(identity.post(`${path}:disable`));
       await made(identity.patch(provider, { lifecycleProfile: 'managed' }));
       const answers = await Promise.all([

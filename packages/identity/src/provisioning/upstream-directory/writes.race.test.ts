@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { made } from '../../testing/objects.ts';
 import { auditOf } from '../../testing/records.ts';
 import { scimClient } from '../../testing/scim-client.ts';
@@ -189,7 +190,7 @@ describe('a creation whose answer is lost', () => {
     keycloak.overrides.scim = lost;
     await one.client.post('/Users', user);
     keycloak.overrides = {};
-    // As if the process had died in between: the name is still reserved.
+    // As if the process had died in between: the name is still reserved, for a second.
     await identity.pool.run(sql`
       update upstream_accounts set held_by = gen_random_uuid(), held_until = now() + interval '1 second'
       where provisioning_source_id = ${one.sourceId}`);
@@ -219,7 +220,7 @@ describe('changes of one user at the same time', () => {
   test('end with the same state in the directory and here', async () => {
     const { keycloak, source } = fixture;
     const { client } = await source('scim');
-    for (let round = 0; round < 8; round += 1) {
+    for (let round = 0; round < byDepth(6, 60); round += 1) {
       const user = newUser({ active: round % 2 === 0 });
       const { id } = await made(client.post('/Users', user));
       keycloak.overrides.scim = late(20 + (round % 3) * 20);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from '@baton/kernel/sql';
+import { raceRounds } from '@baton/testing/depth';
 import { adminHeader, startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { makeSource } from '../../testing/provisioning.ts';
 import { journalTypes } from '../../testing/records.ts';
@@ -68,8 +70,12 @@ test('a disable with concurrent sign-ins: after it every sign-in is refused, and
     ),
   ]);
   assert.equal(disabled.status, 200);
+  // 503: on a slow machine a disable ends the connections of those that it waited 600 ms for.
   for (const { status, body } of answers)
-    assert.ok(status === 200 || body.detail === 'principal_disabled', `${status} ${body.detail}`);
+    assert.ok(
+      [200, 503].includes(status) || body.detail === 'principal_disabled',
+      `${status} ${body.detail}`,
+    );
   assert.equal((await signInBy(other, realm, token)).body.detail, 'principal_disabled');
 });
 
@@ -79,11 +85,14 @@ test('a group that is deleted during a sign-in: the sign-in succeeds without it'
   const base = `/tenants/${realm.tenantId}/groups`;
   const token = await upstream.sign({ sub: newSubject(), groups: ['Operators', 'Staff'] });
   const seen = new Set<string>();
-  for (let round = 0; round < 20; round += 1) {
+  for (let round = 0; round < raceRounds; round += 1) {
     await signInBy(other, realm, await upstream.sign({ sub: newSubject(), groups: ['Staff'] }));
     const { body: group } = await identity.post(base, { key: 'operators', name: 'Operators' });
     const [removed, ...answers] = await Promise.all([
-      identity.request('DELETE', `/api/v1${base}/${group.id}`, { headers: adminHeader }),
+      // Each round deletes the group at another moment of the sign-ins.
+      pause(round % 20).then(() =>
+        identity.request('DELETE', `/api/v1${base}/${group.id}`, { headers: adminHeader }),
+      ),
       ...Array.from({ length: 4 }, (_, n) => signInBy(n % 2 === 0 ? identity : other, realm, token)),
     ]);
     assert.equal(removed.status, 204);
