@@ -6,6 +6,7 @@ import { checkLayers } from './layers.ts';
 import { checkExports } from './package-exports.ts';
 import { untestedPromises } from './security-page.ts';
 import { oversizedFiles, sourceFiles } from './sources.ts';
+import { wallClockAssertions } from './wall-clock.ts';
 
 const root = dirname(import.meta.dirname);
 const linesMax = 500;
@@ -33,6 +34,7 @@ const steps: Step[] = [
   },
   { name: 'tests only', run: usedByTestsOnly },
   { name: 'bounds', run: () => node(join(root, 'scripts', 'bounds.ts')) },
+  { name: 'wall clock', run: () => wallClockAssertions(root).join('\n') },
   { name: 'security page', run: () => untestedPromises(root).join('\n') },
   { name: 'generated files', run: generated },
 ];

@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pickFiles, testFiles } from './test-files.ts';
+
+/** An upper bound of a difference to `performance.now()` or `Date.now()`, of a figure named so, or of a ratio of such. */
+const bounds = [
+  /assert\.(?:ok|equal)\([^;]*?\b(?:performance|Date)\.now\(\)\s*-\s*\w+\)?\s*(?:\/\s*\d+\)?\s*)?<=?/,
+  /assert\.ok\([^;]*?\b(?:took|elapsed|waited|duration|answered)\w*(?:Ms|Seconds)\b\s*<=?/i,
+];
+/** Waiting for a condition is no comparison: its deadline is reached only by a test that fails anyway. */
+const isPatience = /deadline|patience|waitMsMax/i;
+
+/**
+ * Finds lines of the usual tests that a busy machine can break.
+ * @returns one line per place: the long proof may compare wall-clock time, `assertTookLess` does so there only
+ */
+export function wallClockAssertions(root: string): string[] {
+  return pickFiles(testFiles(root), [], 'usual').flatMap((file) => {
+    const lines = readFileSync(join(root, file), 'utf8').split('\n');
+    return lines.flatMap((line, index) =>
+      bounds.some((bound) => bound.test(line)) && !isPatience.test(line)
+        ? [`${file}:${index + 1} compares wall-clock time: use assertTookLess of @baton/testing/depth`]
+        : [],
+    );
+  });
+}
