@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createPool, type Pool } from '@baton/kernel/db';
 import { sql } from '@baton/kernel/sql';
+import { assertTookLess } from '@baton/testing/depth';
 import { newKey } from '../access/authn/key-material.ts';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
 import { until } from '../testing/waiting.ts';
@@ -37,9 +38,8 @@ test('40 searches that take as long as they may leave connections to another ten
     const all = Promise.all(searches);
     await untilWaiting();
     const bystander = await baton.otherAdmin.get('/principals');
-    const bystanderMs = performance.now() - startedAt;
+    assertTookLess(startedAt, 2500, 'the bystander');
     assert.equal(bystander.status, 200);
-    assert.ok(bystanderMs < 2500, `the bystander waited ${bystanderMs} ms`);
     assert.equal(
       (await baton.admin.post('/sessions', { clientName: 'own', controlLevel: 'observed' })).status < 500,
       true,
@@ -48,7 +48,7 @@ test('40 searches that take as long as they may leave connections to another ten
       assert.equal(status, 503);
       assert.equal(headers.get('retry-after'), '1');
     }
-    assert.ok(performance.now() - startedAt < 9000);
+    assertTookLess(startedAt, 9000);
   });
   assert.equal((await baton.admin.get('/tasks?q=a')).status, 200);
 });
@@ -64,7 +64,7 @@ test('40 unknown API keys at once hold a quarter of the connections, and their l
     const startedAt = performance.now();
     for (const { get } of [baton.otherAdmin, unread])
       assert.equal((await get('/principals')).status, 200, 'known or not, a token is let in');
-    assert.ok(performance.now() - startedAt < 3000, 'it is served at once');
+    assertTookLess(startedAt, 3000);
     assert.equal(await waitingFor('api_keys'), 5);
     return { strangers: Promise.all(strangers) };
   });

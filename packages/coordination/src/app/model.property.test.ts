@@ -1,5 +1,6 @@
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
+import { byDepth } from '@baton/testing/depth';
 import { expireDueClaims } from '../execution/sweeper/sweeper.ts';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
 import { checkLeaseInvariants } from '../testing/lease-invariants.ts';
@@ -8,7 +9,7 @@ import { type Cast, runHistory, step, workersCount } from '../testing/model/driv
 import { makeWorkerTools } from '../testing/sweepers.ts';
 
 /** Steps of all histories together; `npm run model` sends 20,000 and more. */
-const stepsMin = Number(process.env['BATON_TEST_MODEL_STEPS'] ?? 3000);
+const stepsMin = Number(process.env['BATON_TEST_MODEL_STEPS'] ?? byDepth(300, 3000));
 const stepsPerHistory = 60;
 
 let baton: TestCoordination;
@@ -41,7 +42,7 @@ test('whatever several principals do to tasks, claims, runs, approvals and child
           sent += await runHistory(cast, steps);
         },
       ),
-      { numRuns: 10, endOnFailure: true },
+      { numRuns: byDepth(5, 10), endOnFailure: true },
     );
   await checkLeaseInvariants(baton);
 });

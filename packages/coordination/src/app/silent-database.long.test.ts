@@ -14,7 +14,7 @@ import { startWorker } from './worker.ts';
 let baton: TestCoordination;
 before(async () => {
   // Longer than any test waits: what a stream gets was announced.
-  baton = await startCoordination({ CP_WS_POLL_INTERVAL_SECONDS: '60' });
+  baton = await startCoordination({ CP_WS_POLL_INTERVAL_SECONDS: '600' });
 });
 after(() => baton.close());
 

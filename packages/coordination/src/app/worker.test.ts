@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
+import { until } from '../testing/waiting.ts';
 import { runJobs, startWorker } from './worker.ts';
 
 const lines: { msg: string; job: string; waitMs: number }[] = [];
@@ -20,26 +21,34 @@ before(async () => {
 after(() => baton.close());
 
 test('a full batch runs again at once, a shorter one after the pause', async () => {
-  const answers = [5, 5, 5, 0];
   const ranAt: number[] = [];
-  const jobs = runJobs(
-    [
-      {
-        name: 'busy',
-        batchMax: 5,
-        run: async () => {
-          ranAt.push(performance.now());
-          return answers.shift() ?? 0;
+  const begin = (answers: number[], pauseMs: number) =>
+    runJobs(
+      [
+        {
+          name: 'busy',
+          batchMax: 5,
+          run: async () => {
+            ranAt.push(performance.now());
+            return answers.shift() ?? 0;
+          },
         },
-      },
-    ],
-    { pauseMs: 200, log },
-  );
+      ],
+      { pauseMs, log },
+    );
+  // Longer than the test waits.
+  const full = begin([5, 5, 5, 0], 600_000);
+  await until(() => ranAt.length === 4);
   await sleep(100);
   assert.equal(ranAt.length, 4);
-  await sleep(200);
-  assert.equal(ranAt.length, 5);
-  await jobs.close();
+  await full.close();
+
+  ranAt.length = 0;
+  const short = begin([0], 200);
+  await until(() => ranAt.length === 2);
+  // A timer may fire a fraction of a millisecond early.
+  assert.ok((ranAt[1] as number) - (ranAt[0] as number) >= 199);
+  await short.close();
 });
 
 test('a failing job is logged, waits twice as long each time, and delays no other', async () => {
@@ -59,11 +68,10 @@ test('a failing job is logged, waits twice as long each time, and delays no othe
     ],
     { pauseMs: 20, log },
   );
-  await sleep(400);
+  await until(() => lines.filter(({ job }) => job === 'failing').length >= 4 && healthyRuns > 10);
   await jobs.close();
   const waits = lines.filter(({ job }) => job === 'failing').map(({ waitMs }) => waitMs);
   assert.deepEqual(waits.slice(0, 4), [40, 80, 160, 320]);
-  assert.ok(healthyRuns > 10);
 });
 
 test('the longest backoff is 30 s', async () => {
@@ -72,7 +80,7 @@ test('the longest backoff is 30 s', async () => {
     pauseMs: 60_000,
     log,
   });
-  await sleep(20);
+  await until(() => lines.length > 0);
   await jobs.close();
   assert.equal(lines[0]?.waitMs, 30_000);
 });
@@ -106,7 +114,7 @@ test('expired answers are deleted, others are kept', async () => {
   await baton.pool.run(keep('live', '1 hour'));
   const worker = await startWorker({ env: baton.env, log });
   const left = () => baton.pool.rows<{ key: string }>(sql`select key from idempotency_keys`);
-  for (let waitedMs = 0; waitedMs < 5000 && (await left()).length > 1; waitedMs += 20) await sleep(20);
+  await until(async () => (await left()).length <= 1);
   assert.deepEqual(await left(), [{ key: 'live' }]);
   await worker.close();
 });

@@ -30,7 +30,7 @@ export async function serveStreams(
   baton: TestCoordination,
   { pingEveryMs, settings: given = {}, db = baton.pool, judge }: ServeOptions = {},
 ): Promise<ServedStreams> {
-  const settings = readCoordinationSettings({ ...baton.env, CP_WS_POLL_INTERVAL_SECONDS: '60', ...given });
+  const settings = readCoordinationSettings({ ...baton.env, CP_WS_POLL_INTERVAL_SECONDS: '600', ...given });
   const log = createLog({ name: 'test', level: 'silent' });
   const real = createAuthenticator(baton.pool, settings, log, settings.CP_DATABASE_CONNECTIONS_MAX);
   const authenticator = judge?.(real, () => stream) ?? real;

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '@baton/kernel/sql';
 import { startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
+import { isLongProof } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
   adapterEnv,
@@ -27,10 +28,12 @@ after(async () => {
   await baton.close();
 });
 
+const events = 100;
+
 test('who has lost a lease, or can not renew it, stops sending in time', async () => {
   const proxy = await startDatabaseProxy(baton.databaseUrl);
   const [taken, unsure] = [await newTenant(baton), await newTenant(baton)];
-  for (const tenantId of [taken, unsure]) await writeTold(baton, tenantId, 100);
+  for (const tenantId of [taken, unsure]) await writeTold(baton, tenantId, events);
   memory.behave({ delayMs: 200 });
   const env = adapterEnv(baton, memory, { CP_DATABASE_URL: proxy.url, CP_CONTEXT_BATCH_SIZE: '1' });
   const adapter = await startContextAdapter({ env, isWatched: false, log: quietLog });
@@ -41,23 +44,30 @@ test('who has lost a lease, or can not renew it, stops sending in time', async (
   await baton.pool.run(sql`
     update event_consumers set lease_id = gen_random_uuid(), leased_until = now() + interval '1 hour'
     where tenant_id = ${taken}`);
-  // Renewed every 3 s.
+  // Renewed every 3 s; until then it sends every 200 ms.
   await sleep(4000);
-  const before = sent(taken);
-  await sleep(600);
-  assert.equal(sent(taken), before);
+  await until(async () => {
+    const before = sent(taken);
+    await sleep(600);
+    return sent(taken) === before;
+  }, 'the last request of the lost lease');
+  assert.ok(sent(taken) < events, 'it stopped before the end');
 
-  const stillSent = sent(unsure);
-  await proxy.cut();
-  await sleep(1000);
-  assert.ok(sent(unsure) > stillSent, 'without the database it goes on at first');
-  const { leased_until: endsAt } = await consumerOf(baton, unsure);
-  await sleep(Date.parse(endsAt ?? '') - Date.now());
-  const atTheEnd = sent(unsure);
-  await sleep(600);
-  assert.equal(sent(unsure), atTheEnd, 'when the lease has run out, it sends nothing');
+  // The other lease runs out after up to 10 s.
+  if (isLongProof) {
+    const stillSent = sent(unsure);
+    await proxy.cut();
+    await sleep(1000);
+    assert.ok(sent(unsure) > stillSent, 'without the database it goes on at first');
+    const { leased_until: endsAt } = await consumerOf(baton, unsure);
+    await sleep(Date.parse(endsAt ?? '') - Date.now());
+    const atTheEnd = sent(unsure);
+    await sleep(600);
+    assert.equal(sent(unsure), atTheEnd, 'when the lease has run out, it sends nothing');
+  }
   memory.behave({});
   await adapter.close();
+  if (!isLongProof) await proxy.cut();
   const { position, lease_id: lease } = await consumerOf(baton, taken);
   assert.equal(position, 0);
   assert.notEqual(lease, null);

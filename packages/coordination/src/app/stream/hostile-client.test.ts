@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { assertTookLess } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import {
@@ -126,7 +127,7 @@ test('a slow client holds no page in memory: what it can not take is read again 
     await sleep(200);
     for (const resume of resumes) resume();
     for (const client of clients) {
-      await client.received(expected.length, 30_000);
+      await client.received(expected.length);
       assert.deepEqual(
         client.events.map(({ id }) => id),
         expected,
@@ -151,7 +152,8 @@ test('a right that is lost while a stream is let in ends it at once, not at the 
   await serving({ judge }, async ({ url }) => {
     const began = performance.now();
     assert.equal((await openStream(url, { token: reader.token }).ended).code, 4401);
-    assert.ok(performance.now() - began < 20_000, 'the next look is after 60 s');
+    // The next look is after 600 s.
+    assertTookLess(began, 20_000);
   });
 });
 

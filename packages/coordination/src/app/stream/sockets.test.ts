@@ -1,9 +1,11 @@
-// Many sockets of several tenants in one process. `npm run sockets` opens 10,000 and prints what each costs; `npm test` some hundreds.
+// Many sockets of several tenants in one process. `npm run sockets` opens 10,000 and prints what each costs; the long proof some hundreds.
+
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import {
   type Actor,
   sendRequest,
@@ -14,9 +16,10 @@ import { type Crowd, type CrowdMember, startCrowd } from '../../testing/crowd/cr
 import { addSequence, type Counted } from '../../testing/crowd/frame-counter.ts';
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { type ServiceProcess, startProcess } from '../../testing/service-processes.ts';
+import { until } from '../../testing/waiting.ts';
 import { foundTenant } from '../bootstrap/founding.ts';
 
-const sockets = Number(process.env.BATON_TEST_SOCKETS ?? 400);
+const sockets = Number(process.env.BATON_TEST_SOCKETS ?? byDepth(80, 400));
 const isLarge = sockets >= 5000;
 /** Above what may wait for its binding to be read, so that they can't all be read at once. */
 const identities = isLarge ? 2500 : 40;
@@ -189,7 +192,7 @@ test('none of them ends while it is idle, nor when the connection for notificati
 test('a stop of the process ends each of them with 1001', async () => {
   const began = performance.now();
   await service.stop();
-  await sleep(100);
+  await until(async () => (await crowd.look()).open === 0, 'the end of all');
   assert.deepEqual(await crowd.look(), { open: 0, ends: { '1001 going_away': sockets } });
   report(`stopped in ${((performance.now() - began) / 1000).toFixed(1)} s`);
   const file = process.env.BATON_TEST_SOCKETS_REPORT;
