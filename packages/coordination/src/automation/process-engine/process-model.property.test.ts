@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { byDepth, isLongProof } from '@baton/testing/depth';
 import { Instance, start } from '../../testing/engine-instance.ts';
 import type { CallEnd, Effect, Input } from './inputs.ts';
 import type { ElementNode, ProcessState } from './state.ts';
@@ -12,7 +13,7 @@ import { shownModel, shownState } from './testing/shown-states.ts';
 // The engine against a reference interpreter: random definitions, and random inputs of all kinds.
 
 /** `npm run model -- processes 2000` runs so many. */
-const runs = Number(process.env['BATON_TEST_PROCESS_DEFINITIONS'] ?? 500);
+const runs = Number(process.env['BATON_TEST_PROCESS_DEFINITIONS'] ?? byDepth(100, 500));
 const inputsMax = 40;
 
 /** How an effect is named, by the one and the other. */
@@ -311,5 +312,7 @@ test('random processes end as the interpreter says, and each effect is asked for
     { numRuns: runs },
   );
   console.log(`${runs} definitions: ${JSON.stringify(ends)}`);
-  assert.deepEqual(Object.keys(ends).sort(), ['cancelled', 'completed', 'failed', 'running', 'suspended']);
+  // The rarest end comes once in some dozens.
+  if (isLongProof)
+    assert.deepEqual(Object.keys(ends).sort(), ['cancelled', 'completed', 'failed', 'running', 'suspended']);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
   makeProcessAgent,
@@ -11,11 +12,12 @@ import {
   startProcessInstance,
 } from '../../testing/process-instances.ts';
 import { startProcess } from '../../testing/service-processes.ts';
+import { until } from '../../testing/waiting.ts';
 
 // Workers in processes of their own, killed with SIGKILL while processes call each other, and tell memory.
 
-const callers = 8;
-const kills = 3;
+const callers = byDepth(4, 8);
+const kills = byDepth(1, 3);
 
 let baton: TestCoordination;
 before(async () => {
@@ -52,12 +54,12 @@ test('each call is one instance that begins and ends once, whenever workers are 
     await Promise.all(workers.map((one) => one.stop('SIGKILL')));
   }
   const last = makeProcessWorker(baton);
-  for (let round = 0; round < 400 && (await ended()) < callers; round += 1) {
+  await until(async () => {
     await last.orders();
     await last.turns.run();
     await last.timers();
-    await new Promise((over) => setTimeout(over, 50));
-  }
+    return (await ended()) >= callers;
+  }, 'the end of all');
   await last.close();
   assert.equal(await ended(), callers);
   const data = await baton.pool.rows(sql`

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
 import {
@@ -13,11 +14,12 @@ import {
   startProcessInstance,
 } from '../../testing/process-instances.ts';
 import { startProcess } from '../../testing/service-processes.ts';
+import { until } from '../../testing/waiting.ts';
 
 // Workers in processes of their own, killed with SIGKILL at random moments while instances go on.
 
 const instances = 6;
-const kills = 2;
+const kills = byDepth(1, 2);
 
 let baton: TestCoordination;
 before(async () => {
@@ -25,7 +27,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('each step is done once, whenever workers are killed', { timeout: 60_000 }, async () => {
+test('each step is done once, whenever workers are killed', { timeout: 120_000 }, async () => {
   const agent = await makeProcessAgent(baton);
   const steps = [
     humanStep('first'),
@@ -63,11 +65,11 @@ test('each step is done once, whenever workers are killed', { timeout: 60_000 },
     await Promise.all([one.stop('SIGKILL'), two.stop('SIGKILL')]);
   }
   const last = makeProcessWorker(baton);
-  for (let round = 0; round < 300 && (await ended()) < instances; round += 1) {
+  await until(async () => {
     await last.turns.run();
     await last.timers();
-    await new Promise((over) => setTimeout(over, 50));
-  }
+    return (await ended()) >= instances;
+  }, 'the end of all');
   isOver = true;
   await working;
   await last.close();

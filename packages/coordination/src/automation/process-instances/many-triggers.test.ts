@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { byDepth, isLongProof } from '@baton/testing/depth';
 import { journalIsStable } from '../../testing/journal-writer.ts';
 import { done } from '../../testing/leases.ts';
 import { publishProcess, setStep, specOf, startProcesses } from '../../testing/process-instances.ts';
@@ -40,7 +41,7 @@ test('of more than a thousand older triggers for an event none keeps a definitio
 });
 
 test('conditions that take long are judged in several turns, and each definition starts once', async () => {
-  const [kind, events, definitions] = [`seen-${newId()}`, 2, 300];
+  const [kind, events, definitions] = [`seen-${newId()}`, 2, byDepth(100, 300)];
   // About 5,000 steps of the 10,000 that one expression may cost: 300 of them take longer than a turn judges.
   const list = `[${Array.from({ length: 20 }, (_, n) => n).join(',')}]`;
   const all = `${list}.all(x, ${list}.all(y, x + y >= 0))`;
@@ -58,6 +59,6 @@ test('conditions that take long are judged in several turns, and each definition
   const row = await baton.pool.row<{ started: number }>(sql`
     select count(*)::integer as started from process_instances where definition_key like 'slow-%'`);
   assert.equal(row?.started, definitions * events);
-  assert.ok(turnMs.length > 4, `${turnMs.length} turns`);
-  assert.ok(Math.max(...turnMs) < 3000, turnMs.join(' '));
+  assert.ok(turnMs.length > byDepth(2, 4), `${turnMs.length} turns`);
+  if (isLongProof) assert.ok(Math.max(...turnMs) < 3000, turnMs.join(' '));
 });

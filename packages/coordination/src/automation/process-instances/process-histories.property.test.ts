@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { makeCallable } from '../../testing/invocations.ts';
 import { done } from '../../testing/leases.ts';
@@ -22,7 +23,7 @@ import { actAtRandom, newKey, type Played, type Players, untilQuiet } from './te
 // interpreter says, has each effect once, and waits for something visible where it has not ended.
 
 /** `npm run model -- process-histories 2000` runs so many. */
-const runs = Number(process.env['BATON_TEST_PROCESS_HISTORIES'] ?? 60);
+const runs = Number(process.env['BATON_TEST_PROCESS_HISTORIES'] ?? byDepth(6, 60));
 const seed = Number(process.env['BATON_TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const batchMax = 20;
 const playersAtOnce = 4;

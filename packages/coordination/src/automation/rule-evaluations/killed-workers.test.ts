@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { makeRule, makeRuleWorker, observe, observed, slowDownTasks } from '../../testing/rules.ts';
 import { startProcess } from '../../testing/service-processes.ts';
@@ -9,7 +10,7 @@ import { until } from '../../testing/waiting.ts';
 
 // Workers in processes of their own, killed with SIGKILL at random moments while causes come in.
 
-const kills = 3;
+const kills = byDepth(1, 3);
 const causesMax = 300;
 const hosts = 3;
 /** Each of these items takes a tenth of a second, so that a turn leaves some of them to the next. */
@@ -66,7 +67,7 @@ test('each rule derives exactly once from each cause, whenever workers are kille
     for (let life = first; life < kills; life += 2) {
       const worker = await startProcess('worker', { ...baton.env, CP_RULES_BATCH_SIZE: '10' });
       const before = await evaluated();
-      await until(async () => (await evaluated()) > before, 'a turn of a worker', 20_000);
+      await until(async () => (await evaluated()) > before, 'a turn of a worker');
       await new Promise((done) => setTimeout(done, Math.random() * 150));
       await worker.stop('SIGKILL');
     }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { isLongProof, longTest } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, refused } from '../../testing/leases.ts';
 import { pagesReadBy } from '../../testing/pages-read.ts';
@@ -154,7 +155,7 @@ for (const source of ['tasks', 'runs', 'claims', 'approvals', 'invocations'])
     );
   });
 
-test('a refused query of a tenant twice as large reads no more than before', async () => {
+longTest('a refused query of a tenant twice as large reads no more than before', async () => {
   const source = sources.tasks;
   const { keys } = keysOfRows(source, byTitle.sorts as never);
   const looking: Looking = {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import {
   humanStep,
@@ -12,10 +13,11 @@ import {
   startProcessInstance,
 } from '../../../testing/process-instances.ts';
 import { startProcess } from '../../../testing/service-processes.ts';
+import { until } from '../../../testing/waiting.ts';
 
 // Several workers take instances along at the same time, and are killed, while people go on working.
 
-const instances = 150;
+const instances = byDepth(40, 150);
 
 let baton: TestCoordination;
 before(async () => {
@@ -55,10 +57,10 @@ test('each instance goes along once, whenever workers are killed, and every inpu
     await worker.stop('SIGKILL');
   }
   const [one, two] = [makeProcessWorker(baton), makeProcessWorker(baton)];
-  for (let round = 0; round < 200 && (await counted()).left > 0; round += 1) {
+  await until(async () => {
     await Promise.all([one.migrations(), two.migrations()]);
-    await new Promise((over) => setTimeout(over, 20));
-  }
+    return (await counted()).left === 0;
+  }, 'the migration of all');
   await working;
   await one.run();
   await Promise.all([one.close(), two.close()]);
