@@ -13,9 +13,15 @@ import { migrationsDirectory } from '../service/database.ts';
 import { until } from '../testing/waiting.ts';
 
 const main = join(import.meta.dirname, 'main.ts');
+/** As `baton` loads it: a start takes half the time. */
+const fastStart = new URL('../../../../bin/fast-start.mjs', import.meta.url).href;
+const shortSecret = 'short-s3cret';
 let database: TestDatabase;
 let empty: TestDatabase;
 let folder: string;
+/** For the tests that leave it as it is: a start takes more than a second of a core. */
+let shared: Serving;
+let metricsPort: string;
 const children: ChildProcess[] = [];
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'baton-no-migrations-'));
@@ -23,8 +29,12 @@ before(async () => {
     createTestDatabase(migrationsDirectory),
     createTestDatabase(folder),
   ]);
+  metricsPort = await freePort();
+  shared = await serve({ IAM_BOOTSTRAP_TOKEN: shortSecret, IAM_METRICS_PORT: metricsPort });
 });
 after(async () => {
+  shared.child.kill('SIGTERM');
+  assert.equal(await shared.exited, 0);
   for (const child of children) child.kill('SIGKILL');
   await database.drop();
   await empty.drop();
@@ -39,7 +49,7 @@ interface Serving {
 }
 
 function run(env: Record<string, string>, words: readonly string[] = ['serve']) {
-  const child = spawn(process.execPath, [main, ...words], {
+  const child = spawn(process.execPath, [`--import=${fastStart}`, main, ...words], {
     env: { IAM_DATABASE_URL: database.url, IAM_PORT: '0', ...env },
   });
   children.push(child);
@@ -69,14 +79,18 @@ describe('baton identity serve', () => {
   });
 
   test('warns of a short admin secret where others can connect, without telling it', async () => {
-    for (const [host, secret, isWarned] of [
-      ['0.0.0.0', 'short-s3cret', true],
-      ['127.0.0.1', 'short-s3cret', false],
-      ['0.0.0.0', 'a-secret-of-24-characters', false],
+    const expectWarning = (output: string, secret: string, isWarned: boolean) => {
+      assert.equal(output.includes('IAM_BOOTSTRAP_TOKEN has less than 16 characters'), isWarned);
+      assert.ok(!output.includes(secret));
+    };
+    // The shared one listens at 127.0.0.1.
+    expectWarning(shared.output(), shortSecret, false);
+    for (const [secret, isWarned] of [
+      [shortSecret, true],
+      ['a-secret-of-24-characters', false],
     ] as const) {
-      const { child, exited, output } = await serve({ IAM_HOST: host, IAM_BOOTSTRAP_TOKEN: secret });
-      assert.equal(output().includes('IAM_BOOTSTRAP_TOKEN has less than 16 characters'), isWarned, host);
-      assert.ok(!output().includes(secret));
+      const { child, exited, output } = await serve({ IAM_HOST: '0.0.0.0', IAM_BOOTSTRAP_TOKEN: secret });
+      expectWarning(output(), secret, isWarned);
       child.kill('SIGTERM');
       assert.equal(await exited, 0);
     }
@@ -114,8 +128,7 @@ describe('baton identity serve', () => {
   });
 
   test('answers text that is not HTTP in the error envelope', async () => {
-    const { child, url, exited } = await serve();
-    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    const socket = connect(Number(new URL(shared.url).port), '127.0.0.1');
     let answer = '';
     socket.on('data', (chunk) => (answer += chunk));
     socket.write(`GET /healthz HTTP/1.1\r\nhost: x\r\nx-big: ${'a'.repeat(20_000)}\r\n\r\n`);
@@ -124,21 +137,16 @@ describe('baton identity serve', () => {
     assert.match(head, /^HTTP\/1\.1 400 [^]*\r\nx-request-id: req_/);
     const problem = { type: 'unreadable', loc: ['header'], msg: 'The headers are too large' };
     assert.deepEqual(JSON.parse(body), { detail: [problem] });
-    child.kill('SIGTERM');
-    assert.equal(await exited, 0);
   });
 
   test('reads the signing key again at SIGHUP', async () => {
-    const { child, exited, output } = await serve();
+    const { child, output } = shared;
     child.kill('SIGHUP');
     await until(() => output().includes('were read again'), 'all files are read');
-    child.kill('SIGTERM');
-    assert.equal(await exited, 0);
   });
 
   test('serves /metrics on a port of its own', async () => {
-    const metricsPort = await freePort();
-    const { child, url, exited } = await serve({ IAM_METRICS_PORT: metricsPort });
+    const { url } = shared;
     const token = `iam_pat_0123456789ab_${'x'.repeat(43)}`;
     await fetch(`${url}/api/v1/platform-access-tokens:introspect`, {
       method: 'POST',
@@ -149,12 +157,10 @@ describe('baton identity serve', () => {
     assert.match(text, /http_requests_total\{method="POST",status="401"\} 1/);
     assert.equal((await fetch(`http://127.0.0.1:${metricsPort}/`)).status, 404);
     assert.equal((await fetch(`${url}/metrics`)).status, 404);
-    child.kill('SIGTERM');
-    assert.equal(await exited, 0);
   });
 
   test('says in one sentence why it can not start', async () => {
-    const { url, child, exited: ended } = await serve();
+    const { url } = shared;
     const failures: [Record<string, string>, RegExp][] = [
       [
         { IAM_DATABASE_URL: empty.url },
@@ -177,8 +183,6 @@ describe('baton identity serve', () => {
       assert.equal(lines.length, 1, output());
       assert.match(lines[0] ?? '', sentence);
     }
-    child.kill('SIGTERM');
-    assert.equal(await ended, 0);
   });
 
   test('migrate --dry-run tries the migrations and changes nothing; any other argument is refused', async () => {

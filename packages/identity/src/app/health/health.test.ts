@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { assertTookLess } from '@baton/testing/depth';
 import { startIdentity, testSigningKey } from '../../testing/identity.ts';
 
 test('/readyz says within seconds that a database hangs, and /healthz does not ask it', async (t) => {
@@ -14,7 +15,7 @@ test('/readyz says within seconds that a database hangs, and /healthz does not a
     const { status, body, headers } = await ready();
     assert.deepEqual([status, body], [503, { detail: 'unavailable', database: false, signingKey: true }]);
     assert.equal(headers.get('retry-after'), '1');
-    assert.ok(performance.now() - began < 5000);
+    assertTookLess(began, 5000);
     assert.equal((await identity.request('GET', '/healthz')).status, 200);
   });
   assert.equal((await ready()).status, 200);

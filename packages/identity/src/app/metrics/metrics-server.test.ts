@@ -72,7 +72,7 @@ test('the gauges show what an unfinished writer of the journal holds back', asyn
 });
 
 test('a provider whose keys can not be fetched is counted with their age until they can', {
-  timeout: 20_000,
+  timeout: 100_000,
 }, async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());

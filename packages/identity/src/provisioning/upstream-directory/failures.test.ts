@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
-import { after, afterEach, before, describe, test } from 'node:test';
+import { after, afterEach, before, describe, type TestContext, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
 import { keepSecret } from '@baton/kernel/testing/leaks';
+import { assertTookLess } from '@baton/testing/depth';
 import { made } from '../../testing/objects.ts';
 import { auditOf, journalOf, storeCounts } from '../../testing/records.ts';
 import { type Override, send } from './testing/keycloak.ts';
@@ -38,14 +39,20 @@ const cutOff: Override = (res) => res.destroy();
 const long: Override = (res) => send(res, { status: 201, json: 'x'.repeat(262_144) });
 const html: Override = (res) => res.writeHead(201).end('<html>');
 
+async function startFixture(t: TestContext): Promise<UpstreamFixture> {
+  const own = await startUpstreamFixture();
+  t.after(() => own.close());
+  return own;
+}
+
 /** Every failure leaves one row in the audit record and nothing else. */
 async function expectRefused(
   { client, tenantId }: Source,
   write: () => Promise<{ status: number; body: { status?: string } }>,
   action: string,
   why: string,
+  { identity } = fixture,
 ): Promise<void> {
-  const { identity } = fixture;
   const counts = async () => ({ ...((await storeCounts(identity)) as object), audits: 0 });
   const [before, journal] = [await counts(), await journalOf(identity, tenantId)];
   const users = (await client.get('/Users')).body;
@@ -117,33 +124,6 @@ describe('a write that the directory does not take is 502 and leaves nothing', (
     assert.equal((await source.client.delete(path)).status, 204);
   });
 
-  test('one that takes longer than 5 seconds, or whose directory is down', async () => {
-    const source = await fixture.source('scim');
-    const { id } = await made(source.client.post('/Users', newUser()));
-    fixture.keycloak.overrides.scim = never;
-    const began = performance.now();
-    const create = () => source.client.post('/Users', newUser());
-    await expectRefused(source, create, 'scim.users.create', 'scim:too_late');
-    assert.ok(performance.now() - began < 10_000);
-    fixture.keycloak.overrides.token = never;
-    fixture.keycloak.revokeTokens();
-    fixture.keycloak.overrides.scim = undefined;
-    const switchOff = () => source.client.patch(`/Users/${id}`, setActive(false));
-    await expectRefused(source, switchOff, 'scim.users.patch', 'scim:token_too_late');
-
-    const nobody = 'http://127.0.0.1:1';
-    const gone = await startUpstreamFixture();
-    try {
-      const line = (sourceId: string) => `${sourceId} ${nobody} a:b`;
-      const { client, tenantId } = await gone.source('auto', { upstreamBaseUrl: nobody }, line);
-      assert.equal((await client.post('/Users', newUser())).status, 502);
-      const reason = 'upstream:scim:token_unreachable admin:token_unreachable';
-      assert.equal((await auditOf(gone.identity, tenantId)).at(-1)?.reason, reason);
-    } finally {
-      await gone.close();
-    }
-  });
-
   test('the account of an unknown user is no success', async () => {
     const source = await fixture.source('scim');
     const user = newUser();
@@ -185,13 +165,48 @@ describe('a write that the directory does not take is 502 and leaves nothing', (
     const create = () => source.client.post('/Users', newUser());
     await expectRefused(source, create, 'scim.users.create', 'scim:status_404 admin:status_500');
   });
+});
 
-  test('mode auto has 5 seconds for each protocol', async () => {
-    const source = await fixture.source('auto');
-    fixture.keycloak.overrides.scim = never;
+// Together: three of them wait for 5 seconds. Each has a service and a directory of its own.
+describe('a write that the directory does not take is 502 and leaves nothing', { concurrency: true }, () => {
+  test('one that takes longer than 5 seconds, or whose directory is down', async (t) => {
+    const tooLate = async () => {
+      const at = await startFixture(t);
+      const source = await at.source('scim');
+      at.keycloak.overrides.scim = never;
+      const began = performance.now();
+      const create = () => source.client.post('/Users', newUser());
+      await expectRefused(source, create, 'scim.users.create', 'scim:too_late', at);
+      assertTookLess(began, 10_000);
+    };
+    const tokenTooLate = async () => {
+      const at = await startFixture(t);
+      const source = await at.source('scim');
+      const { id } = await made(source.client.post('/Users', newUser()));
+      at.keycloak.overrides.token = never;
+      at.keycloak.revokeTokens();
+      const switchOff = () => source.client.patch(`/Users/${id}`, setActive(false));
+      await expectRefused(source, switchOff, 'scim.users.patch', 'scim:token_too_late', at);
+    };
+    const down = async () => {
+      const nobody = 'http://127.0.0.1:1';
+      const at = await startFixture(t);
+      const line = (sourceId: string) => `${sourceId} ${nobody} a:b`;
+      const { client, tenantId } = await at.source('auto', { upstreamBaseUrl: nobody }, line);
+      assert.equal((await client.post('/Users', newUser())).status, 502);
+      const reason = 'upstream:scim:token_unreachable admin:token_unreachable';
+      assert.equal((await auditOf(at.identity, tenantId)).at(-1)?.reason, reason);
+    };
+    await Promise.all([tooLate(), tokenTooLate(), down()]);
+  });
+
+  test('mode auto has 5 seconds for each protocol', async (t) => {
+    const { source, keycloak } = await startFixture(t);
+    const { client } = await source('auto');
+    keycloak.overrides.scim = never;
     const user = newUser();
-    assert.equal((await source.client.post('/Users', user)).status, 201);
-    assert.equal(fixture.keycloak.accounts.filter(({ userName }) => userName === user.userName).length, 1);
+    assert.equal((await client.post('/Users', user)).status, 201);
+    assert.equal(keycloak.accounts.filter(({ userName }) => userName === user.userName).length, 1);
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { afterEach, beforeEach, describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { makeTenant } from '../../testing/objects.ts';
@@ -9,47 +9,47 @@ import { auditCommand, makeKey, tamper } from './testing/records.ts';
 
 /** What happens when seals that were there are gone: the head of the chains lies beside the key, in a file. */
 
-let identity: TestIdentity;
-let env: Record<string, string> & { IAM_AUDIT_KEY_FILE: string };
-let headFile: string;
-beforeEach(async () => {
+async function start(t: TestContext) {
   const { file } = await makeKey();
-  headFile = `${file}.head`;
-  identity = await startIdentity({ IAM_AUDIT_KEY_FILE: file });
-  env = { IAM_DATABASE_URL: identity.databaseUrl, IAM_AUDIT_KEY_FILE: file };
-});
-afterEach(() => identity.close());
+  const headFile = `${file}.head`;
+  const identity = await startIdentity({ IAM_AUDIT_KEY_FILE: file });
+  t.after(() => identity.close());
+  const env = { IAM_DATABASE_URL: identity.databaseUrl, IAM_AUDIT_KEY_FILE: file };
+  const verify = (...args: string[]) => auditCommand(['verify', ...args], env);
 
-const verify = (...args: string[]) => auditCommand(['verify', ...args], env);
-
-const unsealed = async () =>
-  (
-    await identity.pool.row<{ unsealed: number }>(sql`
+  async function unsealed(): Promise<number> {
+    const row = await identity.pool.row<{ unsealed: number }>(sql`
       select count(*) as unsealed from audit_records
-      where sequence > (select coalesce(max(last_sequence), 0) from audit_seals)`)
-  )?.unsealed ?? 0;
+      where sequence > (select coalesce(max(last_sequence), 0) from audit_seals)`);
+    return row?.unsealed ?? 0;
+  }
 
-const untilSealed = () => until(async () => (await unsealed()) === 0, 'the records are sealed');
+  const untilSealed = () => until(async () => (await unsealed()) === 0, 'the records are sealed');
 
-/** Waits until the head's file names the last link. */
-async function untilKept(): Promise<void> {
-  await untilSealed();
-  const last = await identity.pool.row<{ last: number }>(
-    sql`select max(last_sequence) as last from audit_seals`,
-  );
-  await until(
-    async () =>
-      existsSync(headFile) && JSON.parse(readFileSync(headFile, 'utf8')).lastSequence === last?.last,
-    'the head is kept',
-  );
+  /** Waits until the head's file names the last link. */
+  async function untilKept(): Promise<void> {
+    await untilSealed();
+    const last = await identity.pool.row<{ last: number }>(
+      sql`select max(last_sequence) as last from audit_seals`,
+    );
+    await until(
+      async () =>
+        existsSync(headFile) && JSON.parse(readFileSync(headFile, 'utf8')).lastSequence === last?.last,
+      'the head is kept',
+    );
+  }
+
+  const dropSeals = () => tamper(identity.pool, sql`delete from audit_seals`);
+  return { identity, headFile, verify, unsealed, untilSealed, untilKept, dropSeals };
 }
 
-const dropSeals = () => tamper(identity.pool, sql`delete from audit_seals`);
 const refused = (process: TestIdentity) =>
   until(async () => process.logged.join('').includes('nothing more is sealed'), 'sealing is refused');
 
-describe('without its seals the audit record', () => {
-  test('with a changed record is not sealed anew, and is found broken', async () => {
+// Together: each waits for the sealer, which seals once a second.
+describe('without its seals the audit record', { concurrency: true }, () => {
+  test('with a changed record is not sealed anew, and is found broken', async (t) => {
+    const { identity, verify, unsealed, untilKept, dropSeals } = await start(t);
     const tenantId = await makeTenant(identity);
     await untilKept();
     await tamper(
@@ -66,7 +66,8 @@ describe('without its seals the audit record', () => {
     assert.ok((await unsealed()) > 0);
   });
 
-  test('is not sealed anew by a process that starts later, until an operator removes the file of the head', async () => {
+  test('is not sealed anew by a process that starts later, until an operator removes the file of the head', async (t) => {
+    const { identity, headFile, verify, unsealed, untilSealed, untilKept, dropSeals } = await start(t);
     await makeTenant(identity);
     await untilKept();
     await dropSeals();
@@ -80,7 +81,8 @@ describe('without its seals the audit record', () => {
     assert.equal((await verify()).code, 0);
   });
 
-  test('is found broken when a record is in no link for a quarter of an hour', async () => {
+  test('is found broken when a record is in no link for a quarter of an hour', async (t) => {
+    const { identity, verify, untilKept, dropSeals } = await start(t);
     const tenantId = await makeTenant(identity);
     await untilKept();
     await dropSeals();
@@ -93,7 +95,8 @@ describe('without its seals the audit record', () => {
     assert.match(out, /1 record is older than 15 minutes and in no link/);
   });
 
-  test('a link that is forged above the last one is not continued', async () => {
+  test('a link that is forged above the last one is not continued', async (t) => {
+    const { identity, verify, untilKept } = await start(t);
     await makeTenant(identity);
     await untilKept();
     await tamper(

@@ -34,7 +34,8 @@ async function untilSealed(tenantId: string): Promise<void> {
 
 const columns = 'tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id';
 
-describe('a record that no process with the key wrote', () => {
+// Together: each waits for the sealer twice, which seals once a second.
+describe('a record that no process with the key wrote', { concurrency: true }, () => {
   for (const [what, statement, problem] of [
     [
       'with a time months ago',

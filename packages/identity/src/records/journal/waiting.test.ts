@@ -6,6 +6,7 @@ import { createListener, openPort } from '@baton/kernel/listener';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
 import { freePort } from '@baton/kernel/testing/free-port';
+import { assertTookLess } from '@baton/testing/depth';
 import { openIdentity } from '../../app/app.ts';
 import { readIdentitySettings } from '../../app/settings.ts';
 import { adminHeader, startIdentity, type TestIdentity } from '../../testing/identity.ts';
@@ -37,20 +38,22 @@ async function waitFor(reader: TestIdentity, query: string) {
   const began = performance.now();
   const { body } = await reader.get(path);
   const types: string[] = body.items.map(({ type }: { type: string }) => type);
-  return { body, types, tookMs: performance.now() - began };
+  return { body, types, began, tookMs: performance.now() - began };
 }
 
+const endsSeconds = 3;
 /** Until every reader of the process has been answered nothing and waits. */
 const settleMs = 400;
 
 test('without `wait` an empty page is answered at once; with events there is no waiting', async () => {
   const empty = await waitFor(identity, '');
-  assert.deepEqual([empty.body, empty.tookMs < promptMs], [{ items: [], next_after: null }, true]);
+  assertTookLess(empty.began, promptMs);
+  assert.deepEqual(empty.body, { items: [], next_after: null });
   await makeTenant(identity);
   const began = performance.now();
   const { body } = await identity.get('/events?wait=30&limit=1');
   assert.equal(body.items.length, 1);
-  assert.ok(performance.now() - began < promptMs);
+  assertTookLess(began, promptMs);
 });
 
 test('an event of another process ends the wait, and is in the answer', async () => {
@@ -58,31 +61,34 @@ test('an event of another process ends the wait, and is in the answer', async ()
   const reading = waitFor(identity, 'wait=30');
   await sleep(settleMs);
   const principalId = await makePrincipal(elsewhere, tenantId);
-  const { types, body, tookMs } = await reading;
+  const { types, body, began } = await reading;
+  assertTookLess(began, settleMs + promptMs);
   assert.deepEqual(types, ['principal.created']);
   assert.deepEqual([body.items[0].aggregate_id, body.next_after], [principalId, null]);
-  assert.ok(tookMs < settleMs + promptMs, `${tookMs}`);
 });
 
 test('an event that the filter leaves out does not end the wait; without one the page is empty', async () => {
   const [tenantId, otherId] = [await makeTenant(identity), await makeTenant(identity)];
   const [tenant, type, both] = [`tenantId=${tenantId}`, 'type=tenant.created', `tenantId=${tenantId}&type=x`];
-  let answered = 0;
-  const readings = [tenant, type, both].map((filter) =>
-    waitFor(identity, `wait=4&${filter}`).finally(() => {
-      answered += 1;
+  let isAnswered = false;
+  const readings = [
+    waitFor(identity, `wait=30&${tenant}`).finally(() => {
+      isAnswered = true;
     }),
-  );
+    // That they wait to the end shows below in the time that they take.
+    waitFor(identity, `wait=${endsSeconds}&${type}`),
+    waitFor(identity, `wait=${endsSeconds}&${both}`),
+  ];
   await sleep(settleMs);
   await makePrincipal(elsewhere, otherId);
   await sleep(2 * settleMs);
-  assert.equal(answered, 0);
+  assert.equal(isAnswered, false);
   await makePrincipal(elsewhere, tenantId);
   const [ofTenant, ofType, ofBoth] = await Promise.all(readings);
   assert.deepEqual(ofTenant?.types, ['principal.created']);
   for (const unanswered of [ofType, ofBoth]) {
     assert.deepEqual(unanswered?.body, { items: [], next_after: null });
-    assert.ok((unanswered?.tookMs ?? 0) >= 4000);
+    assert.ok((unanswered?.tookMs ?? 0) >= 1000 * endsSeconds);
   }
 });
 
@@ -91,7 +97,19 @@ test('wait has 0 to 30 seconds', async () => {
     assert.equal((await identity.get(`/events?wait=${wait}`)).status, 422, wait);
 });
 
+/** A process of its own, and how many readers wait in it. */
+async function startCounted() {
+  const metricsPort = await freePort();
+  const counted = await identity.another({ IAM_METRICS_PORT: metricsPort });
+  const waiting = async () => {
+    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    return Number(/^iam_journal_readers_waiting (\d+)$/m.exec(text)?.[1]);
+  };
+  return { counted, waiting };
+}
+
 test('200 waiting readers use one of two connections, and a writer is served meanwhile', async () => {
+  const { counted, waiting } = await startCounted();
   const transactions = async () => {
     const row = await identity.pool.row<{ count: number }>(sql`
       select xact_commit as count from pg_stat_database where datname = current_database()`);
@@ -99,9 +117,14 @@ test('200 waiting readers use one of two connections, and a writer is served mea
   };
   const tenantId = await makeTenant(identity);
   const path = `/events?after=${await headOfJournal()}&wait=30&tenantId=${tenantId}`;
-  const readings = Array.from({ length: 200 }, () => identity.get(path));
-  // Until all have been answered nothing; and the database counts what each connection did a second ago or earlier.
-  await sleep(1500);
+  const readings: ReturnType<typeof counted.get>[] = [];
+  // Twenty at a time: of 200 at once on a busy machine, some were answered 503 before they had looked.
+  while (readings.length < 200) {
+    for (let n = 0; n < 20; n += 1) readings.push(counted.get(path));
+    await until(async () => (await waiting()) === readings.length, 'all of them wait');
+  }
+  // The database counts what each connection did a second ago or earlier.
+  await sleep(1100);
   await until(async () => {
     const before = await transactions();
     await sleep(2000);
@@ -109,10 +132,10 @@ test('200 waiting readers use one of two connections, and a writer is served mea
   }, 'fewer than 60 statements in 2 s');
 
   const began = performance.now();
-  await makePrincipal(identity, tenantId);
-  assert.ok(performance.now() - began < promptMs);
+  await makePrincipal(counted, tenantId);
+  assertTookLess(began, promptMs);
   for (const { body } of await Promise.all(readings)) assert.equal(body.items.length, 1);
-  assert.ok(performance.now() - began < 2 * promptMs);
+  assertTookLess(began, 2 * promptMs);
 });
 
 test('a stop of the service answers waiting readers with an empty page', async () => {
@@ -128,17 +151,12 @@ test('a stop of the service answers waiting readers with an empty page', async (
   await service.close();
   for (const answer of await Promise.all(readings))
     assert.deepEqual([answer.status, await answer.json()], [200, { items: [], next_after: null }]);
-  assert.ok(performance.now() - began < promptMs);
+  assertTookLess(began, promptMs);
   await new Promise((done) => server.close(done));
 });
 
 test('a reader whose client has left is forgotten', async () => {
-  const metricsPort = await freePort();
-  const other = await identity.another({ IAM_METRICS_PORT: metricsPort });
-  const waiting = async () => {
-    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-    return Number(/^iam_journal_readers_waiting (\d+)$/m.exec(text)?.[1]);
-  };
+  const { counted: other, waiting } = await startCounted();
   const leaving = new AbortController();
   const url = `${other.url}/api/v1/events?type=x&wait=30`;
   const requests = Array.from({ length: 3 }, () =>
@@ -152,7 +170,7 @@ test('a reader whose client has left is forgotten', async () => {
 });
 
 test('a waiting reader is answered an error when the journal can not be read', async () => {
-  const reading = identity.get('/events?type=x&wait=10');
+  const reading = identity.get('/events?type=x&wait=30');
   await sleep(settleMs);
   await identity.pool.run({ text: 'alter function journal_settled() rename to hidden', values: [] });
   try {

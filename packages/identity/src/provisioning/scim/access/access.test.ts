@@ -222,7 +222,7 @@ describe('discovery', () => {
 
 describe('a denied request', () => {
   test('is recorded if the credential tells the tenant, the same one once a minute, and never with a secret', {
-    timeout: 20_000,
+    timeout: 100_000,
   }, async () => {
     const { tenantId, sourceId, account, token } = await makeProvisioning(identity, 'denied');
     const prefix = token.slice(9, 21);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { assertTookLess } from '@baton/testing/depth';
 import { startIdentity, type TestIdentity } from '../../../testing/identity.ts';
 import { made } from '../../../testing/objects.ts';
 import { makeProvisioning } from '../../../testing/provisioning.ts';
@@ -106,7 +107,7 @@ describe('lists of users', () => {
   });
 
   test('a filter that takes too long is 400 tooMany', async () => {
-    const hurried = await identity.another({ IAM_STATEMENT_TIMEOUT_SECONDS: '1' });
+    const hurried = await identity.another({ IAM_STATEMENT_TIMEOUT_SECONDS: '3' });
     const { token } = await makeProvisioning(identity);
     const theirs = scimClient(hurried, token);
     const search = { filter: 'displayName co "x"' };
@@ -141,7 +142,7 @@ describe('lists of users', () => {
       }, 'a list that waits for the lock');
       const began = performance.now();
       assert.equal((await small.get('/tenants?limit=1')).status, 200);
-      assert.ok(performance.now() - began < 4000);
+      assertTookLess(began, 4000);
       return { slow };
     });
     const statuses = (await Promise.all(lists.slow)).map(({ status }) => status);

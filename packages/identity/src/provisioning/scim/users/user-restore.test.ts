@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { longTest } from '@baton/testing/depth';
 import { startIdentity, type TestIdentity } from '../../../testing/identity.ts';
 import { makeProvisioning, type Provisioning } from '../../../testing/provisioning.ts';
 
@@ -64,7 +65,7 @@ describe('the generated columns', () => {
     assert.deepEqual(compiled, []);
   });
 
-  test('of several hundred SCIM users take no longer to restore where compiling is on', async (t) => {
+  longTest('of several hundred SCIM users take no longer to restore where compiling is on', async (t) => {
     if (isJitAvailable !== true) return t.skip('this PostgreSQL is built without a compiler (JIT)');
     const off = await timeUsers('off');
     const on = await timeUsers('on');
