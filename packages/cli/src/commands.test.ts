@@ -7,9 +7,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Task } from '@baton/sdk';
-import { type Participant, type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
+import { type Participant, type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
 import { runCommand } from './testing/run-command.ts';
 
 // The command line, against a whole Baton.
@@ -19,8 +18,7 @@ let folder: string;
 let person: Participant;
 
 before(async () => {
-  // A lease may be short here, so that one runs out within a second.
-  baton = await startRunningBaton({ CP_CLAIM_TTL_MIN_SECONDS: '1' });
+  baton = await sharedBaton();
   folder = mkdtempSync(join(tmpdir(), 'baton-commands-'));
   const permissions = [
     'tasks.read',
@@ -170,10 +168,7 @@ test('work that is finished after the lease ran out is refused, and somebody els
   const env = { ...asPerson(), XDG_CONFIG_HOME: join(folder, 'lost') };
   const { publicId, id } = await baton.admin.tasks.create({ title: 'Slowly' });
   await done(['work', 'take', publicId], env);
-  const [held] = (await baton.admin.runs.list({ taskId: id })).items;
-  const claimId = held?.claimId as string;
-  await person.baton.claims.heartbeat(claimId, { ttlSeconds: 1 });
-  while ((await baton.admin.tasks.getClaimability(id)).claimable === false) await sleep(100);
+  await baton.endLease(id);
   const late = await run(['work', 'done', '--output', '{"late":true}'], env);
   assert.equal(late.code, 1);
   assert.match(

@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { AgentSpecInput } from '@baton/sdk';
-import { program, repository } from '@baton/testing/baton-process';
-import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
+import { fastStart, program, repository } from '@baton/testing/baton-process';
+import { assertTookLess, byDepth, isLongProof } from '@baton/testing/depth';
+import { type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
 import { runCommand } from '../testing/run-command.ts';
 import { declaredIn, Problems } from './documents.ts';
 import { planAll } from './plan.ts';
@@ -20,7 +21,7 @@ let baton: RunningBaton;
 let folder: string;
 
 before(async () => {
-  baton = await startRunningBaton();
+  baton = await sharedBaton();
   folder = mkdtempSync(join(tmpdir(), 'baton-apply-'));
 });
 after(async () => {
@@ -72,11 +73,12 @@ const documentOf = (kind: string, key: string, spec: object) =>
 const example = join(repository, 'examples', 'apply');
 
 test('the example is planned without a change, applied, and then unchanged', async () => {
+  const before = (await baton.admin.roles.list({})).items;
   const planned = await run(['-f', example, '--dry-run']);
   assert.equal(planned.code, 0);
   assert.match(planned.text, /^\+ create {5}Role packer {2}\(.*people\.yaml:2\)$/m);
   assert.match(planned.text, /^14 to create, 0 to change, 0 unchanged\.$/m);
-  assert.equal((await baton.admin.roles.list({})).items.length, 0);
+  assert.deepEqual((await baton.admin.roles.list({})).items, before);
   const applied = await itemsOf(['-f', example, '--yes']);
   assert.deepEqual(
     [applied.length, actionsOf(applied), [...new Set(applied.map(({ outcome }) => outcome))]],
@@ -259,7 +261,7 @@ describe('a change of somebody else between plan and apply', () => {
       );
     const [one, two] = [documents('One'), documents('Two')];
     const all = await Promise.all(
-      Array.from({ length: 8 }, (_, n) => runApart(['-f', n % 4 === 3 ? two : one, '--yes'])),
+      Array.from({ length: byDepth(4, 8) }, (_, n) => runApart(['-f', n % 4 === 3 ? two : one, '--yes'])),
     );
     for (const { code, text } of all.filter((said) => said.code !== 0))
       assert.match(text, /Somebody (has changed|else published)|_conflict/, `${code} ${text}`);
@@ -427,10 +429,8 @@ describe('a file that means harm is refused within seconds, in words', () => {
       const { code, text: said } = await run(['-f', path, '--yes']);
       assert.equal(code, 1, said.slice(0, 500));
       assert.match(said, told);
-      assert.ok(
-        said.length < 10_000 && performance.now() - began < 10_000,
-        `${performance.now() - began} ms`,
-      );
+      assert.ok(said.length < 10_000, `${said.length} characters`);
+      assertTookLess(began, 10_000);
     });
 
   test('text that moves a cursor or turns around is shown without that', async () => {
@@ -548,7 +548,7 @@ const noTerminal = !existsSync(script) && `${script} is not there`;
 test('at a terminal it asks after the plan, and only yes goes on', { skip: noTerminal }, async () => {
   const path = file(documentOf('Role', 'asked', { name: 'Asked' }));
   const answered = async (answer: string) => {
-    const command = `${process.execPath} packages/cli/src/main.ts apply -f ${path}`;
+    const command = `${process.execPath} --import ${fastStart} packages/cli/src/main.ts apply -f ${path}`;
     const env = { PATH: process.env['PATH'], HOME: folder, BATON_HOME: baton.home };
     const child = spawn(script, ['-qec', command, '/dev/null'], { cwd: repository, env });
     let text = '';
@@ -560,8 +560,7 @@ test('at a terminal it asks after the plan, and only yes goes on', { skip: noTer
     const [code] = (await once(child, 'close')) as [number];
     return { code, text };
   };
-  for (const answer of ['y\n', '\n', '\u0004', '\u0003']) {
-    const { code, text } = await answered(answer);
+  for (const { code, text } of await Promise.all(['y\n', '\n', '\u0004', '\u0003'].map(answered))) {
     assert.equal(code, 1, text);
     assert.match(text, /create +Role asked[^]*Nothing was changed\./);
   }
@@ -574,7 +573,10 @@ test('every command of docs/apply.md works as written', async () => {
   const page = readFileSync(join(repository, 'docs', 'apply.md'), 'utf8');
   const lines = [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block]) => block).join('');
   assert.match(lines, /npx baton apply/);
-  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', lines], {
+  // The real one takes 2 s for each command.
+  const quickNpx = `npx() { shift; "${process.execPath}" bin/baton.mjs "$@"; }\n`;
+  const commands = isLongProof ? lines : quickNpx + lines;
+  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], {
     cwd: repository,
     env: { ...process.env, BATON_HOME: baton.home },
   });

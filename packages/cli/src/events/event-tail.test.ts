@@ -4,14 +4,14 @@ import { platform } from 'node:process';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BatonProcess, program } from '@baton/testing/baton-process';
-import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
+import { type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
 
 // `baton event tail` as a process of its own, against a whole Baton.
 
 let baton: RunningBaton;
 
 before(async () => {
-  baton = await startRunningBaton();
+  baton = await sharedBaton();
 });
 after(() => baton?.stop());
 
@@ -20,7 +20,7 @@ const tail = (...args: string[]) =>
 
 /** Makes tasks until one is seen: whoever follows the end of the journal has found it. */
 async function untilSeen(running: ReturnType<typeof tail>, title: string): Promise<void> {
-  for (let n = 0; n < 100 && running.output() === ''; n += 1) {
+  for (let n = 0; n < 600 && running.output() === ''; n += 1) {
     await baton.admin.tasks.create({ title });
     await sleep(100);
   }
@@ -72,7 +72,7 @@ test('those since a time come first, and --max ends it; --json prints one a line
 /** Waits until a program has a listener for SIGINT: before, the signal ends it as if it had none. Linux tells so. */
 async function listensToSignals({ child }: BatonProcess): Promise<void> {
   const sigint = 1n << 1n;
-  for (let n = 0; n < 200 && platform === 'linux'; n += 1) {
+  for (let n = 0; n < 600 && platform === 'linux'; n += 1) {
     const [, caught = '0'] =
       /^SigCgt:\s*(\w+)$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
     if ((BigInt(`0x${caught}`) & sigint) !== 0n) return;
