@@ -54,13 +54,20 @@ function linesOf(page: string, names = ['']): string {
     .replaceAll('heads.json', join(folder, 'heads.json'));
 }
 
-async function shell(lines: string, { cwd = repository, isFoundByNpm = false } = {}): Promise<string> {
-  const { coordinationUrl, identityUrl } = running.connection;
-  const urls = { BATON_COORDINATION_URL: coordinationUrl, BATON_IDENTITY_URL: identityUrl };
+interface ShellOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly isFoundByNpm?: boolean;
+}
+
+async function shell(
+  lines: string,
+  { cwd = repository, env = {}, isFoundByNpm = false }: ShellOptions = {},
+): Promise<string> {
   const commands = isFoundByNpm ? lines : `${npx}\n${lines}`;
   const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], {
     cwd,
-    env: { ...process.env, BATON_HOME: running.home, ...urls },
+    env: { ...process.env, BATON_HOME: running.home, ...env },
   });
   return stdout;
 }
@@ -101,9 +108,10 @@ test('what docs/operations.md has for the watch and the history of a running Bat
   // Until then the archive is closed.
   for (const deadline = performance.now() + 60_000; !(await hasCursor()); await sleep(50))
     assert.ok(performance.now() < deadline, 'the adapter has no cursor');
-  const stdout = await shell(linesOf('docs/operations.md', ['watch', 'memory', 'retention']), {
-    cwd: folder,
-  });
+  const { coordinationUrl, identityUrl } = running.connection;
+  const env = { BATON_COORDINATION_URL: coordinationUrl, BATON_IDENTITY_URL: identityUrl };
+  const lines = linesOf('docs/operations.md', ['watch', 'memory', 'retention']);
+  const stdout = await shell(lines, { cwd: folder, env });
   assert.match(stdout, /"ready"/);
   assert.match(stdout, /tried again now[^]*begins again now/);
   assert.match(stdout, /events? exported/);
