@@ -2,17 +2,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
-import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
+import { sendRequest, startCoordination, type TestCoordination } from '../testing/coordination.ts';
 import { refused } from '../testing/leases.ts';
 
 /** What any request may get without a mistake of its client (core, sections 1.4 and 1.7). */
 
 let baton: TestCoordination;
 before(async () => {
-  baton = await startCoordination({
-    CP_STATEMENT_TIMEOUT_SECONDS: '1',
-    CP_IDEMPOTENCY_WAIT_TIMEOUT_SECONDS: '1',
-  });
+  baton = await startCoordination();
 });
 after(() => baton.close());
 
@@ -26,27 +23,35 @@ test('an unhandled failure is 500 internal_error and shows no detail', async () 
 });
 
 test('a database that does not answer in time is 503 unavailable with Retry-After', async () => {
+  const service = await baton.another({ CP_STATEMENT_TIMEOUT_SECONDS: '1' });
   await baton.pool.transaction(async (tx) => {
     await tx.run(sql`lock table tasks in access exclusive mode`);
-    const answer = await baton.admin.get('/tasks');
+    const answer = await sendRequest(`${service.url}/api/v1/tasks`, 'GET', { token: baton.admin.token });
     await refused(Promise.resolve(answer), 503, 'unavailable');
     assert.equal(answer.headers.get('retry-after'), '1');
   });
+  await service.close();
   assert.equal((await baton.admin.get('/tasks')).status, 200);
 });
 
 test('a duplicate whose first request does not end in time is 409 idempotency_in_flight', async () => {
+  const service = await baton.another({ CP_IDEMPOTENCY_WAIT_TIMEOUT_SECONDS: '1' });
   const key = randomUUID();
   await baton.pool
     .transaction(async (tx) => {
       await tx.run(sql`
       insert into idempotency_keys (tenant_id, key, fingerprint, expires_at)
       values (${baton.tenantId}, ${key}, 'of the first', now() + interval '1 hour')`);
-      const duplicate = baton.admin.post('/tasks', { title: 'wanted' }, { 'idempotency-key': key });
+      const duplicate = sendRequest(`${service.url}/api/v1/tasks`, 'POST', {
+        token: baton.admin.token,
+        headers: { 'idempotency-key': key },
+        body: { title: 'wanted' },
+      });
       await refused(duplicate, 409, 'idempotency_in_flight');
       throw new Error('the first fails');
     })
     .catch((error: Error) => assert.equal(error.message, 'the first fails'));
+  await service.close();
   const again = await baton.admin.post('/tasks', { title: 'wanted' }, { 'idempotency-key': key });
   assert.deepEqual([again.status, again.headers.get('idempotency-replayed')], [201, null]);
 });

@@ -23,7 +23,7 @@ export function cerbosMissing(): string | undefined {
   return existsSync(binary) ? undefined : 'Cerbos not installed: npm ci --prefix e2e/cerbos';
 }
 
-const readyMsMax = 30_000;
+const readyMsMax = 60_000;
 
 /** @param policies its documents, by the names of their files */
 export async function startCerbos(policies: Readonly<Record<string, string>>): Promise<Cerbos> {

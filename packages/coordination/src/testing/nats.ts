@@ -30,7 +30,7 @@ export function natsMissing(): string | undefined {
   return existsSync(binary) ? undefined : "Debian's nats-server not installed: apt-get install nats-server";
 }
 
-const readyMsMax = 30_000;
+const readyMsMax = 60_000;
 
 export async function startNats(args: readonly string[] = []): Promise<NatsServer> {
   const home = mkdtempSync(join(tmpdir(), 'baton-nats-'));

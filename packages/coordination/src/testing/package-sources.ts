@@ -51,15 +51,3 @@ export async function planDocuments(
 ) {
   return done(actor.post('/packages:plan', { package: sourceOf(named, documents), ...more }));
 }
-
-/** Task types whose schemas have 60 kB each. */
-export function largeTypes(count: number) {
-  const names = Array.from({ length: 800 }, (_, n) => `property_${n}`);
-  const field = { type: 'string', maxLength: 100, enum: ['a', 'b'] };
-  const fieldSchema = { type: 'object', properties: Object.fromEntries(names.map((name) => [name, field])) };
-  return Array.from({ length: count }, () => ({
-    kind: 'TaskType',
-    key: newKey('t'),
-    spec: { displayName: 'T', fieldSchema },
-  }));
-}

@@ -1,4 +1,5 @@
 import { after, before, beforeEach } from 'node:test';
+import { byDepth } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from './coordination.ts';
 import { type AskedQuestion, startPolicyService, type TestPolicy } from './policy-service.ts';
 
@@ -19,7 +20,8 @@ export async function startPolicyMode(settings: Record<string, string> = {}): Pr
     ...policy.env,
     CP_AUTHZ_MODE: 'policy',
     CP_POLICY_CACHE_TTL_SECONDS: '0',
-    CP_POLICY_TIMEOUT_SECONDS: '2',
+    // Longer than a busy machine takes for an answer.
+    CP_POLICY_TIMEOUT_SECONDS: byDepth('30', '2'),
     CP_LEGACY_API_KEYS_ENABLED: 'true',
     CP_WS_POLL_INTERVAL_SECONDS: '1',
     ...settings,

@@ -7,7 +7,7 @@ import { type ProbedProcess, startProbed } from '@baton/kernel/testing/liveness-
 import type { Sent } from '@baton/kernel/testing/matrix-client';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
-import { applyDocuments, largeTypes, newKey, sourceOf } from '../../testing/package-sources.ts';
+import { applyDocuments, newKey, sourceOf } from '../../testing/package-sources.ts';
 
 // One tenant sends the worst packages that it may, in parallel and without a pause.
 
@@ -33,6 +33,18 @@ const sentBy = (actor: Actor, path: string, body: object): Sent => ({
   headers: { authorization: `Bearer ${actor.token}`, 'content-type': 'application/json' },
   body: JSON.stringify(body),
 });
+
+/** Task types whose schemas have 60 kB each. */
+function largeTypes(count: number) {
+  const names = Array.from({ length: 800 }, (_, n) => `property_${n}`);
+  const field = { type: 'string', maxLength: 100, enum: ['a', 'b'] };
+  const fieldSchema = { type: 'object', properties: Object.fromEntries(names.map((name) => [name, field])) };
+  return Array.from({ length: count }, () => ({
+    kind: 'TaskType',
+    key: newKey('t'),
+    spec: { displayName: 'T', fieldSchema },
+  }));
+}
 
 const someHash = `sha256:${'0'.repeat(64)}`;
 

@@ -26,7 +26,7 @@ before(async () => {
 after(() => baton.close());
 
 test('each call is one instance that begins and ends once, whenever workers are killed', {
-  timeout: 90_000,
+  timeout: 120_000,
 }, async () => {
   const agent = await makeProcessAgent(baton);
   const child = await publishProcess(
@@ -75,7 +75,7 @@ test('each call is one instance that begins and ends once, whenever workers are 
 });
 
 test('what is remembered is one observation of each step, whenever workers are killed', {
-  timeout: 90_000,
+  timeout: 120_000,
 }, async () => {
   const agent = await makeProcessAgent(baton);
   const steps = [1, 2, 3].map((n) => ({

@@ -2,13 +2,27 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import { done } from '../../../testing/leases.ts';
-import { largeTypes, newKey, sourceOf } from '../../../testing/package-sources.ts';
+import { newKey, sourceOf } from '../../../testing/package-sources.ts';
 
 let baton: TestCoordination;
 before(async () => {
   baton = await startCoordination();
 });
 after(() => baton.close());
+
+/** Task types whose schemas have 60 kB each, in one text: to compile a schema takes time by the number of its properties. */
+const largeTypes = (count: number) =>
+  Array.from({ length: count }, () => ({
+    kind: 'TaskType',
+    key: newKey('t'),
+    spec: {
+      displayName: 'T',
+      fieldSchema: {
+        type: 'object',
+        properties: { one: { type: 'string', description: 'x'.repeat(60_000) } },
+      },
+    },
+  }));
 
 test('a package that could not be planned again is not applied', async () => {
   const named = { key: newKey('p') };
