@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import { clientAddressOf, type Networks, networks } from './client-address.ts';
+import { processorMsOf } from './testing/processor-time.ts';
 
 const setting = networks({ doc: 'Proxies.' });
 const trusted = setting.parse('["10.0.0.0/8", "192.0.2.7", "2001:db8:aaaa::/48", "::1"]');
@@ -57,17 +58,18 @@ test('what is no address names nobody: the proxy that wrote it counts', () => {
 });
 
 test('a header as long as the largest that is read costs next to nothing, and names no client of its own', () => {
-  const startedAt = performance.now();
-  for (const [forwarded, client] of [
-    [`203.0.113.9,${'10.0.0.2,'.repeat(1700)}10.0.0.2`, '10.0.0.2'],
-    [`${'1.1.1.1,'.repeat(2000)}203.0.113.9`, '203.0.113.9'],
-    [`203.0.113.9,${','.repeat(16_000)}`, '10.0.0.1'],
-    [`203.0.113.9,${'9'.repeat(16_000)}`, '10.0.0.1'],
-    [`203.0.113.9,${' '.repeat(16_000)}`, '10.0.0.1'],
-    [`203.0.113.9,[${'::'.repeat(8000)}`, '10.0.0.1'],
-  ] as const)
-    for (let n = 0; n < 100; n += 1) assert.equal(clientOf('10.0.0.1', forwarded), client);
-  assert.ok(performance.now() - startedAt < 3000, '600 of them in 3 s');
+  const tookMs = processorMsOf(() => {
+    for (const [forwarded, client] of [
+      [`203.0.113.9,${'10.0.0.2,'.repeat(1700)}10.0.0.2`, '10.0.0.2'],
+      [`${'1.1.1.1,'.repeat(2000)}203.0.113.9`, '203.0.113.9'],
+      [`203.0.113.9,${','.repeat(16_000)}`, '10.0.0.1'],
+      [`203.0.113.9,${'9'.repeat(16_000)}`, '10.0.0.1'],
+      [`203.0.113.9,${' '.repeat(16_000)}`, '10.0.0.1'],
+      [`203.0.113.9,[${'::'.repeat(8000)}`, '10.0.0.1'],
+    ] as const)
+      for (let n = 0; n < 100; n += 1) assert.equal(clientOf('10.0.0.1', forwarded), client);
+  });
+  assert.ok(tookMs < 3000, `600 of them in ${tookMs} ms`);
 });
 
 test('a setting that names no networks is refused with a sentence', () => {

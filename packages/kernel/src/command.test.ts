@@ -66,7 +66,7 @@ test('a refusal rolls back what was written, unless it says that it commits', as
 });
 
 test('a statement that runs too long is answered with 503', async () => {
-  const hurried = await startDoors({ statementTimeoutMs: 200 });
+  const hurried = await startDoors({ statementTimeoutMs: 1500 });
   try {
     const { id } = await hurried.makeDoor();
     hurried.hooks.beforeOpen = ({ db }) => db.run(sql`select pg_sleep(5)`).then(() => undefined);

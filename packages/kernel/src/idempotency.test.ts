@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
+import { assertTookLess } from '@baton/testing/depth';
 import { deleteExpiredKeys } from './idempotency.ts';
 import { Refusal } from './refusal.ts';
 import { sql } from './sql.ts';
@@ -185,6 +186,16 @@ test('a refusal that keeps what it wrote frees its key as well', async () => {
   );
 });
 
+/** Lets an opening go on when it is released; `entered` is when it has begun. */
+function holdOpening({ hooks }: Awaited<ReturnType<typeof startDoors>>) {
+  const [entered, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  hooks.beforeOpen = async () => {
+    entered.resolve();
+    await released.promise;
+  };
+  return { entered: entered.promise, release: () => released.resolve() };
+}
+
 test('parallel duplicates wait and are executed once', async () => {
   const { id } = await doors.makeDoor();
   let entered = 0;
@@ -217,28 +228,31 @@ test('when the first of two fails, the one that waited is executed', async () =>
 
 test('a duplicate that waited too long is refused because the first is still running', async () => {
   const { id } = await doors.makeDoor();
-  doors.hooks.beforeOpen = ({ db }) => db.run(sql`select pg_sleep(4)`).then(() => undefined);
+  const { entered, release } = holdOpening(doors);
   const key = withKey();
   const first = doors.call('POST', `/api/doors/${id}:open`, {}, key);
-  await new Promise((done) => setTimeout(done, 200));
+  await entered;
   const started = performance.now();
   const second = await doors.call('POST', `/api/doors/${id}:open`, {}, key);
   const waitedMs = performance.now() - started;
+  assertTookLess(started, 3500);
   assert.deepEqual([second.status, codeOf(second.body)], [409, 'idempotency_in_flight']);
-  assert.ok(waitedMs > 900 && waitedMs < 3500, `${waitedMs} ms`);
+  assert.ok(waitedMs > 900, `${waitedMs} ms`);
+  release();
   assert.equal((await first).status, 200);
 });
 
 test('so it is when the statement timeout is shorter than the wait', async () => {
-  const hurried = await startDoors({ waitSeconds: 1, statementTimeoutMs: 1000 });
+  const hurried = await startDoors({ waitSeconds: 2, statementTimeoutMs: 2000 });
   try {
     const { id } = await hurried.makeDoor();
-    hurried.hooks.beforeOpen = () => new Promise((done) => setTimeout(done, 1500));
+    const { entered, release } = holdOpening(hurried);
     const key = withKey();
     const first = hurried.call('POST', `/api/doors/${id}:open`, {}, key);
-    await new Promise((done) => setTimeout(done, 100));
+    await entered;
     const second = await hurried.call('POST', `/api/doors/${id}:open`, {}, key);
     assert.equal(codeOf(second.body), 'idempotency_in_flight');
+    release();
     assert.equal((await first).status, 200);
   } finally {
     await hurried.close();

@@ -4,6 +4,7 @@ import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { assertTookLess } from '@baton/testing/depth';
 import { lengthenBody } from './body-time.ts';
 import { lingerBeforeClose } from './lingering-close.ts';
 import { createListener, listenerBounds, openPort } from './listener.ts';
@@ -29,12 +30,13 @@ const service: RunningService = {
   }),
   close: async () => undefined,
 };
+/** Of the good requests of these tests none takes as long, even while the machine stalls. */
 const quick = {
   ...listenerBounds,
-  headersMsMax: 200,
-  requestMsMax: 400,
-  idleMsMax: 300,
-  silenceMsMax: 500,
+  headersMsMax: 1000,
+  requestMsMax: 1500,
+  idleMsMax: 1000,
+  silenceMsMax: 1500,
   checkEveryMs: 20,
 };
 
@@ -95,16 +97,15 @@ test('headers and bodies that trickle in are answered 400 and cut when their tim
     assert.match(answer, /^HTTP\/1\.1 400 /);
     assert.match(answer, /did not arrive in time/);
   }
-  const tookMs = performance.now() - began;
-  assert.ok(tookMs < 5000, `${tookMs} ms`);
+  assertTookLess(began, 5000);
 });
 
 test('a body whose caller is known has more time, and not for ever', async () => {
-  await open({ requestMsMax: 200, streamMsMax: 900 });
+  await open({ requestMsMax: 1000, streamMsMax: 2500 });
   const began = performance.now();
   const answer = await drip('PUT /stream HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n', 'a');
   assert.match(answer, /^HTTP\/1\.1 400 /);
-  assert.ok(performance.now() - began > 800, `${performance.now() - began} ms`);
+  assert.ok(performance.now() - began > 2000, `${performance.now() - began} ms`);
 });
 
 test('a connection that sends nothing, or nothing more, is closed', async () => {
@@ -126,7 +127,13 @@ test('a client that does not read its answer is cut', async () => {
 });
 
 test('beyond the limit of connections idle ones make room for new ones', async () => {
-  await open({ connectionsMax: 3, idleMsMax: 60_000 });
+  await open({
+    connectionsMax: 3,
+    headersMsMax: 60_000,
+    requestMsMax: 60_000,
+    idleMsMax: 60_000,
+    silenceMsMax: 60_000,
+  });
   const idle = Array.from({ length: 3 }, () => send('GET / HTTP/1.1\r\nhost: x\r\n\r\n'));
   await Promise.all(idle.map(({ socket }) => once(socket, 'data')));
   const refused = send('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
@@ -136,7 +143,7 @@ test('beyond the limit of connections idle ones make room for new ones', async (
 });
 
 test('an upgrade that nobody takes is refused, and a client that breaks off or stays does no harm', async () => {
-  await open({ silenceMsMax: 60_000 });
+  await open({ headersMsMax: 60_000, requestMsMax: 60_000, silenceMsMax: 60_000 });
   const upgrade = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n';
   const { socket, ended } = send(upgrade);
   // The client keeps its side open; the server doesn't wait for it.
@@ -155,7 +162,7 @@ test('an upgrade that nobody takes is refused, and a client that breaks off or s
 });
 
 test('a refusal reaches a client that goes on sending, and is followed by the end of the connection, not by a reset', async () => {
-  await open({ requestMsMax: 5000, silenceMsMax: 5000 });
+  await open({ headersMsMax: 60_000, requestMsMax: 60_000, silenceMsMax: 60_000 });
   const socket = connect({
     port: (server.address() as { port: number }).port,
     host: '127.0.0.1',
@@ -176,7 +183,7 @@ test('a refusal reaches a client that goes on sending, and is followed by the en
   const timer = setInterval(() => socket.write('x'), 20);
   await new Promise((done) => socket.once('close', done));
   clearInterval(timer);
-  assert.ok(performance.now() - began < 3000, 'the rest is read for a moment only');
+  assertTookLess(began, 3000, 'the rest, which is read for a moment only,');
 });
 
 test('a fault of the service ends the connection that met it, and no other', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { processorMsOf } from './testing/processor-time.ts';
 import { withoutAddresses } from './without-addresses.ts';
 
 test('addresses of the network are taken out of a text', () => {
@@ -28,8 +29,9 @@ test('what is no address stays', () => {
 });
 
 test('a text of 100,000 characters of any kind takes no longer than a moment', () => {
-  const startedAt = performance.now();
-  for (const part of ['a', 'a.', '1.', ':', 'a:', 'http', '[', 'x-'])
-    withoutAddresses(part.repeat(100_000 / part.length));
-  assert.ok(performance.now() - startedAt < 3000);
+  const tookMs = processorMsOf(() => {
+    for (const part of ['a', 'a.', '1.', ':', 'a:', 'http', '[', 'x-'])
+      withoutAddresses(part.repeat(100_000 / part.length));
+  });
+  assert.ok(tookMs < 3000, `${tookMs} ms`);
 });
