@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { byDepth } from '@baton/testing/depth';
 import { cutPage, decodeCursor, encodeCursor } from './paging.ts';
 import { Refusal } from './refusal.ts';
 import { startDoors } from './testing/door-service.ts';
@@ -143,6 +144,6 @@ test('over HTTP, no cursor is answered with 500', async (t) => {
       );
       assert.ok([200, 422].includes(status), text);
     }),
-    { numRuns: 200 },
+    { numRuns: byDepth(30, 200) },
   );
 });
