@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, afterEach, before, describe, test } from 'node:test';
 import { etagOf } from '@baton/sdk';
+import { byDepth, isLongProof } from '@baton/testing/depth';
 import { agentPermissions } from '@baton/testing/participant';
-import { assertAccessible, isGone, noBrowser, until } from '../testing/browser.ts';
+import { assertAccessible, isGone, noBrowser, until, untilTrue } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
+import { runStatement } from '../testing/run-statement.ts';
 
 // What an operator sees of agents at work, and does about them; each act is checked at the service.
+
+const looks = byDepth<readonly (readonly ['light' | 'dark', number])[]>(
+  [['dark', 375]],
+  [
+    ['light', 1280],
+    ['dark', 375],
+  ],
+);
 
 describe('agents and sessions', { skip: noBrowser }, () => {
   let world: RunningConsole;
@@ -13,6 +23,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
   before(async () => {
     world = await startConsole();
   });
+  afterEach(() => world?.closePages());
   after(() => world?.close());
 
   /** An agent that holds a task of this title. */
@@ -83,23 +94,23 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     // It beats until the page has shown it alive: a slow machine needs longer for a page than a silence lasts.
     const alive = silent.getByText(/^Last sign of life/);
     let { heartbeatAt } = session;
-    let isShown = false;
-    for (let n = 0; n < 60 && !isShown; n += 1) {
+    await untilTrue(async () => {
       ({ heartbeatAt } = await world.baton.sessions.heartbeat(session.id, { ttlSeconds: 600 }));
-      await watching.page.waitForTimeout(500);
-      isShown = await alive.isVisible();
+      return alive.isVisible();
+    }, 'the page does not show a session that beats as alive');
+    // The long proof waits for the silence; here the last sign of life is moved back, which no event tells of either.
+    if (!isLongProof) {
+      const back = "update sessions set heartbeat_at = heartbeat_at - interval '1 minute' where id = $1";
+      await runStatement(world.databaseUrl, back, [session.id]);
+      ({ heartbeatAt } = await world.baton.sessions.get(session.id));
     }
-    assert.ok(isShown, 'the page shows a session that beats as alive');
     await silent.getByText(/^Unresponsive: last sign of life/).waitFor();
     assert.ok(Date.now() - Date.parse(heartbeatAt) > 10_000);
     await watching.page.getByText('2 at work · 1 lease · 1 session unresponsive').waitFor();
     await watching.page.getByLabel('Show').selectOption('Unresponsive or stuck');
     await watching.page.getByText(`Work ${evil}`).waitFor({ state: 'detached' });
     await silent.waitFor();
-    for (const [colorScheme, width] of [
-      ['light', 1280],
-      ['dark', 375],
-    ] as const) {
+    for (const [colorScheme, width] of looks) {
       const options = { colorScheme, viewport: { width, height: 800 } };
       const { page, complaints } = await world.signedIn('/agents', options);
       await page

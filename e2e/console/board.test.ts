@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import { after, afterEach, before, describe, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
 import type { Task } from '@baton/sdk';
-import { isGone, noBrowser } from '../testing/browser.ts';
+import { isGone, noBrowser, untilTrue } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
 // Moving cards, saved views and the palette, against what Baton then says of the tasks.
@@ -13,34 +13,39 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
   before(async () => {
     world = await startConsole();
   });
+  afterEach(() => world?.closePages());
   after(() => world?.close());
 
   const column = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
   const card = (page: Page, { publicId }: Task) => page.locator('[data-task]', { hasText: publicId });
   const statusOf = async ({ id }: Task) => (await world.baton.tasks.get(id)).status;
   async function untilStatus(task: Task, status: string) {
-    for (let n = 0; n < 50 && (await statusOf(task)) !== status; n += 1)
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    assert.equal(await statusOf(task), status);
+    await untilTrue(async () => (await statusOf(task)) === status, `${task.publicId} does not get ${status}`);
   }
-  /** Drags as a hand does: the browser begins a drag after some pixels; and again when the card was missed. */
-  async function drag(page: Page, task: Task, name: string) {
+  /**
+   * Drags as a hand does: the browser begins a drag after some pixels. And again while the page does not answer as `seen`
+   * says: a card was missed, or a column moved meanwhile.
+   */
+  async function drag(page: Page, task: Task, name: string, seen: Locator) {
     // Columns get their widths by what is in them.
     await page.locator('main [role="status"][aria-label="Loading"]').first().waitFor({ state: 'detached' });
-    await page.evaluate("window.drops = 0; addEventListener('drop', () => (window.drops += 1), true)");
-    for (let tries = 0; tries < 3; tries += 1) {
+    for (let tries = 0; tries < 10; tries += 1) {
+      await page.evaluate("window.drags = 0; addEventListener('dragend', () => (window.drags += 1), true)");
+      await card(page, task).hover({ position: { x: 60, y: 20 } });
       const from = await card(page, task).boundingBox();
       const to = await column(page, name).boundingBox();
       assert.ok(from !== null && to !== null);
-      await page.mouse.move(from.x + 60, from.y + 20);
       await page.mouse.down();
       await page.mouse.move(from.x + 80, from.y + 30, { steps: 3 });
       await page.mouse.move(to.x + 80, to.y + 200, { steps: 8 });
       await page.mouse.up();
-      for (let n = 0; n < 20; n += 1) {
-        if (await page.evaluate('window.drops > 0')) return;
+      for (let n = 0; n < 100 && (await page.evaluate('window.drags === 0')); n += 1)
         await page.waitForTimeout(20);
-      }
+      const isSeen = await seen.waitFor({ timeout: 4_000 }).then(
+        () => true,
+        () => false,
+      );
+      if (isSeen) return;
     }
     assert.fail(`${name} got nothing dropped`);
   }
@@ -49,11 +54,9 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     const task = await world.baton.tasks.create({ title: 'Dragged' });
     const { page, complaints } = await world.signedIn('/?view=board');
     await card(page, task).waitFor();
-    await drag(page, task, 'In progress');
-    await column(page, 'In progress').getByText('Dragged').waitFor();
+    await drag(page, task, 'In progress', column(page, 'In progress').getByText('Dragged'));
     await untilStatus(task, 'in_progress');
-    await drag(page, task, 'Done');
-    await column(page, 'Done').getByText('Dragged').waitFor();
+    await drag(page, task, 'Done', column(page, 'Done').getByText('Dragged'));
     await untilStatus(task, 'done');
     await isGone(column(page, 'In progress').getByText('Dragged'));
     assert.equal(page.url(), `${world.url}/?view=board`);
@@ -65,8 +68,8 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     await world.baton.tasks.complete(task.id, {}, { ifMatch: `"task-${task.version}"` });
     const { page } = await world.signedIn('/?view=board');
     await card(page, task).waitFor();
-    await drag(page, task, 'In progress');
-    await page.getByText(/did not move: its type leads from Done to .+, not to In progress/).waitFor();
+    const refusal = /did not move: its type leads from Done to .+, not to In progress/;
+    await drag(page, task, 'In progress', page.getByText(refusal));
     await column(page, 'Done').getByText('Over and done').waitFor();
     await isGone(column(page, 'In progress').getByText('Over and done'));
     assert.equal(await statusOf(task), 'done');
@@ -77,22 +80,23 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     const rival = await world.participant('Rosa the rival', ['tasks.read', 'tasks.write']);
     const { page } = await world.signedIn('/?view=board');
     await card(page, task).waitFor();
+    const isSeen = Promise.withResolvers<void>();
     await page.route('**/api/v1/tasks/*', async (route) => {
       if (route.request().method() === 'PATCH') {
+        await isSeen.promise;
         const ifMatch = `"task-${task.version}"`;
         await rival.baton.tasks.update(task.id, { priority: 'critical' }, { ifMatch });
         // The journal shows it some moments later.
-        for (let n = 0; n < 50; n += 1) {
+        await untilTrue(async () => {
           const { items } = await world.baton.events.list({ entityId: task.id, tail: 1 });
-          if (items.at(-1)?.actorId === rival.id) break;
-          await new Promise((resolve) => setTimeout(resolve, 100));
-        }
+          return items.at(-1)?.actorId === rival.id;
+        }, 'the journal does not show what the rival has done');
       }
       await route.continue();
     });
-    await drag(page, task, 'In progress');
     // It stands in its new column while Baton is asked.
-    await column(page, 'In progress').getByText('Wanted by two').waitFor();
+    await drag(page, task, 'In progress', column(page, 'In progress').getByText('Wanted by two'));
+    isSeen.resolve();
     await page.getByText(/did not move to In progress: Rosa the rival changed it meanwhile/).waitFor();
     await page.getByText(/priority critical/).waitFor();
     const own = column(page, await nameOf(page, task));

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, afterEach, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { BatonClient } from '@baton/sdk';
-import { isGone, noBrowser, openPage, until } from '../testing/browser.ts';
-import { type RunningConsole, startConsole } from '../testing/console.ts';
+import { isGone, noBrowser, openPage, until, untilTrue } from '../testing/browser.ts';
+import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
 import { settled } from '../testing/console-pages.ts';
+import { seedTasks } from '../testing/run-statement.ts';
 
-// The console in a real browser, against a Baton that `npm start` has started. What axe finds: accessibility.test.ts.
+// The console in a real browser, against a Baton that `npm start` has started. What axe finds: accessibility.long.test.ts.
 
 describe('the console', { skip: noBrowser }, () => {
-  let world: RunningConsole;
+  let world: OwnConsole;
   let baton: BatonClient;
   let browser: Browser;
   let url: string;
@@ -18,9 +19,10 @@ describe('the console', { skip: noBrowser }, () => {
   let printedAddress: string;
 
   before(async () => {
-    world = await startConsole();
+    world = await startOwnConsole();
     ({ baton, browser, url, adminToken, me, printedAddress } = world);
   });
+  afterEach(() => world?.closePages());
   after(() => world?.close());
 
   const newCode = () => world.newCode();
@@ -235,10 +237,10 @@ describe('the console', { skip: noBrowser }, () => {
       route.fulfill({ status: 503, json: { error: { code: 'unavailable', message: 'Not now.' } } }),
     );
     await baton.tasks.createComment(task.id, { body: 'Said during the break' });
-    await page.getByText('Baton does not answer.').waitFor({ timeout: 60_000 });
+    await page.getByText('Baton does not answer.').waitFor();
     assert.equal(await page.getByPlaceholder('Say something').inputValue(), 'Not sent yet');
     await page.unroute('**/api/v1/**');
-    await page.getByText('Baton does not answer.').waitFor({ state: 'detached', timeout: 60_000 });
+    await page.getByText('Baton does not answer.').waitFor({ state: 'detached' });
     await page.getByText('Said during the break').waitFor();
     await isGone(page.getByRole('alert'));
     assert.equal(await page.getByPlaceholder('Say something').inputValue(), 'Not sent yet');
@@ -285,6 +287,29 @@ describe('the console', { skip: noBrowser }, () => {
     await page.goto(`${url}/sign-in`);
     await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
     assert.ok(bytes > 10_000 && bytes <= 200_000, `${bytes} bytes`);
+  });
+
+  test('a page that was open before loads no file of the console again', async () => {
+    const { page } = await signedIn();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Work' }).waitFor();
+    const transferred = await page.evaluate(`performance.getEntriesByType('resource')
+      .filter(({ name }) => name.includes('/assets/')).map(({ transferSize }) => transferSize)`);
+    assert.ok(Array.isArray(transferred) && transferred.length >= 2);
+    assert.deepEqual(new Set(transferred), new Set([0]));
+  });
+
+  test('a list reads on to its end while the wheel turns, with few rows in the document', async () => {
+    await baton.tasks.create({ title: 'The first of many' });
+    await seedTasks(world.databaseUrl, world.tenantId, 300);
+    const { page } = await signedIn();
+    await page.getByRole('link', { name: 'Task 300' }).waitFor();
+    await page.mouse.move(640, 500);
+    await untilTrue(async () => {
+      assert.ok((await page.locator('main li').count()) <= 60);
+      await page.mouse.wheel(0, 4_000);
+      return (await page.getByRole('link', { name: 'The first of many' }).count()) > 0;
+    }, 'the wheel did not lead to the first of them');
   });
 });
 

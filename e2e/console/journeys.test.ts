@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, afterEach, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { agentPermissions as workerPermissions } from '@baton/testing/participant';
-import { assertAccessible, isGone, noBrowser, openPage, until } from '../testing/browser.ts';
-import { type RunningConsole, startConsole } from '../testing/console.ts';
+import { assertAccessible, isGone, noBrowser, openPage, until, untilTrue } from '../testing/browser.ts';
+import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
+import { runStatement } from '../testing/run-statement.ts';
 
 // Whole journeys. That of a task that is made, found, opened and commented on its own page: console.test.ts.
 
-/** The shortest lease that Baton gives. */
-const leaseSeconds = 10;
 const agentPermissions = ['tasks.read', 'tasks.claim', 'sessions.open'];
 
 describe('journeys through the console', { skip: noBrowser }, () => {
-  let world: RunningConsole;
+  let world: OwnConsole;
 
   before(async () => {
-    world = await startConsole();
+    world = await startOwnConsole();
   });
+  afterEach(() => world?.closePages());
   after(() => world?.close());
 
   test('a newcomer, from an empty folder: the printed address, the first task, taken, finished, done', async () => {
@@ -29,7 +29,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'My first task' }).waitFor();
     await page.getByRole('button', { name: 'Take it' }).click();
     await page.getByRole('heading', { name: 'You hold it' }).waitFor();
-    await assertAccessible(page, 'a task that is held in the console');
+    await assertAccessible(page, 'a task that is held in the console', 'usual');
     // Loaded again, the page still holds it, and keeps it.
     await page.reload();
     const field = page.getByRole('textbox', { name: 'What came of it (optional)' });
@@ -103,13 +103,10 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Leave it as a comment' }).click();
     await page.getByRole('listitem').getByText('Half of it is done.').waitFor();
     await isGone(page.getByText('You have lost this task.'));
-    let left = 1;
-    for (let n = 0; n < 50 && left > 0; n += 1) {
+    await untilTrue(async () => {
       const { items } = await baton.sessions.list({ status: 'active', limit: 50 });
-      left = items.filter(({ principalId }) => principalId === person.principalId).length;
-      if (left > 0) await page.waitForTimeout(100);
-    }
-    assert.equal(left, 0, 'the console leaves no sessions behind');
+      return !items.some(({ principalId }) => principalId === person.principalId);
+    }, 'the console leaves no sessions behind');
     await baton.sessions.close(session.id);
     assert.deepEqual(complaints, []);
   });
@@ -268,9 +265,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       await page.locator('article header').getByText(status, { exact: true }).first().waitFor();
     }
-    for (let n = 0; n < 50 && (await world.baton.tasks.get(publicId)).status !== 'done'; n += 1)
-      await page.waitForTimeout(100);
-    assert.equal((await world.baton.tasks.get(publicId)).status, 'done');
+    await untilTrue(async () => (await world.baton.tasks.get(publicId)).status === 'done', 'it is not done');
     assert.deepEqual(complaints, []);
   });
 
@@ -281,7 +276,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     const session = await first.baton.sessions.open({ clientName: 'slow' });
     const claim = await first.baton.tasks.claim(task.id, {
       sessionId: session.id,
-      ttlSeconds: leaseSeconds,
+      ttlSeconds: 600,
       intent: 'I will not be heard of again',
     });
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
@@ -289,7 +284,8 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await lease.getByText('Slow agent').waitFor();
     await lease.getByText('I will not be heard of again').waitFor();
     // Nobody beats: the lease ends by itself, and the page says so without a reload.
-    await lease.getByText('Nobody holds it').waitFor({ timeout: 60_000 });
+    await runStatement(world.databaseUrl, 'update claims set expires_at = now() where id = $1', [claim.id]);
+    await lease.getByText('Nobody holds it').waitFor();
     const journal = await world.signedIn('/journal?types=claim.');
     await journal.page.getByText('claim.expired').first().waitFor();
     const other = await second.baton.sessions.open({ clientName: 'next' });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
-import { after, before, describe, test } from 'node:test';
+import { after, afterEach, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { byDepth } from '@baton/testing/depth';
 import {
   assertAccessible,
   noBrowser,
@@ -23,7 +24,7 @@ const policy =
 /** Pages that show nothing that somebody wrote here: the machine's state, and what a memory service answers. */
 const withoutTexts = new Set(['/system', '/knowledge']);
 /** So many pages that others lead to are looked at. */
-const linkedPagesMax = 40;
+const linkedPagesMax = byDepth(8, 40);
 
 describe('the security of the console', { skip: noBrowser }, () => {
   let world: RunningConsole;
@@ -33,6 +34,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     world = await startConsole();
     written = await writeHostileTexts(world);
   });
+  afterEach(() => world?.closePages());
   after(() => world?.close());
 
   const paths = () => [
@@ -138,7 +140,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       for (const secret of secrets) assert.ok(!address.includes(secret), address.slice(0, 200));
     // Back through everything: no address with the code is in the history.
     for (let n = 0; n < 40; n += 1) {
-      if ((await page.goBack({ timeout: 3_000 }).catch(() => null)) === null) break;
+      if ((await page.goBack({ waitUntil: 'commit' })) === null) break;
       assert.doesNotMatch(page.url(), /code=/);
     }
     assert.deepEqual(complaints, []);
@@ -179,10 +181,10 @@ describe('the security of the console', { skip: noBrowser }, () => {
         origin,
       );
       // Nor can it show a page of the console inside its own.
-      await other.evaluate(
-        `document.body.append(Object.assign(document.createElement('iframe'), { src: ${JSON.stringify(world.url)} }))`,
-      );
-      await other.waitForTimeout(500);
+      await other.evaluate(`new Promise((done) => {
+        const frame = { src: ${JSON.stringify(world.url)}, onload: () => done() };
+        document.body.append(Object.assign(document.createElement('iframe'), frame));
+      })`);
       const framed = other.frames().find((frame) => frame !== other.mainFrame());
       assert.doesNotMatch(framed?.url() ?? '', /^http:\/\/127\.0\.0\.1:\d{2,}\/$/, origin);
       await other.close();
@@ -321,7 +323,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     );
     await page.evaluate(`localStorage.setItem('baton.views.${world.me}', ${JSON.stringify(views)})`);
     const found: unknown[] = [];
-    for (const path of paths()) {
+    for (const path of byDepth(['/', `/tasks/${written.publicId}`], paths())) {
       await page.goto(world.url + path);
       await settled(page);
       if (path === '/administration') await enterAdminSecret(page, world.adminSecret);

@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { byDepth } from '@baton/testing/depth';
 import { agentPermissions } from '@baton/testing/participant';
 import { assertAccessible, isGone, noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
 // The page of one task: what it says is compared with the service, and what it does is checked there.
+
+const looks = byDepth<readonly (readonly ['light' | 'dark', number])[]>(
+  [['dark', 375]],
+  [
+    ['light', 1280],
+    ['dark', 375],
+  ],
+);
 
 describe("a task's page", { skip: noBrowser }, () => {
   let world: RunningConsole;
@@ -12,6 +21,7 @@ describe("a task's page", { skip: noBrowser }, () => {
   before(async () => {
     world = await startConsole();
   });
+  afterEach(() => world?.closePages());
   after(() => world?.close());
 
   test('a lease is ended beside the reason, and its holder learns that the task is not theirs any more', async () => {
@@ -156,10 +166,7 @@ describe("a task's page", { skip: noBrowser }, () => {
       break;
     }
     await harness.close();
-    for (const [colorScheme, width] of [
-      ['light', 1280],
-      ['dark', 375],
-    ] as const) {
+    for (const [colorScheme, width] of looks) {
       const options = { colorScheme, viewport: { width, height: 800 } };
       const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`, options);
       await page.getByText(`A person has looked ${evil}`).waitFor();

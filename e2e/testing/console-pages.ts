@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { places } from '../../packages/console/web/src/shell/places.ts';
+import { untilLoaded } from './browser.ts';
 import type { RunningConsole } from './console.ts';
 
 /** Every page of the console's navigation; one that is added there is tested without a word here. */
@@ -11,8 +12,7 @@ export const pagesOfConsole: readonly { readonly path: string; readonly name: st
 export async function settled(page: Page): Promise<void> {
   await page.locator('main h1').first().waitFor();
   await page.locator('[role="status"][aria-label="Loading"]').first().waitFor({ state: 'detached' });
-  // The journal's socket does not count; a page that asks on and on is looked at as it is.
-  await page.waitForLoadState('networkidle', { timeout: 1_000 }).catch(() => undefined);
+  await untilLoaded(page);
 }
 
 /**

@@ -3,31 +3,35 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { foundTenant } from '@baton/coordination/app/bootstrap/founding';
+import { permissionNames } from '@baton/coordination/service/permissions';
+import { createPool } from '@baton/kernel/db';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { createTestDatabase } from '@baton/kernel/testing/database';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { type BatonClient, createClient } from '@baton/sdk';
 import { program } from '@baton/testing/baton-process';
 import { admit, allScopes, type Participant } from '@baton/testing/participant';
-import { openPage, startBrowser, type Watched } from './browser.ts';
+import { closePages, openPage, sharedBrowser, untilTrue, type Watched } from './browser.ts';
+import { Shared } from './shared.ts';
 
-/** A Baton that `npm start` has started, with its console built, and a browser. */
+/** A tenant of a Baton that `npm start` has started, with its console built, and a browser. */
 export interface RunningConsole {
   readonly url: string;
-  /** Its folder. */
-  readonly home: string;
   readonly browser: Browser;
   /** The administrator's. */
   readonly adminToken: string;
   /** Of identity's administration. */
   readonly adminSecret: string;
   readonly tenantId: string;
+  readonly issuer: string;
   /** Of coordination's database, for what no endpoint makes in a test's time. */
   readonly databaseUrl: string;
   /** As the administrator. */
   readonly baton: BatonClient;
   /** The administrator's principal. */
   readonly me: string;
-  /** The address that signs in once, as the start has printed it. */
-  readonly printedAddress: string;
   /** A person with these permissions and a token. */
   person(permissions: readonly string[]): Promise<Participant>;
   /** All that Baton has printed so far. */
@@ -41,87 +45,225 @@ export interface RunningConsole {
     displayName: string,
     permissions: readonly string[],
   ): Promise<{ readonly id: string; readonly token: string; readonly baton: BatonClient }>;
+  /** Ends the pages that were opened: to be called after each test. */
+  closePages(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @param env settings besides the folder and the port */
-export async function startConsole(env: Readonly<Record<string, string>> = {}): Promise<RunningConsole> {
+/** A console of a Baton that nobody shares. */
+export interface OwnConsole extends RunningConsole {
+  /** Its folder. */
+  readonly home: string;
+  /** The address that signs in once, as the start has printed it. */
+  readonly printedAddress: string;
+}
+
+interface StartedBaton {
+  readonly url: string;
+  readonly home: string;
+  readonly adminToken: string;
+  readonly adminSecret: string;
+  readonly tenantId: string;
+  readonly issuer: string;
+  readonly databaseUrl: string;
+  readonly printedAddress: string;
+  output(): string;
+  stop(): Promise<void>;
+}
+
+interface Administrator {
+  readonly tenantId: string;
+  readonly token: string;
+}
+
+const audience = 'control-plane';
+const adminScopes = [...allScopes, 'control-plane:admin'];
+
+/**
+ * A new tenant in the Baton that this process shares. One Baton has one tenant, which its first start founds; what is
+ * founded here is like it, and sees as little of the others as any tenant does.
+ */
+export async function startConsole(): Promise<RunningConsole> {
+  const baton = await sharedBaton.take();
+  try {
+    return await consoleOf(baton, await newTenant(baton), () => sharedBaton.giveBack());
+  } catch (error) {
+    await sharedBaton.giveBack();
+    throw error;
+  }
+}
+
+/**
+ * A Baton of one's own, for who sets it up, or needs what only its start tells.
+ * @param env settings besides the folder, the port and the databases
+ */
+export async function startOwnConsole(env: Readonly<Record<string, string>> = {}): Promise<OwnConsole> {
+  const baton = await startBaton(env);
+  const { home, printedAddress, tenantId, adminToken: token } = baton;
+  try {
+    const world = await consoleOf(baton, { tenantId, token }, baton.stop);
+    return { ...world, home, printedAddress };
+  } catch (error) {
+    await baton.stop();
+    throw error;
+  }
+}
+
+const sharedBaton = new Shared(
+  () => startBaton({}),
+  (baton) => baton.stop(),
+);
+
+/** Databases of the tests' cluster spare it making a PostgreSQL and migrating, which takes longer than all else. */
+async function startBaton(env: Readonly<Record<string, string>>): Promise<StartedBaton> {
   const folder = mkdtempSync(join(tmpdir(), 'baton-console-'));
+  const databaseOf = (service: string) =>
+    createTestDatabase(join(import.meta.dirname, '../../packages', service, 'migrations'));
+  const [identity, coordination] = await Promise.all([databaseOf('identity'), databaseOf('coordination')]);
   const running = program('packages/platform/src/start.main.ts', [], {
     BATON_HOME: folder,
     PORT: '0',
+    IAM_DATABASE_URL: identity.url,
+    CP_DATABASE_URL: coordination.url,
     ...env,
   });
-  let browser: Browser | undefined;
-  async function close() {
-    await browser?.close();
+  async function stop() {
     running.child.kill('SIGINT');
     await running.ended;
     // The address that signs in is no secret any more: its code was used, or is older than a minute.
     keepLog(running.output());
+    await Promise.all([identity.drop(), coordination.drop()]);
     rmSync(folder, { recursive: true, force: true });
   }
   try {
     const [printedAddress] = await running.prints(/http:\S+\/sign-in#code=\S+/);
     const connection = JSON.parse(readFileSync(join(folder, 'connection.json'), 'utf8'));
     const { publicUrl: url, adminToken, iamBootstrapToken: adminSecret, tenantId, issuer } = connection;
-    const clientOf = (token: string) => createClient({ url, credential: { token }, adminSecret });
-    const baton = clientOf(adminToken);
-    const me = (await baton.harness.getContext()).principal.id;
-    await untilBuilt(url);
-    const started = (browser = await startBrowser());
-    const newCode = (token = adminToken) => codeOf(url, token);
+    // The console is built in the background; its pages answer 503 until then.
+    await untilTrue(
+      async () => (await fetch(url, { method: 'HEAD' })).status === 200,
+      'the console was not built within a minute',
+    );
     return {
       url,
       home: folder,
-      browser,
       adminToken,
       adminSecret,
       tenantId,
+      issuer,
       databaseUrl: connection.cpDatabaseUrl,
-      baton,
-      me,
       printedAddress,
-      person: (permissions) =>
-        admit({ admin: baton, tenantId, issuer }, clientOf, {
-          permissions,
-          kind: 'human',
-          scopes: allScopes,
-        }),
-      output: () => running.output(),
-      newCode,
-      async signedIn(path = '/', options = {}, token = adminToken) {
-        const watched = await openPage(started, options);
-        const next = path === '/' ? '' : `?next=${encodeURIComponent(path)}`;
-        await watched.page.goto(`${url}/sign-in${next}#code=${await newCode(token)}`);
-        await watched.page.getByRole('navigation', { name: 'Pages' }).waitFor();
-        return watched;
-      },
-      async participant(displayName, permissions) {
-        const kind = 'agent';
-        const { identity } = createClient({ url, adminSecret });
-        const { id: iamPrincipalId } = await identity.principals.create(tenantId, { kind, displayName });
-        const { token } = await identity.principals.createToken(tenantId, iamPrincipalId, {
-          name: 'test',
-          audiences: ['control-plane'],
-          scopeCeiling: ['control-plane:read', 'control-plane:write'],
-        });
-        assert.ok(token);
-        const { id } = await baton.principals.create({ kind, displayName });
-        await baton.principals.createIamBinding(id, {
-          issuer,
-          iamTenantId: tenantId,
-          iamPrincipalId,
-          permissions: [...permissions],
-        });
-        return { id, token, baton: createClient({ url, credential: { token } }) };
-      },
-      close,
+      output: running.output,
+      stop,
     };
   } catch (error) {
-    await close();
+    await stop();
     throw error;
   }
+}
+
+/** What the first start of a Baton makes: a tenant with its audiences and an administrator, in both services. */
+async function newTenant({ url, adminSecret, issuer, databaseUrl }: StartedBaton): Promise<Administrator> {
+  const { identity } = createClient({ url, adminSecret });
+  const [tenantId, displayName] = [newId(), 'Administrator'];
+  const slug = `console-${tenantId.slice(-12)}`;
+  await identity.tenants.create({ id: tenantId, slug, name: 'Baton' });
+  await identity.audiences.create(tenantId, { key: audience, allowedScopes: adminScopes });
+  await identity.audiences.create(tenantId, { key: 'iam-scim', allowedScopes: ['scim:write'] });
+  const { id: iamPrincipalId } = await identity.principals.create(tenantId, { kind: 'human', displayName });
+  await identity.principals.recordAuthenticationContext(tenantId, iamPrincipalId, { issuer, amr: ['local'] });
+  const { token } = await identity.principals.createToken(tenantId, iamPrincipalId, {
+    name: 'baton start',
+    audiences: [audience],
+    scopeCeiling: adminScopes,
+    expiresInSeconds: 86_400,
+  });
+  assert.ok(token);
+  // No endpoint founds a second tenant in coordination.
+  const pool = createPool({
+    url: databaseUrl,
+    connectionsMax: 1,
+    applicationName: 'test',
+    statementTimeoutMs: 60_000,
+    lockTimeoutMs: 60_000,
+    idleInTransactionTimeoutMs: 60_000,
+    onError: () => undefined,
+  });
+  try {
+    const founding = { tenantId, tenantSlug: slug, tenantName: 'Baton', adminDisplayName: displayName };
+    const { adminPrincipalId } = await foundTenant(pool, founding);
+    await pool.run(sql`
+      insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, permissions)
+      values (${newId()}, ${tenantId}, ${adminPrincipalId}, ${issuer}, ${tenantId}, ${iamPrincipalId},
+        ${permissionNames.toSorted()})`);
+  } finally {
+    await pool.close();
+  }
+  return { tenantId, token };
+}
+
+/** @param giveBack the Baton */
+async function consoleOf(
+  { url, adminSecret, issuer, databaseUrl, output }: StartedBaton,
+  { tenantId, token: adminToken }: Administrator,
+  giveBack: () => Promise<void>,
+): Promise<RunningConsole> {
+  const clientOf = (token: string) => createClient({ url, credential: { token }, adminSecret });
+  const baton = clientOf(adminToken);
+  const me = (await baton.harness.getContext()).principal.id;
+  const browser = await sharedBrowser.take();
+  const newCode = (token = adminToken) => codeOf(url, token);
+  return {
+    url,
+    browser,
+    adminToken,
+    adminSecret,
+    tenantId,
+    issuer,
+    databaseUrl,
+    baton,
+    me,
+    person: (permissions) =>
+      admit({ admin: baton, tenantId, issuer }, clientOf, {
+        permissions,
+        kind: 'human',
+        scopes: allScopes,
+      }),
+    output,
+    newCode,
+    async signedIn(path = '/', options = {}, token = adminToken) {
+      const watched = await openPage(browser, options);
+      const next = path === '/' ? '' : `?next=${encodeURIComponent(path)}`;
+      await watched.page.goto(`${url}/sign-in${next}#code=${await newCode(token)}`);
+      await watched.page.getByRole('navigation', { name: 'Pages' }).waitFor();
+      return watched;
+    },
+    async participant(displayName, permissions) {
+      const kind = 'agent';
+      const { identity } = createClient({ url, adminSecret });
+      const { id: iamPrincipalId } = await identity.principals.create(tenantId, { kind, displayName });
+      const { token } = await identity.principals.createToken(tenantId, iamPrincipalId, {
+        name: 'test',
+        audiences: [audience],
+        scopeCeiling: allScopes,
+      });
+      assert.ok(token);
+      const { id } = await baton.principals.create({ kind, displayName });
+      await baton.principals.createIamBinding(id, {
+        issuer,
+        iamTenantId: tenantId,
+        iamPrincipalId,
+        permissions: [...permissions],
+      });
+      return { id, token, baton: createClient({ url, credential: { token } }) };
+    },
+    closePages: () => closePages(browser),
+    async close() {
+      await closePages(browser);
+      await sharedBrowser.giveBack();
+      await giveBack();
+    },
+  };
 }
 
 async function codeOf(url: string, token: string): Promise<string> {
@@ -131,13 +273,4 @@ async function codeOf(url: string, token: string): Promise<string> {
     body: JSON.stringify({ token }),
   });
   return ((await answer.json()) as { code: string }).code;
-}
-
-/** The console is built in the background; its pages answer 503 until then. */
-async function untilBuilt(url: string): Promise<void> {
-  for (let n = 0; n < 120; n += 1) {
-    if ((await fetch(url, { method: 'HEAD' })).status === 200) return;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
-  assert.fail('the console was not built within a minute');
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { noBrowser, until } from '../testing/browser.ts';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { noBrowser, until, untilLoaded } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
 // How soon a page stands that was open before. What the first page loads is counted in console.test.ts.
@@ -21,6 +21,7 @@ describe('a page that was open before', { skip: noBrowser }, () => {
     for (let n = 0; n < tasksTotal; n += 20)
       await Promise.all(Array.from({ length: 20 }, (_, more) => make(n + more)));
   });
+  afterEach(() => world?.closePages());
   after(() => world?.close());
 
   for (const [view, path] of [
@@ -37,7 +38,7 @@ describe('a page that was open before', { skip: noBrowser }, () => {
         requestAnimationFrame(look);`);
       const paints: number[] = [];
       const tasks: number[] = [];
-      await page.waitForLoadState('networkidle');
+      await untilLoaded(page);
       for (let n = 0; n < loads; n += 1) {
         await page.goto(world.url + path);
         await until(page, 'window.tasksAtMs !== undefined');

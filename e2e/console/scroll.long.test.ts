@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import pg from 'pg';
+import { after, afterEach, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
+import { seedTasks } from '../testing/run-statement.ts';
 
 // A list of 10,000 tasks is scrolled from end to end with the wheel of the mouse.
 
@@ -24,8 +24,9 @@ describe('the list of 10,000 tasks', { skip: noBrowser }, () => {
   before(async () => {
     world = await startConsole();
     await world.baton.tasks.create({ title: 'Task 1' });
-    await seed(world.databaseUrl);
+    await seedTasks(world.databaseUrl, world.tenantId, tasksTotal);
   });
+  afterEach(() => world?.closePages());
   after(() => world?.close());
 
   test('scrolls with 95 % of its frames in time, and has few rows in the document', async (t) => {
@@ -113,22 +114,3 @@ async function framesDuring(page: Page, act: () => Promise<void>): Promise<Frame
 
 const scrolledTo = async (page: Page) =>
   Number(await page.evaluate('document.querySelector(\'[aria-label="Tasks"]\').scrollTop'));
-
-/** Makes the other 9,999 like the first one. The API takes them one at a time, for a minute and longer. */
-async function seed(databaseUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    await client.query(
-      `insert into tasks (id, tenant_id, public_number, type_id, title, status, category, priority, origin,
-         created_by, created_at)
-       select gen_random_uuid(), tenant_id, next_task_number(tenant_id), type_id, 'Task ' || n, status, category,
-         priority, origin, created_by, created_at + n * interval '1 millisecond'
-       from tasks, generate_series(2, $1::integer) as n`,
-      [tasksTotal],
-    );
-    await client.query('analyze tasks');
-  } finally {
-    await client.end();
-  }
-}

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, afterEach, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { assertAccessible, noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
@@ -30,6 +30,7 @@ describe('the accessibility of every page', { skip: noBrowser }, () => {
     const session = await world.baton.sessions.open({ clientName: 'a test' });
     await world.baton.tasks.claim(task.id, { sessionId: session.id, intent: 'To be looked at' });
   });
+  afterEach(() => world?.closePages());
   after(() => world?.close());
 
   for (const [colorScheme, width] of [

@@ -1,0 +1,27 @@
+import pg from 'pg';
+
+/** Changes what a database holds, as no endpoint does it: rows by the thousand, or a time that is over. */
+export async function runStatement(databaseUrl: string, text: string, values: unknown[]): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'baton-test' });
+  await client.connect();
+  try {
+    await client.query(text, values);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Makes tasks up to this number like the tenant's only one. The API takes them one at a time, 10,000 in a minute and longer. */
+export async function seedTasks(databaseUrl: string, tenantId: string, total: number): Promise<void> {
+  await runStatement(
+    databaseUrl,
+    `insert into tasks (id, tenant_id, public_number, type_id, title, status, category, priority, origin,
+       created_by, created_at)
+     select gen_random_uuid(), tenant_id, next_task_number(tenant_id), type_id, 'Task ' || n, status, category,
+       priority, origin, created_by, created_at + n * interval '1 millisecond'
+     from (select * from tasks where tenant_id = $2 order by created_at desc limit 1) as one,
+       generate_series(2, $1::integer) as n`,
+    [total, tenantId],
+  );
+  await runStatement(databaseUrl, 'analyze tasks', []);
+}
