@@ -141,7 +141,7 @@ test('the context adapter delivers under tokens of its own service account, and 
         select parked_reason as text from event_consumers where tenant_id = ${founded.tenantId}`)
     )?.text;
   const until = async (holds: () => Promise<boolean> | boolean, what: string) => {
-    for (const deadline = performance.now() + 30_000; !(await holds()); await sleep(20))
+    for (const deadline = performance.now() + 60_000; !(await holds()); await sleep(20))
       assert.ok(performance.now() < deadline, `never ${what}; the tenant is parked: ${await reason()}`);
   };
   const write = async () => {

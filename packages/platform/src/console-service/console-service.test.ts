@@ -145,7 +145,7 @@ test('a socket whose service breaks off is closed, and nothing is written into i
 
 test('a console that stops closes the sockets behind those of its browsers', async (t) => {
   const { service, serving } = await openThroughConsole(t);
-  const ended = once(serving.resume(), 'end', { signal: AbortSignal.timeout(10_000) });
+  const ended = once(serving.resume(), 'end', { signal: AbortSignal.timeout(60_000) });
   await service.close();
   await ended;
 });

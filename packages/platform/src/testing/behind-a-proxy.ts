@@ -197,7 +197,7 @@ async function answerTo(request: ClientRequest): Promise<{ status: number; text:
 }
 
 async function untilAnswered(ask: () => Promise<{ status: number }>): Promise<void> {
-  for (const deadline = performance.now() + 30_000; ; ) {
+  for (const deadline = performance.now() + 60_000; ; ) {
     const status = await ask().then(
       (answer) => answer.status,
       () => 0,
