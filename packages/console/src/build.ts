@@ -64,11 +64,13 @@ function isWritable(folder: string): boolean {
   }
 }
 
+/** Of what is built: tests change nothing of it. */
 function contentHash(): string {
   const hash = createHash('sha256').update(readFileSync(packageFile));
   const files = readdirSync(webFolder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((file) => !/[\\/]testing[\\/]|\.test\.(ts|json)$/.test(file))
     .sort();
   for (const file of files) hash.update(file.slice(webFolder.length)).update('\0').update(readFileSync(file));
   return hash.digest('hex').slice(0, 20);

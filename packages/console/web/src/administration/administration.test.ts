@@ -1,0 +1,469 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe } from 'node:test';
+import type { identity } from '@baton/sdk';
+import {
+  type Answers,
+  address,
+  all,
+  click,
+  departures,
+  exampleOf,
+  fill,
+  find,
+  isThere,
+  itemOf,
+  meId,
+  notSeen,
+  open,
+  pageOf,
+  Refusal,
+  see,
+  settled,
+  submit,
+  test,
+  unseen,
+  until,
+} from '../testing/page.ts';
+import { graceId } from '../testing/tasks.ts';
+
+const { forgetAdministration } = await import('./admin-secret.ts');
+afterEach(forgetAdministration);
+
+const evil = '<img src=x onerror="window.ran=1">';
+const tenantId = '0190b2c4-0000-7000-8000-00000000007e';
+const principal = (other: Partial<identity.Principal> = {}): identity.Principal =>
+  itemOf('identity.principals.list', {
+    id: graceId,
+    kind: 'agent',
+    display_name: `Grace ${evil}`,
+    status: 'active',
+    ...other,
+  });
+const principals = (...items: identity.Principal[]): Answers => ({
+  'identity.principals.list': { items, next_after: null },
+});
+const usual: Answers = {
+  'identity.tenants.get': exampleOf('identity.tenants.get'),
+  'identity.principals.get': principal(),
+  'identity.audiences.list': [
+    itemOf('identity.audiences.list', {
+      key: 'control-plane',
+      allowed_scopes: ['tasks:read', 'tasks:admin'],
+      status: 'active',
+    }),
+  ],
+  'identity.platformAccessTokens.list': [],
+  'identity.identityProviders.list': [],
+  'identity.provisioningSources.list': [],
+  'identity.serviceAccounts.list': { items: [], nextAfter: null },
+  'identity.groups.list': { items: [], next_after: null },
+  'identity.audit.listRecords': exampleOf('identity.audit.listRecords', { items: [], next_after: null }),
+  ...principals(),
+};
+
+/** Opens a section of identity with the admin secret. */
+async function openSection(section: string, answers: Answers = {}) {
+  const service = await open(`/administration?section=${section}`, { answers: { ...usual, ...answers } });
+  await fill('textbox', 'Admin secret', ' s3cret ');
+  await submit('textbox', 'Admin secret');
+  await find('button', 'Forget the admin secret');
+  await settled();
+  return service;
+}
+async function unfold(summary: string): Promise<void> {
+  (await find('summary', summary)).click();
+  await settled();
+}
+
+describe('the admin secret', () => {
+  test('opens the administration, is sent in a header alone, and leaves its field at once', async () => {
+    const service = await openSection('principals', principals(principal()));
+    await see(`Grace ${evil}`);
+    const asked = service.asked.filter(({ headers }) => headers.get('x-iam-bootstrap-token') === 's3cret');
+    assert.ok(asked.length >= 2);
+    assert.ok(
+      service.asked.every(
+        ({ name, query, body }) => !JSON.stringify([name, query, body ?? null]).includes('s3cret'),
+      ),
+    );
+    assert.ok(
+      service.asked
+        .filter(({ name }) => !name.startsWith('identity.'))
+        .every(({ headers }) => !headers.has('x-iam-bootstrap-token')),
+    );
+    assert.equal(document.body.innerHTML.includes('s3cret'), false);
+    assert.equal(localStorage.length, 0);
+  });
+
+  test('a wrong one is refused with its code', async () => {
+    await open('/administration', {
+      answers: { 'identity.tenants.get': new Refusal(401, 'invalid_token', 'No.') },
+    });
+    await fill('textbox', 'Admin secret', 'wrong');
+    await submit('textbox', 'Admin secret');
+    await see('This is not the admin secret.\nNo.\ninvalid_token');
+    assert.equal((await find<HTMLInputElement>('textbox', 'Admin secret')).value, '');
+  });
+
+  test('is forgotten on demand, with what was read under it', async () => {
+    await openSection('principals', principals(principal()));
+    await click('button', 'Forget the admin secret');
+    await find('textbox', 'Admin secret');
+    notSeen('Grace');
+  });
+
+  test('is forgotten as soon as identity refuses it', async () => {
+    const service = await openSection('principals', principals(principal()));
+    service.answer({ 'identity.groups.list': new Refusal(401, 'invalid_token') });
+    await click('link', 'Groups');
+    await find('textbox', 'Admin secret');
+  });
+
+  test('is forgotten at sign-out', async () => {
+    const service = await openSection('principals', principals(principal()));
+    service.answer({}, { '/console/sign-out': {} });
+    await click('button', 'Sign out');
+    await until(() => departures.length > 0);
+    await find('textbox', 'Admin secret');
+  });
+
+  test('is forgotten after 15 minutes without a sign of life, and not before', async (t) => {
+    let nowMs = Date.now();
+    t.mock.method(Date, 'now', () => nowMs);
+    await openSection('principals', principals(principal()));
+    nowMs += 14 * 60_000;
+    dispatchEvent(new Event('keydown'));
+    nowMs += 14 * 60_000;
+    document.dispatchEvent(new Event('visibilitychange'));
+    await settled();
+    assert.ok(isThere('button', 'Forget the admin secret'));
+    nowMs += 60_000;
+    document.dispatchEvent(new Event('visibilitychange'));
+    await find('textbox', 'Admin secret');
+  });
+
+  test('an unknown section of the address is the first one', async () => {
+    await open('/administration?section=x');
+    assert.equal((await find('link', 'People and agents')).getAttribute('aria-current'), 'page');
+  });
+});
+
+describe('people and agents', () => {
+  test('where nobody is it says so, and a filter is sent', async () => {
+    const service = await openSection('principals');
+    await see('Nobody is here yet.');
+    await fill('combobox', 'Show', 'disabled');
+    await see('Nobody is like this.');
+    assert.deepEqual(service.askedFor('identity.principals.list').at(-1)?.query, {
+      limit: '100',
+      status: 'disabled',
+    });
+  });
+
+  test('one is made in identity and admitted with no more rights than this person has', async () => {
+    const service = await openSection('principals', {
+      'identity.principals.create': exampleOf('identity.principals.create', { id: graceId }),
+      'principals.create': exampleOf('principals.create', { id: meId }),
+      'principals.createIamBinding': exampleOf('principals.createIamBinding'),
+    });
+    await unfold('New person or agent');
+    await fill('textbox', 'Name', 'Desk');
+    await fill('combobox', 'In Baton', 'read');
+    await submit('textbox', 'Name');
+    assert.deepEqual(service.askedFor('identity.principals.create')[0]?.body, {
+      kind: 'agent',
+      displayName: 'Desk',
+    });
+    const binding = service.askedFor('principals.createIamBinding')[0]?.body as {
+      permissions: string[];
+      iamPrincipalId: string;
+      issuer: string;
+    };
+    assert.deepEqual([binding.iamPrincipalId, binding.issuer], [graceId, 'https://iam.test']);
+    assert.ok(
+      binding.permissions.length > 3 && binding.permissions.every((right) => right.endsWith('.read')),
+    );
+  });
+
+  test('one is disabled with a reason, and enabled again', async () => {
+    const service = await openSection('principals', {
+      ...principals(principal()),
+      'identity.principals.disable': exampleOf('identity.principals.disable'),
+      'identity.principals.enable': exampleOf('identity.principals.enable'),
+    });
+    await click('button', 'Disable …');
+    await fill('textbox', 'Why', 'left the company');
+    service.answer(principals(principal({ status: 'disabled' })));
+    await submit('textbox', 'Why');
+    const [asked] = service.askedFor('identity.principals.disable');
+    assert.deepEqual([asked?.ids, asked?.query['reason']], [[tenantId, graceId], 'left the company']);
+    await click('button', 'Enable');
+    assert.equal(service.askedFor('identity.principals.enable').length, 1);
+  });
+
+  test('who leaves the question has disabled nobody, and a refusal is told', async () => {
+    const service = await openSection('principals', {
+      ...principals(principal()),
+      'identity.principals.disable': new Refusal(403, 'permission_denied', 'Not them.'),
+    });
+    await click('button', 'Disable …');
+    await click('button', 'Cancel');
+    assert.equal(service.askedFor('identity.principals.disable').length, 0);
+    await click('button', 'Disable …');
+    await click('button', 'Disable');
+    await see('Not them.\npermission_denied · req_test');
+  });
+});
+
+describe('tokens', () => {
+  const token = (other: Partial<identity.PlatformAccessToken> = {}): identity.PlatformAccessToken =>
+    itemOf('identity.platformAccessTokens.list', {
+      id: 't1',
+      name: 'laptop',
+      kind: 'platform_access_token',
+      publicPrefix: 'bat_abc',
+      audiences: ['control-plane'],
+      scopeCeiling: [],
+      expiresAt: '2100-01-01T00:00:00.000Z',
+      revokedAt: null,
+      lastUsedAt: null,
+      ...other,
+    });
+
+  test('none is told as none; one with its owner, prefix and use', async () => {
+    const service = await openSection('tokens');
+    await see('There is no token.');
+    service.answer({ 'identity.platformAccessTokens.list': [token()] });
+    await click('checkbox', 'Show revoked ones');
+    await see(/laptop\nGrace .* · bat_abc · control-plane\nends .* · never used/);
+    assert.equal(
+      service.askedFor('identity.platformAccessTokens.list').at(-1)?.query['includeRevoked'],
+      'true',
+    );
+  });
+
+  test('a new one is shown once', async () => {
+    const service = await openSection('tokens', {
+      ...principals(principal()),
+      'identity.principals.createToken': exampleOf('identity.principals.createToken', {
+        token: 'bat_new_secret',
+      }),
+    });
+    await unfold('New token');
+    await fill('combobox', 'Whose', graceId);
+    await fill('textbox', 'Name', 'desktop');
+    await submit('textbox', 'Name');
+    await see('Copy the secret of desktop now: it is shown this once.\nbat_new_secret');
+    const [asked] = service.askedFor('identity.principals.createToken');
+    assert.deepEqual(asked?.body, {
+      name: 'desktop',
+      audiences: ['control-plane'],
+      scopeCeiling: ['tasks:read'],
+      expiresInSeconds: 2_592_000,
+    });
+    await click('button', 'Done');
+    await unseen('bat_new_secret');
+  });
+
+  test('one is rotated after a question, and revoked with a reason', async () => {
+    const service = await openSection('tokens', {
+      'identity.platformAccessTokens.list': [token()],
+      'identity.platformAccessTokens.rotate': exampleOf('identity.platformAccessTokens.rotate', {
+        token: null,
+      }),
+      'identity.platformAccessTokens.revoke': () => undefined,
+    });
+    await click('button', 'Rotate …');
+    await click('button', 'Rotate');
+    await see('laptop was made, but the answer that held its secret was lost. Revoke it and make another.');
+    await click('button', 'Revoke …');
+    await fill('textbox', 'Why', 'lost');
+    await submit('textbox', 'Why');
+    const [asked] = service.askedFor('identity.platformAccessTokens.revoke');
+    assert.deepEqual([asked?.ids, asked?.query['reason']], [[tenantId, 't1'], 'lost']);
+  });
+
+  test('one that is over can neither be rotated nor revoked', async () => {
+    await openSection('tokens', {
+      'identity.platformAccessTokens.list': [token({ expiresAt: '2000-01-01T00:00:00.000Z' })],
+    });
+    await see(/ended .* ago · never used/);
+    assert.ok(!isThere('button', 'Rotate …') && !isThere('button', 'Revoke …'));
+  });
+
+  test('more than a page has come on demand, by the Link of the answer', async () => {
+    const service = await openSection('tokens');
+    service.answer({
+      'identity.platformAccessTokens.list': ({ query }) =>
+        query['after'] === 't1'
+          ? Response.json([token({ id: 't2', name: 'second' })])
+          : Response.json([token()], { headers: { link: '<?after=t1>; rel="next"' } }),
+    });
+    await click('checkbox', 'Show revoked ones');
+    await see('laptop');
+    notSeen('second');
+    await click('button', 'Show more');
+    await see('second');
+  });
+});
+
+describe('the other sections', () => {
+  for (const [section, empty] of [
+    ['service-accounts', 'There is no service account.'],
+    ['providers', 'No identity provider is registered: people enter by tokens.'],
+    ['directories', 'No directory is registered.'],
+    ['groups', 'There is no group.'],
+    ['audit', 'No record is like this.'],
+  ] as const)
+    test(`${section} says what is not there`, async () => {
+      await openSection(section);
+      await see(empty);
+    });
+
+  test('a section that can not be read is told with its code', async () => {
+    await openSection('groups', {
+      'identity.groups.list': new Refusal(403, 'permission_denied', 'Not these.'),
+    });
+    await see('Not these.\npermission_denied · req_test');
+  });
+
+  test('a group tells who keeps it, and is changed only where it is kept here', async () => {
+    const group = (other: Partial<identity.Group>) =>
+      itemOf('identity.groups.list', { status: 'active', ...other });
+    const service = await openSection('groups', {
+      'identity.groups.list': {
+        items: [
+          group({ id: 'g1', key: 'local', name: 'Ours', source: 'local' }),
+          group({ id: 'g2', key: 'far', name: 'Theirs', source: 'scim' }),
+        ],
+        next_after: null,
+      },
+      'identity.groups.delete': () => undefined,
+    });
+    await see('local · kept here · active');
+    await see('far · kept by a directory · active');
+    assert.equal(all('button', 'Delete …').length, 1);
+    await click('button', 'Delete …');
+    await click('button', 'Delete');
+    assert.deepEqual(service.askedFor('identity.groups.delete')[0]?.ids, [tenantId, 'g1']);
+  });
+
+  test('the audit record is filtered, and tells who did what', async () => {
+    const record = exampleOf('identity.audit.listRecords').items[0];
+    assert.ok(record);
+    const service = await openSection('audit', {
+      'identity.audit.listRecords': exampleOf('identity.audit.listRecords', {
+        items: [
+          {
+            ...record,
+            action: 'principals.disable',
+            actor_ref: 'bootstrap:maria',
+            outcome: 'denied',
+            reason: 'no right',
+          },
+        ],
+        next_after: null,
+      }),
+    });
+    await see(/principals\.disable\s*denied\s*bootstrap:maria/);
+    await unfold('Verify the record');
+    await see('npx baton identity audit verify');
+    await fill('textbox', 'Action', 'principals.');
+    await submit('textbox', 'Action');
+    assert.equal(service.askedFor('identity.audit.listRecords').at(-1)?.query['action'], 'principals.');
+  });
+
+  test('signing keys are told without the admin secret', async () => {
+    const keys = exampleOf('identity.keys.list');
+    await open('/administration?section=keys', { answers: { 'identity.keys.list': keys } });
+    await see(String(keys.keys[0]?.kid));
+    assert.ok(!isThere('textbox', 'Admin secret'));
+  });
+
+  test('roles are told without the admin secret to who may read them, and made by who may', async () => {
+    const role = itemOf('roles.list', {
+      name: 'Reviewer',
+      slug: 'reviewer',
+      description: 'Reads all',
+      workspaceId: null,
+    });
+    const service = await open('/administration?section=roles', {
+      answers: {
+        'roles.list': pageOf(role),
+        'roles.listPrincipals': pageOf(itemOf('roles.listPrincipals', { displayName: 'Grace' })),
+        'roles.create': role,
+      },
+    });
+    await see('Reviewer\nreviewer\nReads all');
+    await unfold('New role');
+    await fill('textbox', 'Name', 'Judge');
+    await fill('textbox', 'Short name', 'judge');
+    await submit('textbox', 'Name');
+    assert.deepEqual(service.askedFor('roles.create')[0]?.body, {
+      slug: 'judge',
+      name: 'Judge',
+      description: '',
+    });
+    await click('button', 'Who has it');
+    await see('Grace');
+    assert.equal(address(), '/administration?section=roles');
+  });
+
+  test('roles are not told to who may not read them', async () => {
+    await open('/administration?section=roles', { me: { permissions: [] } });
+    await see('You may not see the roles\nAsk an administrator for the permission org.read.');
+  });
+
+  test('a service account is made, and its secret shown once', async () => {
+    const service = await openSection('service-accounts', {
+      'identity.serviceAccounts.create': exampleOf('identity.serviceAccounts.create', {
+        clientId: 'sa_1',
+        clientSecret: 'sas_secret',
+      }),
+    });
+    await unfold('New service account');
+    await fill('textbox', 'Name', 'deployment');
+    await submit('textbox', 'Name');
+    await see('Copy the secret of sa_1 now: it is shown this once.\nsas_secret');
+    assert.deepEqual(service.askedFor('identity.serviceAccounts.create')[0]?.body, {
+      displayName: 'deployment',
+      audiences: ['control-plane'],
+      scopeCeiling: ['tasks:read'],
+    });
+  });
+
+  test('a provider is registered with its methods by words, and disabled after a question', async () => {
+    const provider = itemOf('identity.identityProviders.list', {
+      key: 'corporate',
+      issuer: 'https://login.example',
+      audience: 'baton',
+      status: 'active',
+      required_amr_values: ['mfa'],
+    });
+    const service = await openSection('providers', {
+      'identity.identityProviders.list': [provider],
+      'identity.identityProviders.create': exampleOf('identity.identityProviders.create'),
+      'identity.identityProviders.disable': provider,
+    });
+    await see('https://login.example · for baton');
+    await see('asks for mfa');
+    await unfold('New identity provider');
+    await fill('textbox', 'Key', 'partners');
+    const issuer = document.querySelector<HTMLInputElement>('input[name="issuer"]');
+    if (issuer) issuer.value = 'https://partners.example';
+    await fill('textbox', /^Audience/, 'baton');
+    await fill('textbox', 'Methods that a sign-in must have used', 'mfa, hwk otp');
+    await submit('textbox', 'Key');
+    assert.deepEqual(service.askedFor('identity.identityProviders.create')[0]?.body, {
+      key: 'partners',
+      issuer: 'https://partners.example',
+      audience: 'baton',
+      requiredAmrValues: ['mfa', 'hwk', 'otp'],
+      requiredAcrValues: [],
+      lifecycleProfile: 'read_only',
+    });
+    await click('button', 'Disable …');
+    await click('button', 'Disable');
+    assert.deepEqual(service.askedFor('identity.identityProviders.disable')[0]?.ids, [tenantId, 'corporate']);
+  });
+});

@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import type { HarnessContext } from '@baton/sdk';
+import {
+  all,
+  click,
+  exampleOf,
+  fill,
+  find,
+  isThere,
+  itemOf,
+  meId,
+  meWith,
+  open,
+  pageOf,
+  press,
+  Refusal,
+  see,
+  seen,
+  test,
+} from '../testing/page.ts';
+import { graceId, taskWith } from '../testing/tasks.ts';
+
+const evil = '<img src=x onerror="window.ran=1">';
+
+type Pending = HarnessContext['pendingApprovals'][number];
+const pending = (id: string, other: Partial<Pending> = {}): Pending => ({
+  id: `0190b2c4-0000-7000-8000-${id.padStart(12, '0')}`,
+  taskId: null,
+  artifactId: null,
+  requestedBy: graceId,
+  gate: false,
+  comment: 'May I release?',
+  createdAt: '2026-03-02T09:00:00.000Z',
+  ...other,
+});
+
+describe('the inbox', () => {
+  test('where nothing waits it says so', async () => {
+    await open('/inbox');
+    assert.ok(isThere('heading', 'Nothing waits for you'));
+    assert.ok(!isThere('button', 'Approve'));
+    assert.equal(document.title, 'Inbox · Baton');
+  });
+
+  test('a request is told with who asks, of which task, and what hangs on it', async () => {
+    const task = taskWith({ title: 'Release 2.4', description: 'x'.repeat(500), priority: 'high' });
+    await open('/inbox', {
+      me: { pendingApprovals: [pending('1', { taskId: task.id, gate: true })] },
+      answers: { 'tasks.get': task },
+    });
+    await see('May I release?');
+    await see(/Grace · .* · the task waits for it/);
+    await see(new RegExp(`${task.publicId}\\s*Release 2\\.4\\s*open\\s*high`));
+    await see(`${'x'.repeat(400)} …`);
+    const link = await find('link', 'Inbox1 wait for you');
+    assert.equal(link.getAttribute('href'), '/inbox');
+  });
+
+  for (const [button, operation, status] of [
+    ['Approve', 'approvals.approve', 'approved'],
+    ['Reject', 'approvals.reject', 'rejected'],
+  ] as const)
+    test(`${button} decides it, with a word and a key, and it is out of the inbox`, async () => {
+      const one = pending('1');
+      const service = await open('/inbox', {
+        me: { pendingApprovals: [one] },
+        answers: {
+          [operation]: () => {
+            service.answer({ 'harness.getContext': meWith() });
+            return exampleOf(operation, { status });
+          },
+        },
+      });
+      await fill('textbox', 'A word to the decision', 'Go on.');
+      await click('button', button);
+      await see('Nothing waits for you');
+      await see(`You have ${status} it. Whoever asked goes on from here.`);
+      const [asked] = service.askedFor(operation);
+      assert.deepEqual([asked?.ids, asked?.body], [[one.id], { comment: 'Go on.' }]);
+      assert.ok(asked?.headers.get('idempotency-key'));
+    });
+
+  test('a decision without a word sends none', async () => {
+    const service = await open('/inbox', {
+      me: { pendingApprovals: [pending('1')] },
+      answers: { 'approvals.approve': exampleOf('approvals.approve') },
+    });
+    await click('button', 'Approve');
+    assert.deepEqual(service.askedFor('approvals.approve')[0]?.body, {});
+  });
+
+  test('who was slower is told who decided, and how', async () => {
+    const one = pending('1');
+    await open('/inbox', {
+      me: { pendingApprovals: [one] },
+      answers: {
+        'approvals.approve': new Refusal(409, 'approval_already_decided', 'It is decided.'),
+        'approvals.get': exampleOf('approvals.get', { status: 'rejected', decisionByPrincipalId: graceId }),
+      },
+    });
+    await click('button', 'Approve');
+    await see('Grace was faster: it is rejected.');
+  });
+
+  test('another refusal is told beside the request, with its code', async () => {
+    await open('/inbox', {
+      me: { pendingApprovals: [pending('1')] },
+      answers: { 'approvals.reject': new Refusal(403, 'permission_denied', 'You may not decide it.') },
+    });
+    await click('button', 'Reject');
+    assert.match(seen(await find('article')), /You may not decide it\.\npermission_denied · req_test/);
+  });
+
+  test('j and k go from decision to decision', async () => {
+    await open('/inbox', {
+      me: { pendingApprovals: [pending('1', { comment: 'One' }), pending('2', { comment: 'Two' })] },
+    });
+    const at = () => all('article').findIndex((one) => one.contains(document.activeElement));
+    await press('j');
+    assert.equal(at(), 0);
+    await press('j', 'j');
+    assert.equal(at(), 1);
+    await press('k');
+    assert.equal(at(), 0);
+    assert.equal(document.activeElement?.textContent, 'Approve');
+  });
+
+  test('what waits for others is told, and for whom', async () => {
+    const approval = (id: string, comment: string, assignedPrincipalId: string | null) =>
+      itemOf('approvals.list', { id, comment, assignedPrincipalId, taskId: null, artifactId: null });
+    await open('/inbox', {
+      answers: {
+        'approvals.list': pageOf(approval('a1', 'For Grace', graceId), approval('a2', 'For a role', null)),
+      },
+    });
+    const [first, second] = all('listitem', /^For /);
+    assert.match(seen(first), /^For Grace\n.*\nDecided by Grace$/);
+    assert.match(seen(second), /Decided by whoever holds the role$/);
+  });
+
+  test('who may not read approvals sees only their own', async () => {
+    const service = await open('/inbox', { me: { permissions: ['tasks.read'] } });
+    assert.equal(service.askedFor('approvals.list').length, 0);
+    assert.ok(!isThere('heading', 'Waits for others'));
+  });
+
+  test('what was done so far is read when it is opened', async () => {
+    const task = taskWith();
+    const context = exampleOf('runs.getContext');
+    const [checkpoint] = context.checkpoints;
+    assert.ok(checkpoint);
+    const service = await open('/inbox', {
+      me: { pendingApprovals: [pending('1', { taskId: task.id })] },
+      answers: {
+        'tasks.get': task,
+        'runs.list': ({ query }) =>
+          query['taskId'] === undefined
+            ? pageOf()
+            : pageOf(
+                itemOf('runs.list', {
+                  attempt: 2,
+                  status: 'suspended',
+                  principalId: graceId,
+                  failureReason: null,
+                }),
+              ),
+        'runs.getContext': {
+          ...context,
+          checkpoints: [
+            { ...checkpoint, kind: 'late', data: { step: 'two' }, createdAt: '2026-03-02T09:05:00.000Z' },
+            { ...checkpoint, kind: 'early', data: { step: 'one' }, createdAt: '2026-03-02T09:00:00.000Z' },
+          ],
+        },
+      },
+    });
+    assert.equal(service.askedFor('runs.getContext').length, 0);
+    (await find('summary', 'What was done so far')).click();
+    await see(/Attempt 2 of Grace: suspended/);
+    await see(/Last checkpoint: late .*\nstep\ntwo/);
+  });
+
+  test('an artifact that is to be approved is shown', async () => {
+    const artifact = exampleOf('artifacts.get', { name: 'the plan', type: 'plan', content: { cost: '12' } });
+    await open('/inbox', {
+      me: { pendingApprovals: [pending('1', { artifactId: artifact.id, comment: '' })] },
+      answers: { 'artifacts.get': artifact },
+    });
+    await see('Asks for an approval, without a word.');
+    await see('the plan (plan)\ncost\n12');
+  });
+
+  test('what was said to runs and not taken up is told; what is over is not', async () => {
+    const runId = '0190b2c4-0000-7000-8000-0000000000d1';
+    const event = (type: string, controlMessageId: string) =>
+      itemOf('events.list', {
+        id: `${type}${controlMessageId}`,
+        type,
+        entityId: runId,
+        payload: { controlMessageId },
+      });
+    const message = (id: string, other: object) =>
+      itemOf('runs.listControlMessages', {
+        id,
+        runId,
+        status: 'accepted',
+        requestedByPrincipalId: meId,
+        ...other,
+      });
+    await open('/inbox', {
+      answers: {
+        'tasks.get': taskWith({ title: 'Steered' }),
+        'events.list': ({ query }) => ({
+          items:
+            query['types'] === 'run.control_message.'
+              ? [
+                  event('run.control_message.accepted', 'm1'),
+                  event('run.control_message.accepted', 'm2'),
+                  event('run.control_message.applied', 'm2'),
+                ]
+              : [],
+          nextCursor: 'ec1_end',
+          hasMore: false,
+        }),
+        'runs.get': exampleOf('runs.get', { id: runId, status: 'running' }),
+        'runs.listControlMessages': exampleOf('runs.listControlMessages', {
+          items: [
+            message('m1', { operation: 'steer', directive: `Mind the ${evil}` }),
+            message('m2', { operation: 'queue', directive: 'Over', status: 'applied' }),
+          ],
+        }),
+      },
+    });
+    await see(`Heed this: Mind the ${evil}`);
+    await see(/Ada · .* · Steered/);
+    assert.ok(!seen().includes('Over'));
+  });
+
+  test('runs that nobody goes on with are parked, and suspended processes', async () => {
+    const task = taskWith({ title: 'Parked here' });
+    const goneOn = itemOf('runs.list', {
+      id: '0190b2c4-0000-7000-8000-0000000000d2',
+      status: 'suspended',
+      taskId: graceId,
+    });
+    const run = itemOf('runs.list', {
+      id: '0190b2c4-0000-7000-8000-0000000000d3',
+      status: 'suspended',
+      taskId: task.id,
+      attempt: 3,
+      principalId: graceId,
+      metadata: { suspendReason: 'waits_for_parts' },
+    });
+    const instance = itemOf('processInstances.list', {
+      definitionKey: 'change',
+      instanceKey: 'CHG-1',
+      status: 'suspended',
+    });
+    await open('/inbox', {
+      answers: {
+        'tasks.get': task,
+        'runs.list': ({ query }) =>
+          query['status'] === 'suspended'
+            ? pageOf(goneOn, run)
+            : query['taskId'] === task.id
+              ? pageOf(run)
+              : pageOf(itemOf('runs.list')),
+        'processInstances.list': pageOf(instance),
+      },
+    });
+    await see(
+      /Grace suspended attempt 3 .* \(waits for parts\)\. Whoever takes the task goes on from its last checkpoint\./,
+    );
+    assert.equal(all('listitem', /suspended attempt/).length, 1);
+    await see('change CHG-1');
+    await see(/This process is suspended, .* Resume or cancel it on its page\./);
+  });
+
+  test('what can not be read is told, and the rest stays', async () => {
+    await open('/inbox', {
+      me: { pendingApprovals: [pending('1')] },
+      answers: { 'processInstances.list': new Refusal(403, 'permission_denied', 'Not these.') },
+    });
+    await see('Not these.');
+    await see('May I release?');
+  });
+
+  test('texts of others are shown as they are', async () => {
+    await open('/inbox', { me: { pendingApprovals: [pending('1', { comment: evil })] } });
+    await see(evil);
+    assert.equal(document.querySelector('img'), null);
+  });
+});

@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import type { JournalEvent } from '@baton/sdk';
+import {
+  type Answers,
+  address,
+  all,
+  click,
+  fill,
+  find,
+  isThere,
+  itemOf,
+  meId,
+  open,
+  press,
+  Refusal,
+  see,
+  seen,
+  settled,
+  sockets,
+  submit,
+  test,
+  until,
+} from '../testing/page.ts';
+import { answersOf, graceId, taskWith } from '../testing/tasks.ts';
+
+const evil = '<img src=x onerror="window.ran=1">';
+let last = 0;
+const event = (type: string, other: Partial<JournalEvent> = {}): JournalEvent => {
+  last += 1;
+  return itemOf('events.list', {
+    id: `event-${last}`,
+    cursor: `ec1_c${last}`,
+    type,
+    entityType: 'task',
+    entityId: graceId,
+    actorId: graceId,
+    payload: {},
+    occurredAt: new Date(Date.UTC(2026, 2, 2, 9, 0, last)).toISOString(),
+    ...other,
+  });
+};
+const page = (items: JournalEvent[], prevCursor: string | null = null) => ({
+  items,
+  nextCursor: 'ec1_end',
+  hasMore: false,
+  prevCursor,
+});
+const journalOf = (...items: JournalEvent[]): Answers => ({
+  'events.list': ({ query }) => page(query['order'] === 'desc' ? items : []),
+});
+const types = () => [...document.querySelectorAll('main ol .type')].map((one) => one.textContent);
+
+describe('the journal', () => {
+  test('tells each event with its subject, who caused it, and when', async () => {
+    await open('/journal', {
+      answers: journalOf(
+        event('task.updated', { payload: { publicId: 'TASK-000007', title: `Mend ${evil}` } }),
+        event('claim.expired', { actorId: null, entityType: 'claim', payload: {} }),
+      ),
+    });
+    assert.match(
+      seen(all('listitem', /^task\.updated/)[0]),
+      new RegExp('^task\\.updated\\s*TASK-000007 Mend <img .*Grace'),
+    );
+    assert.match(seen(all('listitem', /^claim\.expired/)[0]), /claim 000000cc\s*Baton/);
+    assert.equal(document.querySelector('img'), null);
+  });
+
+  test('where no event is, says so', async () => {
+    await open('/journal');
+    await see('No event is like this\nEvents appear here as they happen.');
+  });
+
+  test('an event that is opened leads to its object then and now, its kind and its actor, and shows what it holds', async () => {
+    await open('/journal', { answers: journalOf(event('task.updated', { payload: { note: 'as it is' } })) });
+    (await find('summary', /^task\.updated/)).click();
+    await settled();
+    const hrefs = Object.fromEntries(
+      [...document.querySelectorAll('main li a')].map((one) => [
+        one.textContent,
+        decodeURIComponent(one.getAttribute('href') ?? ''),
+      ]),
+    );
+    assert.deepEqual(hrefs, {
+      'The task as it was then': `/journal?object=${graceId}&at=ec1_c${last}`,
+      'The task as it is now': `/tasks/${graceId}`,
+      'All of this task': `/journal?object=${graceId}`,
+      'All task.updated': '/journal?types=task.updated',
+      'All that Grace has done': `/journal?actor=${graceId}`,
+    });
+    await see('"note": "as it is"');
+  });
+
+  test('asks for what the address says, and for nothing that it does not know', async () => {
+    const service = await open(`/journal?types=task.,run.&object=${graceId}&actor=${meId}&other=1`);
+    const [asked] = service.askedFor('events.list').filter(({ query }) => query['order'] === 'desc');
+    assert.deepEqual(asked?.query, {
+      limit: '200',
+      order: 'desc',
+      tail: '200',
+      types: 'task.,run.',
+      entityId: graceId,
+      actorId: meId,
+    });
+  });
+
+  test('words in the address that are no filter are as if they were not there', async () => {
+    const service = await open('/journal?object=x&actor=x&at=x');
+    const [asked] = service.askedFor('events.list').filter(({ query }) => query['order'] === 'desc');
+    assert.deepEqual(asked?.query, { limit: '200', order: 'desc', tail: '200' });
+    assert.ok(!isThere('alert'));
+  });
+
+  test('is filtered by type, by the name of a task and by an actor, all of it in the address', async () => {
+    const task = taskWith();
+    await open('/journal', { answers: { ...answersOf(task), ...journalOf(event('task.updated')) } });
+    await fill('textbox', 'Types, by their beginning', ' task. ');
+    await fill('textbox', 'Object: a task, or an id', task.publicId);
+    await submit('textbox', 'Types, by their beginning');
+    assert.equal(decodeURIComponent(address()), `/journal?types=task.&object=${task.id}`);
+    await fill('combobox', 'Actor', graceId);
+    assert.equal(decodeURIComponent(address()), `/journal?types=task.&object=${task.id}&actor=${graceId}`);
+    await click('button', 'Show all');
+    assert.equal(address(), '/journal');
+  });
+
+  test('a task that is not there is told, and the filters stay', async () => {
+    await open('/journal', {
+      answers: { 'tasks.get': new Refusal(404, 'not_found', 'There is no such task.') },
+    });
+    await fill('textbox', 'Object: a task, or an id', 'TASK-9');
+    await submit('textbox', 'Object: a task, or an id');
+    await see('There is no such task.\nnot_found · req_test');
+    assert.equal(address(), '/journal');
+  });
+
+  test('older events come a page at a time', async () => {
+    const [newer, older] = [event('task.updated'), event('task.created')];
+    const service = await open('/journal', {
+      answers: {
+        'events.list': ({ query }) =>
+          query['order'] !== 'desc'
+            ? page([])
+            : query['before'] === 'ec1_old'
+              ? page([older])
+              : page([newer], 'ec1_old'),
+      },
+    });
+    assert.deepEqual(types(), ['task.updated']);
+    await click('button', 'Show older events');
+    assert.deepEqual(types(), ['task.updated', 'task.created']);
+    assert.ok(!isThere('button', 'Show older events'));
+    assert.ok(
+      service
+        .askedFor('events.list')
+        .some(({ query }) => query['before'] === 'ec1_old' && query['tail'] === undefined),
+    );
+  });
+
+  test('what happens while it is open comes to its top, if the filters let it through', async () => {
+    await open('/journal?types=task.', { answers: journalOf(event('task.created')) });
+    await until(() => sockets.length > 0);
+    sockets.at(-1)?.brings(event('run.started', { entityType: 'run' }));
+    sockets.at(-1)?.brings(event('task.comment_added', { entityType: 'comment' }));
+    await see('task.comment_added');
+    assert.deepEqual(types(), ['task.comment_added', 'task.created']);
+  });
+
+  test('p pauses it, and what happened meanwhile is there when it goes on', async () => {
+    const first = event('task.created');
+    const service = await open('/journal', { answers: journalOf(first) });
+    await press('p');
+    assert.equal((await find('button', 'Go on')).getAttribute('aria-pressed'), 'true');
+    service.answer(journalOf(event('task.updated'), first));
+    await press('p');
+    await until(() => types().length === 2);
+    assert.deepEqual(types(), ['task.updated', 'task.created']);
+    assert.ok(isThere('button', 'Pause'));
+  });
+
+  test('/ goes to its filter, j and k from line to line', async () => {
+    await open('/journal', { answers: journalOf(event('task.updated'), event('task.created')) });
+    await press('j');
+    assert.match(document.activeElement?.textContent ?? '', /^task\.updated/);
+    await press('j');
+    assert.match(document.activeElement?.textContent ?? '', /^task\.created/);
+    await press('k', '/');
+    assert.equal(document.activeElement?.id, 'journal-types');
+  });
+
+  test('is shown to those with the permission', async () => {
+    const service = await open('/journal', { me: { permissions: ['tasks.read'] } });
+    await see('You may not see this\nAsk an administrator for the permission events.read.');
+    await see('Acme · not live');
+    assert.equal(service.askedFor('events.list').length, 0);
+  });
+});
+
+describe('an object as it was after an event', () => {
+  const id = '0190b2c4-0000-7000-8000-0000000000b1';
+  const claimId = '0190b2c4-0000-7000-8000-0000000000b2';
+  const of = (type: string, payload: Record<string, unknown>) => event(type, { entityId: id, payload });
+  const events = [
+    of('task.created', { publicId: 'TASK-000042', title: 'First title', status: 'open', priority: 'low' }),
+    of('task.claimed', { claimId, holderId: graceId, status: 'in_progress' }),
+    of('task.updated', { changes: { title: `Second ${evil}` } }),
+  ];
+  /** As the service pages. */
+  const history: Answers = {
+    'events.list': ({ query }) => {
+      if (query['entityId'] !== id) return page([]);
+      const cursors = events.map(({ cursor }) => cursor);
+      if (query['before'] !== undefined)
+        return page(events.slice(0, Math.max(cursors.indexOf(query['before']), 0)));
+      return page(events.slice(cursors.indexOf(query['cursor'] ?? '') + 1).slice(0, 1));
+    },
+  };
+  const at = (place: number) => `/journal?object=${id}&at=${events[place]?.cursor}`;
+  const fact = (name: string) =>
+    seen(
+      [...document.querySelectorAll('main dl > div')]
+        .find((one) => one.querySelector('dt')?.textContent === name)
+        ?.querySelector('dd') as Element,
+    );
+
+  test('is put together from its events, and says which words are new', async () => {
+    await open(at(1), { answers: history });
+    await find('heading', /^TASK-000042 First title as of Mar 2, 2026/);
+    assert.equal(fact('status'), 'in_progress by this event');
+    assert.match(fact('title'), /^First title .* ago$/);
+    await until(() => fact('held by') === 'Grace');
+    await see('Event 2');
+    assert.equal(document.title, 'TASK-000042 First title as it was · Baton');
+  });
+
+  test('j and k go through its events, and at the newest it says so', async () => {
+    await open(at(1), { answers: history });
+    await press('k');
+    await find('heading', /Second <img .* as of/);
+    await see('Event 3, the newest one');
+    assert.ok((await find<HTMLButtonElement>('button', 'Later')).disabled);
+    await press('j');
+    await press('j');
+    await see('Event 1');
+    assert.equal(fact('held by'), 'Nobody');
+    assert.ok((await find<HTMLButtonElement>('button', 'Earlier')).disabled);
+    assert.equal(decodeURIComponent(address()), at(0));
+  });
+
+  test('its claim that had ended by then is held by nobody', async () => {
+    const released = event('claim.released', { entityId: claimId, entityType: 'claim' });
+    await open(at(2), {
+      answers: {
+        'events.list': (asked) =>
+          asked.query['entityId'] === claimId
+            ? page([released])
+            : (history['events.list'] as (one: typeof asked) => ReturnType<typeof page>)(asked),
+      },
+    });
+    await until(() => fact('held by') === 'Nobody');
+  });
+
+  test('an event that the object does not have is told, and leads to those that it has', async () => {
+    await open(`/journal?object=${id}&at=ec1_none`, { answers: history });
+    await see('This object has no such event');
+    assert.equal((await find('link', 'Its events')).getAttribute('href'), `/journal?object=${id}`);
+  });
+});

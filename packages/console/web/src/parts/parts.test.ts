@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import { BatonError } from '@baton/sdk';
+import { click, draw, find, isThere, itemOf, notSeen, see, seen, test } from '../testing/page.ts';
+import { taskWith } from '../testing/tasks.ts';
+
+const { Countdown, Moment } = await import('./Moment.tsx');
+const { Empty, ErrorNote, Loading } = await import('./Notes.tsx');
+const { Priority, Status } = await import('./Category.tsx');
+const { Values } = await import('./Values.tsx');
+const { serverNow, setServerClock } = await import('../server-clock.ts');
+const { factsOf } = await import('../journal/as-of-then.ts');
+const { subjectOf } = await import('../journal/EventLine.tsx');
+const { Readings } = await import('../readings.ts');
+
+const inSeconds = (seconds: number) => new Date(serverNow() + seconds * 1000).toISOString();
+
+describe('times', () => {
+  for (const [seconds, words] of [
+    [-30 * 60 - 1, '30 min. ago'],
+    [-3 * 3600 - 1, '3 hr. ago'],
+    [-2 * 86_400 - 60, '2 days ago'],
+    [5 * 3600 + 600, 'in 5 hr.'],
+  ] as const)
+    test(`an instant ${seconds} s from now is told as ${words}`, async () => {
+      await draw(Moment, { at: inSeconds(seconds) });
+      assert.equal(seen(), words);
+    });
+
+  test('an instant has the exact one on hover and for programs', async () => {
+    await draw(Moment, { at: '2026-03-02T09:00:00.000Z' });
+    const time = document.querySelector('time');
+    assert.equal(time?.getAttribute('datetime'), '2026-03-02T09:00:00.000Z');
+    assert.match(time?.title ?? '', /^Mar 2, 2026, /);
+  });
+
+  test('a countdown counts minutes and seconds, and never below zero', async () => {
+    await draw(Countdown, { to: inSeconds(600) });
+    assert.match(seen(), /^(10:00|9:\d\d)$/);
+    await draw(Countdown, { to: inSeconds(-600) });
+    assert.equal(seen(), '0:00');
+  });
+
+  test('a clock of Baton that is an hour behind counts for what is shown', async (t) => {
+    const nowMs = Date.parse('2026-03-02T09:00:00.000Z');
+    t.mock.method(Date, 'now', () => nowMs);
+    setServerClock(new Date(nowMs - 3_600_000).toUTCString());
+    assert.equal(serverNow(), nowMs - 3_600_000);
+    await draw(Countdown, { to: new Date(nowMs - 3_600_000 + 599_000).toISOString() });
+    assert.equal(seen(), '9:59');
+  });
+
+  test('a difference of less than two seconds, and a date that is none, change no clock', (t) => {
+    const nowMs = Date.parse('2026-03-02T09:00:00.000Z');
+    t.mock.method(Date, 'now', () => nowMs);
+    setServerClock(new Date(nowMs + 1_900).toISOString());
+    assert.equal(serverNow(), nowMs);
+    setServerClock(new Date(nowMs + 7_200_000).toUTCString());
+    setServerClock(null);
+    setServerClock('yesterday');
+    assert.equal(serverNow(), nowMs + 7_200_000);
+  });
+});
+
+describe('notes', () => {
+  test('a refusal is told with its message, its code and the name of the request', async () => {
+    const error = new BatonError({
+      status: 409,
+      code: 'version_conflict',
+      message: 'Changed meanwhile.',
+      requestId: 'req_9',
+    });
+    await draw(ErrorNote, { error });
+    assert.equal(seen(await find('alert')), 'Changed meanwhile.\nversion_conflict · req_9');
+    assert.ok(!isThere('button'));
+  });
+
+  test('a fault of the page is told without its inside, and offers to try again', async () => {
+    let tries = 0;
+    await draw(ErrorNote, { error: new TypeError('x is undefined'), onRetry: () => void (tries += 1) });
+    await see('This page has a fault. Load it again.');
+    notSeen('x is undefined');
+    await click('button', 'Try again');
+    assert.equal(tries, 1);
+  });
+
+  test('what is empty says what to do', async () => {
+    await draw(Empty, { title: 'Nothing is here', children: 'Make one.' });
+    assert.equal(seen(), 'Nothing is here\nMake one.');
+    assert.ok(isThere('heading', 'Nothing is here'));
+  });
+
+  test('what loads says so to screen readers', async () => {
+    await draw(Loading, {});
+    assert.equal((await find('status', 'Loading')).textContent, '');
+  });
+});
+
+describe('fields', () => {
+  test('a status is told by its own word, in the colour of its category, and full while it is held', async () => {
+    const task = taskWith({ status: 'waiting_for_parts', systemStatusCategory: 'blocked' });
+    await draw(Status, { task });
+    assert.equal(seen(), 'waiting for parts');
+    const classes = () => document.querySelector('span')?.className.trim().split(' ');
+    assert.deepEqual(classes(), ['status', 'blocked']);
+    await draw(Status, { task: { ...task, activeClaimId: task.id } });
+    assert.deepEqual(classes(), ['status', 'blocked', 'held']);
+  });
+
+  test('a priority is told by its word', async () => {
+    await draw(Priority, { priority: 'critical' });
+    assert.equal(seen(), 'critical');
+  });
+
+  test('members of an object are told by line: texts as they are, others as JSON, empty ones not', async () => {
+    await draw(Values, { of: { name: '<b>A</b>', count: 0, none: null, empty: '', list: [1, 'two'] } });
+    assert.equal(seen(), 'name\n<b>A</b>\ncount\n0\nlist\n[\n1,\n"two"\n]');
+    assert.equal(document.querySelector('b'), null);
+  });
+
+  test('an object without members is told as nothing, and a long text is cut', async () => {
+    await draw(Values, { of: { gone: null } });
+    assert.equal(seen(), 'Nothing.');
+    await draw(Values, { of: { long: 'x'.repeat(5_000) } });
+    assert.equal(seen(), `long\n${'x'.repeat(4_000)} …`);
+  });
+});
+
+describe('sentences of the journal', () => {
+  const event = (payload: Record<string, unknown>, type = 'task.updated', entityType = 'task') =>
+    itemOf('events.list', { type, entityType, payload });
+
+  test('an event is about what its payload names, never about an id', () => {
+    const id = '0190b2c4-0000-7000-8000-0000000000ad';
+    assert.equal(subjectOf(event({ publicId: 'TASK-000007', title: 'Mend it' })), 'TASK-000007 Mend it');
+    assert.equal(subjectOf(event({ instanceKey: 'CHG-1', element: 'approve' })), 'CHG-1 approve');
+    const nameless = { ...event({ name: id }, 'task_type.created', 'task_type'), entityId: id };
+    assert.equal(subjectOf(nameless), 'task type 000000ad');
+  });
+
+  test('what an object was follows from its events: the last word counts, parts and happenings do not', () => {
+    const created = event(
+      { title: 'First', priority: 'low', assigneeId: null, reason: 'asked' },
+      'task.created',
+    );
+    const changed = event({ changes: { title: 'Second', priority: null } });
+    const comment = event({ title: 'of the comment' }, 'task.comment_added');
+    const facts = factsOf([created, changed, comment]);
+    assert.deepEqual(
+      facts.map(({ name, value, from }) => [name, value, from.type]),
+      [['title', 'Second', 'task.updated']],
+    );
+  });
+
+  test('an object that names no status is in the state that its last event tells', () => {
+    const facts = factsOf([event({ name: 'Desk' }, 'agent.state_changed', 'agent')]);
+    assert.deepEqual(
+      facts.map(({ name, value }) => [name, value]),
+      [
+        ['state', 'state changed'],
+        ['name', 'Desk'],
+      ],
+    );
+  });
+});
+
+test('a reading that is wanted while it runs is made once more', async () => {
+  const read: string[] = [];
+  const done = Promise.withResolvers<void>();
+  const readings = new Readings(
+    async (key) => {
+      read.push(key);
+      if (read.length === 1) readings.want(key);
+      else done.resolve();
+    },
+    { gatherMs: 1, restTimes: 0, restMsMax: 1 },
+  );
+  for (let n = 0; n < 5; n += 1) readings.want('tasks');
+  await done.promise;
+  readings.stop();
+  assert.deepEqual(read, ['tasks', 'tasks']);
+});

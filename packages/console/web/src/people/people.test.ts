@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import type { Claim, Run, Session } from '@baton/sdk';
+import {
+  type Answers,
+  address,
+  all,
+  click,
+  exampleOf,
+  fill,
+  find,
+  isThere,
+  itemOf,
+  notSeen,
+  open,
+  pageOf,
+  Refusal,
+  see,
+  seen,
+  settled,
+  test,
+  until,
+} from '../testing/page.ts';
+import { graceId, taskWith } from '../testing/tasks.ts';
+
+const { activityOf, isSilent } = await import('./activity.ts');
+
+const evil = '<img src=x onerror="window.ran=1">';
+const soon = () => new Date(Date.now() + 600_000).toISOString();
+const now = () => new Date().toISOString();
+const session = (other: Partial<Session> = {}): Session =>
+  itemOf('sessions.list', {
+    principalId: graceId,
+    clientName: 'worker',
+    clientVersion: '2.1',
+    heartbeatAt: soon(),
+    expiresAt: soon(),
+    ...other,
+  });
+const claim = (other: Partial<Claim> = {}): Claim =>
+  itemOf('claims.list', { holderId: graceId, expiresAt: soon(), ...other });
+const run = (other: Partial<Run> = {}): Run =>
+  itemOf('runs.list', { claimId: claim().id, status: 'running', cancelRequestedAt: null, ...other });
+const task = taskWith({ title: `Work ${evil}` });
+
+const atWork = (more: Answers = {}): Answers => ({
+  'sessions.list': pageOf(session()),
+  'claims.list': pageOf(claim({ taskId: task.id })),
+  'runs.list': ({ query }) => (query['stalled'] === undefined ? pageOf(run()) : pageOf()),
+  'tasks.get': task,
+  ...more,
+});
+
+describe('agents and sessions', () => {
+  test('where nobody is at work it says so', async () => {
+    await open('/agents');
+    await see('Nobody is at work');
+  });
+
+  test('tells who is at work, by which client, and what they hold', async () => {
+    await open('/agents', { answers: atWork() });
+    await see('1 at work · 1 lease');
+    const [line] = all('listitem', /^Grace/);
+    assert.match(seen(line), /Grace\nDisable\nworker 2\.1\s*Last sign of life .*Session ends in/);
+    assert.ok(seen(line).includes(`Work ${evil}`));
+    assert.match(seen(line), /Lease ends in (10:00|9:\d\d) unless it is kept/);
+    assert.match(seen(line), /Last progress/);
+    assert.equal(document.querySelector('img'), null);
+  });
+
+  test('who is silent for ten seconds is shown as unresponsive, and found by the filter', async () => {
+    const silent = session({ heartbeatAt: new Date(Date.now() - 60_000).toISOString() });
+    await open('/agents', { answers: atWork({ 'sessions.list': pageOf(silent) }) });
+    await see('1 at work · 1 lease · 1 session unresponsive');
+    await see('Unresponsive: last sign of life');
+    await fill('combobox', 'Show', 'trouble');
+    await see('Unresponsive: last sign of life');
+  });
+
+  test('a run without progress is shown as stuck', async () => {
+    await open('/agents', { answers: atWork({ 'runs.list': pageOf(run()) }) });
+    await see('1 at work · 1 lease · 1 run stuck');
+    await see('Stuck: no progress since');
+  });
+
+  test('a filter that nobody passes says so', async () => {
+    await open('/agents', { answers: atWork({ 'sessions.list': pageOf(session({ heartbeatAt: soon() })) }) });
+    await fill('combobox', 'Show', 'trouble');
+    await see('Nobody is like this.');
+    notSeen('Last sign of life');
+  });
+
+  test('a run is asked to stop', async () => {
+    const service = await open('/agents', {
+      answers: atWork({ 'runs.requestCancel': exampleOf('runs.requestCancel') }),
+    });
+    service.answer({
+      'runs.list': ({ query }) =>
+        query['stalled'] === undefined ? pageOf(run({ cancelRequestedAt: now() })) : pageOf(),
+    });
+    await click('button', 'Ask it to stop');
+    await see('asked to stop');
+    const [asked] = service.askedFor('runs.requestCancel');
+    assert.deepEqual([asked?.ids, asked?.body], [[run().id], { reason: 'asked in the console' }]);
+    assert.ok(!isThere('button', 'Ask it to stop'));
+  });
+
+  test('a lease is ended', async () => {
+    const service = await open('/agents', {
+      answers: atWork({ 'claims.release': exampleOf('claims.release') }),
+    });
+    service.answer({ 'claims.list': pageOf() });
+    await click('button', 'End the lease');
+    await see('Holds nothing.');
+    assert.deepEqual(service.askedFor('claims.release')[0]?.body, { reason: 'ended in the console' });
+  });
+
+  test('an act that is refused is told beside the lease', async () => {
+    await open('/agents', {
+      answers: atWork({ 'claims.release': new Refusal(403, 'permission_denied', 'Not yours.') }),
+    });
+    await click('button', 'End the lease');
+    assert.match(seen(all('listitem', /Lease ends/)[0]), /Not yours\.\npermission_denied/);
+  });
+
+  test('who may not manage leases is offered no act', async () => {
+    await open('/agents', { me: { permissions: ['sessions.manage', 'tasks.read'] }, answers: atWork() });
+    await see('Last progress');
+    for (const name of ['End the lease', 'Ask it to stop', 'Disable'])
+      assert.ok(!isThere('button', name), name);
+  });
+
+  test('an agent is disabled after a question that says what ends', async () => {
+    const service = await open('/agents', {
+      answers: atWork({ 'principals.disable': exampleOf('principals.disable') }),
+    });
+    await click('button', 'Disable');
+    await see('Disable Grace?');
+    await see('1 session of it is closed and 1 lease ends: others may take that work at once.');
+    service.answer({ 'sessions.list': pageOf(), 'claims.list': pageOf() });
+    await click('button', 'Disable');
+    await see('Nobody is at work');
+    const [asked] = service.askedFor('principals.disable');
+    assert.deepEqual([asked?.ids, asked?.body], [[graceId], { reason: 'disabled_in_console' }]);
+  });
+
+  test('who leaves the question disables nobody', async () => {
+    const service = await open('/agents', { answers: atWork() });
+    await click('button', 'Disable');
+    await click('button', 'Leave it');
+    await until(() => !isThere('alertdialog'));
+    assert.equal(service.askedFor('principals.disable').length, 0);
+    assert.equal(address(), '/agents');
+  });
+
+  test('agents that are not at work are named on demand', async () => {
+    const agent = itemOf('principals.list', {
+      id: 'x1',
+      displayName: `Idle ${evil}`,
+      kind: 'agent',
+      status: 'active',
+    });
+    const off = { ...agent, id: 'x2', displayName: 'Off', status: 'disabled' as const };
+    await open('/agents', { answers: { 'principals.list': pageOf(agent, off) } });
+    (await find('summary', '1 agent is not at work')).click();
+    await settled();
+    await see(`Idle ${evil}`);
+    assert.ok(isThere('button', `Disable Idle ${evil}`));
+    notSeen('Off');
+  });
+
+  test('is shown to those with the permission; what they hold to those who may read tasks', async () => {
+    await open('/agents', { me: { permissions: ['tasks.read'] } });
+    await see('You may not see this\nAsk an administrator for the permission sessions.manage.');
+  });
+
+  test('without the tasks the page says who may see them', async () => {
+    await open('/agents', {
+      me: { permissions: ['sessions.manage'] },
+      answers: { 'sessions.list': pageOf(session()) },
+    });
+    await see('What they hold is shown to those with the permission tasks.read.');
+  });
+
+  test('what can not be read is told, and read again on demand', async () => {
+    const service = await open('/agents', {
+      answers: { 'sessions.list': new Refusal(403, 'permission_denied', 'Not now.') },
+    });
+    await see('Not now.');
+    service.answer(atWork());
+    await click('button', 'Try again');
+    await see('1 at work');
+  });
+});
+
+describe('who is at work', () => {
+  test('also who holds something without a session in sight', () => {
+    const other = '0190b2c4-0000-7000-8000-0000000000f9';
+    const activities = activityOf(
+      [session()],
+      [claim({ id: 'c1', holderId: other })],
+      [run({ claimId: 'c1' })],
+    );
+    assert.deepEqual(
+      activities.map(({ principalId, sessions, held }) => [principalId, sessions.length, held.length]),
+      [
+        [graceId, 1, 0],
+        [other, 0, 1],
+      ],
+    );
+    assert.equal(activities[1]?.held[0]?.run?.claimId, 'c1');
+  });
+
+  test('silent is who was not heard for more than ten seconds', () => {
+    const at = Date.parse('2026-03-02T09:00:00.000Z');
+    const heard = (ms: number) => session({ heartbeatAt: new Date(at - ms).toISOString() });
+    assert.ok(!isSilent(heard(10_000), at));
+    assert.ok(isSilent(heard(10_001), at));
+  });
+});

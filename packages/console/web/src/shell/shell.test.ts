@@ -1,0 +1,362 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import {
+  address,
+  all,
+  click,
+  copied,
+  departures,
+  exampleOf,
+  fill,
+  find,
+  hearFromTab,
+  isThere,
+  itemOf,
+  meId,
+  meWith,
+  open,
+  pageOf,
+  press,
+  Refusal,
+  see,
+  seen,
+  settled,
+  sockets,
+  submit,
+  test,
+  toldToTabs,
+  unseen,
+  until,
+} from '../testing/page.ts';
+import { answersOf, graceId, taskWith } from '../testing/tasks.ts';
+
+const { places } = await import('./places.ts');
+const { keysInWords, pageKeys } = await import('./actions.ts');
+
+/** Chooses a command by its words. */
+async function command(words: string): Promise<void> {
+  await press('Control+k');
+  const field = await until(() => document.querySelector<HTMLInputElement>('[cmdk-input]'));
+  field.focus();
+  const { set } = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value') ?? {};
+  set?.call(field, words);
+  field.dispatchEvent(new Event('input', { bubbles: true }));
+  await settled();
+}
+const options = () => all('option').map((one) => one.textContent?.trim() ?? '');
+
+describe('the frame of the console', () => {
+  test('names every page, who is signed in, and that pages change by themselves', async () => {
+    await open('/inbox');
+    const nav = await find('navigation', 'Pages');
+    assert.deepEqual(
+      all('link', undefined, nav).map((one) => one.textContent),
+      places.map(({ name }) => name),
+    );
+    assert.match(seen(nav), /Ada\s*Acme · live/);
+    assert.equal(all('link', 'Inbox', nav)[0]?.getAttribute('aria-current'), 'page');
+  });
+
+  for (const { to, name, key } of places)
+    test(`g ${key} opens ${name}`, async () => {
+      await open(to === '/' ? '/inbox' : '/', {
+        answers: {
+          'identity.keys.list': { keys: [] },
+          'operations.getContextAdapter': exampleOf('operations.getContextAdapter'),
+        },
+        others: {
+          '/iam/readyz': {},
+          '/health/ready': {},
+          '/metrics': () => new Response('', { status: 404 }),
+        },
+      });
+      await press('g', key);
+      await until(() => isThere('heading', name));
+      assert.equal(address(), to);
+      assert.equal(document.title, `${name} · Baton`);
+    });
+
+  test('an address of no page says so, and leads to the work', async () => {
+    await open('/inbox/nowhere');
+    await find('heading', 'There is no such page');
+    assert.equal(document.title, 'There is no such page · Baton');
+    await click('link', 'Go to the work');
+    assert.equal(address(), '/');
+  });
+
+  test('while somebody writes, keys are letters', async () => {
+    await open('/');
+    (await find('textbox', 'Search the tasks')).focus();
+    await press('c', '?');
+    assert.ok(!isThere('dialog'));
+  });
+
+  test('? shows every key', async () => {
+    await open('/');
+    await press('?');
+    await see(/Keys\nClose/);
+    for (const [key, does] of pageKeys) await see(`${key}\n${does}`);
+    for (const { name, key } of places) await see(`g ${key}\n${name}`);
+    await see(`${keysInWords('mod+k')}\nAll commands`);
+    await click('button', 'Close');
+    await until(() => !isThere('dialog'));
+  });
+
+  test('where Baton does not answer, the page says so with the code, and tries again', async () => {
+    const service = await open('/inbox', {
+      answers: { 'harness.getContext': new Refusal(403, 'permission_denied', 'Not you.') },
+    });
+    await see('Not you.\npermission_denied · req_test');
+    service.answer({ 'harness.getContext': meWith() });
+    await click('button', 'Try again');
+    await see('Nothing waits for you');
+  });
+});
+
+describe('the palette', () => {
+  test('offers every page and every action that needs no more', async () => {
+    await open('/inbox');
+    await command('');
+    for (const name of [
+      'Create a task',
+      'Show the work as a board',
+      ...places.map((place) => place.name),
+      'Keys',
+      'Sign out',
+    ])
+      assert.ok(
+        options().some((option) => option.startsWith(name)),
+        `${name} in ${options().join(', ')}`,
+      );
+    assert.ok(!options().includes('Show all tasks'));
+  });
+
+  test('narrows by what is typed, and Enter does the first', async () => {
+    await open('/inbox');
+    await command('journal');
+    await press('Enter');
+    await until(() => address() === '/journal');
+    assert.ok(!isThere('dialog'));
+  });
+
+  test('finds tasks, and opens one', async () => {
+    const task = taskWith({ title: 'Written by keyboard' });
+    const service = await open('/inbox', { answers: { ...answersOf(task), 'tasks.list': pageOf(task) } });
+    await command('keyboard');
+    await until(() => options().includes(`${task.publicId} Written by keyboard`));
+    assert.deepEqual(service.askedFor('tasks.list').at(-1)?.query, { q: 'keyboard', limit: '8' });
+    await click('option', `${task.publicId} Written by keyboard`);
+    await until(() => address() === `/tasks/${task.publicId}`);
+  });
+
+  test('searches the work for words that no action has', async () => {
+    await open('/inbox');
+    await command('zebra');
+    await click('option', 'Search all tasks for “zebra”');
+    assert.equal(address(), '/?q=zebra');
+  });
+
+  test('Escape leaves it', async () => {
+    await open('/inbox');
+    await command('x');
+    await press('Escape');
+    await until(() => !isThere('dialog'));
+    assert.equal(address(), '/inbox');
+  });
+
+  test('assigns the open task to this person', async () => {
+    const task = taskWith({ version: 8 });
+    const service = await open(`/tasks/${task.publicId}`, {
+      answers: { ...answersOf(task), 'tasks.update': task },
+    });
+    await command('assign to me');
+    await click('option', 'Assign to me');
+    await see(`${task.publicId} is yours.`);
+    const [asked] = service.askedFor('tasks.update');
+    assert.deepEqual([asked?.body, asked?.headers.get('if-match')], [{ assigneeId: meId }, '"task-8"']);
+  });
+
+  test('gives a task of this person to nobody', async () => {
+    const task = taskWith({ assigneeId: meId });
+    const service = await open(`/tasks/${task.publicId}`, {
+      answers: { ...answersOf(task), 'tasks.update': task },
+    });
+    await command('nobody');
+    assert.ok(!options().includes('Assign to me'));
+    await click('option', 'Give it to nobody');
+    await see(`${task.publicId} is given to nobody.`);
+    assert.deepEqual(service.askedFor('tasks.update')[0]?.body, { assigneeId: null });
+  });
+
+  test('comments on the open task', async () => {
+    const task = taskWith();
+    const service = await open(`/tasks/${task.publicId}`, {
+      answers: { ...answersOf(task), 'tasks.createComment': exampleOf('tasks.createComment') },
+    });
+    await command('comment');
+    await click('option', 'Comment …');
+    await fill('textbox', `Your comment on ${task.publicId}`, ' Said here ');
+    await submit('textbox', `Your comment on ${task.publicId}`);
+    await see(`Your comment on ${task.publicId} is there.`);
+    assert.deepEqual(service.askedFor('tasks.createComment')[0]?.body, { body: 'Said here' });
+  });
+
+  test('copies the id and the address of the open task', async () => {
+    const task = taskWith();
+    await open(`/tasks/${task.publicId}`, { answers: answersOf(task) });
+    await command('copy the id');
+    await click('option', `Copy the id ${task.publicId}`);
+    await see(`Copied: ${task.publicId}`);
+    await command('copy the link');
+    await click('option', 'Copy the link');
+    await until(() => copied.length === 2);
+    assert.deepEqual(copied, [task.publicId, `http://baton.test/tasks/${task.publicId}`]);
+  });
+
+  test('m on the page of a task asks where it goes, and moves it', async () => {
+    const task = taskWith();
+    const service = await open(`/tasks/${task.publicId}`, {
+      answers: { ...answersOf(task), 'tasks.update': task },
+    });
+    await press('m');
+    await click('option', 'Move to In progress');
+    await until(() => service.askedFor('tasks.update').length > 0);
+    assert.deepEqual(service.askedFor('tasks.update')[0]?.body, { status: 'in_progress' });
+  });
+
+  test('a refusal is told above the page, until it is closed', async () => {
+    const task = taskWith();
+    await open(`/tasks/${task.publicId}`, {
+      answers: {
+        ...answersOf(task),
+        'tasks.update': new Refusal(403, 'permission_denied', 'You need tasks.write.'),
+      },
+    });
+    await command('assign to me');
+    await click('option', 'Assign to me');
+    const notices = await find('status', 'What came of it');
+    await see('You need tasks.write.\npermission_denied · req_test');
+    await click('button', 'Close', notices);
+    assert.equal(seen(notices), '');
+  });
+});
+
+describe('the session', () => {
+  test('who is not signed in is led to the sign-in, and back afterwards', async () => {
+    await open('/journal?types=task.', {
+      answers: { 'harness.getContext': new Refusal(401, 'invalid_token') },
+      others: { '/console/token': new Refusal(401, 'signed_out') },
+    });
+    assert.ok(isThere('heading', 'Sign in to Baton'));
+    assert.equal(decodeURIComponent(address()), '/sign-in?next=/journal?types=task.');
+    assert.ok(!isThere('alert'));
+  });
+
+  test('why a session is over is told at the sign-in', async () => {
+    await open('/inbox', {
+      answers: { 'harness.getContext': new Refusal(401, 'invalid_token') },
+      others: { '/console/token': new Refusal(401, 'principal_disabled') },
+    });
+    await see('You may not enter any more. Ask an administrator.\nprincipal_disabled');
+  });
+
+  test('who is signed out meanwhile is told, and keeps what was written', async () => {
+    const task = taskWith();
+    const service = await open(`/tasks/${task.publicId}`, { answers: answersOf(task) });
+    await fill('textbox', 'Your comment', 'Not sent yet');
+    service.answer({ 'harness.getContext': new Refusal(401, 'invalid_token', 'It is over.') });
+    await until(() => sockets.length > 0);
+    sockets.at(-1)?.brings(itemOf('events.list', { type: 'task.updated', entityType: 'task' }));
+    await see('You are signed out.');
+    await see('invalid_token · req_test');
+    assert.equal(
+      (await find('link', 'Sign in again')).getAttribute('href'),
+      `/sign-in?next=${encodeURIComponent(address())}`,
+    );
+    assert.equal((await find<HTMLTextAreaElement>('textbox', 'Your comment')).value, 'Not sent yet');
+  });
+
+  test('signing out ends the session, tells the other tabs, and leaves the page', async () => {
+    const service = await open('/inbox', { others: { '/console/sign-out': {} } });
+    await click('button', 'Sign out');
+    await until(() => departures.length > 0);
+    assert.deepEqual(
+      service.askedFor('/console/sign-out').map(({ body }) => body),
+      [{}],
+    );
+    assert.deepEqual(departures, [{ way: 'assign', to: '/sign-in' }]);
+    assert.ok(toldToTabs.includes('signed out'));
+  });
+
+  test('a person can be signed out in every browser', async () => {
+    const service = await open('/inbox', { others: { '/console/sign-out': {} } });
+    await command('every browser');
+    await click('option', 'Sign out in every browser');
+    await until(() => departures.length > 0);
+    assert.deepEqual(service.askedFor('/console/sign-out')[0]?.body, { everywhere: 'yes' });
+  });
+
+  test('a sign-out that fails is told, and the page stays', async () => {
+    await open('/inbox', { others: { '/console/sign-out': new Refusal(503, 'unavailable', 'Not now.') } });
+    await click('button', 'Sign out');
+    await see('Not now.');
+    assert.deepEqual(departures, []);
+  });
+
+  test('another tab that signs out leads this one to the sign-in, and one of somebody else loads it anew', async () => {
+    await open('/inbox');
+    hearFromTab('ada');
+    assert.deepEqual(departures, []);
+    hearFromTab('grace');
+    hearFromTab('signed out');
+    assert.deepEqual(departures, [
+      { way: 'reload', to: '' },
+      { way: 'assign', to: '/sign-in' },
+    ]);
+  });
+});
+
+describe('live changes', () => {
+  test('what an event is about is read again, and no more', async () => {
+    const task = taskWith({ title: 'Before' });
+    const service = await open('/', { answers: { 'tasks.list': pageOf(task) } });
+    service.answer({ 'tasks.list': pageOf({ ...task, title: 'Seen as it happens' }) });
+    await until(() => sockets.length > 0);
+    const workspaces = service.askedFor('workspaces.list').length;
+    sockets.at(-1)?.brings(
+      itemOf('events.list', {
+        type: 'task.updated',
+        entityType: 'task',
+        entityId: task.id,
+        actorId: graceId,
+      }),
+    );
+    await see('Seen as it happens');
+    assert.equal(service.askedFor('workspaces.list').length, workspaces);
+  });
+
+  test('the socket bears the access token in a header, and not in its address', async () => {
+    await open('/inbox');
+    await until(() => sockets.length > 0);
+    const [socket] = sockets;
+    assert.match(socket?.url ?? '', /^ws:\/\/baton\.test\/api\/v1\/events\/ws\?after=ec1_end$/);
+    assert.match(socket?.protocols.join(' ') ?? '', /^baton bearer\.e30\./);
+  });
+
+  test('who may not read events is told that the page is not live', async () => {
+    await open('/inbox', { me: { permissions: ['tasks.read'] } });
+    await see('Acme · not live');
+    assert.deepEqual(sockets, []);
+  });
+
+  test('a notice is told above the page until it is closed, the newest three at most', async () => {
+    const { tell } = await import('./Notices.tsx');
+    await open('/inbox');
+    for (const text of ['First', 'Second', 'Third', 'Fourth']) tell(text, { isBad: true });
+    await see('Second\nClose\nThird\nClose\nFourth\nClose');
+    assert.ok(!seen().includes('First'));
+    await click('button', 'Close', all('status', 'What came of it')[0]);
+    await unseen('Second');
+    await see('Third');
+  });
+});

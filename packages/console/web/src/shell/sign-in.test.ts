@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import {
+  address,
+  click,
+  departures,
+  fill,
+  find,
+  isThere,
+  open,
+  Refusal,
+  see,
+  settled,
+  submit,
+  test,
+  until,
+} from '../testing/page.ts';
+
+const field = 'Or a personal access token';
+
+describe('the sign-in', () => {
+  test('takes a token, empties its field, and leaves for the page that was asked for', async () => {
+    const service = await open('/sign-in?next=%2Fjournal%3Ftypes%3Dtask.', {
+      others: { '/console/sign-in': {} },
+    });
+    assert.equal(document.title, 'Sign in · Baton');
+    await fill('textbox', field, ' secret-token ');
+    await submit('textbox', field);
+    assert.deepEqual(
+      service.askedFor('/console/sign-in').map(({ body }) => body),
+      [{ token: 'secret-token' }],
+    );
+    assert.deepEqual(departures, [{ way: 'replace', to: '/journal?types=task.' }]);
+    assert.equal((await find<HTMLInputElement>('textbox', field)).value, '');
+  });
+
+  test('leads to no other site', async () => {
+    await open('/sign-in?next=%2F%2Fevil.example%2Fx', { others: { '/console/sign-in': {} } });
+    await fill('textbox', field, 'secret-token');
+    await submit('textbox', field);
+    assert.deepEqual(departures, [{ way: 'replace', to: '/' }]);
+  });
+
+  test('a wrong token is refused with its code, and nobody leaves', async () => {
+    await open('/sign-in', {
+      others: { '/console/sign-in': new Refusal(401, 'invalid_token', 'This is no token.') },
+    });
+    await fill('textbox', field, 'no-token');
+    await submit('textbox', field);
+    await see('This is no token.\ninvalid_token');
+    assert.deepEqual(departures, []);
+    assert.ok(isThere('button', 'Sign in'));
+  });
+
+  test('a code in the address signs in once, and leaves the address at once', async () => {
+    const service = await open('/sign-in#code=abc', { others: { '/console/sign-in': {} } });
+    assert.equal(address(), '/sign-in');
+    assert.deepEqual(
+      service.askedFor('/console/sign-in').map(({ body }) => body),
+      [{ code: 'abc' }],
+    );
+    assert.deepEqual(departures, [{ way: 'replace', to: '/' }]);
+  });
+
+  test('a code that is over is told', async () => {
+    await open('/sign-in#code=abc', {
+      others: { '/console/sign-in': new Refusal(401, 'code_invalid', 'It is over.') },
+    });
+    await see('code_invalid');
+  });
+
+  test('a code signs in also where the page is open', async () => {
+    const service = await open('/sign-in', { others: { '/console/sign-in': {} } });
+    location.hash = '#code=def';
+    dispatchEvent(new Event('hashchange'));
+    await until(() => service.askedFor('/console/sign-in').length > 0);
+    assert.deepEqual(service.askedFor('/console/sign-in')[0]?.body, { code: 'def' });
+    await settled();
+  });
+
+  test('a code of somebody else asks before it replaces who is signed in', async () => {
+    const service = await open('/sign-in#code=abc', {
+      others: { '/console/sign-in': new Refusal(409, 'signed_in_as_other') },
+    });
+    await find('alertdialog');
+    await see('Sign in as somebody else?');
+    service.answer({}, { '/console/sign-in': {} });
+    await click('button', 'Sign in as its owner');
+    assert.deepEqual(service.askedFor('/console/sign-in').at(-1)?.body, { code: 'abc', replace: 'yes' });
+    assert.equal(departures.length, 1);
+  });
+
+  test('who stays signed in sends no code again', async () => {
+    const service = await open('/sign-in#code=abc', {
+      others: { '/console/sign-in': new Refusal(409, 'signed_in_as_other') },
+    });
+    await click('button', 'Stay signed in');
+    assert.equal(service.askedFor('/console/sign-in').length, 1);
+    assert.deepEqual(departures, [{ way: 'replace', to: '/' }]);
+  });
+
+  test('offers the identity providers, and leaves for the one that is chosen', async () => {
+    const service = await open('/sign-in?next=%2Finbox', {
+      others: {
+        '/console/providers': { providers: ['corporate', 'partners'] },
+        '/console/provider-sign-in': { url: 'https://login.example/authorize' },
+      },
+    });
+    assert.ok(isThere('button', 'Sign in with partners'));
+    await click('button', 'Sign in with corporate');
+    assert.deepEqual(service.askedFor('/console/provider-sign-in')[0]?.body, {
+      provider: 'corporate',
+      next: '/inbox',
+    });
+    assert.deepEqual(departures, [{ way: 'assign', to: 'https://login.example/authorize' }]);
+  });
+
+  test('a provider that does not answer is told', async () => {
+    await open('/sign-in', {
+      others: {
+        '/console/providers': { providers: ['corporate'] },
+        '/console/provider-sign-in': new Refusal(503, 'identity_provider_unavailable', 'It does not answer.'),
+      },
+    });
+    await click('button', 'Sign in with corporate');
+    await see('It does not answer.\nidentity_provider_unavailable');
+    assert.deepEqual(departures, []);
+  });
+
+  for (const [problem, words] of [
+    ['sign_in_expired', 'This sign-in was finished before, or took longer than ten minutes. Begin again.'],
+    ['provider_refused', 'The identity provider has not signed you in.'],
+    ['step_up_required', 'Baton asks for a stronger method of signing in. Choose it at the provider.'],
+    ['rate_limited', 'Too many attempts came from your address. Wait for some minutes.'],
+    ['some_new_code', 'You are signed out. Sign in again.'],
+  ] as const)
+    test(`${problem} is told in words`, async () => {
+      await open(`/sign-in?problem=${problem}`);
+      await see(`${words}\n${problem}`);
+    });
+
+  test('what is no code in the address is not told', async () => {
+    await open('/sign-in?problem=%3Cb%3Ehello');
+    assert.ok(!isThere('alert'));
+  });
+});

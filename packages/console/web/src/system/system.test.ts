@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import type { UndeliveredEvent } from '@baton/sdk';
+import {
+  type Answers,
+  all,
+  click,
+  exampleOf,
+  fill,
+  isThere,
+  itemOf,
+  notSeen,
+  type Others,
+  open,
+  pageOf,
+  Refusal,
+  see,
+  seen,
+  submit,
+  test,
+  until,
+} from '../testing/page.ts';
+
+const { readFigures, readHealth } = await import('./figures.ts');
+
+const metrics =
+  (text: string, type = 'text/plain; version=0.0.4') =>
+  () =>
+    new Response(text, { headers: { 'content-type': type } });
+const figures =
+  'active_claims 3\norphaned_runs 1\noutbox_waiting 12345\njournal_horizon_age_seconds 4.2\noutbox_oldest_age_seconds 7300\n# HELP x\nlabelled{a="b"} 9\n';
+const ready: Others = {
+  '/iam/readyz': { database: true, signingKey: true },
+  '/health/ready': { revision: '0042' },
+  '/metrics': metrics(figures),
+};
+const quiet: Answers = {
+  'operations.getContextAdapter': exampleOf('operations.getContextAdapter', { cursor: null }),
+};
+const undelivered = (other: Partial<UndeliveredEvent> = {}): UndeliveredEvent =>
+  itemOf('operations.listUndeliveredEvents', {
+    id: 'd1',
+    type: 'task.completed',
+    sink: 'billing',
+    attempts: 3,
+    lastError: 'HTTP 500',
+    nextAttemptAt: null,
+    ...other,
+  });
+const openSystem = (answers: Answers = {}, others: Others = {}, permissions?: string[]) =>
+  open('/system', {
+    answers: { ...quiet, ...answers },
+    others: { ...ready, ...others },
+    ...(permissions && { me: { permissions } }),
+  });
+const card = (name: string) =>
+  seen(all('article').find((one) => one.querySelector('h2')?.textContent === name) as Element);
+const unready = (body: object) => () => Response.json(body, { status: 503 });
+const dead = (...items: UndeliveredEvent[]): Answers => ({
+  'operations.listUndeliveredEvents': ({ query }) => pageOf(...(query['status'] === 'dead' ? items : [])),
+});
+
+describe('the services', () => {
+  test('that are ready say so', async () => {
+    await openSystem();
+    assert.equal(card('Identity'), 'Identity\nReady\nThe database answers.\nA signing key is there.');
+    assert.equal(card('Coordination'), 'Coordination\nReady\nThe database holds migration 0042.');
+  });
+
+  for (const [body, sentence] of [
+    [{ reason: 'database_unreachable' }, 'Its database does not answer.'],
+    [
+      { reason: 'migrations_pending', dbRevision: 3, headRevision: 4 },
+      'Its database holds migration 3 of 4: run the migrations.',
+    ],
+    [
+      { detail: { horizonHolder: { pid: 77, ageSeconds: 12.4, database: 'x' } } },
+      'A transaction of the database process 77, open for 12 s, holds back the readers of the journal.',
+    ],
+    [
+      { detail: { memory: { circuitsOpen: 2 } } },
+      'The memory service fails for 2 tenants and is left alone for now.',
+    ],
+  ] as const)
+    test(`one that is not ready says: ${sentence}`, async () => {
+      await openSystem({}, { '/health/ready': unready(body) });
+      assert.equal(card('Coordination'), `Coordination\nNot ready\n${sentence}`);
+    });
+
+  test('identity without a key says what follows', async () => {
+    await openSystem({}, { '/iam/readyz': unready({ database: false, signingKey: false }) });
+    assert.equal(
+      card('Identity'),
+      'Identity\nNot ready\nIts database does not answer.\nNo signing key is configured: nobody gets an access token.',
+    );
+  });
+
+  test('one that does not answer says so, and the page is whole', async () => {
+    await openSystem({}, { '/iam/readyz': () => Promise.reject(new TypeError('fetch failed')) });
+    assert.equal(card('Identity'), 'Identity\nNot ready\nIt does not answer.');
+    assert.ok(!isThere('alert'));
+  });
+
+  test('a reading that the page has left is no failure of a service', async (t) => {
+    const stop = AbortSignal.abort();
+    t.mock.method(globalThis, 'fetch', () => Promise.reject(stop.reason as Error));
+    await assert.rejects(readHealth('/health/ready', stop), { name: 'AbortError' });
+  });
+});
+
+describe('the figures', () => {
+  test('are told by name, in seconds, minutes and hours, and mark what somebody should look at', async () => {
+    await openSystem();
+    const tiles = Object.fromEntries(
+      [...document.querySelectorAll('dl > div')].map((tile) => [
+        tile.querySelector('dt')?.textContent,
+        tile.querySelector('dd'),
+      ]),
+    );
+    assert.equal(tiles['Tasks held']?.textContent, '3');
+    assert.equal(tiles['Events to deliver']?.textContent, '12,345');
+    assert.equal(tiles['Readers of the journal are behind']?.textContent, '4 s');
+    assert.equal(tiles['The oldest of them waits']?.textContent, '2 h');
+    assert.equal(tiles['Runs that nobody holds']?.className, 'alarm');
+    assert.equal(tiles['Tasks held']?.className, '');
+  });
+
+  test('that are kept from browsers are told so', async () => {
+    await openSystem({}, { '/metrics': () => new Response('', { status: 404 }) });
+    await see('This address keeps /metrics from browsers');
+    await see('Ready');
+  });
+
+  test('a page in their place is none', async (t) => {
+    t.mock.method(globalThis, 'fetch', async () => metrics('<html>', 'text/html')());
+    assert.equal(await readFigures(new AbortController().signal), null);
+  });
+
+  test('that the database did not give are told so', async () => {
+    await openSystem({}, { '/metrics': metrics('process_cpu_seconds_total 4\n') });
+    await see('The database did not answer in time for its figures.');
+  });
+
+  test('leave out what has labels', async (t) => {
+    t.mock.method(globalThis, 'fetch', async () => metrics(figures)());
+    assert.deepEqual(Object.keys((await readFigures(new AbortController().signal)) ?? {}), [
+      'active_claims',
+      'orphaned_runs',
+      'outbox_waiting',
+      'journal_horizon_age_seconds',
+      'outbox_oldest_age_seconds',
+    ]);
+  });
+});
+
+describe('deliveries', () => {
+  test('none is told as none', async () => {
+    await openSystem();
+    await see('Nothing is set aside.');
+    await see('Nothing waits for delivery.');
+    await see('CP_CONTEXT_PROVIDER');
+  });
+
+  test('one that was set aside is told with its sink, its attempts and the last error', async () => {
+    await openSystem(dead(undelivered()));
+    await see(/task\.completed for billing\n3 attempts · HTTP 500/);
+  });
+
+  test('one that was never reached is told so', async () => {
+    await openSystem(
+      dead(undelivered({ attempts: 0, lastError: null, nextAttemptAt: '2026-03-02T09:00:00.000Z' })),
+    );
+    await see('It was never reached · tried again now');
+  });
+
+  test('is made again', async () => {
+    const service = await openSystem({
+      ...dead(undelivered()),
+      'operations.redriveUndeliveredEvent': exampleOf('operations.redriveUndeliveredEvent'),
+    });
+    service.answer(dead());
+    await click('button', 'Deliver again');
+    await see('Nothing is set aside.');
+    assert.deepEqual(service.askedFor('operations.redriveUndeliveredEvent')[0]?.ids, ['d1']);
+  });
+
+  test('is given up with a reason for the journal', async () => {
+    const service = await openSystem({
+      ...dead(undelivered()),
+      'operations.dropUndeliveredEvent': exampleOf('operations.dropUndeliveredEvent'),
+    });
+    await click('button', 'Give up …');
+    await fill('textbox', 'Why, for the journal', ' Billing is closed ');
+    await submit('textbox', 'Why, for the journal');
+    const [asked] = service.askedFor('operations.dropUndeliveredEvent');
+    assert.deepEqual([asked?.ids, asked?.body], [['d1'], { reason: 'Billing is closed' }]);
+  });
+
+  test('several are made again one after the other, up to the first that is refused', async () => {
+    const items = ['d1', 'd2', 'd3'].map((id) => undelivered({ id }));
+    const service = await openSystem({
+      ...dead(...items),
+      'operations.redriveUndeliveredEvent': ({ ids: [id] }) =>
+        id === 'd2'
+          ? new Refusal(403, 'permission_denied', 'Not this.')
+          : exampleOf('operations.redriveUndeliveredEvent'),
+    });
+    await click('button', 'Deliver all 3 again');
+    await see('Not this.');
+    assert.deepEqual(
+      service.askedFor('operations.redriveUndeliveredEvent').map(({ ids: [id] }) => id),
+      ['d1', 'd2'],
+    );
+  });
+
+  test('who may read only is offered no act', async () => {
+    await openSystem(dead(undelivered()), {}, ['operations.read']);
+    await see('task.completed for billing');
+    assert.ok(!isThere('button', 'Deliver again') && !isThere('button', 'Give up …'));
+  });
+
+  test('who may not read them is told the permission, and nothing is asked for', async () => {
+    const service = await openSystem({}, {}, ['tasks.read']);
+    await see('is shown to those with the permission operations.read.');
+    assert.equal(service.askedFor('operations.listUndeliveredEvents').length, 0);
+    notSeen('Set aside');
+  });
+
+  test('a memory service that refuses an event is told, and tried again', async () => {
+    const parked = exampleOf('operations.getContextAdapter', {
+      cursor: 'ec1_x',
+      parked: true,
+      parkedReason: 'it refused',
+      failureCount: 4,
+      deliveredTotal: 1234,
+      lagEvents: 7,
+      lagCapped: true,
+      lastDeliveryAt: null,
+      nextAttemptAt: null,
+    });
+    const service = await openSystem({
+      'operations.getContextAdapter': parked,
+      'operations.redriveContextAdapter': exampleOf('operations.redriveContextAdapter'),
+    });
+    await see('1,234 events confirmed; more than 7 to go.');
+    await see('after 4 failures: it refused');
+    await click('button', 'Try again now');
+    await until(() => service.askedFor('operations.redriveContextAdapter').length > 0);
+    assert.deepEqual(service.askedFor('operations.redriveContextAdapter')[0]?.ids, [parked.tenantId]);
+  });
+});

@@ -1,0 +1,499 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import type { Task } from '@baton/sdk';
+import {
+  type Answers,
+  address,
+  all,
+  click,
+  exampleOf,
+  fill,
+  find,
+  isThere,
+  itemOf,
+  meId,
+  notSeen,
+  open,
+  pageOf,
+  press,
+  Refusal,
+  see,
+  seen,
+  settled,
+  submit,
+  test,
+  until,
+} from '../testing/page.ts';
+import { answersOf, graceId, taskWith } from '../testing/tasks.ts';
+
+const evil = '<img src=x onerror="window.ran=1"><script>window.ran=1</script>';
+
+async function openTask(
+  task: Task,
+  more: Answers = {},
+  options: { permissions?: string[]; others?: Task[] } = {},
+) {
+  const { permissions, others = [] } = options;
+  return open(`/tasks/${task.publicId}`, {
+    answers: { ...answersOf(task, others), ...more },
+    ...(permissions && { me: { permissions } }),
+  });
+}
+
+/** What stands between a task and whoever would take it. */
+const held = (...reasons: ReturnType<typeof reason>[]): Answers => ({
+  'tasks.getClaimability': exampleOf('tasks.getClaimability', { claimable: false, reasons }),
+});
+const reason = (code: string, act: string, path: string, allowed = true, permission = 'claims.manage') => ({
+  code,
+  since: null,
+  remedies: [{ act, method: 'POST' as const, path, permission, allowed }],
+});
+const part = (name: string) =>
+  seen(all('region').find((one) => one.querySelector('h2')?.textContent === name) as Element);
+
+describe("a task's page", () => {
+  test('tells what the task says, its state, and by whom it was made', async () => {
+    const task = taskWith({
+      title: 'Mend the roof',
+      description: 'Before winter.',
+      status: 'in_progress',
+      priority: 'high',
+      assigneeId: meId,
+      dueDate: '2026-03-02T10:00:00.000Z',
+      customFields: { building: 'North', floors: [1, 2] },
+    });
+    await openTask(task);
+    assert.ok(isThere('heading', 'Mend the roof'));
+    await see('Before winter.');
+    await see(/in progress\s*high\s*Given to Ada/);
+    assert.match(part('Facts'), /Due\n.*\nCreated by\nGrace .*\nbuilding\nNorth\nfloors\n1, 2/);
+    assert.equal(document.title, `${task.publicId} Mend the roof · Baton`);
+  });
+
+  test('a task with a title only says so, and nobody holds it', async () => {
+    await openTask(taskWith());
+    await see('Nobody has written more than the title.');
+    await see('Nobody holds it.');
+    await see('Given to nobody');
+    await see('Nobody has said anything.');
+  });
+
+  test('one that is not there is told with its code, and leads back', async () => {
+    await open('/tasks/TASK-9', {
+      answers: { 'tasks.get': new Refusal(404, 'not_found', 'There is no such task.') },
+    });
+    await see('There is no such task.');
+    await see('not_found · req_test');
+    await click('link', 'Back to the work');
+    assert.equal(address(), '/');
+  });
+
+  test('names its workspace and project, which lead there', async () => {
+    const workspace = exampleOf('workspaces.get', { name: 'Web shop' });
+    await openTask(taskWith({ workspaceId: workspace.id, projectId: graceId }), {
+      'workspaces.get': workspace,
+    });
+    assert.equal((await find('link', 'Web shop')).getAttribute('href'), `/?workspace=${workspace.id}`);
+    assert.equal((await find('link', 'Open the project')).getAttribute('href'), `/projects/${graceId}`);
+  });
+
+  test('tells who holds it, since when, and how long the lease lasts', async () => {
+    const claim = exampleOf('claims.get', {
+      holderId: graceId,
+      intent: 'I begin now',
+      fencingToken: 7,
+      expiresAt: new Date(Date.now() + 600_000).toISOString(),
+    });
+    await openTask(taskWith({ activeClaimId: claim.id }), { 'claims.get': claim, ...held() });
+    assert.match(
+      part('Held by'),
+      /Grace since .*\nI begin now\nThe lease ends in (10:00|9:\d\d) unless it is kept; .* Fencing token 7\./,
+    );
+    assert.ok(!isThere('button', 'Finish'));
+  });
+});
+
+describe('what can be done with a task', () => {
+  test('it can be taken by who may, and by no one else', async () => {
+    await openTask(taskWith());
+    assert.ok(isThere('button', 'Take it'));
+    await see('Whoever may work on it can take it now.');
+  });
+
+  test('who may not claim is not offered to take it', async () => {
+    await openTask(taskWith(), {}, { permissions: ['tasks.read', 'sessions.open'] });
+    assert.ok(!isThere('button', 'Take it'));
+  });
+
+  test('t takes it in a session of its own, and a refusal gives the session back', async () => {
+    const task = taskWith();
+    const session = exampleOf('sessions.open');
+    const service = await openTask(task, {
+      'sessions.open': session,
+      'sessions.close': exampleOf('sessions.close'),
+      'tasks.claim': new Refusal(409, 'task_already_claimed', 'Grace was faster.'),
+    });
+    await press('t');
+    await see('Grace was faster.');
+    await see('task_already_claimed · req_test');
+    assert.deepEqual(service.askedFor('sessions.open')[0]?.body, {
+      clientName: 'Baton console',
+      ttlSeconds: 300,
+    });
+    assert.deepEqual(service.askedFor('tasks.claim')[0]?.body, { sessionId: session.id, ttlSeconds: 300 });
+    assert.deepEqual(service.askedFor('sessions.close')[0]?.ids, [session.id]);
+  });
+
+  test('it is moved with the version that is shown', async () => {
+    const task = taskWith({ version: 5 });
+    const service = await openTask(task, { 'tasks.update': { ...task, status: 'in_progress', version: 6 } });
+    await click('button', 'In progress');
+    const [asked] = service.askedFor('tasks.update');
+    assert.deepEqual(
+      [asked?.ids, asked?.body, asked?.headers.get('if-match')],
+      [[task.id], { status: 'in_progress' }, '"task-5"'],
+    );
+  });
+
+  test('a status at the end is reached by completing', async () => {
+    const task = taskWith();
+    const service = await openTask(task, { 'tasks.complete': { ...task, status: 'done' } });
+    await click('button', 'Done');
+    assert.equal(service.askedFor('tasks.complete').length, 1);
+    assert.equal(service.askedFor('tasks.update').length, 0);
+  });
+
+  test('a move that lost a race tells who changed what, and the status is the old one again', async () => {
+    const task = taskWith({ status: 'ready' });
+    const event = itemOf('events.list', {
+      actorId: graceId,
+      payload: { version: task.version, changes: { priority: 'critical' } },
+    });
+    await openTask(task, {
+      'tasks.update': new Refusal(409, 'version_conflict'),
+      'events.list': { items: [event], nextCursor: 'ec1_end', hasMore: false },
+    });
+    await click('button', 'In progress');
+    await see(/Grace changed this task meanwhile \(priority: critical\)/);
+    await see(/You see it as it is now; your change was not made\./);
+    await see(/ready\s*medium/);
+  });
+
+  test('a move that is refused otherwise tells the code', async () => {
+    await openTask(taskWith(), {
+      'tasks.update': new Refusal(422, 'validation_error', 'It has no assignee.'),
+    });
+    await click('button', 'In progress');
+    await see('It has no assignee.\nvalidation_error · req_test');
+  });
+
+  test('a task that can go nowhere has no moves', async () => {
+    await openTask(taskWith(), {
+      'tasks.listTransitions': exampleOf('tasks.listTransitions', { targets: [] }),
+    });
+    assert.ok(!isThere('group', 'Move the task'));
+  });
+
+  test('e opens the form, and only what was changed is sent', async () => {
+    const task = taskWith({ title: 'To be changed', description: 'As before', version: 4 });
+    const service = await openTask(task, {
+      'principals.list': pageOf(
+        itemOf('principals.list', { id: meId, displayName: 'Ada', kind: 'human', status: 'active' }),
+      ),
+      'tasks.update': { ...task, title: 'Is changed' },
+    });
+    await press('e');
+    await until(() => isThere('option', 'Ada (human)'));
+    await fill('textbox', 'Title', 'Is changed');
+    await fill('combobox', 'Given to', meId);
+    service.answer(answersOf({ ...task, title: 'Is changed' }));
+    await submit('textbox', 'Title');
+    await until(() => !isThere('dialog'));
+    await find('heading', 'Is changed');
+    const [asked] = service.askedFor('tasks.update');
+    assert.deepEqual(
+      [asked?.body, asked?.headers.get('if-match')],
+      [{ title: 'Is changed', assigneeId: meId }, '"task-4"'],
+    );
+  });
+
+  test('a form that changes nothing closes and sends nothing', async () => {
+    const service = await openTask(taskWith());
+    await click('button', 'Change');
+    await find('dialog');
+    await submit('textbox', 'Title');
+    await until(() => !isThere('dialog'));
+    assert.equal(service.askedFor('tasks.update').length, 0);
+  });
+
+  test('a form that lost a race keeps what was typed, and holds against the new version', async () => {
+    const task = taskWith({ title: 'Before', version: 4 });
+    const service = await openTask(task, { 'tasks.update': new Refusal(409, 'version_conflict') });
+    await press('e');
+    await find('dialog');
+    await fill('textbox', 'Title', 'Mine');
+    service.answer(answersOf({ ...task, priority: 'high', version: 5 }));
+    await submit('textbox', 'Title');
+    await see('Somebody changed this task meanwhile.');
+    assert.equal((await find<HTMLInputElement>('textbox', 'Title')).value, 'Mine');
+    service.answer({ 'tasks.update': { ...task, title: 'Mine', version: 6 } });
+    await submit('textbox', 'Title');
+    await until(() => !isThere('dialog'));
+    const sent = service.askedFor('tasks.update').map(({ body, headers }) => [body, headers.get('if-match')]);
+    assert.deepEqual(sent, [
+      [{ title: 'Mine' }, '"task-4"'],
+      [{ title: 'Mine' }, '"task-5"'],
+    ]);
+  });
+});
+
+describe('why a task does not move', () => {
+  const id = '0190b2c4-0000-7000-8000-0000000000f1';
+
+  for (const [code, words] of [
+    ['task_already_claimed', 'Somebody holds it.'],
+    ['task_not_ready', 'It waits for other tasks.'],
+    ['approval_required', 'It waits for an approval.'],
+    ['not_eligible', 'You lack what it asks of whoever takes it.'],
+    ['no_eligible_principal', 'Nobody who is active has what it asks for.'],
+    ['some_new_code', 'some new code.'],
+  ] as const)
+    test(`${code} is told in words, with the code`, async () => {
+      await openTask(taskWith(), held(reason(code, 'record_input', '/artifacts')));
+      assert.match(
+        part('Why is this not moving?'),
+        new RegExp(`^Why is this not moving\\?\\n${words} ${code}`),
+      );
+      assert.ok(!isThere('button', 'Take it'));
+    });
+
+  test('a lease is ended beside the reason, after a question', async () => {
+    const service = await openTask(taskWith(), {
+      ...held(reason('task_already_claimed', 'release_claim', `/claims/${id}:release`)),
+      'claims.release': exampleOf('claims.release'),
+    });
+    await click('button', 'End the lease');
+    await see('Whoever holds the task loses it at once');
+    assert.equal(service.askedFor('claims.release').length, 0);
+    await click('button', 'End the lease');
+    const [asked] = service.askedFor('claims.release');
+    assert.deepEqual([asked?.ids, asked?.body], [[id], { reason: 'ended in the console' }]);
+  });
+
+  test('who leaves the question has done nothing', async () => {
+    const service = await openTask(
+      taskWith(),
+      held(reason('task_not_ready', 'remove_relation', `/tasks/${id}/relations/${graceId}`)),
+    );
+    await click('button', 'Stop waiting for it');
+    await click('button', 'Leave it');
+    assert.ok(isThere('button', 'Stop waiting for it'));
+    assert.equal(service.askedFor('tasks.deleteRelation').length, 0);
+  });
+
+  test('an approval is given with one click; who may not is told the permission', async () => {
+    const path = `/approvals/${id}:approve`;
+    const service = await openTask(taskWith(), {
+      ...held(reason('approval_required', 'approve', path)),
+      'approvals.approve': () => {
+        service.answer(held(reason('approval_required', 'approve', path, false, 'approvals.decide')));
+        return exampleOf('approvals.approve');
+      },
+    });
+    await click('button', 'Approve');
+    assert.deepEqual(service.askedFor('approvals.approve')[0]?.ids, [id]);
+    await see('Approve (needs approvals.decide)');
+    assert.ok(!isThere('button', 'Approve'));
+  });
+
+  test('what it waits for is named, and completed after a question', async () => {
+    const first = taskWith({ id, title: 'First' });
+    const service = await openTask(
+      taskWith(),
+      {
+        ...held(reason('task_not_ready', 'complete_prerequisite', `/tasks/${id}:complete`)),
+        'tasks.complete': first,
+      },
+      { others: [first] },
+    );
+    await click('button', `Complete what it waits for: ${first.publicId}`);
+    await click('button', 'Complete what it waits for');
+    assert.deepEqual(service.askedFor('tasks.complete')[0]?.ids, [id]);
+  });
+
+  test('what takes more than a click is told in words', async () => {
+    await openTask(
+      taskWith(),
+      held(
+        reason('input_missing', 'record_input', '/artifacts'),
+        reason('not_eligible', 'tell_somebody', '/x'),
+      ),
+    );
+    await see('Publish the artifact that it needs.');
+    await see('tell somebody.');
+  });
+
+  test('a task that is over is not explained', async () => {
+    const service = await openTask(taskWith({ status: 'done', systemStatusCategory: 'terminal_success' }));
+    assert.ok(!isThere('heading', 'Ready to be taken') && !isThere('heading', 'Why is this not moving?'));
+    assert.equal(service.askedFor('tasks.getClaimability').length, 0);
+  });
+});
+
+describe('what stands on the page of a task', () => {
+  test('comments are told with their authors, and one more is sent with a key', async () => {
+    const task = taskWith();
+    const comment = itemOf('tasks.listComments', { authorPrincipalId: graceId, body: 'Half is done' });
+    const service = await openTask(task, {
+      'tasks.listComments': pageOf(comment),
+      'tasks.createComment': comment,
+    });
+    assert.match(part('Comments'), /Grace · .*\nHalf is done/);
+    await fill('textbox', 'Your comment', '  Go on. ');
+    await submit('textbox', 'Your comment');
+    const [asked] = service.askedFor('tasks.createComment');
+    assert.deepEqual([asked?.ids, asked?.body], [[task.id], { body: 'Go on.' }]);
+    assert.ok(asked?.headers.get('idempotency-key'));
+    assert.equal((await find<HTMLTextAreaElement>('textbox', 'Your comment')).value, '');
+  });
+
+  test('a comment that is refused stays in its field, with the code', async () => {
+    await openTask(taskWith(), {
+      'tasks.createComment': new Refusal(403, 'permission_denied', 'You need tasks.write.'),
+    });
+    await fill('textbox', 'Your comment', 'Not lost');
+    await submit('textbox', 'Your comment');
+    await see('You need tasks.write.');
+    assert.equal((await find<HTMLTextAreaElement>('textbox', 'Your comment')).value, 'Not lost');
+  });
+
+  test('older comments come on demand', async () => {
+    const comment = (body: string) => itemOf('tasks.listComments', { id: body.padEnd(36, '0'), body });
+    await openTask(taskWith(), {
+      'tasks.listComments': ({ query }) =>
+        query['cursor'] === 'c2'
+          ? pageOf(comment('Second'))
+          : { items: [comment('First')], nextCursor: 'c2' },
+    });
+    notSeen('Second');
+    await click('button', 'Show more');
+    await see('Second');
+  });
+
+  test('relations are told in the words of this task, and drawn', async () => {
+    const task = taskWith();
+    const [first, second] = [taskWith({ title: 'First', status: 'done' }), taskWith({ title: 'Second' })];
+    const relation = (id: string, type: 'depends_on' | 'blocks', fromTaskId: string, toTaskId: string) => ({
+      ...exampleOf('tasks.createRelation'),
+      id,
+      type,
+      fromTaskId,
+      toTaskId,
+    });
+    await openTask(
+      task,
+      {
+        'tasks.listRelations': pageOf(
+          relation('r1', 'depends_on', task.id, first.id),
+          relation('r2', 'blocks', second.id, task.id),
+          relation('r3', 'depends_on', graceId, task.id),
+        ),
+      },
+      { others: [first, second] },
+    );
+    assert.match(
+      part('Tied to'),
+      /Waits for First done\nIs held back by Second open\nIs waited for by a task that you do not see$/,
+    );
+    assert.match(document.querySelector('svg')?.textContent ?? '', new RegExp(`${first.publicId} · done`));
+  });
+
+  test('acceptance, evidence and the last check are told, and no address but a page is linked', async () => {
+    const external = (id: string, url: string) =>
+      ({ kind: 'external', externalRef: { system: 'ci', id, url }, check: 'seen', note: evil }) as const;
+    const verification = itemOf('tasks.listVerifications');
+    const [result] = verification.results;
+    assert.ok(result);
+    const task = taskWith({
+      acceptance: [{ key: 'seen', kind: 'human', description: `A person has looked ${evil}` }],
+      evidence: [external('safe', 'https://ci.example/1'), external('evil', 'javascript:window.ran=1')],
+      verification: exampleOf('tasks.get').verification,
+    });
+    await openTask(task, {
+      'tasks.listVerifications': pageOf({
+        ...verification,
+        attempt: 2,
+        status: 'failed',
+        checks: [],
+        finishedAt: '2026-03-02T09:00:00.000Z',
+        results: [{ ...result, key: 'seen', status: 'failed', message: 'Nobody looked.', reason: null }],
+      }),
+    });
+    const text = part('Done when');
+    assert.ok(text.includes(`A person has looked ${evil} (human)`));
+    assert.match(text, /failed: Nobody looked\./);
+    assert.match(text, /Attempt 2 to check it ended .*: failed\./);
+    assert.equal((await find('link', 'ci safe')).getAttribute('href'), 'https://ci.example/1');
+    assert.ok(text.includes('ci evil') && !isThere('link', 'ci evil'));
+  });
+
+  test('attempts and artifacts are told', async () => {
+    const run = itemOf('runs.list', {
+      attempt: 2,
+      status: 'failed',
+      principalId: graceId,
+      failureReason: `could not ${evil}`,
+    });
+    const artifact = itemOf('artifacts.list', {
+      name: 'the report',
+      type: 'report',
+      content: { text: 'all well' },
+    });
+    await openTask(taskWith(), { 'runs.list': pageOf(run), 'artifacts.list': pageOf(artifact) });
+    assert.ok(part('Attempts').includes(`2. Grace failed`));
+    assert.ok(part('Attempts').includes(`could not ${evil}`));
+    (await find('summary', /^the report \(report\)/)).click();
+    await settled();
+    assert.match(part('Attempts'), /text\nall well/);
+  });
+
+  test('what has happened is told newest first, with that of its claims and runs', async () => {
+    const task = taskWith();
+    const event = (id: string, type: string, minute: string, entityId = task.id) =>
+      itemOf('events.list', {
+        id,
+        type,
+        entityId,
+        occurredAt: `2026-03-02T09:${minute}:00.000Z`,
+        actorId: graceId,
+        payload: {},
+      });
+    const claim = itemOf('claims.list', { taskId: task.id, holderId: graceId });
+    await openTask(task, {
+      'claims.list': ({ query }) => (query['taskId'] === undefined ? pageOf() : pageOf(claim)),
+      'events.list': ({ query }) => ({
+        items:
+          query['entityId'] === claim.id
+            ? [event('e2', 'claim.released', '30', claim.id)]
+            : [event('e3', 'task.updated', '40'), event('e1', 'task.created', '10')],
+        nextCursor: 'ec1_end',
+        hasMore: false,
+      }),
+    });
+    const types = all('listitem')
+      .map((one) => /^[a-z_]+\.[a-z_.]+/.exec(seen(one))?.[0])
+      .filter(Boolean);
+    assert.deepEqual(types, ['task.updated', 'claim.released', 'task.created']);
+  });
+
+  test('texts of others are shown as they are, never run', async () => {
+    const task = taskWith({ title: evil, description: `${evil}{{7*7}}`, customFields: { [evil]: evil } });
+    const comment = itemOf('tasks.listComments', { body: `${evil} [x](javascript:window.ran=1)` });
+    await openTask(task, { 'tasks.listComments': pageOf(comment) });
+    await see(`${evil}{{7*7}}`);
+    await see('[x](javascript:window.ran=1)');
+    assert.equal(document.querySelector('img, script, a[href^="javascript:"]'), null);
+    assert.equal((globalThis as { ran?: number }).ran, undefined);
+  });
+});

@@ -1,0 +1,177 @@
+import { globSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { registerHooks } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { Window } from 'happy-dom';
+import { transformWithOxc } from 'vite';
+
+// A document in this process, and what Node needs to load the page's components. Components are imported after this module has
+// run, by `await import()`: imports at the top of a test are loaded before it runs.
+
+const sources = dirnameOf('..');
+const longTimerMs = 10_000;
+export const origin = 'http://baton.test';
+
+/** Where the page wanted to go, and how; a real browser would have loaded it anew. */
+export interface Departure {
+  readonly way: 'assign' | 'replace' | 'reload';
+  readonly to: string;
+}
+
+export const departures: Departure[] = [];
+/** What this page has told the other tabs of its browser. */
+export const toldToTabs: unknown[] = [];
+/** What was copied to the clipboard. */
+export const copied: string[] = [];
+/** Sockets that the page has opened, the newest last. */
+export const sockets: FakeSocket[] = [];
+
+const window = new Window({ url: `${origin}/`, width: 1280, height: 800 });
+
+/** Modules with JSX are transformed beforehand, because hooks can't wait; style sheets become their class names. */
+async function loadComponents(): Promise<void> {
+  const files = globSync('**/*.tsx', { cwd: sources }).map((file) => join(sources, file));
+  const transformed = await Promise.all(
+    files.map(async (file) => {
+      const options = { lang: 'tsx', jsx: { runtime: 'automatic' } } as const;
+      const { code } = await transformWithOxc(await readFile(file, 'utf8'), file, options);
+      return [pathToFileURL(file).href, code] as const;
+    }),
+  );
+  const modules = new Map(transformed);
+  registerHooks({
+    // Of its packages Node would take the parts for servers.
+    resolve: (specifier, context, next) =>
+      specifier.startsWith('@tanstack/')
+        ? next(specifier, { ...context, conditions: ['browser', ...context.conditions] })
+        : next(specifier, context),
+    load(url, context, next) {
+      const style = 'export default new Proxy({}, { get: (_, name) => String(name) });';
+      const source = url.endsWith('.css') ? style : modules.get(url);
+      return source === undefined ? next(url, context) : { format: 'module', source, shortCircuit: true };
+    },
+  });
+}
+
+/** The names of the browser that the page uses become names of this process; `fetch` and timers stay those of Node. */
+function provideGlobals(): void {
+  const own = new Set(['undefined', 'NaN', 'Infinity', 'globalThis', 'window', 'self', 'top', 'parent']);
+  const kept =
+    /^(set|clear)(Timeout|Interval|Immediate)$|^(fetch|performance|queueMicrotask|structuredClone|console|crypto|URL|URLSearchParams|AbortController|AbortSignal|Headers|Request|Response|Blob|TextEncoder|TextDecoder|ReadableStream|WritableStream|TransformStream|process|global|Buffer)$/;
+  const names = new Set<string>();
+  for (
+    let one: object | null = window;
+    one !== null && one !== Object.prototype;
+    one = Object.getPrototypeOf(one)
+  )
+    for (const name of Object.getOwnPropertyNames(one)) names.add(name);
+  for (const name of names) {
+    const isOfLanguage =
+      name in globalThis &&
+      /^[A-Z]/.test(name) &&
+      !/^(Event|EventTarget|CustomEvent|MessageEvent|CloseEvent|FormData|File|Navigator|Storage)$/.test(name);
+    if (own.has(name) || kept.test(name) || isOfLanguage || name === 'constructor') continue;
+    const value = (window as unknown as Record<string, unknown>)[name];
+    const isMethod = typeof value === 'function' && !/^[A-Z]/.test(name);
+    define(globalThis, name, isMethod ? (value as () => unknown).bind(window) : value);
+  }
+  // What a page does in a minute keeps no process.
+  const { setTimeout: after } = globalThis;
+  const patient = (act: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) => {
+    const timer = after(act, ms, ...args);
+    return (ms ?? 0) >= longTimerMs ? timer.unref() : timer;
+  };
+  define(globalThis, 'setTimeout', patient);
+  define(globalThis, 'window', globalThis);
+  define(globalThis, 'self', globalThis);
+  define(globalThis, 'location', watchedLocation());
+  define(globalThis, 'BroadcastChannel', FakeChannel);
+  define(globalThis, 'WebSocket', FakeSocket);
+  define(globalThis, 'ResizeObserver', FakeObserver);
+  define(globalThis, 'scrollTo', () => undefined);
+  define(window.navigator, 'clipboard', {
+    writeText: async (text: string) => void copied.push(text),
+  });
+  // There is no layout: lists that draw what is in sight believe that their frame is this high.
+  for (const [name, size] of [
+    ['offsetHeight', 700],
+    ['offsetWidth', 1000],
+    ['clientHeight', 700],
+  ] as const)
+    Object.defineProperty(window.HTMLElement.prototype, name, { configurable: true, get: () => size });
+  define(window.Element.prototype, 'scrollIntoView', () => undefined);
+  define(window.Element.prototype, 'scrollTo', () => undefined);
+}
+
+function define(target: object, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { configurable: true, writable: true, value });
+}
+
+/** The address, which tests read; going elsewhere is noted and not done. */
+function watchedLocation(): object {
+  const { location } = window;
+  const note = (way: Departure['way']) => (to: unknown) =>
+    void departures.push({ way, to: String(to ?? '') });
+  const ways = { assign: note('assign'), replace: note('replace'), reload: note('reload') };
+  return new Proxy(location, {
+    get: (target, name) =>
+      name in ways ? ways[name as Departure['way']] : (Reflect.get(target, name, target) as unknown),
+    set: (target, name, value) =>
+      name === 'href' ? (note('assign')(value), true) : Reflect.set(target, name, value, target),
+  });
+}
+
+/** Of Node, one would keep this process alive, and hear itself in another test. */
+class FakeChannel extends window.EventTarget {
+  constructor() {
+    super();
+    channels.add(this);
+  }
+  postMessage(data: unknown): void {
+    toldToTabs.push(data);
+  }
+}
+
+const channels = new Set<FakeChannel>();
+
+/** Another tab of this browser tells something. */
+export function hearFromTab(data: unknown): void {
+  for (const channel of channels) channel.dispatchEvent(new window.MessageEvent('message', { data }));
+}
+
+/** A socket whose other end is the test. */
+export class FakeSocket extends window.EventTarget {
+  readonly url: string;
+  readonly protocols: readonly string[];
+  isClosed = false;
+
+  constructor(url: string, protocols: readonly string[] = []) {
+    super();
+    this.url = url;
+    this.protocols = protocols;
+    sockets.push(this);
+  }
+
+  /** As the service sends it. */
+  brings(message: object): void {
+    this.dispatchEvent(new window.MessageEvent('message', { data: JSON.stringify(message) }));
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+}
+
+class FakeObserver {
+  observe(): void {}
+  unobserve(): void {}
+  disconnect(): void {}
+}
+
+function dirnameOf(path: string): string {
+  return fileURLToPath(new URL(`${path}/`, import.meta.url)).replace(/\/$/, '');
+}
+
+await loadComponents();
+provideGlobals();

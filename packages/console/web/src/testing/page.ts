@@ -1,0 +1,306 @@
+import './dom.ts';
+import assert from 'node:assert/strict';
+import { test as nodeTest, type TestContext } from 'node:test';
+import type { ComponentType } from 'react';
+import { copied, departures, hearFromTab, sockets, toldToTabs } from './dom.ts';
+import { all, type Role, textIn } from './look.ts';
+import { type Answers, exampleOf, FakeService, type Others } from './service.ts';
+
+const { createElement } = await import('react');
+const { createRoot } = await import('react-dom/client');
+const { QueryClientProvider } = await import('@tanstack/react-query');
+const { RouterProvider } = await import('@tanstack/react-router');
+const { queries } = await import('../queries.ts');
+const { router } = await import('../router.tsx');
+const { setServerClock } = await import('../server-clock.ts');
+
+/** A page that is drawn puts its own in place, which would wait for that page when another one is opened. */
+const { startTransition } = router;
+/** Reached only by a test that fails. */
+const patienceMs = 60_000;
+
+export const meId = '0190b2c4-0000-7000-8000-0000000000ad';
+/** Every right that a page asks for; without `admin`. */
+export const everything = [
+  'agents.read',
+  'approvals.read',
+  'claims.manage',
+  'events.read',
+  'goals.read',
+  'operations.manage',
+  'operations.read',
+  'org.manage',
+  'org.read',
+  'principals.read',
+  'principals.write',
+  'processes.operate',
+  'processes.read',
+  'projects.manage',
+  'projects.read',
+  'rules.read',
+  'rules.write',
+  'sessions.manage',
+  'sessions.open',
+  'tasks.claim',
+  'tasks.read',
+  'tasks.write',
+];
+
+type Me = ReturnType<typeof exampleOf<'harness.getContext'>>;
+
+/** Ada, who is signed in. */
+export function meWith(other: Partial<Me> = {}): Me {
+  const example = exampleOf('harness.getContext');
+  return {
+    ...example,
+    tenant: { ...example.tenant, name: 'Acme' },
+    principal: { id: meId, kind: 'human', displayName: 'Ada', status: 'active' },
+    session: null,
+    activeSessions: [],
+    activeClaims: [],
+    activeRuns: [],
+    suspendedRuns: [],
+    pendingApprovals: [],
+    permissions: everything,
+    ...other,
+  };
+}
+
+const claims = { iss: 'https://iam.test', tenant_id: '0190b2c4-0000-7000-8000-00000000007e' };
+/** An access token as pages read it; nobody checks its signature here. */
+const accessToken = `e30.${btoa(JSON.stringify(claims))}.none`;
+
+const usual: Answers = {
+  'events.list': { items: [], nextCursor: 'ec1_end', hasMore: false, prevCursor: null },
+  'principals.get': ({ ids: [id = ''] }) =>
+    exampleOf('principals.get', {
+      id,
+      displayName: id === meId ? 'Ada' : 'Grace',
+      kind: id === meId ? 'human' : 'agent',
+    }),
+};
+const usualOthers: Others = {
+  '/console/token': { accessToken, expiresIn: 300, person: 'ada' },
+  '/console/demo': { isAllowed: false },
+  '/console/providers': { providers: [] },
+};
+
+let mounted: (() => void) | undefined;
+let service: FakeService | undefined;
+
+interface OpenOptions {
+  readonly me?: Partial<Me>;
+  readonly answers?: Answers;
+  readonly others?: Others;
+}
+
+/** Opens the console at an address, and waits until the page stands still. */
+export async function open(path: string, options: OpenOptions = {}): Promise<FakeService> {
+  const opened = await begin(path, options);
+  await settled();
+  return opened;
+}
+
+/** Opens the console at an address. */
+export async function begin(
+  path: string,
+  { me = {}, answers = {}, others = {} }: OpenOptions = {},
+): Promise<FakeService> {
+  assert.equal(mounted, undefined, 'one page at a time');
+  const opened = new FakeService(
+    { ...usual, 'harness.getContext': meWith(me), ...answers },
+    { ...usualOthers, ...others },
+  );
+  service = opened;
+  globalThis.fetch = opened.fetch as typeof fetch;
+  router.history.replace(path);
+  // Drawn before, it would begin with the page of the test before.
+  await router.load();
+  const container = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(container, { onUncaughtError: (error) => void crashes.push(error) });
+  root.render(
+    createElement(QueryClientProvider, { client: queries }, createElement(RouterProvider, { router })),
+  );
+  mounted = () => {
+    root.unmount();
+    container.remove();
+  };
+  return opened;
+}
+
+/** Draws one component alone, in place of the one before. */
+export async function draw<Props extends object>(
+  component: ComponentType<Props>,
+  props: Props,
+): Promise<void> {
+  mounted?.();
+  const container = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(container, { onUncaughtError: (error) => void crashes.push(error) });
+  root.render(createElement(QueryClientProvider, { client: queries }, createElement(component, props)));
+  mounted = () => {
+    root.unmount();
+    container.remove();
+  };
+  await settled();
+}
+
+const crashes: unknown[] = [];
+
+/** Leaves the page, and forgets all that it has read. */
+async function leave(): Promise<void> {
+  for (const close of document.querySelectorAll<HTMLElement>('[aria-label="What came of it"] button'))
+    close.click();
+  mounted?.();
+  mounted = undefined;
+  router.startTransition = startTransition;
+  queries.getMutationCache().clear();
+  queries.clear();
+  const left = service;
+  service = undefined;
+  for (const list of [departures, toldToTabs, copied, sockets] as unknown[][]) list.length = 0;
+  localStorage.clear();
+  setServerClock(new Date(Date.now()).toUTCString());
+  document.body.replaceChildren();
+  await pause();
+  assert.deepEqual(crashes.splice(0), []);
+  assert.deepEqual(left?.unknown ?? [], [], 'the page asked for what the test has no answer for');
+}
+
+/** A test of node:test that leaves its page: hooks would belong to the first file of those that one process runs. */
+export function test(name: string, act: (t: TestContext) => unknown): void {
+  void nodeTest(name, async (t) => {
+    try {
+      await act(t);
+    } catch (error) {
+      await leave().catch(() => undefined);
+      throw error;
+    }
+    await leave();
+  });
+}
+
+const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 1));
+
+/** Waits until a condition holds. */
+export async function until<Value>(
+  look: () => Value | undefined | false | null,
+  what?: () => string,
+): Promise<Value> {
+  const endsAt = performance.now() + patienceMs;
+  for (;;) {
+    const found = look();
+    if (found !== undefined && found !== false && found !== null) return found;
+    if (performance.now() > endsAt) assert.fail(`${what?.() ?? String(look)}; the page says:\n${seen()}`);
+    await pause();
+  }
+}
+
+/** Waits until nothing is read, written or drawn any more. */
+export async function settled(): Promise<void> {
+  let quiet = 0;
+  let before = '';
+  await until(() => {
+    const now = document.body.innerHTML;
+    const isBusy = queries.isFetching() > 0 || queries.isMutating() > 0 || router.state.status !== 'idle';
+    quiet = isBusy || now !== before || document.body.children.length === 0 ? 0 : quiet + 1;
+    before = now;
+    return quiet >= 4;
+  });
+}
+
+/** All text in sight. */
+export const seen = (within: Element = document.body): string => textIn(within);
+
+/** Waits until a text is in sight. */
+export async function see(text: string | RegExp): Promise<void> {
+  await until(
+    () => (typeof text === 'string' ? seen().includes(text) : text.test(seen())),
+    () => `waited for ${text}`,
+  );
+}
+
+export function notSeen(text: string | RegExp): void {
+  const isSeen = typeof text === 'string' ? seen().includes(text) : text.test(seen());
+  assert.ok(!isSeen, `${text} is in sight:\n${seen()}`);
+}
+
+/** Waits until a text is out of sight. */
+export async function unseen(text: string | RegExp): Promise<void> {
+  await until(
+    () => !(typeof text === 'string' ? seen().includes(text) : text.test(seen())),
+    () => `waited until ${text} is away`,
+  );
+}
+
+/** The first element of a role and name, once there is one. */
+export function find<Found extends HTMLElement = HTMLElement>(
+  role: Role,
+  name?: string | RegExp,
+  within?: Element,
+): Promise<Found> {
+  return until(
+    () => all(role, name, within)[0] as Found | undefined,
+    () => `waited for the ${role} ${name ?? ''}`,
+  );
+}
+
+/** Names of all elements of a role. */
+export const isThere = (role: Role, name?: string | RegExp): boolean => all(role, name).length > 0;
+
+/** Presses what has this name, as a pointer does. */
+export async function click(role: Role, name?: string | RegExp, within?: Element): Promise<void> {
+  const element = await until(
+    () => all(role, name, within).find((one) => !(one as HTMLButtonElement).disabled),
+    () => `waited for the ${role} ${name ?? ''} to press`,
+  );
+  element.focus();
+  element.click();
+  await settled();
+}
+
+/** Writes into a field, or chooses, by its name. */
+export async function fill(role: 'textbox' | 'combobox', name: string | RegExp, text: string): Promise<void> {
+  const field = await find<HTMLInputElement>(role, name);
+  field.focus();
+  setValue(field, text);
+  await settled();
+}
+
+/** React knows of a change by the setter of the class. */
+function setValue(field: HTMLInputElement, text: string): void {
+  const { set } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value') ?? {};
+  set?.call(field, text);
+  for (const type of ['input', 'change']) field.dispatchEvent(new Event(type, { bubbles: true }));
+}
+
+/** Sends the form in which a field stands. */
+export async function submit(role: 'textbox' | 'combobox', name: string | RegExp): Promise<void> {
+  (await find<HTMLInputElement>(role, name)).form?.requestSubmit();
+  await settled();
+}
+
+let pressedAtMs = 0;
+
+/** Presses keys, one after the other, on what has the focus. */
+export async function press(...keys: readonly string[]): Promise<void> {
+  for (const key of keys) {
+    const [name = '', isControl] = [key.replace('Control+', ''), key.startsWith('Control+')];
+    const event = new KeyboardEvent('keydown', {
+      key: name,
+      ctrlKey: isControl,
+      bubbles: true,
+      cancelable: true,
+    });
+    // Keys of a sequence follow each other within a second, however slow this machine is.
+    pressedAtMs += 10;
+    Object.defineProperty(event, 'timeStamp', { value: pressedAtMs });
+    (document.activeElement ?? document.body).dispatchEvent(event);
+    await settled();
+  }
+}
+
+/** The address below the origin. */
+export const address = (): string => location.pathname + location.search + location.hash;
+
+export * from './service.ts';
+export { all, copied, departures, hearFromTab, sockets, toldToTabs };

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import {
+  address,
+  all,
+  click,
+  fill,
+  find,
+  isThere,
+  meId,
+  open,
+  press,
+  see,
+  settled,
+  submit,
+  test,
+  until,
+} from '../../testing/page.ts';
+
+const { isSameView, savedViewsOf, saveView } = await import('./saved-views.ts');
+const key = `baton.views.${meId}`;
+const keep = (views: unknown) =>
+  localStorage.setItem(key, typeof views === 'string' ? views : JSON.stringify(views));
+const tabs = () =>
+  all('link', undefined, all('navigation', 'Saved views')[0] ?? document.createElement('nav')).map(
+    (one) => one.textContent,
+  );
+
+describe('saved views', () => {
+  test('are not there where there is none, and no filter to save', async () => {
+    await open('/');
+    assert.deepEqual(tabs(), []);
+    assert.ok(!isThere('button', 'Save view') && !isThere('button', 'Edit views'));
+  });
+
+  test('one is saved under a name without blanks, renamed and deleted', async () => {
+    await open('/?priority=critical');
+    await click('button', 'Save view');
+    await fill('textbox', 'Name of the view', '  Fires ');
+    await submit('textbox', 'Name of the view');
+    await until(() => !isThere('dialog'));
+    assert.deepEqual(tabs(), ['All', 'Fires']);
+    await click('button', 'Edit views');
+    await fill('textbox', 'New name of Fires', 'Burning');
+    await submit('textbox', 'New name of Fires');
+    await find('button', 'Rename Burning');
+    assert.equal(localStorage.getItem(key), '[{"name":"Burning","search":{"priority":"critical"}}]');
+    await click('button', 'Delete Burning');
+    await click('button', 'Close');
+    assert.deepEqual(tabs(), []);
+  });
+
+  test('open what they hold, also by the palette', async () => {
+    keep([{ name: 'Fires', search: { priority: 'critical', view: 'board' } }]);
+    await open('/inbox');
+    await press('Control+k');
+    await click('option', 'View: Fires');
+    await until(() => address() === '/?view=board&priority=critical');
+    await settled();
+    await click('link', 'All');
+    assert.equal(address(), '/');
+  });
+
+  test('a name that another view has is not given twice', async () => {
+    keep([
+      { name: 'One', search: { q: 'one' } },
+      { name: 'Two', search: { q: 'two' } },
+    ]);
+    await open('/');
+    await click('button', 'Edit views');
+    await fill('textbox', 'New name of One', 'Two');
+    await submit('textbox', 'New name of One');
+    await see('Another view is called “Two”.');
+    assert.equal(savedViewsOf(meId)[0]?.name, 'One');
+  });
+
+  test('fifty are kept and no more', async () => {
+    keep(Array.from({ length: 50 }, (_, n) => ({ name: `View ${n}`, search: { q: `word${n}` } })));
+    await open('/?priority=low');
+    await click('button', 'Save view');
+    await fill('textbox', 'Name of the view', 'One too many');
+    await submit('textbox', 'Name of the view');
+    await see('There are 50 views already: delete one first.');
+    assert.equal(savedViewsOf(meId).length, 50);
+  });
+
+  test('what is not understood in the browser is left out', () => {
+    keep('no JSON');
+    assert.deepEqual(savedViewsOf(meId), []);
+    keep({ name: 'no list' });
+    assert.deepEqual(savedViewsOf(meId), []);
+    keep([
+      { name: 'x'.repeat(200), search: { q: 'long', priority: 'no such', view: 7 } },
+      { name: 5, search: {} },
+      null,
+      { name: ' ', search: {} },
+    ]);
+    assert.deepEqual(savedViewsOf(meId), [{ name: 'x'.repeat(60), search: { q: 'long' } }]);
+  });
+
+  test('belong to one person', () => {
+    keep([{ name: 'Mine', search: {} }]);
+    assert.deepEqual(savedViewsOf('somebody else'), []);
+    assert.deepEqual(savedViewsOf(undefined), []);
+    assert.equal(
+      saveView(undefined, [], { name: 'x', search: {} }),
+      'It is not known yet who you are: try again.',
+    );
+  });
+
+  test('one of the same name is replaced', () => {
+    keep([{ name: 'One', search: { q: 'one' } }]);
+    assert.equal(
+      saveView(meId, savedViewsOf(meId), { name: ' One ', search: { q: 'other', create: true } }),
+      undefined,
+    );
+    assert.deepEqual(savedViewsOf(meId), [{ name: 'One', search: { q: 'other' } }]);
+  });
+
+  test('two addresses are the same view whatever the order of their words, and whether a task is being created', () => {
+    assert.ok(isSameView({ priority: 'low', q: 'a', create: true }, { q: 'a', priority: 'low' }));
+    assert.ok(!isSameView({ q: 'a' }, { q: 'a', view: 'board' }));
+  });
+});
