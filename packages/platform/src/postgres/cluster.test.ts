@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import pg from 'pg';
 import { StartError } from '../start-error.ts';
-import { privateFolder } from '../testing/private-folder.ts';
+import { folderInMemory, privateFolder } from '../testing/private-folder.ts';
 import { type Cluster, startCluster } from './cluster.ts';
 import { ensureDatabase, serverVersion } from './databases.sql.ts';
 import { superviseCluster } from './supervisor.ts';
@@ -26,7 +26,7 @@ let directory: string;
 let stops: (() => Promise<void>)[];
 
 before(async () => {
-  made = privateFolder();
+  made = privateFolder(folderInMemory());
   const options = { directory: join(made.path, 'postgres'), durable: false, say: () => undefined };
   const cluster = await startCluster(options);
   await cluster.stop();
@@ -35,7 +35,7 @@ before(async () => {
 after(() => made.remove());
 
 beforeEach(() => {
-  home = privateFolder();
+  home = privateFolder(folderInMemory());
   directory = join(home.path, 'postgres');
   stops = [];
 });
