@@ -109,7 +109,7 @@ const noSign = (running: { place: string }, silentMs = 1_000) =>
 /** Waits until the lease on a task lasts longer than it did. */
 async function prolonged(task: Task): Promise<void> {
   const { claimId } = await eventually('a run', () => lastRun(task));
-  const endOf = async () => (await baton.admin.claims.get(claimId as string)).expiresAt;
+  const endOf = async () => (await baton.admin.claims.get(claimId)).expiresAt;
   const first = await endOf();
   await eventually('a heartbeat', async () => (await endOf()) > first || undefined);
 }
