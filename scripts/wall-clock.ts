@@ -8,7 +8,9 @@ const bounds = [
   /assert\.ok\([^;]*?\b(?:took|elapsed|waited|duration|answered)\w*(?:Ms|Seconds)\b\s*<=?/i,
 ];
 /** Waiting for a condition is no comparison: its deadline is reached only by a test that fails anyway. */
-const isPatience = /deadline|patience|waitMsMax/i;
+const isNoComparison = /deadline|patience|waitMsMax|isLongProof/i;
+/** Processor time is no wall-clock time. */
+const processorTimes = /\b(\w+) = processorMsOf\(/g;
 
 /**
  * Finds lines of the usual tests that a busy machine can break.
@@ -16,9 +18,13 @@ const isPatience = /deadline|patience|waitMsMax/i;
  */
 export function wallClockAssertions(root: string): string[] {
   return pickFiles(testFiles(root), [], 'usual').flatMap((file) => {
-    const lines = readFileSync(join(root, file), 'utf8').split('\n');
+    const text = readFileSync(join(root, file), 'utf8');
+    const processor = new Set([...text.matchAll(processorTimes)].map(([, name = '']) => name));
+    const lines = text.split('\n');
     return lines.flatMap((line, index) =>
-      bounds.some((bound) => bound.test(line)) && !isPatience.test(line)
+      bounds.some((bound) => bound.test(line)) &&
+      !isNoComparison.test(line) &&
+      ![...processor].some((name) => line.includes(`${name} <`))
         ? [`${file}:${index + 1} compares wall-clock time: use assertTookLess of @baton/testing/depth`]
         : [],
     );

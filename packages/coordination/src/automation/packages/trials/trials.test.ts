@@ -339,9 +339,8 @@ describe('a hostile package', () => {
         [1, isLongProof ? 'the time of the call was over' : 'one act takes more than 25 ms of the engine'],
       ],
     );
-    if (!isLongProof) return;
     // 10 s for the tests; others work beside it on the same processors.
-    assert.ok(report.durationMs < 20_000, `${report.durationMs} ms`);
+    assert.ok(!isLongProof || report.durationMs < 20_000, `${report.durationMs} ms`);
     waitsMs.sort((a, b) => a - b);
     const medianMs = waitsMs[Math.floor(waitsMs.length / 2)] as number;
     assert.ok(medianMs < 250, `calls of another tenant take ${medianMs} ms`);
