@@ -13,7 +13,7 @@ import { scimClient } from '../testing/scim-client.ts';
 
 /** Operations that must take effect once, sent to two processes on one database at the same moment. */
 /** A round takes 70 to 140 ms. */
-const rounds = byDepth(10, 200);
+const rounds = byDepth(10, 60);
 const callsAtOnce = 12;
 
 let processes: [TestIdentity, TestIdentity];

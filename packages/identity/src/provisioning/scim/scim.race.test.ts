@@ -13,7 +13,7 @@ import { journalTypes } from '../../testing/records.ts';
 import { type ScimClient, scimClient } from '../../testing/scim-client.ts';
 
 /** A round takes up to 320 ms. */
-const rounds = byDepth(5, 100);
+const rounds = byDepth(5, 30);
 
 /** On a slow machine a disable ends the connections of the writes that it waited 600 ms for. */
 const cutOff = 503;
@@ -143,7 +143,7 @@ test('writes of a user and concurrent sign-ins of its person neither deadlock no
 test('members that are added and removed concurrently: none is lost, and each change is one version', async () => {
   const users = await Promise.all(Array.from({ length: 24 }, makeUser));
   const [old, fresh] = [users.slice(0, 12), users.slice(12)];
-  for (let round = 0; round < byDepth(3, 30); round += 1) {
+  for (let round = 0; round < byDepth(3, 10); round += 1) {
     const members = old.map((value) => ({ value }));
     const { id } = await made(clients[0].post('/Groups', { displayName: randomUUID(), members }));
     const answers = await race(24, (client, n) =>

@@ -220,7 +220,7 @@ describe('changes of one user at the same time', () => {
   test('end with the same state in the directory and here', async () => {
     const { keycloak, source } = fixture;
     const { client } = await source('scim');
-    for (let round = 0; round < byDepth(6, 60); round += 1) {
+    for (let round = 0; round < byDepth(6, 30); round += 1) {
       const user = newUser({ active: round % 2 === 0 });
       const { id } = await made(client.post('/Users', user));
       keycloak.overrides.scim = late(20 + (round % 3) * 20);
