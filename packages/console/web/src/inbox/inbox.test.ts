@@ -139,6 +139,22 @@ describe('the inbox', () => {
     assert.match(seen(second), /Decided by whoever holds the role$/);
   });
 
+  test('a request that waits for this person is told once', async () => {
+    const one = pending('1');
+    const listed = itemOf('approvals.list', {
+      id: one.id,
+      comment: one.comment,
+      taskId: null,
+      artifactId: null,
+    });
+    await open('/inbox', {
+      me: { pendingApprovals: [one] },
+      answers: { 'approvals.list': pageOf(listed) },
+    });
+    assert.equal(seen().split('May I release?').length, 2);
+    assert.ok(!isThere('heading', 'Waits for others'));
+  });
+
   test('who may not read approvals sees only their own', async () => {
     const service = await open('/inbox', { me: { permissions: ['tasks.read'] } });
     assert.equal(service.askedFor('approvals.list').length, 0);

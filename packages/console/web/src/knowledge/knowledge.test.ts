@@ -114,7 +114,7 @@ describe('knowledge', () => {
         'context.recall': {
           ...found,
           pack: { ...found.pack, entities: [], snapshots: [], facts: [{ says: `It rains ${evil}` }] },
-        } as typeof found,
+        },
       },
     });
     await fill('textbox', 'Search what memory knows', 'rain');
@@ -125,7 +125,7 @@ describe('knowledge', () => {
       'context.recall': {
         ...found,
         pack: { ...found.pack, entities: [], snapshots: [], facts: [] },
-      } as typeof found,
+      },
     });
     await fill('textbox', 'Search what memory knows', 'snow');
     await submit('textbox', 'Search what memory knows');

@@ -30,6 +30,7 @@ import {
 } from '../testing/page.ts';
 import { answersOf, graceId, taskWith } from '../testing/tasks.ts';
 
+const { baton } = await import('../client.ts');
 const { places } = await import('./places.ts');
 const { keysInWords, pageKeys } = await import('./actions.ts');
 
@@ -274,6 +275,43 @@ describe('the session', () => {
       `/sign-in?next=${encodeURIComponent(address())}`,
     );
     assert.equal((await find<HTMLTextAreaElement>('textbox', 'Your comment')).value, 'Not sent yet');
+  });
+
+  test('a page stays as it is while Baton does not answer, and goes on by itself', async () => {
+    const task = taskWith();
+    const service = await open(`/tasks/${task.publicId}`, { answers: answersOf(task) });
+    await fill('textbox', 'Your comment', 'Not sent yet');
+    const happens = () =>
+      sockets.at(-1)?.brings(itemOf('events.list', { type: 'session.opened', entityType: 'session' }));
+    service.answer({ 'harness.getContext': new Refusal(403, 'permission_denied', 'Not now.') });
+    await until(() => sockets.length > 0);
+    happens();
+    await see('Baton does not answer. This page shows what it knew before, and goes on by itself.');
+    const comment = itemOf('tasks.listComments', { body: 'Said during the break' });
+    service.answer({ 'harness.getContext': meWith(), 'tasks.listComments': pageOf(comment) });
+    happens();
+    await unseen('Baton does not answer.');
+    await see('Said during the break');
+    assert.equal((await find<HTMLTextAreaElement>('textbox', 'Your comment')).value, 'Not sent yet');
+  });
+
+  test('tells the time by the clock of Baton, which comes with each access token', async (t) => {
+    const nowMs = Date.parse('2026-03-02T10:00:00.000Z');
+    t.mock.method(Date, 'now', () => nowMs);
+    baton.accessToken?.forget(baton.accessToken.held() ?? '');
+    const task = taskWith({ updatedAt: '2026-03-02T09:00:00.000Z' });
+    await open(`/tasks/${task.publicId}`, {
+      answers: answersOf(task),
+      others: {
+        '/console/token': () =>
+          Response.json(
+            { accessToken: 'e30.e30.none', expiresIn: 300, person: 'ada' },
+            { headers: { date: new Date(nowMs - 3_600_000).toUTCString() } },
+          ),
+      },
+    });
+    await see('changed now');
+    baton.accessToken?.forget(baton.accessToken.held() ?? '');
   });
 
   test('signing out ends the session, tells the other tabs, and leaves the page', async () => {

@@ -54,7 +54,7 @@ const openSystem = (answers: Answers = {}, others: Others = {}, permissions?: st
     ...(permissions && { me: { permissions } }),
   });
 const card = (name: string) =>
-  seen(all('article').find((one) => one.querySelector('h2')?.textContent === name) as Element);
+  seen(all('article').find((one) => one.querySelector('h2')?.textContent === name));
 const unready = (body: object) => () => Response.json(body, { status: 503 });
 const dead = (...items: UndeliveredEvent[]): Answers => ({
   'operations.listUndeliveredEvents': ({ query }) => pageOf(...(query['status'] === 'dead' ? items : [])),

@@ -50,7 +50,7 @@ const reason = (code: string, act: string, path: string, allowed = true, permiss
   remedies: [{ act, method: 'POST' as const, path, permission, allowed }],
 });
 const part = (name: string) =>
-  seen(all('region').find((one) => one.querySelector('h2')?.textContent === name) as Element);
+  seen(all('region').find((one) => one.querySelector('h2')?.textContent === name));
 
 describe("a task's page", () => {
   test('tells what the task says, its state, and by whom it was made', async () => {

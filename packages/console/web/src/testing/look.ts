@@ -25,7 +25,7 @@ function rawTextIn(node: Node): string {
   return blocks.test(element.tagName) ? `\n${text}\n` : text;
 }
 
-const roles: Readonly<Record<string, string>> = {
+const roles = {
   button: 'button, [role="button"]',
   link: 'a[href]',
   heading: 'h1, h2, h3',
@@ -45,7 +45,7 @@ const roles: Readonly<Record<string, string>> = {
   article: 'article',
   summary: 'summary',
 };
-export type Role = keyof typeof roles & string;
+export type Role = keyof typeof roles;
 
 /** How assistive technology calls an element. */
 export function nameOf(element: Element): string {
@@ -74,14 +74,14 @@ function labelOf(field: Element): string {
 /** What can be reached: behind a dialog nothing can. */
 function reach(): Element {
   return (
-    [...document.querySelectorAll(`${roles['dialog']}, ${roles['alertdialog']}`)].at(-1)?.parentElement ??
+    [...document.querySelectorAll(`${roles.dialog}, ${roles.alertdialog}`)].at(-1)?.parentElement ??
     document.body
   );
 }
 
 /** Elements of a role, by their whole name or a pattern. */
 export function all(role: Role, name?: string | RegExp, within: Element = reach()): HTMLElement[] {
-  return [...within.querySelectorAll<HTMLElement>(roles[role] ?? '')].filter((element) => {
+  return [...within.querySelectorAll<HTMLElement>(roles[role])].filter((element) => {
     if (element.closest('[hidden]') !== null) return false;
     if (name === undefined) return true;
     return typeof name === 'string' ? nameOf(element) === name : name.test(nameOf(element));

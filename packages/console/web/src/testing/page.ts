@@ -112,7 +112,7 @@ export async function begin(
     { ...usualOthers, ...others },
   );
   service = opened;
-  globalThis.fetch = opened.fetch as typeof fetch;
+  globalThis.fetch = opened.fetch;
   router.history.replace(path);
   // Drawn before, it would begin with the page of the test before.
   await router.load();
@@ -284,7 +284,8 @@ let pressedAtMs = 0;
 /** Presses keys, one after the other, on what has the focus. */
 export async function press(...keys: readonly string[]): Promise<void> {
   for (const key of keys) {
-    const [name = '', isControl] = [key.replace('Control+', ''), key.startsWith('Control+')];
+    const name = key.replace('Control+', '');
+    const isControl = key !== name;
     const event = new KeyboardEvent('keydown', {
       key: name,
       ctrlKey: isControl,
