@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { agentPermissions as workerPermissions } from '@baton/testing/participant';
 import { assertAccessible, isGone, noBrowser, openPage, until, untilTrue } from '../testing/browser.ts';
 import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
-import { runStatement } from '../testing/run-statement.ts';
+import { endLease } from '../testing/run-statement.ts';
 
 // Whole journeys. That of a task that is made, found, opened and commented on its own page: console.test.ts.
 
@@ -284,7 +284,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await lease.getByText('Slow agent').waitFor();
     await lease.getByText('I will not be heard of again').waitFor();
     // Nobody beats: the lease ends by itself, and the page says so without a reload.
-    await runStatement(world.databaseUrl, 'update claims set expires_at = now() where id = $1', [claim.id]);
+    await endLease(world.databaseUrl, task.id);
     await lease.getByText('Nobody holds it').waitFor();
     const journal = await world.signedIn('/journal?types=claim.');
     await journal.page.getByText('claim.expired').first().waitFor();

@@ -7,8 +7,9 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { createClient } from '@baton/sdk';
 import { type BatonProcess, program } from '@baton/testing/baton-process';
 import { byDepth, isLongProof } from '@baton/testing/depth';
-import { assertAccessible, noBrowser, openPage, untilTrue } from '../testing/browser.ts';
+import { assertAccessible, noBrowser, openPage, untilLoaded, untilTrue } from '../testing/browser.ts';
 import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
+import { settled } from '../testing/console-pages.ts';
 
 // Signing in through an identity provider, the package `oidc-provider`, in a real browser.
 
@@ -218,6 +219,8 @@ describe('signing in to the console through an identity provider', { skip: noBro
     const { page: inside } = await begin('corporate');
     await choose(inside, 'ada');
     await inside.getByRole('navigation').waitFor();
+    // A request that is under way would learn it first, and end the session.
+    await untilLoaded(inside);
     await identity.identityProviders.disable(tenantId, 'corporate');
     await inside.reload();
     await problem(inside, 'identity_provider_not_found');
@@ -250,6 +253,8 @@ describe('signing in to the console through an identity provider', { skip: noBro
     const [second] = await Promise.all([renewed.page.context().newPage(), renewed.page.reload()]);
     await second.goto(url);
     for (const page of [second, renewed.page]) await page.getByRole('heading', { name: 'Work' }).waitFor();
+    for (const page of [second, renewed.page]) await settled(page);
+    await renewed.page.goto('about:blank');
     await identity.identityProviders.disable(tenantId, 'renewed');
     await second.reload();
     await problem(second, 'identity_provider_not_found');

@@ -11,6 +11,17 @@ export async function runStatement(databaseUrl: string, text: string, values: un
   }
 }
 
+/** The lease of a task's claim ends now: the shortest one lasts ten seconds, too few for a slow browser to see it. */
+export const endLease = (databaseUrl: string, taskId: string): Promise<void> =>
+  runStatement(
+    databaseUrl,
+    `with task as (
+       update tasks set lease_expires_at = now() where id = $1 returning active_claim_id, lease_expires_at
+     )
+     update claims set expires_at = lease_expires_at, sweep_at = lease_expires_at from task where claims.id = active_claim_id`,
+    [taskId],
+  );
+
 /** Makes tasks up to this number like the tenant's only one. The API takes them one at a time, 10,000 in a minute and longer. */
 export async function seedTasks(databaseUrl: string, tenantId: string, total: number): Promise<void> {
   await runStatement(
