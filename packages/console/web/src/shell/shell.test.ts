@@ -88,8 +88,18 @@ describe('the frame of the console', () => {
   test('while somebody writes, keys are letters', async () => {
     await open('/');
     (await find('textbox', 'Search the tasks')).focus();
-    await press('c', '?');
-    assert.ok(!isThere('dialog'));
+    await press('c', 'v', 'b', 'g', 'i');
+    assert.equal(address(), '/');
+    (document.activeElement as HTMLElement).blur();
+    await press('g', 'i');
+    assert.equal(address(), '/inbox');
+  });
+
+  test('while a dialog is open, keys are its own', async () => {
+    await open('/?create=true');
+    (await find('button', 'Cancel')).focus();
+    await press('g', 'i');
+    assert.equal(address(), '/?create=true');
   });
 
   test('? shows every key', async () => {

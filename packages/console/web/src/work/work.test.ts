@@ -151,6 +151,19 @@ describe('the list of the work', () => {
     assert.equal((await find<HTMLInputElement>('textbox', 'Search the tasks')).value, 'keyboard');
   });
 
+  test('what is typed while the search goes into the address stays in the field', async () => {
+    const { router } = await import('../router.tsx');
+    await open('/');
+    const field = await find<HTMLInputElement>('textbox', 'Search the tasks');
+    const stop = router.history.subscribe(() => {
+      stop();
+      void fill('textbox', 'Search the tasks', 'keyboard');
+    });
+    await fill('textbox', 'Search the tasks', 'key');
+    await until(() => address() === '/?q=keyboard');
+    assert.equal(field.value, 'keyboard');
+  });
+
   test('tasks of archived workspaces are left out, and shown on demand', async () => {
     const archived = itemOf('workspaces.list', { status: 'archived', name: 'Old' });
     const old = taskWith({ title: 'Of old', workspaceId: archived.id });
