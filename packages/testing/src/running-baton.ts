@@ -110,7 +110,10 @@ async function startShared(): Promise<RunningBaton> {
   // Else it would keep the process from its end.
   child.unref();
   for (const stream of [child.stdout, child.stderr]) (stream as Socket | null)?.unref();
-  process.once('beforeExit', () => void baton.stop());
+  process.once('beforeExit', () => {
+    child.ref();
+    void baton.stop();
+  });
   // Where the process is ended otherwise.
   process.once('exit', () => child.kill('SIGTERM'));
   return { ...baton, stop: async () => undefined };
