@@ -3,6 +3,7 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { afterEach } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
+import { isMainThread } from 'node:worker_threads';
 import { logLinesWith } from '@baton/testing/recent-log';
 
 interface Exchange {
@@ -52,14 +53,16 @@ on<HttpMessage>('http.client.response.finish', ({ request, response }) => {
   if (id !== undefined) last.requestId = id;
 });
 
-afterEach(async (t) => {
-  const { error } = t as { error?: unknown };
-  if (typeof error !== 'object' || error === null) return;
-  const { cause } = error as Error;
-  const lines = await evidenceNow(typeof cause === 'object' && cause !== null ? cause : error);
-  evidence.set(error, lines);
-  if (typeof cause === 'object' && cause !== null) evidence.set(cause, lines);
-});
+// Workers and forked processes of a test load this file, too: a hook would make them write a report of their own over the test's.
+if (isMainThread && /\.test\.\w+$|\/test-group\.ts$/.test(process.argv[1] ?? ''))
+  afterEach(async (t) => {
+    const { error } = t as { error?: unknown };
+    if (typeof error !== 'object' || error === null) return;
+    const { cause } = error as Error;
+    const lines = await evidenceNow(typeof cause === 'object' && cause !== null ? cause : error);
+    evidence.set(error, lines);
+    if (typeof cause === 'object' && cause !== null) evidence.set(cause, lines);
+  });
 
 /** At most ten lines about the test that failed with this error: what was expected, the last answer, and its log. */
 export const evidenceOf = (error: unknown): readonly string[] =>
