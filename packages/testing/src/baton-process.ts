@@ -12,11 +12,11 @@ export interface BatonProcess {
   output(): string;
   /** Resolves with its exit code or signal. */
   readonly ended: Promise<number | NodeJS.Signals | null>;
-  /** Waits until its output matches. @throws Error with the output when it ends before, or after a minute */
+  /** Waits until its output matches. @throws Error with the output when it ends before, or after three minutes */
   prints(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
-const waitMs = 60_000;
+const waitMs = 180_000;
 /** As `baton` loads it. */
 export const fastStart = new URL('../../../bin/fast-start.mjs', import.meta.url).href;
 
