@@ -41,7 +41,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
       await page.mouse.up();
       for (let n = 0; n < 100 && (await page.evaluate('window.drags === 0')); n += 1)
         await page.waitForTimeout(20);
-      const isSeen = await seen.waitFor({ timeout: 4_000 }).then(
+      const isSeen = await seen.waitFor({ timeout: 1_000 * (tries + 1) }).then(
         () => true,
         () => false,
       );

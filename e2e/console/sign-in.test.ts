@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { keepLog } from '@baton/kernel/testing/leaks';
-import { type BatonProcess, program } from '@baton/testing/baton-process';
+import { type StartedBaton, startBaton } from '../testing/console.ts';
 
 // What the console's server, and the endpoint of MCP, answer to clients that are no browser.
 
@@ -16,28 +12,16 @@ interface Answer {
 }
 
 describe('signing in to the console', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'baton-sign-in-'));
-  let process: BatonProcess;
+  let baton: StartedBaton;
   let port: string;
   let adminToken: string;
 
   before(async () => {
-    process = program('packages/platform/src/start.main.ts', [], {
-      BATON_HOME: folder,
-      PORT: '0',
-      IAM_FAILURES_PER_ADDRESS_MAX: '3',
-    });
-    await process.prints(/Baton is ready/);
-    const connection = JSON.parse(readFileSync(join(folder, 'connection.json'), 'utf8'));
-    port = new URL(connection.publicUrl).port;
-    adminToken = connection.adminToken;
+    baton = await startBaton({ IAM_FAILURES_PER_ADDRESS_MAX: '3' });
+    port = new URL(baton.url).port;
+    adminToken = baton.adminToken;
   });
-  after(async () => {
-    process?.child.kill('SIGINT');
-    await process?.ended;
-    keepLog(process?.output() ?? '');
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => baton?.stop());
 
   /** @param from the client's address: each of 127.0.0.0/8 is one of this machine */
   function post(

@@ -58,7 +58,7 @@ export interface OwnConsole extends RunningConsole {
   readonly printedAddress: string;
 }
 
-interface StartedBaton {
+export interface StartedBaton {
   readonly url: string;
   readonly home: string;
   readonly adminToken: string;
@@ -115,7 +115,7 @@ const sharedBaton = new Shared(
 );
 
 /** Databases of the tests' cluster spare it making a PostgreSQL and migrating, which takes longer than all else. */
-async function startBaton(env: Readonly<Record<string, string>>): Promise<StartedBaton> {
+export async function startBaton(env: Readonly<Record<string, string>>): Promise<StartedBaton> {
   const folder = mkdtempSync(join(tmpdir(), 'baton-console-'));
   const databaseOf = (service: string) =>
     createTestDatabase(join(import.meta.dirname, '../../packages', service, 'migrations'));
