@@ -161,9 +161,9 @@ test('what a service under test leaks into its tables, its journal and its log i
   try {
     await promisify(execFile)(process.execPath, ['--input-type=module-typescript', '--eval', program], {
       cwd: root,
-      env: { ...process.env, BATON_LEAK_DIR: run },
+      env: { ...process.env, BATON_LEAK_DIR: run, BATON_LEAK_TABLES: '' },
     });
-    const { findings } = checkLeaks(run, false, []);
+    const { findings } = checkLeaks([run], false, []);
     const found = findings.map((line) =>
       line.replace(/^[^:]*: ([^,]*),.* holds an? (.*) that .*$/, '$1: $2'),
     );

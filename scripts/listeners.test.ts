@@ -46,6 +46,7 @@ const allowed = [
   'packages/mcp/src/http/endpoint.test.ts',
   'packages/platform/src/console-service/console-service.test.ts',
   'packages/sdk/src/testing/stub-service.ts',
+  'scripts/test-run.test.ts',
 ];
 
 /** Whether a file imports the server of HTTP, by its name or with the whole module. */

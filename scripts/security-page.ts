@@ -55,7 +55,9 @@ function missing(root: string, { file, names }: NamedTest): string[] {
 
 /** The names of the tests of a file; not of those that are skipped or stand in a comment. */
 function namesIn(text: string): Set<string> {
-  const calls = text.matchAll(/^ *(?:await )?(?:test|describe)\(\s*(['"`])(.*?)(?<!\\)\1/gms);
+  const calls = text.matchAll(
+    /^ *(?:await )?(?:test|longTest|describe|describeLong|register)\(\s*(['"`])(.*?)(?<!\\)\1/gms,
+  );
   return new Set(
     [...calls].map(([, , name = '']) => name.replaceAll(/\$\{[^}]*\}/g, '…').replaceAll(/\\(.)/g, '$1')),
   );

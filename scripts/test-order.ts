@@ -51,7 +51,7 @@ export function groupFiles(
   const recorded = readRecord()[depth];
   const weighed = files.map((file) => {
     const seconds = recorded[file] ?? statSync(join(root, file)).size / bytesPerSecond;
-    return { files: [file], seconds, isShared: seconds <= sharedSecondsMax && mayShare(root, file) };
+    return { files: [file], seconds, isShared: seconds <= sharedSecondsMax && mayShare(root, file, depth) };
   });
   const sortKey = randomKeys(seed);
   const groups = [...weighed.filter(({ isShared }) => !isShared), ...shareProcesses(weighed, sortKey)].sort(
@@ -67,7 +67,7 @@ export function groupFiles(
   return seed === undefined ? own : own.sort((a, b) => (sortKey(a[0] ?? '') < sortKey(b[0] ?? '') ? -1 : 1));
 }
 
-/** Whether a file compares times, so that few others may run beside it. */
+/** Whether a file compares times in the long proof, so that few others may run beside it there. */
 export const isMeasuring = (file: string): boolean =>
   /\/(?:liveness|scroll|fairness|speed)(?:\.long)?\.test\.\w+$/.test(file);
 
@@ -103,10 +103,10 @@ function shareProcesses(weighed: readonly Weighed[], sortKey: (file: string) => 
   return groups;
 }
 
-function mayShare(root: string, file: string): boolean {
+function mayShare(root: string, file: string, depth: Depth): boolean {
   return (
     surfaceOf(file) !== undefined &&
-    !isMeasuring(file) &&
+    !(depth === 'long' && isMeasuring(file)) &&
     !ownProcess.test(readFileSync(join(root, file), 'utf8'))
   );
 }

@@ -55,12 +55,20 @@ const fastStart = new URL('../bin/fast-start.mjs', import.meta.url).href;
 /** For what an ended process printed to arrive. */
 const outputGraceMs = 500;
 
-const usualLimits: TestLimits = {
-  filesAtOnceMeasuring: Math.min(availableParallelism(), filesAtOnceMax),
-  filesAtOnce: Math.min(Math.ceil(availableParallelism() * filesPerCore), filesAtOnceMax),
+const filesAtOnce = Math.min(Math.ceil(availableParallelism() * filesPerCore), filesAtOnceMax);
+
+export const usualLimits: TestLimits = {
+  filesAtOnceMeasuring: filesAtOnce,
+  filesAtOnce,
   // Ten times what the longest test and group take on a quiet machine: reached by what hangs only.
   testTimeoutMs: 300_000,
   groupTimeoutMs: 900_000,
+};
+
+/** Of the long proof, in which some files measure. */
+export const longLimits: TestLimits = {
+  ...usualLimits,
+  filesAtOnceMeasuring: Math.min(availableParallelism(), filesAtOnceMax),
 };
 
 interface FileEnd {

@@ -18,7 +18,7 @@ import { pickFiles, testFiles } from './test-files.ts';
 import { parseOptions, type TestOptions } from './test-options.ts';
 import { groupFiles, writeRecord } from './test-order.ts';
 import { foldersOf, readRun, shardProblems, writeRun } from './test-records.ts';
-import { runTests, type TestTotals } from './test-run.ts';
+import { longLimits, runTests, type TestTotals, usualLimits } from './test-run.ts';
 
 const root = dirname(import.meta.dirname);
 
@@ -39,7 +39,8 @@ async function main(options: TestOptions): Promise<number> {
   const abort = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => abort.abort());
   try {
-    const totals = await runTests(root, groups, abort.signal);
+    const limits = depth === 'long' ? longLimits : usualLimits;
+    const totals = await runTests(root, groups, abort.signal, limits);
     const isEnded = !abort.signal.aborted;
     const isComplete = isEnded && isAll && totals.failed === 0;
     if (records !== undefined) writeRun(records, { depth, shard, isComplete, commit: commit() }, totals);
