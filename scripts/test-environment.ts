@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, rm, statfs, writeFile } from 'node:fs/promises';
 import { freemem, homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Cluster, startCluster } from '@baton/platform/postgres/cluster';
+import { startCluster } from '@baton/platform/postgres/cluster';
 import type { Depth } from './test-order.ts';
 import { makeFolders } from './test-records.ts';
 
@@ -20,8 +20,9 @@ export interface EnvironmentOptions {
 }
 
 /**
- * What the test files share: one cluster for the run, unless BATON_TEST_POSTGRES already names one; a signing key; the
- * folders of the truth and the leak test; a cache of compiled code, which saves each file a third of its start.
+ * What the test files share: a cluster for the services, unless BATON_TEST_POSTGRES already names one, and one for whole
+ * Batons; a signing key; the folders of the truth and the leak test; a cache of compiled code, which saves each file a third
+ * of its start.
  */
 export async function prepareEnvironment({ depth, records, isSearched }: EnvironmentOptions) {
   const directory = await mkdtemp(join(tmpdir(), 'baton-test-'));
@@ -35,21 +36,18 @@ export async function prepareEnvironment({ depth, records, isSearched }: Environ
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 3072 });
   await writeFile(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
   process.env.BATON_TEST_SIGNING_KEY_FILE = keyFile;
-  let cluster: Cluster | undefined;
   const storeDirectory = (await folderInMemory()) ?? directory;
-  if (!process.env.BATON_TEST_POSTGRES) {
-    cluster = await startCluster({
-      directory: join(storeDirectory, 'postgres'),
-      durable: false,
-      say: console.log,
-    });
-    process.env.BATON_TEST_POSTGRES = cluster.url('postgres');
-  }
+  const start = (name: string) =>
+    startCluster({ directory: join(storeDirectory, name), durable: false, say: console.log });
+  const programs = await start('programs');
+  process.env.BATON_TEST_PROGRAM_POSTGRES = programs.url('postgres');
+  const services = process.env.BATON_TEST_POSTGRES ? undefined : await start('postgres');
+  if (services !== undefined) process.env.BATON_TEST_POSTGRES = services.url('postgres');
   return {
     truthDirectory,
     leakDirectory,
     async clear() {
-      await cluster?.stop();
+      await Promise.all([programs.stop(), services?.stop()]);
       for (const made of [storeDirectory, directory]) await rm(made, { recursive: true, force: true });
     },
   };

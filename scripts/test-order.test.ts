@@ -50,7 +50,7 @@ test('short files of a service share a process, unless they say that they must n
       await mkdir(dirname(join(root, file)), { recursive: true });
       await writeFile(join(root, file), text);
     }
-    const groups = groupFiles(root, Object.keys(texts), { shard: { index: 1, total: 1 }, depth: 'usual' });
+    const groups = groupFiles(root, Object.keys(texts), { shard: { index: 1, total: 1 }, depth: 'long' });
     assert.deepEqual(
       groups.filter((files) => files.length > 1),
       [[path('coordination', 'a'), path('coordination', 'c')]],

@@ -8,7 +8,7 @@ import { permissionNames } from '@baton/coordination/service/permissions';
 import { createPool } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import { createTestDatabase } from '@baton/kernel/testing/database';
+import { createProgramDatabase } from '@baton/kernel/testing/database';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { type BatonClient, createClient } from '@baton/sdk';
 import { program } from '@baton/testing/baton-process';
@@ -118,7 +118,7 @@ const sharedBaton = new Shared(
 export async function startBaton(env: Readonly<Record<string, string>>): Promise<StartedBaton> {
   const folder = mkdtempSync(join(tmpdir(), 'baton-console-'));
   const databaseOf = (service: string) =>
-    createTestDatabase(join(import.meta.dirname, '../../packages', service, 'migrations'));
+    createProgramDatabase(join(import.meta.dirname, '../../packages', service, 'migrations'));
   const [identity, coordination] = await Promise.all([databaseOf('identity'), databaseOf('coordination')]);
   const running = program('packages/platform/src/start.main.ts', [], {
     BATON_HOME: folder,

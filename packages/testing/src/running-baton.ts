@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createTestDatabase, type TestDatabase } from '@baton/kernel/testing/database';
+import { createProgramDatabase, type TestDatabase } from '@baton/kernel/testing/database';
 import { type BatonClient, createClient } from '@baton/sdk';
 import { type Connection, parseConnection } from '@baton/sdk/node';
 import { type BatonProcess, repository, baton as runBaton } from './baton-process.ts';
@@ -49,7 +49,7 @@ export async function startRunningBaton(
   // The folder of an earlier start belongs to the databases of that start: `settings` name them.
   if (!hasOwnPostgres && settings['BATON_HOME'] === undefined)
     for (const service of ['identity', 'coordination'])
-      databases.push(await createTestDatabase(join(repository, 'packages', service, 'migrations')));
+      databases.push(await createProgramDatabase(join(repository, 'packages', service, 'migrations')));
   const [identity, coordination] = databases;
   const running = runBaton(['start'], {
     BATON_HOME: home,

@@ -6,6 +6,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 import {
   claimTask,
   done,
+  endClaimLease,
   eventsOf,
   makeTask,
   makeWorker,
@@ -322,6 +323,18 @@ test("somebody else's gate is cancelled only by a person who may decide it, the 
   const own = await done(ask(body, agent), 201);
   await done(act(own.id, 'cancel', agent));
   await done(claim(task.id));
+});
+
+test('a pending gate refuses a reclaim of a dead claim', async () => {
+  const task = await makeTask(baton);
+  const dead = await claimTask(worker, task.id);
+  const gate = await gateOn(task.id);
+  await endClaimLease(baton, task.id);
+  const reclaim = () => worker.actor.post(`/claims/${dead.id}:reclaim`, { sessionId: worker.sessionId });
+  const { pendingApprovals } = await refused(reclaim(), 409, 'approval_required');
+  assert.deepEqual(pendingApprovals, [gate.id]);
+  await done(act(gate.id, 'approve'));
+  await done(reclaim());
 });
 
 test('a pending gate holds its task back from claim, completion and available work, and every one must open', async () => {
