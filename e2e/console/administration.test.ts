@@ -193,7 +193,7 @@ describe('the administration', { skip: noBrowser }, () => {
     await isGone(lines);
   });
 
-  test('service accounts, providers, directories, groups and roles are made and closed', async () => {
+  longTest('service accounts, providers, directories, groups and roles are made and closed', async () => {
     const { page, complaints } = await open('service-accounts');
     const go = (name: string) => page.getByRole('link', { name, exact: true }).click();
     const item = (text: string) => page.getByRole('listitem').filter({ hasText: text });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { etagOf } from '@baton/sdk';
-import { byDepth, isLongProof } from '@baton/testing/depth';
+import { byDepth, isLongProof, longTest } from '@baton/testing/depth';
 import { agentPermissions } from '@baton/testing/participant';
 import { assertAccessible, isGone, noBrowser, until, untilTrue } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
@@ -82,182 +82,191 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     await harness.close();
   });
 
-  test('who is silent is shown as unresponsive, who is idle by name; texts of others stay texts', async () => {
-    const evil = '<img src=x onerror="window.ran=1">';
-    const { harness } = await atWork(`Work ${evil}`, `client ${evil}`);
-    const { id } = await world.baton.principals.create({ kind: 'agent', displayName: `Idle ${evil}` });
-    const session = await world.baton.sessions.open({ clientName: 'silent', ttlSeconds: 600 });
-    // Open from the start: who falls silent is seen though no event tells of it.
-    const watching = await world.signedIn('/agents');
-    const silent = watching.page.getByRole('listitem').filter({ hasText: 'silent' }).first();
-    await silent.waitFor();
-    // It beats until the page has shown it alive: a slow machine needs longer for a page than a silence lasts.
-    const alive = silent.getByText(/^Last sign of life/);
-    let { heartbeatAt } = session;
-    await untilTrue(async () => {
-      ({ heartbeatAt } = await world.baton.sessions.heartbeat(session.id, { ttlSeconds: 600 }));
-      return alive.isVisible();
-    }, 'the page does not show a session that beats as alive');
-    // The long proof waits for the silence; here the last sign of life is moved back, which no event tells of either.
-    if (!isLongProof) {
-      const back = "update sessions set heartbeat_at = heartbeat_at - interval '1 minute' where id = $1";
-      await runStatement(world.databaseUrl, back, [session.id]);
-      ({ heartbeatAt } = await world.baton.sessions.get(session.id));
-    }
-    await silent.getByText(/^Unresponsive: last sign of life/).waitFor();
-    assert.ok(Date.now() - Date.parse(heartbeatAt) > 10_000);
-    await watching.page.getByText('2 at work · 1 lease · 1 session unresponsive').waitFor();
-    await watching.page.getByLabel('Show').selectOption('Unresponsive or stuck');
-    await watching.page.getByText(`Work ${evil}`).waitFor({ state: 'detached' });
-    await silent.waitFor();
-    for (const [colorScheme, width] of looks) {
-      const options = { colorScheme, viewport: { width, height: 800 } };
-      const { page, complaints } = await world.signedIn('/agents', options);
-      await page
-        .getByText(/Unresponsive: last sign of life/)
-        .first()
-        .waitFor();
-      await page.getByText(`Work ${evil}`).waitFor();
-      await page.getByText(`client ${evil}`).waitFor();
+  longTest(
+    'who is silent is shown as unresponsive, who is idle by name; texts of others stay texts',
+    async () => {
+      const evil = '<img src=x onerror="window.ran=1">';
+      const { harness } = await atWork(`Work ${evil}`, `client ${evil}`);
+      const { id } = await world.baton.principals.create({ kind: 'agent', displayName: `Idle ${evil}` });
+      const session = await world.baton.sessions.open({ clientName: 'silent', ttlSeconds: 600 });
+      // Open from the start: who falls silent is seen though no event tells of it.
+      const watching = await world.signedIn('/agents');
+      const silent = watching.page.getByRole('listitem').filter({ hasText: 'silent' }).first();
+      await silent.waitFor();
+      // It beats until the page has shown it alive: a slow machine needs longer for a page than a silence lasts.
+      const alive = silent.getByText(/^Last sign of life/);
+      let { heartbeatAt } = session;
+      await untilTrue(async () => {
+        ({ heartbeatAt } = await world.baton.sessions.heartbeat(session.id, { ttlSeconds: 600 }));
+        return alive.isVisible();
+      }, 'the page does not show a session that beats as alive');
+      // The long proof waits for the silence; here the last sign of life is moved back, which no event tells of either.
+      if (!isLongProof) {
+        const back = "update sessions set heartbeat_at = heartbeat_at - interval '1 minute' where id = $1";
+        await runStatement(world.databaseUrl, back, [session.id]);
+        ({ heartbeatAt } = await world.baton.sessions.get(session.id));
+      }
+      await silent.getByText(/^Unresponsive: last sign of life/).waitFor();
+      assert.ok(Date.now() - Date.parse(heartbeatAt) > 10_000);
+      await watching.page.getByText('2 at work · 1 lease · 1 session unresponsive').waitFor();
+      await watching.page.getByLabel('Show').selectOption('Unresponsive or stuck');
+      await watching.page.getByText(`Work ${evil}`).waitFor({ state: 'detached' });
+      await silent.waitFor();
+      for (const [colorScheme, width] of looks) {
+        const options = { colorScheme, viewport: { width, height: 800 } };
+        const { page, complaints } = await world.signedIn('/agents', options);
+        await page
+          .getByText(/Unresponsive: last sign of life/)
+          .first()
+          .waitFor();
+        await page.getByText(`Work ${evil}`).waitFor();
+        await page.getByText(`client ${evil}`).waitFor();
+        await page.getByText(/not at work/).click();
+        await page.getByText(`Idle ${evil}`).waitFor();
+        await assertAccessible(page, `${colorScheme} ${width}`);
+        assert.equal(await page.evaluate('window.ran'), undefined);
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
+        assert.deepEqual(complaints, []);
+      }
+      await world.baton.sessions.close(session.id);
+      // Who is idle can be disabled, too.
+      const { page } = watching;
       await page.getByText(/not at work/).click();
-      await page.getByText(`Idle ${evil}`).waitFor();
-      await assertAccessible(page, `${colorScheme} ${width}`);
-      assert.equal(await page.evaluate('window.ran'), undefined);
-      assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
-      assert.deepEqual(complaints, []);
-    }
-    await world.baton.sessions.close(session.id);
-    // Who is idle can be disabled, too.
-    const { page } = watching;
-    await page.getByText(/not at work/).click();
-    await page.getByRole('button', { name: `Disable Idle ${evil}` }).focus();
-    await page.keyboard.press('Enter');
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Disable' }).click();
-    await page.getByRole('alertdialog').waitFor({ state: 'detached' });
-    await page.getByText(`Idle ${evil}`).waitFor({ state: 'detached' });
-    assert.equal((await world.baton.principals.get(id)).status, 'disabled');
-    await harness.close();
-  });
+      await page.getByRole('button', { name: `Disable Idle ${evil}` }).focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('alertdialog').getByRole('button', { name: 'Disable' }).click();
+      await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+      await page.getByText(`Idle ${evil}`).waitFor({ state: 'detached' });
+      assert.equal((await world.baton.principals.get(id)).status, 'disabled');
+      await harness.close();
+    },
+  );
 
-  test('by keyboard alone the journal is filtered by type, object and actor, and an event opens its task as it was then', async () => {
-    const { baton } = world;
-    const { task, harness } = await atWork('First title');
-    await harness.close();
-    const released = await baton.tasks.get(task.id);
-    await baton.tasks.update(task.id, { title: 'Second title' }, { ifMatch: etagOf(released) });
-    const { page, complaints } = await world.signedIn('/journal');
-    const { keyboard } = page;
-    const lines = page.getByRole('list', { name: 'Events, the newest first' }).locator('summary');
-    const types = async (count: number) => {
-      await until(page, `document.querySelectorAll('main ol summary').length === ${count}`);
-      return (await lines.allInnerTexts()).map((text) => /^[a-z_.]+/.exec(text)?.[0]);
-    };
-    await lines.first().waitFor();
-    await keyboard.press('/');
-    await keyboard.type('task.');
-    await keyboard.press('Tab');
-    await keyboard.type(task.publicId);
-    await keyboard.press('Enter');
-    assert.deepEqual(await types(3), ['task.updated', 'task.claimed', 'task.created']);
-    // Who has sent the form goes on where they were.
-    assert.equal(await page.evaluate('document.activeElement.name'), 'object');
-    await page.getByLabel('Actor').selectOption({ label: 'a test' });
-    assert.deepEqual(await types(1), ['task.claimed']);
-    await page.getByRole('main').press('j');
-    await keyboard.press('Enter');
-    await page.getByRole('link', { name: 'The task as it was then' }).waitFor();
-    await keyboard.press('Tab');
-    await keyboard.press('Enter');
-    await page.getByRole('heading', { name: `${task.publicId} First title as of` }).waitFor();
-    const fact = (name: string) => page.locator('dl > div', { hasText: name }).locator('dd').first();
-    assert.match(await fact('status').innerText(), /^in_progress\s+by this event$/);
-    await fact('held by').getByText('a test').waitFor();
-    await assertAccessible(page, 'a task as it was then');
-    await page.getByRole('main').press('k');
-    await page.getByRole('heading', { name: `${task.publicId} Second title as of` }).waitFor();
-    await fact('title').getByText('by this event').waitFor();
-    await fact('held by').getByText('Nobody').waitFor();
-    const later = (disabled: boolean) => page.getByRole('button', { name: 'Later', disabled }).waitFor();
-    await page.getByText(', the newest one').waitFor();
-    await later(true);
-    await baton.tasks.createComment(task.id, { body: 'It goes on' });
-    await page.getByText(', the newest one').waitFor({ state: 'detached' });
-    await later(false);
-    await page.getByRole('main').press('j');
-    await page.getByRole('main').press('j');
-    await page.getByRole('heading', { name: `${task.publicId} First title as of` }).waitFor();
-    await fact('held by').getByText('Nobody').waitFor();
-    await page.getByRole('link', { name: 'The task as it is now' }).click();
-    await page.getByRole('heading', { name: 'Second title' }).waitFor();
+  longTest(
+    'by keyboard alone the journal is filtered by type, object and actor, and an event opens its task as it was then',
+    async () => {
+      const { baton } = world;
+      const { task, harness } = await atWork('First title');
+      await harness.close();
+      const released = await baton.tasks.get(task.id);
+      await baton.tasks.update(task.id, { title: 'Second title' }, { ifMatch: etagOf(released) });
+      const { page, complaints } = await world.signedIn('/journal');
+      const { keyboard } = page;
+      const lines = page.getByRole('list', { name: 'Events, the newest first' }).locator('summary');
+      const types = async (count: number) => {
+        await until(page, `document.querySelectorAll('main ol summary').length === ${count}`);
+        return (await lines.allInnerTexts()).map((text) => /^[a-z_.]+/.exec(text)?.[0]);
+      };
+      await lines.first().waitFor();
+      await keyboard.press('/');
+      await keyboard.type('task.');
+      await keyboard.press('Tab');
+      await keyboard.type(task.publicId);
+      await keyboard.press('Enter');
+      assert.deepEqual(await types(3), ['task.updated', 'task.claimed', 'task.created']);
+      // Who has sent the form goes on where they were.
+      assert.equal(await page.evaluate('document.activeElement.name'), 'object');
+      await page.getByLabel('Actor').selectOption({ label: 'a test' });
+      assert.deepEqual(await types(1), ['task.claimed']);
+      await page.getByRole('main').press('j');
+      await keyboard.press('Enter');
+      await page.getByRole('link', { name: 'The task as it was then' }).waitFor();
+      await keyboard.press('Tab');
+      await keyboard.press('Enter');
+      await page.getByRole('heading', { name: `${task.publicId} First title as of` }).waitFor();
+      const fact = (name: string) => page.locator('dl > div', { hasText: name }).locator('dd').first();
+      assert.match(await fact('status').innerText(), /^in_progress\s+by this event$/);
+      await fact('held by').getByText('a test').waitFor();
+      await assertAccessible(page, 'a task as it was then');
+      await page.getByRole('main').press('k');
+      await page.getByRole('heading', { name: `${task.publicId} Second title as of` }).waitFor();
+      await fact('title').getByText('by this event').waitFor();
+      await fact('held by').getByText('Nobody').waitFor();
+      const later = (disabled: boolean) => page.getByRole('button', { name: 'Later', disabled }).waitFor();
+      await page.getByText(', the newest one').waitFor();
+      await later(true);
+      await baton.tasks.createComment(task.id, { body: 'It goes on' });
+      await page.getByText(', the newest one').waitFor({ state: 'detached' });
+      await later(false);
+      await page.getByRole('main').press('j');
+      await page.getByRole('main').press('j');
+      await page.getByRole('heading', { name: `${task.publicId} First title as of` }).waitFor();
+      await fact('held by').getByText('Nobody').waitFor();
+      await page.getByRole('link', { name: 'The task as it is now' }).click();
+      await page.getByRole('heading', { name: 'Second title' }).waitFor();
 
-    // Somebody else's cursor is no event of this object.
-    const { items } = await baton.events.list({ types: 'session.opened', tail: 1 });
-    await page.goto(`${world.url}/journal?object=${task.id}&at=${items[0]?.cursor}`);
-    await page.getByText('This object has no such event').waitFor();
+      // Somebody else's cursor is no event of this object.
+      const { items } = await baton.events.list({ types: 'session.opened', tail: 1 });
+      await page.goto(`${world.url}/journal?object=${task.id}&at=${items[0]?.cursor}`);
+      await page.getByText('This object has no such event').waitFor();
 
-    // An actor who is chosen while the id is asked for counts, and what was asked for later.
-    await page.goto(`${world.url}/journal`);
-    await lines.first().waitFor();
-    const asks = Promise.withResolvers<void>();
-    const answer = Promise.withResolvers<void>();
-    await page.route('**/api/v1/tasks/TASK-*', async (route) => {
-      asks.resolve();
-      await answer.promise;
-      await route.continue();
-    });
-    const field = page.getByLabel(/^Object/);
-    await field.fill(task.publicId);
-    await field.press('Enter');
-    await asks.promise;
-    await page.getByLabel('Actor').selectOption({ label: 'a test' });
-    answer.resolve();
-    assert.deepEqual(await types(1), ['task.claimed']);
-    await page.getByRole('button', { name: 'Show all' }).click();
-    await until(page, "document.querySelector('[name=object]').value === ''");
+      // An actor who is chosen while the id is asked for counts, and what was asked for later.
+      await page.goto(`${world.url}/journal`);
+      await lines.first().waitFor();
+      const asks = Promise.withResolvers<void>();
+      const answer = Promise.withResolvers<void>();
+      await page.route('**/api/v1/tasks/TASK-*', async (route) => {
+        asks.resolve();
+        await answer.promise;
+        await route.continue();
+      });
+      const field = page.getByLabel(/^Object/);
+      await field.fill(task.publicId);
+      await field.press('Enter');
+      await asks.promise;
+      await page.getByLabel('Actor').selectOption({ label: 'a test' });
+      answer.resolve();
+      assert.deepEqual(await types(1), ['task.claimed']);
+      await page.getByRole('button', { name: 'Show all' }).click();
+      await until(page, "document.querySelector('[name=object]').value === ''");
 
-    // Who held it can't be read: that is told.
-    const claimed = (await baton.events.list({ entityId: task.id, types: 'task.claimed' })).items[0];
-    await page.route(`**/api/v1/events?*${claimed?.payload['claimId']}*`, (route) =>
-      route.fulfill({ status: 403, json: { error: { code: 'permission_denied', message: 'Not now.' } } }),
-    );
-    await page.goto(`${world.url}/journal?object=${task.id}&at=${claimed?.cursor}`);
-    await page.getByRole('alert').getByText('Not now.').waitFor();
-    assert.deepEqual(complaints, []);
-  });
-
-  test('the journal shows older events a page at a time, and what happened while it was paused', async () => {
-    const { baton } = world;
-    const { id } = await baton.tasks.create({ title: 'Much talked about' });
-    for (let n = 0; n < 210; n += 30)
-      await Promise.all(
-        Array.from({ length: 30 }, (_, more) => baton.tasks.createComment(id, { body: `${n + more}` })),
+      // Who held it can't be read: that is told.
+      const claimed = (await baton.events.list({ entityId: task.id, types: 'task.claimed' })).items[0];
+      await page.route(`**/api/v1/events?*${claimed?.payload['claimId']}*`, (route) =>
+        route.fulfill({ status: 403, json: { error: { code: 'permission_denied', message: 'Not now.' } } }),
       );
-    const { page } = await world.signedIn(`/journal?object=${id}`);
-    const older = page.getByRole('button', { name: 'Show older events' });
-    await older.waitFor();
-    assert.equal(await page.getByText('task.created').count(), 0);
-    // What happens while older ones are read comes too, and stays.
-    await page.route('**/api/v1/events?*before=*', async (route) => {
-      await baton.tasks.createComment(id, { body: 'Meanwhile' });
-      await page.waitForTimeout(1_000);
-      await route.continue();
-    });
-    await older.click();
-    await page.getByText('task.created').waitFor();
-    await until(page, "document.querySelectorAll('main ol > li').length === 212");
-    await isGone(older);
-    await page.getByRole('main').press('p');
-    await page.getByRole('button', { name: 'Go on' }).waitFor();
-    const going = await world.signedIn(`/journal?object=${id}`);
-    await going.page.getByRole('button', { name: 'Show older events' }).waitFor();
-    const now = await baton.tasks.get(id);
-    await baton.tasks.update(id, { title: 'Decided' }, { ifMatch: etagOf(now) });
-    const list = page.locator('main ol');
-    // What a page shows that was not paused has reached the paused one, too.
-    await going.page.locator('main ol').getByText('task.updated').waitFor();
-    await page.waitForTimeout(500);
-    assert.equal(await list.getByText('task.updated').count(), 0);
-    await page.getByRole('main').press('p');
-    await list.getByText('task.updated').waitFor();
-  });
+      await page.goto(`${world.url}/journal?object=${task.id}&at=${claimed?.cursor}`);
+      await page.getByRole('alert').getByText('Not now.').waitFor();
+      assert.deepEqual(complaints, []);
+    },
+  );
+
+  longTest(
+    'the journal shows older events a page at a time, and what happened while it was paused',
+    async () => {
+      const { baton } = world;
+      const { id } = await baton.tasks.create({ title: 'Much talked about' });
+      for (let n = 0; n < 210; n += 30)
+        await Promise.all(
+          Array.from({ length: 30 }, (_, more) => baton.tasks.createComment(id, { body: `${n + more}` })),
+        );
+      const { page } = await world.signedIn(`/journal?object=${id}`);
+      const older = page.getByRole('button', { name: 'Show older events' });
+      await older.waitFor();
+      assert.equal(await page.getByText('task.created').count(), 0);
+      // What happens while older ones are read comes too, and stays.
+      await page.route('**/api/v1/events?*before=*', async (route) => {
+        await baton.tasks.createComment(id, { body: 'Meanwhile' });
+        await page.waitForTimeout(1_000);
+        await route.continue();
+      });
+      await older.click();
+      await page.getByText('task.created').waitFor();
+      await until(page, "document.querySelectorAll('main ol > li').length === 212");
+      await isGone(older);
+      await page.getByRole('main').press('p');
+      await page.getByRole('button', { name: 'Go on' }).waitFor();
+      const going = await world.signedIn(`/journal?object=${id}`);
+      await going.page.getByRole('button', { name: 'Show older events' }).waitFor();
+      const now = await baton.tasks.get(id);
+      await baton.tasks.update(id, { title: 'Decided' }, { ifMatch: etagOf(now) });
+      const list = page.locator('main ol');
+      // What a page shows that was not paused has reached the paused one, too.
+      await going.page.locator('main ol').getByText('task.updated').waitFor();
+      await page.waitForTimeout(500);
+      assert.equal(await list.getByText('task.updated').count(), 0);
+      await page.getByRole('main').press('p');
+      await list.getByText('task.updated').waitFor();
+    },
+  );
 });

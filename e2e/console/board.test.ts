@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import type { Task } from '@baton/sdk';
+import { longTest } from '@baton/testing/depth';
 import { isGone, noBrowser, untilTrue } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
@@ -63,47 +64,53 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('a card that its type leads nowhere near comes back, and the page says where it can go', async () => {
-    const task = await world.baton.tasks.create({ title: 'Over and done' });
-    await world.baton.tasks.complete(task.id, {}, { ifMatch: `"task-${task.version}"` });
-    const { page } = await world.signedIn('/?view=board');
-    await card(page, task).waitFor();
-    const refusal = /did not move: its type leads from Done to .+, not to In progress/;
-    await drag(page, task, 'In progress', page.getByText(refusal));
-    await column(page, 'Done').getByText('Over and done').waitFor();
-    await isGone(column(page, 'In progress').getByText('Over and done'));
-    assert.equal(await statusOf(task), 'done');
-  });
+  longTest(
+    'a card that its type leads nowhere near comes back, and the page says where it can go',
+    async () => {
+      const task = await world.baton.tasks.create({ title: 'Over and done' });
+      await world.baton.tasks.complete(task.id, {}, { ifMatch: `"task-${task.version}"` });
+      const { page } = await world.signedIn('/?view=board');
+      await card(page, task).waitFor();
+      const refusal = /did not move: its type leads from Done to .+, not to In progress/;
+      await drag(page, task, 'In progress', page.getByText(refusal));
+      await column(page, 'Done').getByText('Over and done').waitFor();
+      await isGone(column(page, 'In progress').getByText('Over and done'));
+      assert.equal(await statusOf(task), 'done');
+    },
+  );
 
-  test('a card that somebody changed meanwhile comes back, with who did it and what it is now', async () => {
-    const task = await world.baton.tasks.create({ title: 'Wanted by two' });
-    const rival = await world.participant('Rosa the rival', ['tasks.read', 'tasks.write']);
-    const { page } = await world.signedIn('/?view=board');
-    await card(page, task).waitFor();
-    const isSeen = Promise.withResolvers<void>();
-    await page.route('**/api/v1/tasks/*', async (route) => {
-      if (route.request().method() === 'PATCH') {
-        await isSeen.promise;
-        const ifMatch = `"task-${task.version}"`;
-        await rival.baton.tasks.update(task.id, { priority: 'critical' }, { ifMatch });
-        // The journal shows it some moments later.
-        await untilTrue(async () => {
-          const { items } = await world.baton.events.list({ entityId: task.id, tail: 1 });
-          return items.at(-1)?.actorId === rival.id;
-        }, 'the journal does not show what the rival has done');
-      }
-      await route.continue();
-    });
-    // It stands in its new column while Baton is asked.
-    await drag(page, task, 'In progress', column(page, 'In progress').getByText('Wanted by two'));
-    isSeen.resolve();
-    await page.getByText(/did not move to In progress: Rosa the rival changed it meanwhile/).waitFor();
-    await page.getByText(/priority critical/).waitFor();
-    const own = column(page, await nameOf(page, task));
-    await own.getByText('Wanted by two').waitFor();
-    await isGone(column(page, 'In progress').getByText('Wanted by two'));
-    assert.equal(await statusOf(task), task.status);
-  });
+  longTest(
+    'a card that somebody changed meanwhile comes back, with who did it and what it is now',
+    async () => {
+      const task = await world.baton.tasks.create({ title: 'Wanted by two' });
+      const rival = await world.participant('Rosa the rival', ['tasks.read', 'tasks.write']);
+      const { page } = await world.signedIn('/?view=board');
+      await card(page, task).waitFor();
+      const isSeen = Promise.withResolvers<void>();
+      await page.route('**/api/v1/tasks/*', async (route) => {
+        if (route.request().method() === 'PATCH') {
+          await isSeen.promise;
+          const ifMatch = `"task-${task.version}"`;
+          await rival.baton.tasks.update(task.id, { priority: 'critical' }, { ifMatch });
+          // The journal shows it some moments later.
+          await untilTrue(async () => {
+            const { items } = await world.baton.events.list({ entityId: task.id, tail: 1 });
+            return items.at(-1)?.actorId === rival.id;
+          }, 'the journal does not show what the rival has done');
+        }
+        await route.continue();
+      });
+      // It stands in its new column while Baton is asked.
+      await drag(page, task, 'In progress', column(page, 'In progress').getByText('Wanted by two'));
+      isSeen.resolve();
+      await page.getByText(/did not move to In progress: Rosa the rival changed it meanwhile/).waitFor();
+      await page.getByText(/priority critical/).waitFor();
+      const own = column(page, await nameOf(page, task));
+      await own.getByText('Wanted by two').waitFor();
+      await isGone(column(page, 'In progress').getByText('Wanted by two'));
+      assert.equal(await statusOf(task), task.status);
+    },
+  );
   const nameOf = async (page: Page, task: Task) =>
     (await card(page, task).locator('xpath=ancestor::section').getAttribute('aria-label')) ?? '';
 
@@ -139,74 +146,80 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('a view is saved, opened from the palette, renamed and deleted, and belongs to one person', async () => {
-    await world.baton.tasks.create({ title: 'Most urgent', priority: 'critical' });
-    const { page, complaints } = await world.signedIn();
-    const views = page.getByRole('navigation', { name: 'Saved views' });
-    await page.getByLabel('Priority').selectOption('critical');
-    await page.waitForURL(/priority=critical/);
-    await page.getByRole('button', { name: 'Save view' }).click();
-    await page.getByLabel('Name of the view').fill('  Fires ');
-    await page.keyboard.press('Enter');
-    await views.getByRole('link', { name: 'Fires' }).waitFor();
-    await views.getByRole('link', { name: 'All' }).click();
-    await page.waitForURL(`${world.url}/`);
-    await page.reload();
-    await views.getByRole('link', { name: 'Fires' }).waitFor();
-    await page.keyboard.press('g');
-    await page.keyboard.press('j');
-    await page.getByRole('heading', { name: 'Journal' }).waitFor();
-    await page.keyboard.press('Control+k');
-    await page.getByRole('dialog').waitFor();
-    await page.keyboard.type('view: fires');
-    await page.keyboard.press('Enter');
-    await page.waitForURL(`${world.url}/?priority=critical`);
-    await views.locator('[aria-current="page"]', { hasText: 'Fires' }).waitFor();
-    await page.getByRole('button', { name: 'Edit views' }).click();
-    await page.getByLabel('New name of Fires').fill('Burning');
-    await page.getByRole('button', { name: 'Rename Fires' }).click();
-    await page.getByRole('button', { name: 'Rename Burning' }).waitFor();
-    const kept = await page.evaluate('JSON.stringify(Object.entries({ ...localStorage }))');
-    assert.deepEqual(JSON.parse(String(kept)), [
-      [`baton.views.${world.me}`, '[{"name":"Burning","search":{"priority":"critical"}}]'],
-    ]);
-    await page.getByRole('button', { name: 'Delete Burning' }).click();
-    await page.getByRole('button', { name: 'Close' }).click();
-    await views.waitFor({ state: 'detached' });
-    assert.deepEqual(complaints, []);
-  });
+  longTest(
+    'a view is saved, opened from the palette, renamed and deleted, and belongs to one person',
+    async () => {
+      await world.baton.tasks.create({ title: 'Most urgent', priority: 'critical' });
+      const { page, complaints } = await world.signedIn();
+      const views = page.getByRole('navigation', { name: 'Saved views' });
+      await page.getByLabel('Priority').selectOption('critical');
+      await page.waitForURL(/priority=critical/);
+      await page.getByRole('button', { name: 'Save view' }).click();
+      await page.getByLabel('Name of the view').fill('  Fires ');
+      await page.keyboard.press('Enter');
+      await views.getByRole('link', { name: 'Fires' }).waitFor();
+      await views.getByRole('link', { name: 'All' }).click();
+      await page.waitForURL(`${world.url}/`);
+      await page.reload();
+      await views.getByRole('link', { name: 'Fires' }).waitFor();
+      await page.keyboard.press('g');
+      await page.keyboard.press('j');
+      await page.getByRole('heading', { name: 'Journal' }).waitFor();
+      await page.keyboard.press('Control+k');
+      await page.getByRole('dialog').waitFor();
+      await page.keyboard.type('view: fires');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(`${world.url}/?priority=critical`);
+      await views.locator('[aria-current="page"]', { hasText: 'Fires' }).waitFor();
+      await page.getByRole('button', { name: 'Edit views' }).click();
+      await page.getByLabel('New name of Fires').fill('Burning');
+      await page.getByRole('button', { name: 'Rename Fires' }).click();
+      await page.getByRole('button', { name: 'Rename Burning' }).waitFor();
+      const kept = await page.evaluate('JSON.stringify(Object.entries({ ...localStorage }))');
+      assert.deepEqual(JSON.parse(String(kept)), [
+        [`baton.views.${world.me}`, '[{"name":"Burning","search":{"priority":"critical"}}]'],
+      ]);
+      await page.getByRole('button', { name: 'Delete Burning' }).click();
+      await page.getByRole('button', { name: 'Close' }).click();
+      await views.waitFor({ state: 'detached' });
+      assert.deepEqual(complaints, []);
+    },
+  );
 
-  test('fifty views are kept and no more, and what is not understood in the browser is left out', async () => {
-    const { page, complaints } = await world.signedIn();
-    const many = Array.from({ length: 50 }, (_, n) => ({ name: `View ${n}`, search: { q: `word${n}` } }));
-    const odd = [
-      { name: 'x'.repeat(200), search: { q: 'long', priority: 'no such', view: 7 } },
-      { name: 5, search: {} },
-      null,
-      ...many.slice(0, 2),
-    ];
-    const keep = (text: string) =>
-      page.evaluate(`localStorage.setItem('baton.views.${world.me}', ${JSON.stringify(text)})`);
-    const tabs = page.getByRole('navigation', { name: 'Saved views' }).getByRole('link');
-    await keep('no JSON');
-    await page.reload();
-    await page.getByRole('heading', { name: 'Work' }).waitFor();
-    await keep(JSON.stringify(odd));
-    await page.reload();
-    await tabs.getByText('View 1').waitFor();
-    assert.deepEqual(await tabs.allInnerTexts(), ['All', 'x'.repeat(60), 'View 0', 'View 1']);
-    await keep(JSON.stringify(many));
-    await page.goto(`${world.url}/?priority=low`);
-    await page.getByRole('button', { name: 'Save view' }).click();
-    await page.getByLabel('Name of the view').fill('One too many');
-    await page.keyboard.press('Enter');
-    await page.getByText('There are 50 views already: delete one first.').waitFor();
-    await page.keyboard.press('Escape');
-    assert.equal(await tabs.count(), 51);
-    assert.deepEqual(complaints, []);
-  });
+  longTest(
+    'fifty views are kept and no more, and what is not understood in the browser is left out',
+    async () => {
+      const { page, complaints } = await world.signedIn();
+      const many = Array.from({ length: 50 }, (_, n) => ({ name: `View ${n}`, search: { q: `word${n}` } }));
+      const odd = [
+        { name: 'x'.repeat(200), search: { q: 'long', priority: 'no such', view: 7 } },
+        { name: 5, search: {} },
+        null,
+        ...many.slice(0, 2),
+      ];
+      const keep = (text: string) =>
+        page.evaluate(`localStorage.setItem('baton.views.${world.me}', ${JSON.stringify(text)})`);
+      const tabs = page.getByRole('navigation', { name: 'Saved views' }).getByRole('link');
+      await keep('no JSON');
+      await page.reload();
+      await page.getByRole('heading', { name: 'Work' }).waitFor();
+      await keep(JSON.stringify(odd));
+      await page.reload();
+      await tabs.getByText('View 1').waitFor();
+      assert.deepEqual(await tabs.allInnerTexts(), ['All', 'x'.repeat(60), 'View 0', 'View 1']);
+      await keep(JSON.stringify(many));
+      await page.goto(`${world.url}/?priority=low`);
+      await page.getByRole('button', { name: 'Save view' }).click();
+      await page.getByLabel('Name of the view').fill('One too many');
+      await page.keyboard.press('Enter');
+      await page.getByText('There are 50 views already: delete one first.').waitFor();
+      await page.keyboard.press('Escape');
+      assert.equal(await tabs.count(), 51);
+      assert.deepEqual(complaints, []);
+    },
+  );
 
-  test('the palette acts on the open task: assigns it, comments, copies, moves it', async () => {
+  longTest('the palette acts on the open task: assigns it, comments, copies, moves it', async () => {
     const task = await world.baton.tasks.create({ title: 'Done from the palette' });
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`, {
       permissions: ['clipboard-read', 'clipboard-write'],
@@ -240,36 +253,39 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('the palette and the help know every page and every key, and the help comes from the palette', async () => {
-    const { page, complaints } = await world.signedIn();
-    await page.keyboard.press('Control+k');
-    await page.getByRole('dialog').getByRole('option').first().waitFor();
-    const options = await page.getByRole('dialog').getByRole('option').allInnerTexts();
-    for (const name of [
-      'Create a task',
-      'Show the work as a board',
-      'Work',
-      'Inbox',
-      'Journal',
-      'System',
-      'Sign out',
-    ])
-      assert.ok(
-        options.some((option) => option.startsWith(name)),
-        `${name} in ${options.join(', ')}`,
-      );
-    await page.keyboard.type('keys');
-    await page.keyboard.press('Enter');
-    await page.getByRole('dialog').getByRole('heading', { name: 'Keys' }).waitFor();
-    const help = await page.getByRole('dialog').innerText();
-    for (const [, keys = ''] of options.map((option) => /\n(.+)$/.exec(option) ?? []))
-      assert.ok(help.includes(keys), `${keys} in the help`);
-    await page.getByRole('button', { name: 'Close' }).click();
-    await page.keyboard.press('Control+k');
-    await page.getByRole('dialog').waitFor();
-    await page.keyboard.type('sign out');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
-    assert.deepEqual(complaints, []);
-  });
+  longTest(
+    'the palette and the help know every page and every key, and the help comes from the palette',
+    async () => {
+      const { page, complaints } = await world.signedIn();
+      await page.keyboard.press('Control+k');
+      await page.getByRole('dialog').getByRole('option').first().waitFor();
+      const options = await page.getByRole('dialog').getByRole('option').allInnerTexts();
+      for (const name of [
+        'Create a task',
+        'Show the work as a board',
+        'Work',
+        'Inbox',
+        'Journal',
+        'System',
+        'Sign out',
+      ])
+        assert.ok(
+          options.some((option) => option.startsWith(name)),
+          `${name} in ${options.join(', ')}`,
+        );
+      await page.keyboard.type('keys');
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').getByRole('heading', { name: 'Keys' }).waitFor();
+      const help = await page.getByRole('dialog').innerText();
+      for (const [, keys = ''] of options.map((option) => /\n(.+)$/.exec(option) ?? []))
+        assert.ok(help.includes(keys), `${keys} in the help`);
+      await page.getByRole('button', { name: 'Close' }).click();
+      await page.keyboard.press('Control+k');
+      await page.getByRole('dialog').waitFor();
+      await page.keyboard.type('sign out');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+      assert.deepEqual(complaints, []);
+    },
+  );
 });

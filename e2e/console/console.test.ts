@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { BatonClient } from '@baton/sdk';
+import { longTest } from '@baton/testing/depth';
 import { isGone, noBrowser, openPage, until, untilTrue } from '../testing/browser.ts';
 import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
 import { settled } from '../testing/console-pages.ts';
@@ -229,7 +230,7 @@ describe('the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('a page stays as it is while Baton does not answer, and goes on by itself', async () => {
+  longTest('a page stays as it is while Baton does not answer, and goes on by itself', async () => {
     const task = await baton.tasks.create({ title: 'Seen over a break' });
     const { page } = await signedIn(`/tasks/${task.publicId}`);
     await page.getByPlaceholder('Say something').fill('Not sent yet');

@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { program } from '@baton/testing/baton-process';
-import { isLongProof } from '@baton/testing/depth';
+import { isLongProof, longTest } from '@baton/testing/depth';
 import { agentPermissions } from '@baton/testing/participant';
 import { assertAccessible, isGone, noBrowser } from '../testing/browser.ts';
 import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
@@ -96,30 +96,33 @@ describe('the live demo', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('removed at work: leases end, open tasks and questions are cancelled; a second removal finds nothing', async () => {
-    const running = program('packages/cli/src/main.ts', ['demo', 'live', '--step-ms', '200', '--json'], {
-      BATON_HOME: world.home,
-    });
-    await running.prints(/asks you about/);
-    const [demo] = await workspaces('active');
-    const removed = await cli('demo', 'remove', '--json');
-    assert.equal(removed.code, 0, removed.text);
-    assert.deepEqual(
-      JSON.parse(removed.text.trim()).items.map(({ workspace, agents }: Record<string, unknown>) => [
-        workspace,
-        agents,
-      ]),
-      [[demo?.slug, 4]],
-    );
-    assert.equal(await running.ended, 1);
-    assert.match(running.output(), /The demo was removed\./);
-    keepLog(running.output());
-    assert.equal((await world.baton.claims.list({ status: 'active', limit: 10 })).items.length, 0);
-    assert.equal((await world.baton.approvals.list({ status: 'pending', limit: 10 })).items.length, 0);
-    const { items } = await world.baton.tasks.list({ workspaceId: demo?.id ?? '', limit: 100 });
-    assert.ok(items.every(({ systemStatusCategory }) => systemStatusCategory.startsWith('terminal')));
-    assert.match((await cli('demo', 'remove')).text, /There is no demo to remove\./);
-  });
+  longTest(
+    'removed at work: leases end, open tasks and questions are cancelled; a second removal finds nothing',
+    async () => {
+      const running = program('packages/cli/src/main.ts', ['demo', 'live', '--step-ms', '200', '--json'], {
+        BATON_HOME: world.home,
+      });
+      await running.prints(/asks you about/);
+      const [demo] = await workspaces('active');
+      const removed = await cli('demo', 'remove', '--json');
+      assert.equal(removed.code, 0, removed.text);
+      assert.deepEqual(
+        JSON.parse(removed.text.trim()).items.map(({ workspace, agents }: Record<string, unknown>) => [
+          workspace,
+          agents,
+        ]),
+        [[demo?.slug, 4]],
+      );
+      assert.equal(await running.ended, 1);
+      assert.match(running.output(), /The demo was removed\./);
+      keepLog(running.output());
+      assert.equal((await world.baton.claims.list({ status: 'active', limit: 10 })).items.length, 0);
+      assert.equal((await world.baton.approvals.list({ status: 'pending', limit: 10 })).items.length, 0);
+      const { items } = await world.baton.tasks.list({ workspaceId: demo?.id ?? '', limit: 100 });
+      assert.ok(items.every(({ systemStatusCategory }) => systemStatusCategory.startsWith('terminal')));
+      assert.match((await cli('demo', 'remove')).text, /There is no demo to remove\./);
+    },
+  );
 
   test('who is not the administrator is offered none, and is refused', async () => {
     const { token } = await world.person([...agentPermissions, 'workspaces.read']);

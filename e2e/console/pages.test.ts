@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { byDepth } from '@baton/testing/depth';
+import { byDepth, longTest } from '@baton/testing/depth';
 import { assertAccessible, noBrowser, patienceMs } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { settled } from '../testing/console-pages.ts';
@@ -80,7 +80,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     await own.page.getByText(/A rule makes work out of what happens/).waitFor();
   });
 
-  test('a project shows its status, goals, tasks and limits, and is moved', async () => {
+  longTest('a project shows its status, goals, tasks and limits, and is moved', async () => {
     const { baton } = world;
     const { page } = await world.signedIn('/projects');
     await page.getByText('There is no project yet').waitFor();
@@ -134,126 +134,129 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     assert.equal(made.workspaceId, project.workspaceId);
   });
 
-  test('a process shows where it stands as a picture and in words, goes on live, and is suspended and cancelled', async () => {
-    const { baton, me, tenantId, issuer } = world;
-    const made = await baton.identity.principals.create(tenantId, { kind: 'agent', displayName: 'desk' });
-    const permissions = [
-      'tasks.read',
-      'tasks.write',
-      'tasks.claim',
-      'task_types.read',
-      'sessions.open',
-      'approvals.manage',
-      'approvals.read',
-      'processes.operate',
-      'events.read',
-    ];
-    await baton.agents.publish({
-      key: 'desk',
-      spec: {
-        displayName: 'Desk',
-        identity: { kind: 'service', permissions },
-        connections: [],
-        state: 'running',
-      },
-    });
-    await baton.agents.linkIdentity('desk', {
-      issuer,
-      iamTenantId: tenantId,
-      iamPrincipalId: made.id,
-    });
-    await baton.processDefinitions.publish({
-      key: 'small-change',
-      spec: {
-        version: 1,
-        displayName: `A small change ${evil}`,
-        identity: { agent: 'desk' },
-        owner: [{ principal: me }],
-        start: {
-          on: { observation: 'change-wanted' },
-          key: 'event.payload.data.change',
-          set: { title: 'event.payload.data.title' },
+  longTest(
+    'a process shows where it stands as a picture and in words, goes on live, and is suspended and cancelled',
+    async () => {
+      const { baton, me, tenantId, issuer } = world;
+      const made = await baton.identity.principals.create(tenantId, { kind: 'agent', displayName: 'desk' });
+      const permissions = [
+        'tasks.read',
+        'tasks.write',
+        'tasks.claim',
+        'task_types.read',
+        'sessions.open',
+        'approvals.manage',
+        'approvals.read',
+        'processes.operate',
+        'events.read',
+      ];
+      await baton.agents.publish({
+        key: 'desk',
+        spec: {
+          displayName: 'Desk',
+          identity: { kind: 'service', permissions },
+          connections: [],
+          state: 'running',
         },
-        data: { type: 'object', properties: { title: { type: 'string' } } },
-        stages: [
-          {
-            id: 'decide',
-            steps: [
-              { id: 'approve', approve: { title: `Shall it be? ${evil}`, approvers: [{ principal: me }] } },
-            ],
-          },
-          {
-            id: 'end',
-            entry: 'stage.decide.completed',
-            steps: [{ id: 'done', complete: { outcome: 'released' } }],
-          },
-        ],
-      },
-    });
-    const start = (key: string) =>
-      baton.processInstances.create({
-        process: 'small-change',
-        key,
-        data: { title: `Invoices ${evil}` },
       });
-    const { page, complaints } = await world.signedIn('/processes');
-    await page.getByText('No process has run yet').waitFor();
-    const first = await start('CHG-1');
-    await page.getByRole('link', { name: 'CHG-1' }).click();
-    await page.getByRole('heading', { name: 'CHG-1' }).waitFor();
-    await titled(page, 'CHG-1');
-    await page.locator('svg text', { hasText: 'approve · waiting' }).waitFor();
-    await page.locator('svg text', { hasText: 'complete · to come' }).waitFor();
-    await page.getByText(`Invoices ${evil}`).first().waitFor();
-    await looksRight(`/processes/${first.id}`, 'waits for a decision');
-    const approvalId = await until(
-      async () => (await baton.processInstances.get(first.id)).openElements[0]?.approvalIds[0],
-    );
-    await baton.approvals.approve(approvalId);
-    await page.getByText('completed: released').waitFor();
-    await page.locator('svg text', { hasText: 'approve · done' }).waitFor();
+      await baton.agents.linkIdentity('desk', {
+        issuer,
+        iamTenantId: tenantId,
+        iamPrincipalId: made.id,
+      });
+      await baton.processDefinitions.publish({
+        key: 'small-change',
+        spec: {
+          version: 1,
+          displayName: `A small change ${evil}`,
+          identity: { agent: 'desk' },
+          owner: [{ principal: me }],
+          start: {
+            on: { observation: 'change-wanted' },
+            key: 'event.payload.data.change',
+            set: { title: 'event.payload.data.title' },
+          },
+          data: { type: 'object', properties: { title: { type: 'string' } } },
+          stages: [
+            {
+              id: 'decide',
+              steps: [
+                { id: 'approve', approve: { title: `Shall it be? ${evil}`, approvers: [{ principal: me }] } },
+              ],
+            },
+            {
+              id: 'end',
+              entry: 'stage.decide.completed',
+              steps: [{ id: 'done', complete: { outcome: 'released' } }],
+            },
+          ],
+        },
+      });
+      const start = (key: string) =>
+        baton.processInstances.create({
+          process: 'small-change',
+          key,
+          data: { title: `Invoices ${evil}` },
+        });
+      const { page, complaints } = await world.signedIn('/processes');
+      await page.getByText('No process has run yet').waitFor();
+      const first = await start('CHG-1');
+      await page.getByRole('link', { name: 'CHG-1' }).click();
+      await page.getByRole('heading', { name: 'CHG-1' }).waitFor();
+      await titled(page, 'CHG-1');
+      await page.locator('svg text', { hasText: 'approve · waiting' }).waitFor();
+      await page.locator('svg text', { hasText: 'complete · to come' }).waitFor();
+      await page.getByText(`Invoices ${evil}`).first().waitFor();
+      await looksRight(`/processes/${first.id}`, 'waits for a decision');
+      const approvalId = await until(
+        async () => (await baton.processInstances.get(first.id)).openElements[0]?.approvalIds[0],
+      );
+      await baton.approvals.approve(approvalId);
+      await page.getByText('completed: released').waitFor();
+      await page.locator('svg text', { hasText: 'approve · done' }).waitFor();
 
-    const second = await start('CHG-2');
-    await page.goto(`${world.url}/processes/${second.id}`);
-    await page.getByRole('button', { name: 'Suspend' }).focus();
-    await page.keyboard.press('Enter');
-    await page.keyboard.type('We wait for the lawyers');
-    await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Go on' }).waitFor();
-    await page.getByText('Administrator has suspended it: We wait for the lawyers').waitFor();
-    assert.equal((await baton.processInstances.get(second.id)).status, 'suspended');
-    await page.getByRole('button', { name: 'Go on' }).click();
-    await page.getByRole('button', { name: 'Suspend' }).waitFor();
-    await page.getByRole('button', { name: 'Cancel it' }).click();
-    await page.getByPlaceholder('Why').fill('Nobody wants it any more');
-    await page.keyboard.press('Enter');
-    await until(async () =>
-      (await baton.processInstances.get(second.id)).status === 'cancelled' ? true : undefined,
-    );
-    await page.getByText('cancelled', { exact: true }).first().waitFor();
-    await page.goto(`${world.url}/processes?status=cancelled`);
-    await page.getByRole('link', { name: 'CHG-2' }).waitFor();
-    assert.equal(await page.getByRole('link', { name: 'CHG-1' }).count(), 0);
+      const second = await start('CHG-2');
+      await page.goto(`${world.url}/processes/${second.id}`);
+      await page.getByRole('button', { name: 'Suspend' }).focus();
+      await page.keyboard.press('Enter');
+      await page.keyboard.type('We wait for the lawyers');
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: 'Go on' }).waitFor();
+      await page.getByText('Administrator has suspended it: We wait for the lawyers').waitFor();
+      assert.equal((await baton.processInstances.get(second.id)).status, 'suspended');
+      await page.getByRole('button', { name: 'Go on' }).click();
+      await page.getByRole('button', { name: 'Suspend' }).waitFor();
+      await page.getByRole('button', { name: 'Cancel it' }).click();
+      await page.getByPlaceholder('Why').fill('Nobody wants it any more');
+      await page.keyboard.press('Enter');
+      await until(async () =>
+        (await baton.processInstances.get(second.id)).status === 'cancelled' ? true : undefined,
+      );
+      await page.getByText('cancelled', { exact: true }).first().waitFor();
+      await page.goto(`${world.url}/processes?status=cancelled`);
+      await page.getByRole('link', { name: 'CHG-2' }).waitFor();
+      assert.equal(await page.getByRole('link', { name: 'CHG-1' }).count(), 0);
 
-    // The first one, as it was when it waited for the decision.
-    await page.goto(`${world.url}/journal?types=process.step_entered&object=${first.id}`);
-    await page.getByText('process.step_entered').nth(1).click();
-    await page.getByRole('link', { name: 'The process instance as it was then' }).click();
-    await page.getByRole('heading', { name: /^CHG-1 as of/ }).waitFor();
-    await titled(page, 'CHG-1 as it was');
-    await page.locator('svg text', { hasText: 'approve · active' }).waitFor();
-    await page.locator('svg text', { hasText: 'complete · to come' }).waitFor();
-    await page.getByRole('link', { name: 'The process as it is now' }).waitFor();
-    await page.route('**/api/v1/process-definitions/**', (route) =>
-      route.fulfill({ status: 403, json: { error: { code: 'permission_denied', message: 'Not now.' } } }),
-    );
-    await page.reload();
-    await page.getByRole('region', { name: 'Where it stood' }).getByText('Not now.').waitFor();
-    // The page that follows has its own name again.
-    await page.getByRole('link', { name: 'Journal', exact: true }).last().click();
-    await titled(page, 'Journal');
-    assert.deepEqual(complaints, []);
-  });
+      // The first one, as it was when it waited for the decision.
+      await page.goto(`${world.url}/journal?types=process.step_entered&object=${first.id}`);
+      await page.getByText('process.step_entered').nth(1).click();
+      await page.getByRole('link', { name: 'The process instance as it was then' }).click();
+      await page.getByRole('heading', { name: /^CHG-1 as of/ }).waitFor();
+      await titled(page, 'CHG-1 as it was');
+      await page.locator('svg text', { hasText: 'approve · active' }).waitFor();
+      await page.locator('svg text', { hasText: 'complete · to come' }).waitFor();
+      await page.getByRole('link', { name: 'The process as it is now' }).waitFor();
+      await page.route('**/api/v1/process-definitions/**', (route) =>
+        route.fulfill({ status: 403, json: { error: { code: 'permission_denied', message: 'Not now.' } } }),
+      );
+      await page.reload();
+      await page.getByRole('region', { name: 'Where it stood' }).getByText('Not now.').waitFor();
+      // The page that follows has its own name again.
+      await page.getByRole('link', { name: 'Journal', exact: true }).last().click();
+      await titled(page, 'Journal');
+      assert.deepEqual(complaints, []);
+    },
+  );
 
   test('skills, tools and registered agents are shown, and what is new appears', async () => {
     const { baton, me } = world;

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { byDepth } from '@baton/testing/depth';
+import { byDepth, longTest } from '@baton/testing/depth';
 import { assertAccessible, isLoading, noBrowser, untilTrue } from '../testing/browser.ts';
 import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
 
@@ -132,7 +132,7 @@ describe('the system page', { skip: noBrowser }, () => {
     assert.ok(asked.inSight > 0);
   });
 
-  test('who may read only sees the deliveries without acts, and who may not sees none', async () => {
+  longTest('who may read only sees the deliveries without acts, and who may not sees none', async () => {
     for (const [right, seen] of [
       ['operations.read', 'task.created'],
       ['tasks.read', 'shown to those with the permission operations.read'],
@@ -148,41 +148,47 @@ describe('the system page', { skip: noBrowser }, () => {
     }
   });
 
-  test('a browser whose clock is ahead tells by the clock of Baton when a delivery is tried again', async () => {
-    const { page } = await world.signedIn();
-    await page.addInitScript('{ const now = Date.now; Date.now = () => now() + 7_200_000; }');
-    await page.route('**/operations/outbox?*status=pending*', async (route) => {
-      const [item] = (await world.baton.operations.listUndeliveredEvents({ status: 'dead' })).items;
-      const nextAttemptAt = new Date(Date.now() + 3_660_000).toISOString();
-      await route.fulfill({
-        json: { items: [{ ...item, nextAttemptAt }], nextCursor: null, hasMore: false },
+  longTest(
+    'a browser whose clock is ahead tells by the clock of Baton when a delivery is tried again',
+    async () => {
+      const { page } = await world.signedIn();
+      await page.addInitScript('{ const now = Date.now; Date.now = () => now() + 7_200_000; }');
+      await page.route('**/operations/outbox?*status=pending*', async (route) => {
+        const [item] = (await world.baton.operations.listUndeliveredEvents({ status: 'dead' })).items;
+        const nextAttemptAt = new Date(Date.now() + 3_660_000).toISOString();
+        await route.fulfill({
+          json: { items: [{ ...item, nextAttemptAt }], nextCursor: null, hasMore: false },
+        });
       });
-    });
-    await page.goto(`${world.url}/system`);
-    await page.getByText('tried again in 1 hr.').waitFor();
-  });
+      await page.goto(`${world.url}/system`);
+      await page.getByText('tried again in 1 hr.').waitFor();
+    },
+  );
 
-  test('by keyboard alone: a delivery is given up with a reason, another made again, and then all that are left', async () => {
-    await world.baton.tasks.create({ title: 'Four' });
-    await untilDead(4);
-    const { page, complaints } = await world.signedIn('/system');
-    const { keyboard } = page;
-    await page.getByRole('button', { name: 'Give up …' }).first().focus();
-    await keyboard.press('Enter');
-    await keyboard.type('The receiver is gone');
-    await keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Deliver all 3 again' }).waitFor();
-    await untilDead(3);
-    const { items } = await world.baton.events.list({ types: 'outbox.dropped' });
-    assert.equal(items[0]?.payload.reason, 'The receiver is gone');
-    answers = 204;
-    await page.getByRole('button', { name: 'Deliver again' }).first().focus();
-    await keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Deliver all 2 again' }).focus();
-    await keyboard.press('Enter');
-    await page.getByText('Nothing is set aside.').waitFor();
-    await page.getByText('Nothing waits for delivery.').waitFor();
-    assert.equal(new Set(taken).size, 3);
-    assert.deepEqual(complaints, []);
-  });
+  longTest(
+    'by keyboard alone: a delivery is given up with a reason, another made again, and then all that are left',
+    async () => {
+      await world.baton.tasks.create({ title: 'Four' });
+      await untilDead(4);
+      const { page, complaints } = await world.signedIn('/system');
+      const { keyboard } = page;
+      await page.getByRole('button', { name: 'Give up …' }).first().focus();
+      await keyboard.press('Enter');
+      await keyboard.type('The receiver is gone');
+      await keyboard.press('Enter');
+      await page.getByRole('button', { name: 'Deliver all 3 again' }).waitFor();
+      await untilDead(3);
+      const { items } = await world.baton.events.list({ types: 'outbox.dropped' });
+      assert.equal(items[0]?.payload.reason, 'The receiver is gone');
+      answers = 204;
+      await page.getByRole('button', { name: 'Deliver again' }).first().focus();
+      await keyboard.press('Enter');
+      await page.getByRole('button', { name: 'Deliver all 2 again' }).focus();
+      await keyboard.press('Enter');
+      await page.getByText('Nothing is set aside.').waitFor();
+      await page.getByText('Nothing waits for delivery.').waitFor();
+      assert.equal(new Set(taken).size, 3);
+      assert.deepEqual(complaints, []);
+    },
+  );
 });
