@@ -18,11 +18,33 @@ const looks = byDepth<readonly (readonly ['light' | 'dark', number])[]>(
   ],
 );
 
+/** Of the agent that the pages of agents and processes show. */
+const permissions = [
+  'tasks.read',
+  'tasks.write',
+  'tasks.claim',
+  'task_types.read',
+  'sessions.open',
+  'approvals.manage',
+  'approvals.read',
+  'processes.operate',
+  'events.read',
+];
+
 describe('the pages of what the work goes by', { skip: noBrowser }, () => {
   let world: RunningConsole;
 
   before(async () => {
     world = await startConsole();
+    await world.baton.agents.publish({
+      key: 'desk',
+      spec: {
+        displayName: 'Desk',
+        identity: { kind: 'service', permissions },
+        connections: [],
+        state: 'running',
+      },
+    });
   });
   afterEach(() => world?.closePages());
   after(() => world?.close());
@@ -139,26 +161,6 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     async () => {
       const { baton, me, tenantId, issuer } = world;
       const made = await baton.identity.principals.create(tenantId, { kind: 'agent', displayName: 'desk' });
-      const permissions = [
-        'tasks.read',
-        'tasks.write',
-        'tasks.claim',
-        'task_types.read',
-        'sessions.open',
-        'approvals.manage',
-        'approvals.read',
-        'processes.operate',
-        'events.read',
-      ];
-      await baton.agents.publish({
-        key: 'desk',
-        spec: {
-          displayName: 'Desk',
-          identity: { kind: 'service', permissions },
-          connections: [],
-          state: 'running',
-        },
-      });
       await baton.agents.linkIdentity('desk', {
         issuer,
         iamTenantId: tenantId,

@@ -4,14 +4,14 @@ import { platform } from 'node:process';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BatonProcess, program } from '@baton/testing/baton-process';
-import { type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
+import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 
-// `baton event tail` as a process of its own, against a whole Baton.
+// `baton event tail` as a process of its own, against a Baton that no other file uses: it reads all events of the last hour.
 
 let baton: RunningBaton;
 
 before(async () => {
-  baton = await sharedBaton();
+  baton = await startRunningBaton();
 });
 after(() => baton?.stop());
 
