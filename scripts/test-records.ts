@@ -29,7 +29,7 @@ export function makeFolders(directory: string): RecordFolders {
   const folders = foldersOf(directory);
   for (const folder of Object.values(folders)) {
     rmSync(folder, { recursive: true, force: true });
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
   }
   return folders;
 }
