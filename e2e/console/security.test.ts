@@ -24,7 +24,7 @@ const policy =
 /** Pages that show nothing that somebody wrote here: the machine's state, and what a memory service answers. */
 const withoutTexts = new Set(['/system', '/knowledge']);
 /** So many pages that others lead to are looked at. */
-const linkedPagesMax = byDepth(8, 40);
+const linkedPagesMax = byDepth(3, 40);
 
 describe('the security of the console', { skip: noBrowser }, () => {
   let world: RunningConsole;
