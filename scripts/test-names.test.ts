@@ -27,3 +27,12 @@ test('a test that runs at both depths counts once', () => {
   const { before, after } = compareNames([one('a', 'x')], [one('a', 'x'), one('a', 'x')]);
   assert.deepEqual([before, after], [1, 1]);
 });
+
+test('an id in a name is another one in each run', () => {
+  const named = (id: string) => one('a', `listTasks {"ownerId":"${id}"}`);
+  const { missing, added } = compareNames(
+    [named('01a21ce1-0a8d-7000-9330-c99a32cab6d5')],
+    [named('01a21ce1-0b17-7000-8e02-90e17b738950')],
+  );
+  assert.deepEqual([missing, added], [[], []]);
+});

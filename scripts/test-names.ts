@@ -33,8 +33,16 @@ export function compareNames(before: readonly Named[], after: readonly Named[]):
   return { before: old.size, after: now.size, missing, added: [...targets.values()].flat(), moved };
 }
 
+/** Some names hold an id that each run makes anew. */
+const ids = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
+
 function distinct(tests: readonly Named[]): Map<string, Named> {
-  return new Map(tests.map(({ file, name }) => [`${file}\n${name}`, { file, name }]));
+  return new Map(
+    tests.map(({ file, name: given }) => {
+      const name = given.replaceAll(ids, '…');
+      return [`${file}\n${name}`, { file, name }];
+    }),
+  );
 }
 
 function minus(some: ReadonlyMap<string, Named>, others: ReadonlyMap<string, Named>): Named[] {
