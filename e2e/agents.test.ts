@@ -11,7 +11,7 @@ import { repository, baton as runBaton } from '@baton/testing/baton-process';
 import { byDepth, longTest } from '@baton/testing/depth';
 import { type Participant, type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 
-// The agents of examples/, each as a program of its own against a whole Baton. `npm test` has each do its task once.
+// The agents of examples/, each as a program of its own against a whole Baton. In `npm test` each completes its task once.
 
 let baton: RunningBaton;
 let folder: string;
@@ -168,7 +168,7 @@ longTest(
     ] as const) {
       const agent = await baton.participant();
       const task = await baton.admin.tasks.create({ title: 'Guarded', assigneeId: agent.principalId });
-      // Pushes to a path of this machine: the hook is a child of the command. A server has these two of its own.
+      // The push goes to a local path, so the hook is a child of the command and needs both variables. A server sets its own.
       const server = `BATON_URL='${baton.url}' BATON_TOKEN_FILE='${tokenFile}'`;
       const { output } = await runOnce(agent, `${server} ${example('agent-coding/work.sh')}`, {
         REPOSITORY: repositoryPath,

@@ -233,7 +233,7 @@ test('while Baton runs, and over a Baton that is there, a restore is refused; --
   assert.ok(existsSync(join(aside as string, 'postgres', 'data', 'PG_VERSION')));
   assert.equal(statSync(aside as string).mode & 0o077, 0);
   assert.equal(readFileSync(join(aside as string, 'secrets', 'admin-token'), 'utf8'), token);
-  // That what is restored runs is proven above, too.
+  // The test above also proves that a restored Baton runs.
   if (!isLongProof) return;
   running = await startBaton(home);
   const reader = await clientOf(home);

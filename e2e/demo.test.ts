@@ -58,7 +58,7 @@ function assertProven({ code, report }: { code: number; report: Report }): void 
 // At once: most of the time of the second is the end of leases that is waited for.
 describe('each demo, with a Baton of its own', { concurrency: true }, () => {
   test('the demo starts a Baton, its agents drain a backlog, and the journal proves it', async () => {
-    // One task in 40, the 20th at first, waits for a person.
+    // One task in 40, starting with the 20th, waits for a person.
     const [tasks, agents] = [byDepth(30, 60), byDepth(3, 6)];
     const run = await runDemo('--tasks', String(tasks), '--agents', String(agents));
     assertProven(run);
@@ -84,7 +84,7 @@ describe('each demo, with a Baton of its own', { concurrency: true }, () => {
     },
   );
 
-  // What it prints is checked by documentation.test.ts, too, with a Baton that runs.
+  // documentation.test.ts also checks this output, against a running Baton.
   longTest(
     'the small company: one finished task leads to a review by rule, and the terminal says why',
     async () => {

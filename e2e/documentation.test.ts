@@ -20,7 +20,7 @@ const skippedLine = /npm start|baton demo|baton worker|--follow/;
 const missing = ['bash', 'curl'].find((tool) => spawnSync(tool, ['--version']).error !== undefined);
 const skip = missing === undefined ? false : `${missing} is not installed`;
 const baton = join(repository, 'bin', 'baton.mjs');
-/** What a shell runs first. The time of a command is half npm's, to find it: only the long proof has npm find it. */
+/** Each shell runs this first. npm takes half of a command's time to resolve it, so only the long proof uses the real npx. */
 const npx = `npx() { shift; '${process.execPath}' '${baton}' "$@"; }`;
 
 let folder: string;
@@ -43,7 +43,7 @@ after(async () => {
 
 const textOf = (page: string) => readFileSync(join(repository, page), 'utf8');
 
-/** The shell lines of a page from top to bottom; of some blocks only, where the page has names for them. */
+/** Returns the shell lines of a page in order. If its blocks have names, only those of the given names. */
 function linesOf(page: string, names = ['']): string {
   return [...textOf(page).matchAll(/^( *)```sh *(\S*)\n(.*?)^ *```/gms)]
     .filter(([, , name = '']) => names.includes(name))
@@ -105,7 +105,7 @@ test('what docs/operations.md has for the watch and the history of a running Bat
 }, async () => {
   const hasCursor = async () =>
     (await running.admin.operations.getContextAdapter().catch(() => undefined))?.cursor != null;
-  // Until then the archive is closed.
+  // The archive is closed until the adapter has a cursor.
   for (const deadline = performance.now() + 60_000; !(await hasCursor()); await sleep(50))
     assert.ok(performance.now() < deadline, 'the adapter has no cursor');
   const { coordinationUrl, identityUrl } = running.connection;

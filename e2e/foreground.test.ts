@@ -25,7 +25,7 @@ function run(source: string, args: readonly string[] = []) {
   return {
     child,
     output: text(child.stdout),
-    /** Waits until standard error has these words. */
+    /** Waits until standard error matches. */
     async complains(words: RegExp) {
       for (const deadline = performance.now() + 60_000; !words.test(complaints); await sleep(10))
         assert.ok(performance.now() < deadline, `${words} is not in: ${complaints}`);
@@ -34,7 +34,7 @@ function run(source: string, args: readonly string[] = []) {
   };
 }
 
-/** Says each signal at once, and all of them when its input ends. */
+/** Prints each signal at once, and all signals when its input ends. */
 const countSignals = `
   const seen: string[] = [];
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
@@ -57,11 +57,11 @@ test('each signal reaches the program once, even when npm and the terminal both 
   await complains(/up/);
   for (const signal of ['SIGINT', 'SIGINT', 'SIGTERM', 'SIGTERM'] as const) {
     child.kill(signal);
-    // What follows after more than a second is another Ctrl-C: beside other work, this pause may take that long.
+    // A signal more than a second later counts as another Ctrl-C. On a busy machine a pause can take that long.
     await sleep(byDepth(0, 50));
   }
   await complains(/2 SIGTERM/);
-  // A third would come meanwhile.
+  // A duplicate signal would arrive within this time.
   await sleep(200);
   child.stdin.end();
   assert.deepEqual(await ended, [2, null]);

@@ -14,7 +14,7 @@ let baton: RunningBaton;
 let again: ReturnType<typeof runBaton> | undefined;
 
 before(async () => {
-  // One of the long proof kills its PostgreSQL.
+  // A test of the long proof kills its PostgreSQL.
   baton = await startRunningBaton({}, { hasOwnPostgres: isLongProof });
 });
 after(async () => {

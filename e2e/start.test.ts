@@ -233,7 +233,7 @@ longTest('data of a newer Baton is refused with one sentence', async () => {
   assert.match(newerHome.output(), /^A newer Baton wrote this data [^\n]+\.\n$/);
 });
 
-// That a Baton works on databases of others is proven by every test that shares the PostgreSQL of the tests.
+// Every test that shares the tests' PostgreSQL proves that Baton works on external databases.
 longTest('with IAM_DATABASE_URL and CP_DATABASE_URL the built-in PostgreSQL is not started', async () => {
   const cluster = process.env.BATON_TEST_POSTGRES as string;
   const admin = new pg.Client({ connectionString: cluster });

@@ -33,7 +33,7 @@ const planted: Record<string, string> = {
 };
 
 const programs = ['bench', 'e2e', 'examples'];
-/** All of the work tree in the long proof; else the planted files' surroundings, of which the tools have read a tenth as much. */
+/** The whole work tree in the long proof; in `npm test` only what the planted files need, a tenth of the tools' input. */
 const copied = byDepth(
   [
     ...['bin', 'scripts', 'packages/kernel'],
@@ -47,7 +47,7 @@ const copied = byDepth(
 
 before(async () => {
   root = await copyWorkTree(copied);
-  // The linter wants each folder that it is given.
+  // The linter fails if one of its folders does not exist.
   for (const folder of [...programs, 'packages/identity/src/testing'])
     await mkdir(join(root, folder), { recursive: true });
   for (const [file, text] of Object.entries(planted)) await appendFile(join(root, file), text);

@@ -39,7 +39,7 @@ const steps: Step[] = [
   { name: 'generated files', run: generated },
 ];
 
-/** The browser's part of the console has other types than the rest: those of the DOM. Its tests have those of Node, too. */
+/** The console's browser code uses the types of the DOM instead of Node's. Its tests use both. */
 async function types(): Promise<string> {
   const web = 'packages/console/web';
   const projects = ['.', web, `${web}/tsconfig.test.json`];

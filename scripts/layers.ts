@@ -80,7 +80,7 @@ const importForms = [
   /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g,
 ];
 
-/** Every import of these files. @param files paths inside `root` */
+/** Returns every import of these files. @param files paths inside `root` */
 export function readImports(root: string, files: readonly string[]): Import[] {
   return files.flatMap((file) => importsOf(root, file));
 }

@@ -16,7 +16,7 @@ export function sourceFiles(root: string): string[] {
     .sort();
 }
 
-/** Every source file of the console's page, as paths inside the repository. */
+/** Returns the paths of all source files of the console's page, relative to the repository. */
 export const pageFiles = (root: string): string[] =>
   globSync('packages/*/web/src/**/*.{ts,tsx}', { cwd: root }).sort();
 

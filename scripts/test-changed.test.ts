@@ -10,7 +10,7 @@ const root = mkdtempSync(join(tmpdir(), 'baton-changed-'));
 after(() => rmSync(root, { recursive: true }));
 
 const service = 'packages/coordination/src';
-/** A service of two features, of which claims use tasks; every test starts the whole service. */
+/** A service with two features, tasks and claims; claims import tasks. Every test starts the whole service. */
 const texts: Record<string, string> = {
   [`${service}/service/schema.ts`]: '',
   [`${service}/work/tasks/tasks.ts`]: "import type { Row } from '../../service/schema.ts';",

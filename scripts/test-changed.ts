@@ -5,21 +5,21 @@ import { StartError } from '@baton/platform/start-error';
 import { type Import, readImports } from './layers.ts';
 
 /**
- * Where a service is put together. Almost every file reaches these, and every test starts from them: an import by one of them
- * says nothing about what a change can have touched, unless it is itself the change.
+ * Files that compose a service. They import almost every file, and every test imports them. The search therefore does not
+ * follow imports through them, unless one of them has changed itself.
  */
 const compositions =
   /^packages\/(?:identity|coordination)\/src\/(?:app\/[^/]+|app\/event-types\/[^/]+|testing\/[^/]+|[^/]+\/errors)\.ts$/;
 const isTest = (file: string) => file.endsWith('.test.ts');
-/** What is declared to all endpoints is checked over all of them. */
+/** The matrix test checks these declarations for all endpoints. */
 const declarations = /\.(?:api|fixtures|events)\.ts$/;
-/** What every test runs on. */
+/** Files on which every test depends. */
 const foundations = /^(?:package(?:-lock)?\.json|toolchain\/|bin\/|tsconfig\.json$|scripts\/test-)/;
 
 /**
- * The files that differ from where this branch left another, committed or not, and new ones.
+ * Returns the files that changed since the merge base with `since`: committed, uncommitted and untracked ones.
  * @param since a branch or commit
- * @throws StartError when Git knows no such commit
+ * @throws StartError if Git finds no such commit
  */
 export function changedFiles(root: string, since: string): string[] {
   const git = (...args: readonly string[]) =>
@@ -36,9 +36,9 @@ export function changedFiles(root: string, since: string): string[] {
 }
 
 /**
- * Finds the test files that a change can have touched: those that import a changed file, directly or through others, those
- * beside a file that does (tests of a service go over HTTP and import only its start), and those that name a changed file.
- * @param changed paths inside `root`; @param sources all files that people write; @param tests all test files
+ * Finds the test files that a change can affect: files that import a changed file, directly or indirectly, files in the same
+ * folder as such a file (service tests use HTTP and import only its start), and files that contain a changed file's path.
+ * @param changed paths inside `root`; @param sources all source files; @param tests all test files
  */
 export function touchedTests(
   root: string,
@@ -68,14 +68,14 @@ export function touchedTests(
 
 const serviceOf = (file: string) => file.split('/').slice(0, 2).join('/');
 
-/** The files in whose place a changed one is: a migration changes the tables that all of its service uses. */
+/** Returns files that count as changed too: a migration changes the tables that its whole service uses. */
 function standingFor(file: string): string[] {
   const [, service] = /^(packages\/[^/]+)\/migrations\//.exec(file) ?? [];
   if (service !== undefined) return [`${service}/src/service/schema.ts`];
   return declarations.test(file) ? [`${serviceOf(file)}/src/app/matrix.test.ts`] : [];
 }
 
-/** A program that a file starts, or reads, by its path: `packages/cli/src/main.ts`, or `./load.worker.ts` beside it. */
+/** A path of a file that another one starts or reads: `packages/cli/src/main.ts`, or `./load.worker.ts` in its folder. */
 const pathForms =
   /['"`]((?:packages|e2e|scripts|bench|examples)\/[\w./-]+\.tsx?|\.{1,2}\/[\w./-]+\.(?:main|worker)\.ts)['"`]/g;
 

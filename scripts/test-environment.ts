@@ -6,23 +6,23 @@ import { startCluster } from '@baton/platform/postgres/cluster';
 import type { Depth } from './test-order.ts';
 import { makeFolders } from './test-records.ts';
 
-/** The databases of these are searched for secrets at the usual depth: they reach every endpoint. Those of all tests take a tenth of a run. */
+/** `npm test` searches only these databases for secrets: these tests call every endpoint. All databases take a tenth of a run. */
 const searchedFiles = ['identity', 'coordination'].map(
   (service) => `packages/${service}/src/app/matrix.test.ts`,
 );
 
 export interface EnvironmentOptions {
   readonly depth: Depth;
-  /** Where the records are kept after the run; undefined to remove them at its end. */
+  /** Folder that keeps the records after the run; undefined to delete them. */
   readonly records?: string | undefined;
-  /** Whether the databases of all files are searched for secrets. */
+  /** Whether to search the databases of all files for secrets. */
   readonly isSearched: boolean;
 }
 
 /**
- * What the test files share: a cluster for the services, unless BATON_TEST_POSTGRES already names one, and one for whole
- * Batons; a signing key; the folders of the truth and the leak test; a cache of compiled code, which saves each file a third
- * of its start.
+ * Prepares what the test files share: a cluster for the services, unless BATON_TEST_POSTGRES is set, and one for whole Batons;
+ * a signing key; the folders of the truth and the leak test; and a cache of compiled code, which makes each file start a third
+ * faster.
  */
 export async function prepareEnvironment({ depth, records, isSearched }: EnvironmentOptions) {
   const directory = await mkdtemp(join(tmpdir(), 'baton-test-'));

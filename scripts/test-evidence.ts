@@ -1,5 +1,5 @@
-// Loaded into each test process (scripts/test-run.ts): keeps the last answer that it received, so that a test that fails shows
-// what it was answered and what the service logged about that request.
+// Loaded into each test process (scripts/test-run.ts). It stores the last response, so that a failing test prints that response
+// and what the service logged about its request.
 import { subscribe } from 'node:diagnostics_channel';
 import { afterEach } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -13,7 +13,7 @@ interface Exchange {
   body: string;
 }
 
-/** The parts of undici's and node:http's objects that are read here. */
+/** The fields of undici's and node:http's messages that this file reads. */
 interface FetchMessage {
   readonly request: { readonly method: string; readonly path: string };
   readonly response: { readonly statusCode: number; readonly headers: readonly Buffer[] };
@@ -53,7 +53,7 @@ on<HttpMessage>('http.client.response.finish', ({ request, response }) => {
   if (id !== undefined) last.requestId = id;
 });
 
-// Workers and forked processes of a test load this file, too: a hook would make them write a report of their own over the test's.
+// Workers and child processes of a test load this file, too. With a hook they would overwrite the test's report.
 if (isMainThread && /\.test\.\w+$|\/test-group\.ts$/.test(process.argv[1] ?? ''))
   afterEach(async (t) => {
     const { error } = t as { error?: unknown };
@@ -64,7 +64,7 @@ if (isMainThread && /\.test\.\w+$|\/test-group\.ts$/.test(process.argv[1] ?? '')
     if (typeof cause === 'object' && cause !== null) evidence.set(cause, lines);
   });
 
-/** At most ten lines about the test that failed with this error: what was expected, the last answer, and its log. */
+/** Returns at most ten lines about a failed test: the expected and actual values, the last response, and its log. */
 export const evidenceOf = (error: unknown): readonly string[] =>
   (typeof error === 'object' && error !== null ? evidence.get(error) : undefined) ?? [];
 
@@ -86,7 +86,7 @@ async function evidenceNow(error: object): Promise<string[]> {
   return lines.map((line) => maskSecrets(line).replaceAll('\n', ' ').slice(0, lineCharactersMax));
 }
 
-/** A value in one line. */
+/** Formats a value on one line. */
 function written(value: unknown): string {
   if (value instanceof RegExp || typeof value === 'function') return String(value);
   try {

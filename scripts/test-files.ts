@@ -3,19 +3,19 @@ import type { Depth } from './test-order.ts';
 
 const folders = ['packages/*/src', 'packages/*/web/src', 'e2e', 'bench', 'scripts'];
 
-/** Whether a file is run by the long proof only. */
+/** Returns whether only the long proof runs a file. */
 const isLong = (file: string) => file.endsWith('.long.test.ts');
 
-/** Every test file of the repository, as paths inside it. */
+/** Returns the paths of all test files, relative to the repository. */
 export function testFiles(root: string): string[] {
   const patterns = folders.map((folder) => `${folder}/**/*.test.ts`);
-  // What the benches compare with, and Cerbos, are installed in folders of their own.
+  // Cerbos and the packages to which the benches compare have their own node_modules.
   return globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] }).sort();
 }
 
 /**
- * Picks the files of a run.
- * @param patterns parts of paths; empty for all. A file of the long proof runs at the usual depth only when one names it
+ * Selects the files of a run.
+ * @param patterns parts of paths; empty for all. At the usual depth a `.long.test.ts` file runs only if they match no other file
  */
 export function pickFiles(files: readonly string[], patterns: readonly string[], depth: Depth): string[] {
   if (patterns.length === 0) return files.filter((file) => depth === 'long' || !isLong(file));

@@ -1,5 +1,5 @@
-// node bin/run.mjs scripts/test-names.ts BEFORE AFTER ...: counts tests by name, and says which of BEFORE are in none of the
-// others, which are new, and which are in another file. Each is a folder that `--records=FOLDER` wrote, or its tests.jsonl.
+// node bin/run.mjs scripts/test-names.ts BEFORE AFTER ...: compares tests by name, and lists the missing, added and moved ones.
+// Each argument is a folder that `--records=FOLDER` wrote, or its tests.jsonl.
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readTests } from './test-records.ts';
@@ -16,8 +16,8 @@ export interface NameDifference {
 }
 
 /**
- * Compares two sets of tests by name. A test that ran in several runs, or at both depths, counts once.
- * @param before what the tests were; @param after those of all ways to run them today
+ * Compares two sets of tests by name. A test that ran several times, or at both depths, counts once.
+ * @param before the earlier tests; @param after the current tests of all runs
  */
 export function compareNames(before: readonly Named[], after: readonly Named[]): NameDifference {
   const [old, now] = [distinct(before), distinct(after)];
@@ -33,7 +33,7 @@ export function compareNames(before: readonly Named[], after: readonly Named[]):
   return { before: old.size, after: now.size, missing, added: [...targets.values()].flat(), moved };
 }
 
-/** Some names hold an id that each run makes anew. */
+/** Some names contain an id that each run generates. */
 const ids = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
 
 function distinct(tests: readonly Named[]): Map<string, Named> {

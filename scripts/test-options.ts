@@ -3,27 +3,27 @@ import { StartError } from '@baton/platform/start-error';
 import { type Depth, parseShard, type Shard } from './test-order.ts';
 
 export interface TestOptions {
-  /** Parts of paths; empty for all files. With `isMerge` folders of records. */
+  /** Parts of paths; empty for all files. With `isMerge`, folders of records. */
   readonly patterns: readonly string[];
   readonly depth: Depth;
   readonly shard: Shard;
-  /** Of the random order of files; undefined for the usual order. */
+  /** Seed of the random order of files; undefined for the usual order. */
   readonly seed: number | undefined;
-  /** Whether to keep in scripts/test-seconds.json what each file took. */
+  /** Whether to store the duration of each file in scripts/test-seconds.json. */
   readonly isRecorded: boolean;
-  /** Where to keep the records of the run; undefined to drop them at its end. */
+  /** Folder for the records of the run; undefined to delete them at its end. */
   readonly records: string | undefined;
-  /** Beginnings of paths of endpoints, as `/packages`; a whole run checks all. */
+  /** Prefixes of endpoint paths, for example `/packages`; a whole run checks all endpoints. */
   readonly declared: readonly string[];
-  /** Runs only what the changes since this commit can have touched. */
+  /** Runs only the tests that changes since this commit can affect. */
   readonly changedSince: string | undefined;
-  /** Checks records of shards together instead of running tests. */
+  /** Checks the records of shards together and runs no test. */
   readonly isMerge: boolean;
 }
 
 const seedMax = 2 ** 32;
 
-/** @throws StartError with one sentence, for a person who misspelt one */
+/** @throws StartError with one sentence if an option is invalid */
 export function parseOptions(args: readonly string[]): TestOptions {
   try {
     const { values, positionals } = parseArgs({

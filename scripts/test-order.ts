@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** How much of themselves the tests run: `usual` is `npm test`, `long` the long proof. */
+/** Depth of the tests: `usual` for `npm test`, `long` for the long proof. */
 export type Depth = 'usual' | 'long';
 
-/** Seconds of the longer test files, by depth and path; `--record` writes it. */
+/** Durations of the longer test files, by depth and path; `--record` writes them. */
 const recordPath = join(import.meta.dirname, 'test-seconds.json');
 const recordedSecondsMin = 3;
 /** For a file that isn't recorded: what the tests of both services took on two cores in 2026. */
@@ -20,7 +20,7 @@ const sharedSecondsMax = 20;
 const groupSecondsMax = 60;
 /** How a file says that it must not share a process, and why. */
 const ownProcess = /^\/\/ Needs a process of its own: ./m;
-/** Files of one of these share modules, and those outside of the services one started Baton. */
+/** Files of one surface share loaded modules; outside of the services they also share one running Baton. */
 const surfaces =
   /^(?:packages\/(?:identity|coordination|cli|mcp)\/src|packages\/console\/web|e2e\/console)\//;
 
@@ -31,15 +31,15 @@ export interface Shard {
 }
 
 export interface Ordering {
-  /** Which share of the files to run, the same on every machine. */
+  /** The share of the files to run; it is the same on every machine. */
   readonly shard: Shard;
   readonly depth: Depth;
-  /** Puts the files in the random order that this number names. */
+  /** Seed of a random order of the files. */
   readonly seed?: number | undefined;
 }
 
 /**
- * Puts test files into groups, each of which runs in one process: long files alone, short ones of one surface together.
+ * Groups test files; each group runs in one process. Long files run alone, short files of one surface together.
  * The groups that take longest come first: one that starts last would keep a single core busy at the end.
  * @param files paths inside `root`
  */
@@ -67,7 +67,7 @@ export function groupFiles(
   return seed === undefined ? own : own.sort((a, b) => (sortKey(a[0] ?? '') < sortKey(b[0] ?? '') ? -1 : 1));
 }
 
-/** Whether a file compares times in the long proof, so that few others may run beside it there. */
+/** Returns whether a file compares times in the long proof, which then runs few other files in parallel. */
 export const isMeasuring = (file: string): boolean =>
   /\/(?:liveness|scroll|fairness|speed)(?:\.long)?\.test\.\w+$/.test(file);
 
@@ -77,7 +77,7 @@ interface Weighed {
   readonly isShared: boolean;
 }
 
-/** What files are sorted by: their paths, or with a seed numbers that look random and are the same each time. */
+/** Returns the sort key of a file: its path, or with a seed a reproducible hash of it. */
 function randomKeys(seed: number | undefined): (file: string) => string {
   if (seed === undefined) return (file) => file;
   return (file) => createHash('sha256').update(`${seed} ${file}`).digest('hex');
@@ -123,7 +123,7 @@ export function parseShard(text: string): Shard {
   return { index, total };
 }
 
-/** Keeps what all files took at a depth, for the next run's order. */
+/** Stores the durations of all files at one depth, for the order of the next run. */
 export function writeRecord(depth: Depth, seconds: ReadonlyMap<string, number>): void {
   const kept = [...seconds].filter(([, taken]) => taken >= recordedSecondsMin).sort(([, a], [, b]) => b - a);
   const record = {

@@ -4,27 +4,27 @@ import { StartError } from '@baton/platform/start-error';
 import type { Depth, Shard } from './test-order.ts';
 import type { TestRecord, TestTotals } from './test-run.ts';
 
-/** What a run keeps in a folder, so that several shards are checked together: `npm run proof -- --records=FOLDER`. */
+/** The record of a run, for a merge with other shards. `npm run proof -- --records=FOLDER` stores it. */
 export interface RunRecord {
   readonly depth: Depth;
   readonly shard: Shard;
   readonly commit: string;
-  /** Whether every file of the shard ran to its end, without a failure. */
+  /** Whether every file of the shard completed without a failure. */
   readonly isComplete: boolean;
   readonly passed: number;
   readonly failed: number;
   readonly skipped: readonly string[];
-  /** What each file took. */
+  /** Duration of each file. */
   readonly seconds: Readonly<Record<string, number>>;
 }
 
-/** Where a run writes: what the services did, and what they logged and stored. */
+/** Folders to which a run writes what the services did (truth), and what they logged and stored (leaks). */
 export interface RecordFolders {
   readonly truthDirectory: string;
   readonly leakDirectory: string;
 }
 
-/** Makes the folders of a run's records, empty. */
+/** Creates empty folders for a run's records. */
 export function makeFolders(directory: string): RecordFolders {
   const folders = foldersOf(directory);
   for (const folder of Object.values(folders)) {
@@ -39,7 +39,7 @@ export const foldersOf = (directory: string): RecordFolders => ({
   leakDirectory: join(directory, 'leaks'),
 });
 
-/** Adds how the run and each of its tests ended. */
+/** Stores the results of the run and of each test. */
 export function writeRun(
   directory: string,
   run: Pick<RunRecord, 'depth' | 'shard' | 'commit' | 'isComplete'>,
@@ -50,12 +50,12 @@ export function writeRun(
   writeFileSync(join(directory, 'tests.jsonl'), tests.map((test) => `${JSON.stringify(test)}\n`).join(''));
 }
 
-/** @throws StartError when the folder holds no records */
+/** @throws StartError if the folder contains no records */
 export function readRun(directory: string): RunRecord {
   return JSON.parse(read(directory, 'run.json'));
 }
 
-/** @throws StartError when the folder holds no records */
+/** @throws StartError if the folder contains no records */
 export function readTests(directory: string): TestRecord[] {
   const lines = read(directory, 'tests.jsonl').split('\n');
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line));
@@ -70,7 +70,7 @@ function read(directory: string, file: string): string {
 }
 
 /**
- * Checks that the records are those of one long proof: every shard of one number, once, of one commit.
+ * Checks that the records belong to one long proof: each of its shards exactly once, all of the same commit.
  * @returns one line per problem
  */
 export function shardProblems(runs: readonly RunRecord[]): string[] {

@@ -14,11 +14,11 @@ export interface TestTotals {
   readonly skipped: readonly string[];
   /** What each file took. */
   readonly seconds: ReadonlyMap<string, number>;
-  /** Every test that ended. */
+  /** Every test that completed. */
   readonly tests: readonly TestRecord[];
 }
 
-/** How one test ended; a line of `tests.jsonl` in the records of a run. */
+/** The result of one test; a line of `tests.jsonl` in the records of a run. */
 export interface TestRecord {
   readonly file: string;
   readonly name: string;
@@ -60,12 +60,12 @@ const filesAtOnce = Math.min(Math.ceil(availableParallelism() * filesPerCore), f
 export const usualLimits: TestLimits = {
   filesAtOnceMeasuring: filesAtOnce,
   filesAtOnce,
-  // Ten times what the longest test and group take on a quiet machine: reached by what hangs only.
+  // Ten times the longest test and group on a quiet machine: only a hanging test reaches it.
   testTimeoutMs: 300_000,
   groupTimeoutMs: 900_000,
 };
 
-/** Of the long proof, in which some files measure. */
+/** Limits of the long proof, in which some files measure times. */
 export const longLimits: TestLimits = {
   ...usualLimits,
   filesAtOnceMeasuring: Math.min(availableParallelism(), filesAtOnceMax),
@@ -245,7 +245,7 @@ function add(totals: OpenTotals, file: string, end: FileEnd): void {
   const counts = failed === 0 ? `${passed} passed` : `${passed} passed, ${failed} FAILED`;
   console.log(`${failed === 0 ? '✔' : '✘'} ${file}  ${counts}  ${end.seconds.toFixed(1)} s`);
   if (failed === 0) return;
-  // First: the last lines are those that say what happened.
+  // Print the output first, so that the failures are the last lines.
   if (end.output.trim() !== '') console.log(indent(`What ${file} printed:\n${indent(end.output.trimEnd())}`));
   const failures = of('failed').map(({ name, reason }) =>
     reason === undefined ? `${name} (see its subtests)` : `${name}\n${indent(reason)}`,

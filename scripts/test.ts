@@ -1,11 +1,11 @@
 // npm test [-- part of a file's path ...]: checks the code, then runs every test against one throw-away PostgreSQL.
-//   --changed, --since=COMMIT  only what the changes since main, or since that commit, can have touched
-//   --seed=N                   the files in a random order, the same for the same number
-//   --shard=1/2                one of several runs that share the test files
-//   --records=FOLDER           keeps what the run proves, to be checked together with other shards
-//   --declared=/PATH           names what the endpoints whose path begins so declare and these tests don't produce
-//   --record                   keeps in scripts/test-seconds.json what each file took
-// npm run proof [-- …]: the long proof, with the same options; npm run proof -- --merge FOLDER …: checks its shards together.
+//   --changed, --since=COMMIT  runs only the tests that changes since main, or since that commit, can affect
+//   --seed=N                   runs the files in a random order; the same number gives the same order
+//   --shard=1/2                runs one share of the test files
+//   --records=FOLDER           stores the records of the run, to merge them with those of other shards
+//   --declared=/PATH           lists errors and events that endpoints below this path declare and these tests don't produce
+//   --record                   stores the duration of each file in scripts/test-seconds.json
+// npm run proof [-- …] runs the long proof with the same options. npm run proof -- --merge FOLDER … checks its shards together.
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -27,13 +27,13 @@ async function main(options: TestOptions): Promise<number> {
   if (options.isMerge) return mergeShards(options);
   const isAll = patterns.length === 0 && changedSince === undefined;
   const isWhole = isAll && shard.total === 1;
-  // The code is checked once: by the first shard of the usual tests.
+  // Only the first shard of the usual tests checks the code.
   const isChecked = isAll && depth === 'usual' && shard.index === 1;
   const isClean = !isChecked || (await check());
   const files = changedSince === undefined ? testFiles(root) : changedTests(changedSince);
   const groups = groupFiles(root, pickFiles(files, patterns, depth), options);
   if (groups.length === 0) return noFile(options);
-  // The searched databases of all files are part of the long proof; of a few named files they cost little.
+  // The long proof searches every test's database for secrets. A run of selected files also does, since it costs little.
   const environment = await prepareEnvironment({ depth, records, isSearched: depth === 'long' || !isAll });
   // The first Ctrl-C ends the tests and cleans up; npm may pass it on more than once.
   const abort = new AbortController();
@@ -47,7 +47,7 @@ async function main(options: TestOptions): Promise<number> {
     const undeclared = await truthProblems([environment.truthDirectory], options, isWhole && isEnded);
     if (undeclared.length > 0 && totals.failed > 0)
       console.log('Tests failed, so what none produced may be what they would have produced.');
-    // Which secrets are stored on purpose shows only where all databases are searched.
+    // Only a search of all databases can find entries of the allow-list that nothing needs.
     const isSearchWhole = isComplete && isWhole && depth === 'long';
     const leaks = isEnded ? await searchLeaks([environment.leakDirectory], isSearchWhole) : 0;
     if (isComplete && isWhole && options.isRecorded) writeRecord(depth, totals.seconds);
@@ -63,7 +63,7 @@ async function main(options: TestOptions): Promise<number> {
   }
 }
 
-/** Checks the records of all shards as if they were of one run. */
+/** Checks the records of all shards as one run. */
 async function mergeShards(options: TestOptions): Promise<number> {
   const folders = options.patterns;
   const runs = folders.map(readRun);
@@ -102,14 +102,14 @@ function changedTests(since: string): string[] {
 }
 
 function noFile({ patterns, changedSince, shard }: TestOptions): number {
-  // A change of a comment in a document needs no test, and the line above says so.
+  // A change can affect no test, for example one of a document only. `changedTests` has printed that.
   if (changedSince !== undefined && patterns.length === 0) return 0;
   const named = patterns.length === 0 ? '' : ` whose path contains ${patterns.join(' or ')}`;
   console.error(`There is no test file${named} in shard ${shard.index} of ${shard.total}.`);
   return 1;
 }
 
-/** Prints what was raised without a declaration, or declared and not raised by a whole run. */
+/** Prints errors and events that were raised undeclared, or that were declared and that a whole run did not raise. */
 async function truthProblems(
   directories: readonly string[],
   { declared }: TestOptions,
@@ -147,7 +147,7 @@ function printTotals(
 ): void {
   if (skipped.length > 0)
     console.log(`\nSKIPPED, NOT TESTED:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
-  // Once more, where a person looks first: the lines of the files may be thousands above.
+  // Repeat the failures at the end, because the lines of their files may be thousands of lines above.
   if (failedTests.length > 0)
     console.log(`\nFAILED:\n${failedTests.map((failure) => `  ✘ ${failure}`).join('\n')}`);
   const sum = [...seconds.values()].reduce((total, one) => total + one, 0);
@@ -155,7 +155,7 @@ function printTotals(
   console.log(`${passed} passed, ${failures} failed, ${skipped.length} skipped`);
 }
 
-/** The commit of the work tree; outside of Git, as in an unpacked archive, none. */
+/** Returns the commit of the work tree, or `none` outside of Git, for example in an unpacked archive. */
 function commit(): string {
   try {
     return execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8', stdio: 'pipe' }).trim();

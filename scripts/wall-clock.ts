@@ -2,19 +2,20 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pickFiles, testFiles } from './test-files.ts';
 
-/** An upper bound of a difference to `performance.now()` or `Date.now()`, of a figure named so, or of a ratio of such. */
+/** Upper bounds on a difference from `performance.now()` or `Date.now()`, or on a variable with the name of a duration. */
 const bounds = [
   /assert\.(?:ok|equal)\([^;]*?\b(?:performance|Date)\.now\(\)\s*-\s*\w+\)?\s*(?:\/\s*\d+\)?\s*)?<=?/,
   /assert\.ok\([^;]*?\b(?:took|elapsed|waited|duration|answered)\w*(?:Ms|Seconds)\b\s*<=?/i,
 ];
-/** Waiting for a condition is no comparison: its deadline is reached only by a test that fails anyway. */
+/** A deadline of a wait is allowed: only a failing test reaches it. */
 const isNoComparison = /deadline|patience|waitMsMax|isLongProof/i;
-/** Processor time is no wall-clock time. */
+/** Processor time is allowed: it is not wall-clock time. */
 const processorTimes = /\b(\w+) = processorMsOf\(/g;
 
 /**
- * Finds lines of the usual tests that a busy machine can break.
- * @returns one line per place: the long proof may compare wall-clock time, `assertTookLess` does so there only
+ * Finds wall-clock assertions in the usual tests, which fail on a busy machine. Only the long proof may compare wall-clock
+ * time; `assertTookLess` does so there.
+ * @returns one line per assertion
  */
 export function wallClockAssertions(root: string): string[] {
   return pickFiles(testFiles(root), [], 'usual').flatMap((file) => {

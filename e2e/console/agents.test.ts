@@ -89,18 +89,18 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       const { harness } = await atWork(`Work ${evil}`, `client ${evil}`);
       const { id } = await world.baton.principals.create({ kind: 'agent', displayName: `Idle ${evil}` });
       const session = await world.baton.sessions.open({ clientName: 'silent', ttlSeconds: 600 });
-      // Open from the start: who falls silent is seen though no event tells of it.
+      // Open the page first: it must show a silent session without an event.
       const watching = await world.signedIn('/agents');
       const silent = watching.page.getByRole('listitem').filter({ hasText: 'silent' }).first();
       await silent.waitFor();
-      // It beats until the page has shown it alive: a slow machine needs longer for a page than a silence lasts.
+      // Send heartbeats until the page shows the session alive: a slow machine can load a page slower than the silence timeout.
       const alive = silent.getByText(/^Last sign of life/);
       let { heartbeatAt } = session;
       await untilTrue(async () => {
         ({ heartbeatAt } = await world.baton.sessions.heartbeat(session.id, { ttlSeconds: 600 }));
         return alive.isVisible();
       }, 'the page does not show a session that beats as alive');
-      // The long proof waits for the silence; here the last sign of life is moved back, which no event tells of either.
+      // The long proof waits for the silence timeout. `npm test` moves the last heartbeat back, which writes no event either.
       if (!isLongProof) {
         const back = "update sessions set heartbeat_at = heartbeat_at - interval '1 minute' where id = $1";
         await runStatement(world.databaseUrl, back, [session.id]);
@@ -129,7 +129,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
         assert.deepEqual(complaints, []);
       }
       await world.baton.sessions.close(session.id);
-      // Who is idle can be disabled, too.
+      // An idle agent can be disabled, too.
       const { page } = watching;
       await page.getByText(/not at work/).click();
       await page.getByRole('button', { name: `Disable Idle ${evil}` }).focus();
@@ -164,7 +164,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       await keyboard.type(task.publicId);
       await keyboard.press('Enter');
       assert.deepEqual(await types(3), ['task.updated', 'task.claimed', 'task.created']);
-      // Who has sent the form goes on where they were.
+      // After a submit the focus remains in the same field.
       assert.equal(await page.evaluate('document.activeElement.name'), 'object');
       await page.getByLabel('Actor').selectOption({ label: 'a test' });
       assert.deepEqual(await types(1), ['task.claimed']);
@@ -195,12 +195,12 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       await page.getByRole('link', { name: 'The task as it is now' }).click();
       await page.getByRole('heading', { name: 'Second title' }).waitFor();
 
-      // Somebody else's cursor is no event of this object.
+      // The cursor of another object's event is not an event of this object.
       const { items } = await baton.events.list({ types: 'session.opened', tail: 1 });
       await page.goto(`${world.url}/journal?object=${task.id}&at=${items[0]?.cursor}`);
       await page.getByText('This object has no such event').waitFor();
 
-      // An actor who is chosen while the id is asked for counts, and what was asked for later.
+      // The page applies an actor that is selected while it resolves the id, and a later reset.
       await page.goto(`${world.url}/journal`);
       await lines.first().waitFor();
       const asks = Promise.withResolvers<void>();
@@ -220,7 +220,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       await page.getByRole('button', { name: 'Show all' }).click();
       await until(page, "document.querySelector('[name=object]').value === ''");
 
-      // Who held it can't be read: that is told.
+      // The page shows an error if it can't read the holder.
       const claimed = (await baton.events.list({ entityId: task.id, types: 'task.claimed' })).items[0];
       await page.route(`**/api/v1/events?*${claimed?.payload['claimId']}*`, (route) =>
         route.fulfill({ status: 403, json: { error: { code: 'permission_denied', message: 'Not now.' } } }),
@@ -244,7 +244,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       const older = page.getByRole('button', { name: 'Show older events' });
       await older.waitFor();
       assert.equal(await page.getByText('task.created').count(), 0);
-      // What happens while older ones are read comes too, and stays.
+      // The page also shows events that arrive while it loads older ones, and keeps them.
       await page.route('**/api/v1/events?*before=*', async (route) => {
         await baton.tasks.createComment(id, { body: 'Meanwhile' });
         await page.waitForTimeout(1_000);
@@ -261,7 +261,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       const now = await baton.tasks.get(id);
       await baton.tasks.update(id, { title: 'Decided' }, { ifMatch: etagOf(now) });
       const list = page.locator('main ol');
-      // What a page shows that was not paused has reached the paused one, too.
+      // Once a page that is not paused shows the event, the paused page has received it, too.
       await going.page.locator('main ol').getByText('task.updated').waitFor();
       await page.waitForTimeout(500);
       assert.equal(await list.getByText('task.updated').count(), 0);

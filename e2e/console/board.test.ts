@@ -24,8 +24,8 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     await untilTrue(async () => (await statusOf(task)) === status, `${task.publicId} does not get ${status}`);
   }
   /**
-   * Drags as a hand does: the browser begins a drag after some pixels. And again while the page does not answer as `seen`
-   * says: a card was missed, or a column moved meanwhile.
+   * Drags in steps, because the browser starts a drag after some pixels. It retries until the page shows `seen`: a drag can
+   * miss its card, or a column can move meanwhile.
    */
   async function drag(page: Page, task: Task, name: string, seen: Locator) {
     // Columns get their widths by what is in them.
@@ -92,7 +92,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
           await isSeen.promise;
           const ifMatch = `"task-${task.version}"`;
           await rival.baton.tasks.update(task.id, { priority: 'critical' }, { ifMatch });
-          // The journal shows it some moments later.
+          // The journal returns the event with a delay.
           await untilTrue(async () => {
             const { items } = await world.baton.events.list({ entityId: task.id, tail: 1 });
             return items.at(-1)?.actorId === rival.id;
@@ -100,7 +100,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
         }
         await route.continue();
       });
-      // It stands in its new column while Baton is asked.
+      // The card is in its new column while the request is pending.
       await drag(page, task, 'In progress', column(page, 'In progress').getByText('Wanted by two'));
       isSeen.resolve();
       await page.getByText(/did not move to In progress: Rosa the rival changed it meanwhile/).waitFor();

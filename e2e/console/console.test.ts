@@ -8,7 +8,7 @@ import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
 import { settled } from '../testing/console-pages.ts';
 import { seedTasks } from '../testing/run-statement.ts';
 
-// The console in a real browser, against a Baton that `npm start` has started. What axe finds: accessibility.long.test.ts.
+// The console in a real browser, against a Baton that runs the program of `npm start`. axe: accessibility.long.test.ts.
 
 describe('the console', { skip: noBrowser }, () => {
   let world: OwnConsole;

@@ -30,7 +30,7 @@ describe('the live demo', { skip: noBrowser }, () => {
       slug.startsWith('baton-demo-'),
     );
 
-  /** Answers what the agents ask, and sees all done. */
+  /** Approves the agents' requests and checks that all tasks complete. */
   async function watchToTheEnd(page: Page, workspaceId: string) {
     page.setDefaultTimeout(120_000);
     await page.getByRole('link', { name: /^Inbox/ }).click();
@@ -43,7 +43,7 @@ describe('the live demo', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'Done 15' }).waitFor();
     const { items: tasks } = await world.baton.tasks.list({ workspaceId, limit: 100 });
     assert.equal(tasks.length, 15);
-    // The agent that stood still tells what happened to its late write.
+    // The suspended agent reports that Baton rejected its late write.
     const vouchers = tasks.find(({ title }) => title.startsWith('Delete vouchers'));
     await page.goto(`${world.url}/tasks/${vouchers?.publicId}`);
     await page
@@ -78,7 +78,7 @@ describe('the live demo', { skip: noBrowser }, () => {
     await assertAccessible(page, 'demo at work');
     assert.match((await cli('demo', 'live')).text, /A demo is there already/);
 
-    // Its questions come after ten seconds, and its end after thirty.
+    // The demo asks its questions after 10 s and ends after 30 s.
     if (isLongProof) await watchToTheEnd(page, demo.id);
 
     await page.goto(world.url);

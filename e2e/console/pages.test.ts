@@ -9,7 +9,7 @@ import { settled } from '../testing/console-pages.ts';
 // Projects, processes, skills and knowledge: what the pages say is made through the API, and what they do is read there.
 
 const evil = '<img src=x onerror="window.ran=1">';
-/** accessibility.long.test.ts looks at the lists in every scheme and width. */
+/** accessibility.long.test.ts checks the lists in every color scheme and width. */
 const looks = byDepth<readonly (readonly ['light' | 'dark', number])[]>(
   [['dark', 375]],
   [
@@ -18,7 +18,7 @@ const looks = byDepth<readonly (readonly ['light' | 'dark', number])[]>(
   ],
 );
 
-/** Of the agent that the pages of agents and processes show. */
+/** Permissions of the agent on the pages of agents and processes. */
 const permissions = [
   'tasks.read',
   'tasks.write',
@@ -239,7 +239,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
       await page.getByRole('link', { name: 'CHG-2' }).waitFor();
       assert.equal(await page.getByRole('link', { name: 'CHG-1' }).count(), 0);
 
-      // The first one, as it was when it waited for the decision.
+      // The first instance, in its state when it waited for the decision.
       await page.goto(`${world.url}/journal?types=process.step_entered&object=${first.id}`);
       await page.getByText('process.step_entered').nth(1).click();
       await page.getByRole('link', { name: 'The process instance as it was then' }).click();
@@ -253,7 +253,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
       );
       await page.reload();
       await page.getByRole('region', { name: 'Where it stood' }).getByText('Not now.').waitFor();
-      // The page that follows has its own name again.
+      // The next page has its own title again.
       await page.getByRole('link', { name: 'Journal', exact: true }).last().click();
       await titled(page, 'Journal');
       assert.deepEqual(complaints, []);

@@ -34,7 +34,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     ({ url, tenantId } = world);
     ({ identity } = createClient({ url, adminSecret: world.adminSecret }));
     await register('corporate', 'console', {});
-    // Ten seconds before its end an ID token counts as over: one of them can be seen to end, the other is renewed each time.
+    // An ID token counts as expired 10 s early: the short one expires during the test, the other one is renewed each time.
     await register('short', 'console-public', { ID_TOKEN_SECONDS: byDepth('300', '40') });
     await register('renewed', 'console-public', { ID_TOKEN_SECONDS: '10', HAS_REFRESH: 'yes' });
   });
@@ -220,7 +220,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     const { page: inside } = await begin('corporate');
     await choose(inside, 'ada');
     await inside.getByRole('navigation').waitFor();
-    // A request that is under way would learn it first, and end the session.
+    // A pending request would receive the error first and end the session.
     await untilLoaded(inside);
     await identity.identityProviders.disable(tenantId, 'corporate');
     await inside.reload();
@@ -241,9 +241,9 @@ describe('signing in to the console through an identity provider', { skip: noBro
       await page.goto(url);
       await page.getByRole('heading', { name: 'Work' }).waitFor();
     }
-    // That what can't be renewed ends at once: packages/console/src/provider-sign-in.test.ts.
+    // packages/console/src/provider-sign-in.test.ts proves that a session without renewal ends at once.
     if (isLongProof) {
-      // Open, the page would notice the end by itself, and a reload after that would show a sign-in without a reason.
+      // Leave the page: an open one would end the session itself, and a reload would show a sign-in without a reason.
       await short.page.goto('about:blank');
       await sleep(31_000);
       await short.page.goto(url);

@@ -110,7 +110,7 @@ describe('the system page', { skip: noBrowser }, () => {
         Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
         document.dispatchEvent(new Event('visibilitychange'));`);
     };
-    // What is under way is not asked for again: answers that are slow need another turn of the clock.
+    // The page does not repeat a pending request, so a slow response needs another advance of the clock.
     await untilTrue(
       async () => {
         await page.clock.runFor(11_000);

@@ -25,15 +25,15 @@ export async function startBrowser(args: readonly string[] = []): Promise<Browse
   return chromium.launch({ executablePath, args: ['--no-sandbox', ...args] });
 }
 
-/** The one of this process: a Chromium needs a second to start, and 200 MB. */
+/** The browser that this process shares: a Chromium takes a second to start, and 200 MB. */
 export const sharedBrowser = new Shared(startBrowser, (browser) => browser.close());
 
-/** Ends the pages that tests have opened: each goes on asking Baton, and drawing, while it is open. */
+/** Closes the pages that tests have opened. An open page continues to poll Baton and to render. */
 export async function closePages(browser: Browser): Promise<void> {
   await Promise.all(browser.contexts().map((context) => context.close()));
 }
 
-/** Only a test that fails waits for so long. */
+/** Only a failing test waits this long. */
 export const patienceMs = 60_000;
 
 /** A page, and everything that its browser complained about. */
@@ -63,23 +63,23 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   return { page, complaints };
 }
 
-/** What each page has asked for and waits for. */
+/** The pending requests of each page. */
 const requestsOf = new WeakMap<Page, ReadonlySet<Request>>();
 
-/** Whether the page waits for an answer. */
+/** Returns whether the page has a pending request. */
 export const isLoading = (page: Page): boolean => (requestsOf.get(page)?.size ?? 0) > 0;
 
-/** After two frames the page has drawn what came last, and asked for what it needs next. */
+/** After two frames the page has rendered the last response and sent its next requests. */
 const drawn = `new Promise((done) => {
   requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));
   setTimeout(done, 1_000);
 })`;
 
-/** Waits until the page loads nothing. The journal's socket does not count. */
+/** Waits until the page has no pending request. The journal's socket does not count. */
 export async function untilLoaded(page: Page): Promise<void> {
   await untilTrue(async () => {
     if (isLoading(page)) return false;
-    // A page that goes elsewhere meanwhile has not drawn.
+    // `evaluate` fails when the page navigates meanwhile.
     const isDrawn = await page.evaluate(drawn).then(
       () => true,
       () => false,
@@ -88,7 +88,7 @@ export async function untilLoaded(page: Page): Promise<void> {
   }, `${page.url()} goes on loading`);
 }
 
-/** Asks until the answer is true. @throws AssertionError with `otherwise` after a minute */
+/** Retries until `look` returns true. @throws AssertionError with `otherwise` after a minute */
 export async function untilTrue(
   look: () => boolean | Promise<boolean>,
   otherwise: string | (() => string),
@@ -100,7 +100,7 @@ export async function untilTrue(
   assert.fail(typeof otherwise === 'string' ? otherwise : otherwise());
 }
 
-/** Waits until an expression is true in the page. Playwright's own way needs `eval`, which the policy of the console forbids. */
+/** Waits until an expression is true in the page. Playwright's `waitForFunction` needs `eval`, which the console's CSP blocks. */
 export const until = (page: Page, expression: string, otherwise = expression): Promise<void> =>
   untilTrue(async () => (await page.evaluate(`Boolean(${expression})`)) === true, otherwise);
 
@@ -115,8 +115,8 @@ interface AxeResult {
 }
 
 /**
- * Fails for every violation that axe finds in the page as it is now: in the long proof, since each look takes a second, and
- * where `depth` says so.
+ * Fails if axe finds a violation in the page's current state. A scan takes a second, so `npm test` scans only with the depth
+ * `usual`.
  */
 export async function assertAccessible(
   page: Page,

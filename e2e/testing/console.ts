@@ -16,7 +16,7 @@ import { admit, allScopes, type Participant } from '@baton/testing/participant';
 import { closePages, openPage, sharedBrowser, untilTrue, type Watched } from './browser.ts';
 import { Shared } from './shared.ts';
 
-/** A tenant of a Baton that `npm start` has started, with its console built, and a browser. */
+/** A tenant of a Baton that runs the program of `npm start`, with the built console and a browser. */
 export interface RunningConsole {
   readonly url: string;
   readonly browser: Browser;
@@ -45,16 +45,16 @@ export interface RunningConsole {
     displayName: string,
     permissions: readonly string[],
   ): Promise<{ readonly id: string; readonly token: string; readonly baton: BatonClient }>;
-  /** Ends the pages that were opened: to be called after each test. */
+  /** Closes the open pages. Call it after each test. */
   closePages(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A console of a Baton that nobody shares. */
+/** A console with a Baton of its own. */
 export interface OwnConsole extends RunningConsole {
-  /** Its folder. */
+  /** Baton's home folder. */
   readonly home: string;
-  /** The address that signs in once, as the start has printed it. */
+  /** The one-time sign-in address that the start printed. */
   readonly printedAddress: string;
 }
 
@@ -80,8 +80,8 @@ const audience = 'control-plane';
 const adminScopes = [...allScopes, 'control-plane:admin'];
 
 /**
- * A new tenant in the Baton that this process shares. One Baton has one tenant, which its first start founds; what is
- * founded here is like it, and sees as little of the others as any tenant does.
+ * Creates a tenant in the Baton that the test files of this process share. A Baton's first start creates its only tenant. This
+ * tenant has the same objects, and tenant isolation hides the others from it.
  */
 export async function startConsole(): Promise<RunningConsole> {
   const baton = await sharedBaton.take();
@@ -94,7 +94,7 @@ export async function startConsole(): Promise<RunningConsole> {
 }
 
 /**
- * A Baton of one's own, for who sets it up, or needs what only its start tells.
+ * Starts a Baton of its own, for tests that configure it or read what only its start prints.
  * @param env settings besides the folder, the port and the databases
  */
 export async function startOwnConsole(env: Readonly<Record<string, string>> = {}): Promise<OwnConsole> {
@@ -114,7 +114,7 @@ const sharedBaton = new Shared(
   (baton) => baton.stop(),
 );
 
-/** Databases of the tests' cluster spare it making a PostgreSQL and migrating, which takes longer than all else. */
+/** Uses databases of the tests' cluster: initdb and the migrations would take longer than the rest of the start. */
 export async function startBaton(env: Readonly<Record<string, string>>): Promise<StartedBaton> {
   const folder = mkdtempSync(join(tmpdir(), 'baton-console-'));
   const databaseOf = (service: string) =>
@@ -139,7 +139,7 @@ export async function startBaton(env: Readonly<Record<string, string>>): Promise
     const [printedAddress] = await running.prints(/http:\S+\/sign-in#code=\S+/);
     const connection = JSON.parse(readFileSync(join(folder, 'connection.json'), 'utf8'));
     const { publicUrl: url, adminToken, iamBootstrapToken: adminSecret, tenantId, issuer } = connection;
-    // The console is built in the background; its pages answer 503 until then.
+    // Baton builds the console in the background, and its pages return 503 until then.
     await untilTrue(
       async () => (await fetch(url, { method: 'HEAD' })).status === 200,
       'the console was not built within a minute',
@@ -162,7 +162,7 @@ export async function startBaton(env: Readonly<Record<string, string>>): Promise
   }
 }
 
-/** What the first start of a Baton makes: a tenant with its audiences and an administrator, in both services. */
+/** Creates what a Baton's first start creates: a tenant with audiences and an administrator, in both services. */
 async function newTenant({ url, adminSecret, issuer, databaseUrl }: StartedBaton): Promise<Administrator> {
   const { identity } = createClient({ url, adminSecret });
   const [tenantId, displayName] = [newId(), 'Administrator'];
@@ -179,7 +179,7 @@ async function newTenant({ url, adminSecret, issuer, databaseUrl }: StartedBaton
     expiresInSeconds: 86_400,
   });
   assert.ok(token);
-  // No endpoint founds a second tenant in coordination.
+  // Coordination has no endpoint that creates a second tenant.
   const pool = createPool({
     url: databaseUrl,
     connectionsMax: 1,
@@ -202,7 +202,7 @@ async function newTenant({ url, adminSecret, issuer, databaseUrl }: StartedBaton
   return { tenantId, token };
 }
 
-/** @param giveBack the Baton */
+/** @param giveBack releases the Baton */
 async function consoleOf(
   { url, adminSecret, issuer, databaseUrl, output }: StartedBaton,
   { tenantId, token: adminToken }: Administrator,

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Changes what a database holds, as no endpoint does it: rows by the thousand, or a time that is over. */
+/** Runs a statement for which no endpoint exists: it inserts thousands of rows, or moves a timestamp into the past. */
 export async function runStatement(databaseUrl: string, text: string, values: unknown[]): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'baton-test' });
   await client.connect();
@@ -11,7 +11,7 @@ export async function runStatement(databaseUrl: string, text: string, values: un
   }
 }
 
-/** The lease of a task's claim ends now: the shortest one lasts ten seconds, too few for a slow browser to see it. */
+/** Expires the lease of a task's claim now. The shortest lease, 10 s, is too short for a slow browser to show it. */
 export const endLease = (databaseUrl: string, taskId: string): Promise<void> =>
   runStatement(
     databaseUrl,
@@ -22,7 +22,7 @@ export const endLease = (databaseUrl: string, taskId: string): Promise<void> =>
     [taskId],
   );
 
-/** Makes tasks up to this number like the tenant's only one. The API takes them one at a time, 10,000 in a minute and longer. */
+/** Copies the tenant's only task until it has `total` tasks. The API would take over a minute to create 10,000. */
 export async function seedTasks(databaseUrl: string, tenantId: string, total: number): Promise<void> {
   await runStatement(
     databaseUrl,

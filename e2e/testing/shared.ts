@@ -1,9 +1,9 @@
-/** For the next file of this process to ask, when it is not known that there is one. */
+/** How long an unused resource waits for the next test file of this process. */
 const idleMsMax = 10_000;
 
 /**
- * Something that is too dear for each test file and that the files of one process share: the first user starts it. When its
- * last user gives it back it is stopped at once in the last file of the process, and elsewhere when nobody asks for a while.
+ * An expensive resource that the test files of one process share. The first user starts it. When the last user returns it,
+ * the last file of the process stops it at once; an earlier file stops it after `idleMsMax` without a user.
  */
 export class Shared<Thing> {
   readonly #start: () => Promise<Thing>;
@@ -47,7 +47,7 @@ export class Shared<Thing> {
   }
 }
 
-/** `scripts/test-group.ts`, which runs several files in one process, names all of them, and the present one first. */
+/** `scripts/test-group.ts` runs several files in one process; its `argv` lists the current file, then all files. */
 function isLastFile(): boolean {
   const [, present, ...files] = process.argv;
   return files.length === 0 || files.at(-1) === present;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-/** Checks what `baton demo --organisation` prints of the knowledge of its company, where there is a memory service. */
+/** Checks the knowledge that `baton demo --organisation` prints when a memory service is configured. */
 export function assertKnowledgeIsTold(stdout: string): void {
   assert.match(
     stdout,
@@ -9,7 +9,7 @@ export function assertKnowledgeIsTold(stdout: string): void {
   assert.match(stdout, /^What memory says to who takes TASK-\d+:\n {2}policy:invoices: .*up to 500 EUR/m);
 }
 
-/** Checks all that it prints: the limits, the due dates, and the review that follows by rule from one finished task. */
+/** Checks the whole output: the limits, the due dates, and the review that a rule creates from one finished task. */
 export function assertCompanyIsTold(stdout: string): void {
   const limits = [...stdout.matchAll(/at most (\d+) actions in a run, says (.*)/g)].map((match) =>
     match.slice(1),

@@ -64,7 +64,7 @@ function isWritable(folder: string): boolean {
   }
 }
 
-/** Of what is built: tests change nothing of it. */
+/** Hashes the sources of the build, without tests, which don't change it. */
 function contentHash(): string {
   const hash = createHash('sha256').update(readFileSync(packageFile));
   const files = readdirSync(webFolder, { recursive: true, withFileTypes: true })

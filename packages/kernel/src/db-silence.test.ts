@@ -10,7 +10,7 @@ import { doorMigrations } from './testing/door-service.ts';
 
 /** The database goes away without a word: packets are dropped, and nobody closes a connection. */
 
-/** On a busy machine a good statement takes longer than the 300 ms after which a lost one is given up. */
+/** The long proof times out lost statements after 300 ms. On a busy machine a good statement can take longer. */
 const shortMs = byDepth(1500, 300);
 
 let database: TestDatabase;
@@ -44,7 +44,7 @@ async function withPool(changes: Partial<PoolOptions>, work: (pool: Pool) => Pro
   }
 }
 
-/** Within so much in the long proof; in `npm test` within a minute. */
+/** Rejects after `ms` in the long proof and after a minute in `npm test`. */
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, refuse) => {

@@ -186,7 +186,7 @@ test('a refusal that keeps what it wrote frees its key as well', async () => {
   );
 });
 
-/** Lets an opening go on when it is released; `entered` is when it has begun. */
+/** Blocks an opening until `release()`. `entered` resolves when the opening starts. */
 function holdOpening({ hooks }: Awaited<ReturnType<typeof startDoors>>) {
   const [entered, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   hooks.beforeOpen = async () => {

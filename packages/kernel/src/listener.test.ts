@@ -30,7 +30,7 @@ const service: RunningService = {
   }),
   close: async () => undefined,
 };
-/** Of the good requests of these tests none takes as long, even while the machine stalls. */
+/** Longer than any good request of these tests takes, even on a machine that stalls. */
 const quick = {
   ...listenerBounds,
   headersMsMax: 1000,

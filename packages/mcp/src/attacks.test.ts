@@ -128,7 +128,7 @@ describe('attacks', { concurrency: 8 }, () => {
   test('a client that sends 2,000 calls at once is answered each, and keeps its lease', async () => {
     const one = await baton.participant();
     await taskFor(one);
-    // On a busy machine the calls may take longer than ten seconds, beside other tests.
+    // On a busy machine the calls can take longer than 10 s.
     const mcp = await baton.connect(one.token, ['--lease-seconds', byDepth('60', '10')]);
     const lease = leaseIn(await mcp.call('work_next', { assignedToMe: true }));
     const calls = Array.from({ length: byDepth(500, 2_000) }, () =>

@@ -103,7 +103,7 @@ for (const [way, listening] of Object.entries(ways))
     const told = toldTo(client);
     await baton.admin.tasks.createComment(other.publicId, { body: 'not the one' });
     await until('the journal is told', () => told.length > 0);
-    // Another test file of this Baton may have left a lease that ends just now: that is told, too.
+    // A lease of another test file of this Baton can expire now, which also sends a notification.
     assert.deepEqual([...new Set(told.map((change) => change.uri))], ['baton://journal']);
     const approval = await baton.admin.approvals.request({
       task: task.id,

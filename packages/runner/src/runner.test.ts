@@ -79,7 +79,7 @@ function again(agent: Agent, place: string, exec: string, ...args: string[]): Ba
 async function eventually<Value>(
   what: string,
   look: () => Promise<Value | undefined> | Value | undefined,
-  // Five commands at a time, beside other test files on two cores, took over 20 s.
+  // Five parallel commands took over 20 s on two cores that also ran other test files.
   msMax = 90_000,
 ) {
   const deadline = performance.now() + msMax;
@@ -99,14 +99,14 @@ const bodies = async ({ id }: Task) =>
 const signsOfLife =
   'while :; do date +%s%N > "$PLACE/next"; mv "$PLACE/next" "$PLACE/alive"; sleep 0.1; done';
 const lastSignMs = ({ place }: { place: string }) => Number(textOf(join(place, 'alive'))) / 1e6;
-/** Waits until a command gives no sign for a second, or for longer. */
+/** Waits until a command has written no sign of life for `silentMs`. */
 const noSign = (running: { place: string }, silentMs = 1_000) =>
   eventually('the end of all signs of life', async () => {
     const lastMs = lastSignMs(running);
     await sleep(silentMs);
     return lastSignMs(running) === lastMs || undefined;
   });
-/** Waits until the lease on a task lasts longer than it did. */
+/** Waits until the lease on a task has been extended. */
 async function prolonged(task: Task): Promise<void> {
   const { claimId } = await eventually('a run', () => lastRun(task));
   const endOf = async () => (await baton.admin.claims.get(claimId)).expiresAt;
@@ -123,7 +123,7 @@ describe('the runner', { concurrency: 8 }, () => {
     const runner = run(agent, `trap "" TERM; ${signsOfLife}`, '--once', '--lease-seconds', '10');
     const alive = () => textOf(join(runner.place, 'alive'));
     await eventually('the begin', alive);
-    // Past the first lease, in the long proof: what it lives by is that the runner prolonged it.
+    // Wait past the first lease in the long proof: the command continues only because the runner extends its lease.
     if (isLongProof) await sleep(11_000);
     else await prolonged(tasks[0] as Task);
     const pastFirstMs = Date.now();
@@ -157,7 +157,7 @@ describe('the runner', { concurrency: 8 }, () => {
     await prolonged(task);
     between.isSilent = true;
     const stoppedAtMs = Date.now();
-    // Longer than the lease, in the long proof: the successor could begin.
+    // Wait longer than the lease in the long proof: by then a successor could start.
     if (isLongProof) await sleep(11_000);
     else await noSign(runner, 3_000);
     const livedMs = lastSignMs(runner) - stoppedAtMs;

@@ -12,7 +12,7 @@ export interface BatonProcess {
   output(): string;
   /** Resolves with its exit code or signal. */
   readonly ended: Promise<number | NodeJS.Signals | null>;
-  /** Waits until its output matches. @throws Error with the output when it ends before, or after three minutes */
+  /** Waits until its output matches. @throws Error with the output if the process exits first, or after three minutes */
   prints(pattern: RegExp): Promise<RegExpExecArray>;
 }
 

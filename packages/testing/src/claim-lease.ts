@@ -1,12 +1,12 @@
 import pg from 'pg';
 
-/** Ends the lease of a task's claim in coordination's database; the rows are locked in the order of the service. */
+/** Expires the lease of a task's claim in coordination's database. It locks the rows in the service's order. */
 export async function endClaimLease(databaseUrl: string, taskId: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'baton-test' });
   await client.connect();
   try {
     await client.query('begin');
-    // In a statement of its own: the next one must see a claim that was made while this one waited.
+    // A separate statement: the next one must see a claim that was committed while this one waited for the lock.
     await client.query('select id from tasks where id = $1 for no key update', [taskId]);
     const { rowCount } = await client.query(
       `with task as (

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 /**
- * Whether this is the long proof (`npm run proof`): full depth, and limits of wall-clock time. `npm test` checks every promise
- * at least once, also on a busy machine. CONTRIBUTING.md describes both.
+ * Whether this run is the long proof (`npm run proof`), which has full depth and wall-clock limits. `npm test` checks every
+ * promise at least once and also passes on a busy machine. CONTRIBUTING.md describes both.
  */
 export const isLongProof = process.env.BATON_TEST_DEPTH === 'long';
 
-/** Picks how much of itself a test runs: repetitions, rows, seconds. */
+/** Selects the size of a test by depth: repetitions, rows or seconds. */
 export const byDepth = <Value>(usual: Value, long: Value): Value => (isLongProof ? long : usual);
 
-/** How often a race is run. */
+/** Number of rounds of a race test. */
 export const raceRounds = byDepth(20, 200);
 
-/** A test of the long proof; `npm test` does not register it, since what it proves takes time or size. */
+/** Registers a test in the long proof only, because it needs time or size. `npm test` does not register it. */
 export const longTest: typeof test = isLongProof ? test : unregistered(test);
 
-/** As `longTest`, for a suite. */
+/** Like `longTest`, for a suite. */
 export const describeLong: typeof describe = isLongProof ? describe : unregistered(describe);
 
 function unregistered<Register extends typeof test | typeof describe>(register: Register): Register {
@@ -24,10 +24,10 @@ function unregistered<Register extends typeof test | typeof describe>(register: 
 }
 
 /**
- * Checks in the long proof that something took less than `msMax` milliseconds of wall-clock time. In `npm test` it checks nothing:
- * beside other work, time says more about the machine than about the code.
- * @param sinceMs when it began, by `performance.now()`
- * @throws AssertionError with `what` and the time it took
+ * Checks in the long proof that an operation took less than `msMax` ms of wall-clock time. In `npm test` it checks nothing:
+ * on a busy machine the time measures the machine, not the code.
+ * @param sinceMs the start, from `performance.now()`
+ * @throws AssertionError with `what` and the elapsed time
  */
 export function assertTookLess(sinceMs: number, msMax: number, what = 'it'): void {
   const tookMs = performance.now() - sinceMs;

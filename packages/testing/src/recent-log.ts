@@ -1,13 +1,13 @@
-/** The last lines that services logged in this process, or in a Baton that it started: a failing test shows those of its request. */
+/** The last log lines of services in this process and of a Baton that it started. A failing test prints those of its request. */
 const lines: string[] = [];
 const linesMax = 500;
 const lineCharactersMax = 2000;
 
-/** @param text whole lines */
+/** @param text complete lines */
 export function noteLog(text: string): void {
   for (const line of text.split('\n')) if (line !== '') lines.push(line.slice(0, lineCharactersMax));
   lines.splice(0, lines.length - linesMax);
 }
 
-/** The lines that contain a text, oldest first. */
+/** Returns the lines that contain a text, oldest first. */
 export const logLinesWith = (text: string): string[] => lines.filter((line) => line.includes(text));

@@ -15,29 +15,29 @@ export interface RunningBaton {
   readonly url: string;
   readonly home: string;
   readonly connection: Connection;
-  /** The settings that name its databases, for another start on them. */
+  /** The settings with its database URLs, to start another Baton on them. */
   readonly databaseSettings: Readonly<Record<'IAM_DATABASE_URL' | 'CP_DATABASE_URL', string>>;
   readonly admin: BatonClient;
   readonly process: BatonProcess;
-  /** Somebody with these permissions and a token. */
+  /** Creates a participant with these permissions and a token. */
   participant(
     permissions?: readonly string[],
     kind?: 'agent' | 'human',
     scopes?: readonly string[],
   ): Promise<Participant>;
-  /** Ends the lease on a task now, in the database: without the wait for its end. */
+  /** Expires the lease on a task now, in the database, so that a test need not wait. */
   endLease(taskId: string): Promise<void>;
   stop(): Promise<void>;
 }
 
 interface StartOptions {
-  /** Gives it the built-in PostgreSQL, for tests that kill or stop that; every other one uses that of the test run. */
+  /** Uses the built-in PostgreSQL, for tests that kill or stop it. Other tests use the PostgreSQL of the test run. */
   readonly hasOwnPostgres?: boolean;
 }
 
 /**
- * Starts the whole of Baton in a temporary folder, or in the one that `settings` name. Its databases are copies in the
- * PostgreSQL of the test run: a start takes 2.5 s so, and 6 s with initdb, a PostgreSQL of its own and the migrations.
+ * Starts a whole Baton in a temporary folder, or in the `BATON_HOME` of `settings`. Its databases are copies in the PostgreSQL
+ * of the test run. This start takes 2.5 s; with initdb, its own PostgreSQL and the migrations it takes 6 s.
  */
 export async function startRunningBaton(
   settings: Record<string, string> = {},
@@ -46,7 +46,7 @@ export async function startRunningBaton(
   const folder = mkdtempSync(join(tmpdir(), 'baton-test-'));
   const home = settings['BATON_HOME'] ?? join(folder, 'home');
   const databases: TestDatabase[] = [];
-  // The folder of an earlier start belongs to the databases of that start: `settings` name them.
+  // The home folder of an earlier start needs the databases of that start; `settings` contain their URLs.
   if (!hasOwnPostgres && settings['BATON_HOME'] === undefined)
     for (const service of ['identity', 'coordination'])
       databases.push(await createProgramDatabase(join(repository, 'packages', service, 'migrations')));
@@ -95,9 +95,8 @@ export async function startRunningBaton(
 let shared: Promise<RunningBaton> | undefined;
 
 /**
- * A Baton for all test files of this process, which stops when the process has nothing more to do; its `stop()` leaves it
- * to the others. A file that uses it makes participants and tasks of its own, expects those of others, and has no other
- * settings.
+ * Returns the Baton that all test files of this process share. It stops when the process exits; its `stop()` does nothing. A
+ * test file must create its own participants and tasks, accept those of other files, and use the default settings.
  */
 export function sharedBaton(): Promise<RunningBaton> {
   shared ??= startShared();
@@ -107,14 +106,14 @@ export function sharedBaton(): Promise<RunningBaton> {
 async function startShared(): Promise<RunningBaton> {
   const baton = await startRunningBaton();
   const { child } = baton.process;
-  // Else it would keep the process from its end.
+  // Otherwise it would keep the process alive.
   child.unref();
   for (const stream of [child.stdout, child.stderr]) (stream as Socket | null)?.unref();
   process.once('beforeExit', () => {
     child.ref();
     void baton.stop();
   });
-  // Where the process is ended otherwise.
+  // `beforeExit` does not fire when the process exits explicitly.
   process.once('exit', () => child.kill('SIGTERM'));
   return { ...baton, stop: async () => undefined };
 }

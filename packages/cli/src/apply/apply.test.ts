@@ -573,7 +573,7 @@ test('every command of docs/apply.md works as written', async () => {
   const page = readFileSync(join(repository, 'docs', 'apply.md'), 'utf8');
   const lines = [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block]) => block).join('');
   assert.match(lines, /npx baton apply/);
-  // The real one takes 2 s for each command.
+  // The real npx takes 2 s per command.
   const quickNpx = `npx() { shift; "${process.execPath}" bin/baton.mjs "$@"; }\n`;
   const commands = isLongProof ? lines : quickNpx + lines;
   const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type BatonProcess, program } from '@baton/testing/baton-process';
 import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 
-// `baton event tail` as a process of its own, against a Baton that no other file uses: it reads all events of the last hour.
+// `baton event tail` in a separate process. Its Baton is not shared, because the command reads all events of the last hour.
 
 let baton: RunningBaton;
 

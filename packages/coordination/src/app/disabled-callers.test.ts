@@ -60,7 +60,7 @@ const eventsBy = async ({ principalId }: Actor) =>
     )
   )?.count;
 
-// The same code takes the keys of all endpoints.
+// All endpoints share the code for keys, so `npm test` tries every tenth with one.
 for (const [at, endpoint] of writing.entries())
   for (const keyed of isLongProof || at % 10 === 0 ? [false, true] : [false])
     test(`${endpointName(endpoint)}${keyed ? ' with a key' : ''} waits for a disable of its caller and is refused`, async () => {

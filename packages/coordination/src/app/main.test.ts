@@ -96,7 +96,7 @@ test('a signal that arrives twice at once does not cut the stop short', async ()
     await untilBlockedBy(tx, baton, asked);
     for (const signal of ['SIGINT', 'SIGINT', 'SIGTERM'] as const) {
       child.kill(signal);
-      // A busy machine can make a second of it, after which a signal counts as one on purpose.
+      // On a busy machine this pause can take a second, after which the next signal counts as intentional.
       if (isLongProof) await new Promise((done) => setTimeout(done, 50));
     }
     return { asked };
@@ -124,7 +124,7 @@ test('a second signal on purpose ends a stop that takes too long', async () => {
 });
 
 let shared: ReturnType<typeof serve> | undefined;
-/** One process for the next three tests; the last of them stops it. */
+/** The next three tests share one process; the last one stops it. */
 function serveShared() {
   shared ??= serve({ ...baton.env, CP_TRUSTED_PROXIES: '["127.0.0.0/8"]' });
   return shared;

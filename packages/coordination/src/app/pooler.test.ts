@@ -9,7 +9,7 @@ import {
   type TestCoordination,
 } from '../testing/coordination.ts';
 
-/** What a start notices of a pooler; `e2e/pooler.long.test.ts` works behind a real one. */
+/** Tests what a start detects of a pooler; `e2e/pooler.long.test.ts` uses a real one. */
 
 let baton: TestCoordination;
 let pooler: PoolerProxy;

@@ -36,7 +36,7 @@ test('a full batch runs again at once, a shorter one after the pause', async () 
       ],
       { pauseMs, log },
     );
-  // Longer than the test waits.
+  // Longer than the test's timeout.
   const full = begin([5, 5, 5, 0], 600_000);
   await until(() => ranAt.length === 4);
   await sleep(100);

@@ -62,7 +62,7 @@ async function whileHeld<T>(
 
 /** Half of the calls carry an Idempotency-Key: those are one transaction from the start. */
 const keyed = () => ({ 'idempotency-key': `key ${(keys += 1)}` });
-/** How long a command waits for its row, and how long a lease lasts that ends meanwhile. */
+/** How long a command waits for its row, and the length of a lease that expires meanwhile. */
 const waitMs = byDepth(300, 1100);
 const leaseOver = (claimId: string) => async () =>
   (await baton.pool.row(
@@ -87,7 +87,7 @@ async function held(by = worker) {
   return { task, claim: await claimTask(by, task.id, { ttlSeconds: 60 }) };
 }
 
-/** The lease of a session ends in so many milliseconds. */
+/** Sets the lease of a session to expire in `inMs`. */
 async function endSessionLeaseIn(sessionId: string, inMs: number): Promise<void> {
   await baton.pool.run(sql`
     update sessions set expires_at = ends_at, sweep_at = ends_at
@@ -200,7 +200,7 @@ test("a rival that waited doesn't judge the holder's session by a lease that was
   const extend = sql<object>`
     update tasks set lease_expires_at = (select expires_at from claims where id = ${claim.id}) where id = ${task.id}`;
   const take = () => [rival.actor.post(`/tasks/${task.id}:claim`, { sessionId: rival.sessionId })];
-  // Long enough for the first heartbeat.
+  // Long enough for the first heartbeat to arrive.
   const oldLeaseMs = 3000;
   const endsMs = performance.now() + oldLeaseMs;
   await endSessionLeaseIn(sessionId, oldLeaseMs);

@@ -56,7 +56,7 @@ test('a heartbeat at the instant of a take-over keeps the claim or finds it gone
   const seen = new Set<string>();
   for (let round = 0; round < 3 * raceRounds; round += 1) {
     const { task, claim } = await held();
-    // A lease that lasts, then one that has ended: both outcomes are seen, however slow the machine is.
+    // First a valid lease, then an expired one, so that both outcomes occur on any machine.
     await endClaimLease(baton, task.id, [60_000, -1000][round] ?? round % 10);
     const [beat, ...takes] = await Promise.all([
       worker.actor.post(`/claims/${claim.id}:heartbeat`),
@@ -118,8 +118,8 @@ test('a claim while its session closes never leaves a live claim under a dead se
     const tasks = await Promise.all(Array.from({ length: 4 }, () => makeTask(baton)));
     const claim = ({ id }: { id: string }) => claimBy({ ...worker, sessionId }, id);
     const close = () => worker.actor.post(`/sessions/${sessionId}:close`);
-    // The close is sent first, third or last, and the later claims some milliseconds after it. In the first two rounds each
-    // is answered before the next is sent: both outcomes are seen, however slow the machine is.
+    // The test sends the close first, third or last, and the later claims some milliseconds after it. In the first two rounds
+    // it awaits each response before the next request, so that both outcomes occur on any machine.
     const early = tasks.slice(0, round % 5).map(claim);
     if (round < 2) await Promise.all(early);
     const closed = close();
@@ -222,7 +222,7 @@ test('a completion at the instant of a release, a close or a take-over happens u
       () => worker.actor.post(`/sessions/${sessionId}:close`),
       () => claimBy(rivals[0] as Worker, task.id),
     ][round % 3] as () => Promise<Answer>;
-    // In the first two rounds one is answered before the other is sent: both outcomes are seen, however slow the machine is.
+    // The first two rounds await one response before the other request, so that both outcomes occur on any machine.
     const first = round === 0 ? await other() : undefined;
     const succeeding = worker.actor.post(`/runs/${run.id}:succeed`);
     if (round === 1) await succeeding;

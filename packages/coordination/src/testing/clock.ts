@@ -1,9 +1,9 @@
 import type { TestContext } from 'node:test';
 
 /**
- * Stops the clocks of this process until the test ends: nothing that it remembers for a time, or pauses for, ends because
- * the machine is slow. The clock of the database goes on.
- * @returns moves them ahead
+ * Stops `Date.now` and `performance.now` in this process until the test ends, so that caches and pauses don't expire on a slow
+ * machine. Timers and the database's clock continue.
+ * @returns advances both clocks
  */
 export function stopClock({ mock }: TestContext): (ms: number) => void {
   let [wallMs, steadyMs] = [Date.now(), performance.now()];

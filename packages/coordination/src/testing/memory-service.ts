@@ -27,7 +27,7 @@ export interface ArrivedCall {
 /** How the service behaves towards one namespace, or towards all. */
 export interface MemoryBehaviour {
   readonly delayMs?: number;
-  /** Answers nothing until this. */
+  /** Sends no response until this resolves. */
   readonly until?: Promise<unknown>;
   /** Takes the connection away instead of an answer. */
   readonly hangsUp?: boolean;

@@ -20,7 +20,7 @@ export async function startPolicyMode(settings: Record<string, string> = {}): Pr
     ...policy.env,
     CP_AUTHZ_MODE: 'policy',
     CP_POLICY_CACHE_TTL_SECONDS: '0',
-    // Longer than a busy machine takes for an answer.
+    // Longer than a response takes on a busy machine.
     CP_POLICY_TIMEOUT_SECONDS: byDepth('30', '2'),
     CP_LEGACY_API_KEYS_ENABLED: 'true',
     CP_WS_POLL_INTERVAL_SECONDS: '1',

@@ -11,7 +11,7 @@ export interface StreamedEvent {
 export interface StreamClient {
   readonly ws: WebSocket;
   readonly events: StreamedEvent[];
-  /** Resolves when that many events came; rejects after a minute. */
+  /** Resolves after that many events; rejects after a minute. */
   received(count: number, waitMs?: number): Promise<StreamedEvent[]>;
   /** Resolves with how the stream ended. */
   readonly ended: Promise<{ code: number; reason: string }>;

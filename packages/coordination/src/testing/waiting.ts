@@ -4,7 +4,7 @@ import type { Db } from '@baton/kernel/db';
 import { sql } from '@baton/kernel/sql';
 import type { Answer, TestCoordination } from './coordination.ts';
 
-/** Longer than anything takes on a busy machine; reached only when a test fails. */
+/** Longer than any operation takes on a busy machine; only a failing test reaches it. */
 const waitMsMax = 60_000;
 
 /** Waits for a condition. @throws AssertionError when it doesn't come true in that time */

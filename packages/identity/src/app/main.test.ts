@@ -13,13 +13,13 @@ import { migrationsDirectory } from '../service/database.ts';
 import { until } from '../testing/waiting.ts';
 
 const main = join(import.meta.dirname, 'main.ts');
-/** As `baton` loads it: a start takes half the time. */
+/** The module that `baton` also preloads; it halves the time of a start. */
 const fastStart = new URL('../../../../bin/fast-start.mjs', import.meta.url).href;
 const shortSecret = 'short-s3cret';
 let database: TestDatabase;
 let empty: TestDatabase;
 let folder: string;
-/** For the tests that leave it as it is: a start takes more than a second of a core. */
+/** A server for tests that don't change it: a start takes over a second of processor time. */
 let shared: Serving;
 let metricsPort: string;
 const children: ChildProcess[] = [];
@@ -83,7 +83,7 @@ describe('baton identity serve', () => {
       assert.equal(output.includes('IAM_BOOTSTRAP_TOKEN has less than 16 characters'), isWarned);
       assert.ok(!output.includes(secret));
     };
-    // The shared one listens at 127.0.0.1.
+    // The shared server listens on 127.0.0.1.
     expectWarning(shared.output(), shortSecret, false);
     for (const [secret, isWarned] of [
       [shortSecret, true],

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { type PoolerProxy, startPoolerProxy } from '@baton/kernel/testing/pooler-proxy';
 import { startIdentity, type TestIdentity } from '../testing/identity.ts';
 
-/** What a start notices of a pooler; `e2e/pooler.long.test.ts` works behind a real one. */
+/** Tests what a start detects of a pooler; `e2e/pooler.long.test.ts` uses a real one. */
 
 let identity: TestIdentity;
 let pooler: PoolerProxy;

@@ -22,7 +22,7 @@ export type Code = ErrorCode | 'a list';
 export interface Fault<A extends Attempt = Attempt> {
   readonly code: Code;
   readonly note?: string;
-  /** Returns a promise if it changes the store: other pairs then need other objects. */
+  /** Returns a promise if it changes the store. The next pair then needs restored or new objects. */
   put(attempt: A): unknown;
 }
 
@@ -38,7 +38,7 @@ export interface CheckOrder<A extends Attempt = Attempt> {
   readonly besides?: readonly ErrorCode[];
   /** Completes the request after the faults were put in. */
   finish?(attempt: A): unknown;
-  /** Undoes what the faults changed in the store; without it objects are prepared anew. */
+  /** Reverts the faults' changes to the store. Without it the next pair prepares new objects. */
   restore?(attempt: A): Promise<unknown>;
 }
 
@@ -48,7 +48,7 @@ export const fault = <A extends Attempt>(
   note?: string,
 ): Fault<A> => ({ code, put, ...(note === undefined ? {} : { note }) });
 
-/** Each with objects of its own. */
+/** Pairs that run in parallel, each with its own objects. */
 const pairsAtOnce = 8;
 
 /** What every admin endpoint refuses first, in this order. */
@@ -96,7 +96,7 @@ export function orderTests<A extends Attempt>(
     });
   }
 
-  /** A refused request changes nothing: its objects serve for the next pair, unless a fault changed them. */
+  /** Reuses the objects for the next pair, because a rejected request changes nothing, unless a fault changed them. */
   async function tryPairs(
     order: CheckOrder<A>,
     endpoint: Endpoint<never>,

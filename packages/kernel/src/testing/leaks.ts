@@ -70,8 +70,8 @@ export function keepLog(text: string): void {
 }
 
 /**
- * Keeps every row of every table, as text; of a very long table its first rows, and a note that says so. Nothing where
- * `BATON_LEAK_TABLES` names test files, separated by commas, and this one is not among them.
+ * Stores every row of every table as text; of a very long table only the first rows, with a note. It stores nothing if
+ * `BATON_LEAK_TABLES`, a comma-separated list of test files, is set and does not contain this one.
  */
 export async function keepTables(databaseUrl: string): Promise<void> {
   const { BATON_LEAK_TABLES: files } = process.env;

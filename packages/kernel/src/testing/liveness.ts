@@ -50,8 +50,8 @@ interface Figures {
 }
 
 /**
- * Set by `npm run liveness`: the file for the figures. It runs longer, each kind of request alone, and on a quiet machine.
- * The short form below is that of the long proof; `npm test` measures nothing, and sends each request once.
+ * The file for the figures; `npm run liveness` sets it. That run is longer, sends each kind of request alone and needs a quiet
+ * machine. The long proof runs the short form below. `npm test` sends each request once and measures nothing.
  */
 const reportFile = process.env['BATON_LIVENESS_REPORT'];
 const isLong = reportFile !== undefined;
@@ -73,7 +73,8 @@ const calmMs = 40;
 const calmMsMax = 30_000;
 
 /**
- * In `npm test` registers `answerTest`. Otherwise registers a test per endpoint, in the short form per four of them: while one caller sends the worst requests that the
+ * Registers `answerTest` in `npm test`. Otherwise it registers a test per endpoint, or per four endpoints in the short form:
+ * while one caller sends the worst requests that the
  * declaration allows, on many connections, another tenant's calls stay fast and free of errors, and the service's event
  * loop and memory bounded. The service is a process of its own. Endpoints that break a bound together are tried one by
  * one, and one that breaks it alone is tried again before it fails.
@@ -95,8 +96,8 @@ export function livenessTests<Tenant extends object>(setup: LivenessSetup<Tenant
 }
 
 /**
- * Registers one test: the worst requests of every endpoint are answered, and none with 500. The service runs in this process,
- * and no time counts.
+ * Registers one test: every endpoint responds to its worst requests, and never with 500. The service runs in this process, and
+ * the test measures no time.
  */
 function answerTest<Tenant extends object>(setup: LivenessSetup<Tenant>): void {
   test(`the worst requests of every endpoint of ${setup.service} are answered`, async () => {
@@ -112,7 +113,7 @@ function answerTest<Tenant extends object>(setup: LivenessSetup<Tenant>): void {
   });
 }
 
-/** @returns the worst requests that get 500 or no answer, each sent once */
+/** Sends each worst request once. @returns those that receive 500 or no response */
 export async function findUnanswered<Tenant extends object>(
   setup: LivenessSetup<Tenant>,
   target: Target<Tenant>,
@@ -122,7 +123,7 @@ export async function findUnanswered<Tenant extends object>(
   for (const endpoint of setup.endpoints) {
     const { sample, worst } = await worstOf(setup, target, endpoint);
     for (const one of worst) {
-      // The same code reads the full sizes of all endpoints; a megabyte to each would take longer than all other requests.
+      // All endpoints share the code that reads full sizes. A megabyte to each would take longer than all other requests.
       const text = one.name === 'full size' ? `${endpoint.auth} ${one.text}` : undefined;
       if (text !== undefined && read.has(text)) continue;
       if (text !== undefined) read.add(text);

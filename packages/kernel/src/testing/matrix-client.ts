@@ -31,7 +31,7 @@ export function createClient(url: string): Client {
   };
 }
 
-/** A request that hangs fails with its own error instead of the test's timeout. A busy machine answers within seconds. */
+/** A hanging request fails with its own error before the test times out. A busy machine responds within seconds. */
 const answerWaitMs = 60_000;
 
 function send(

@@ -1,4 +1,4 @@
-/** Fields of a request or an answer that hold a secret, and what kind it is. */
+/** Fields of a request or a response that contain a secret, with its kind. */
 export const secretFields: ReadonlyMap<string, string> = new Map([
   ['token', 'presented token'],
   ['accessToken', 'access token'],
@@ -10,11 +10,11 @@ export const secretFields: ReadonlyMap<string, string> = new Map([
   ['key', 'key'],
 ]);
 
-/** Tokens and keys of Baton, and JSON Web Tokens. */
+/** Matches Baton's tokens and keys, and JSON Web Tokens. */
 export const tokenForms = /\b(?:iam_pat|iam_scim|cp)_\w{12}_[\w-]{20,}|\beyJ[\w-]+\.[\w-]+\.[\w-]{20,}/g;
 
 const fieldForms = new RegExp(`"(${[...secretFields.keys()].join('|')})":"(?:[^"\\\\]|\\\\.)*"`, 'g');
 
-/** A text as a person may see it: without the secrets that a field's name or their form shows. */
+/** Masks secrets in a text; it recognizes them by field name or by form. */
 export const maskSecrets = (text: string): string =>
   text.replace(fieldForms, '"$1":"…"').replace(tokenForms, '…');

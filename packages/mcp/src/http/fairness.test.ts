@@ -64,15 +64,15 @@ async function latencies(durationMs: number): Promise<number[]> {
 
 const middle = (sorted: number[]) => sorted[Math.floor(sorted.length / 2)] as number;
 
-/** Of every kind of flood in the long proof; else of one with a right token and one with wrong ones. */
+/** Every kind of flood in the long proof; in `npm test` one with a valid token and one with invalid tokens. */
 const sent = Object.entries(floods).filter(
   ([name]) => isLongProof || ['calls of tools', 'wrong tokens'].includes(name),
 );
-/** Of a flood's own requests, before the other caller's count. */
+/** The flood must receive this many responses before the test measures the other caller. */
 const answersMin = 20;
 const heardMs = byDepth(300, 1_500);
 
-/** The other caller's latencies during a flood, and the flood's answers by status. */
+/** Returns the other caller's latencies during a flood, and the number of the flood's responses by status. */
 async function heardDuring(worker: Worker) {
   await once(worker, 'message');
   await sleep(byDepth(0, 500));

@@ -8,7 +8,7 @@ export interface Flood {
   readonly token?: string;
   readonly body: string;
   readonly connections: number;
-  /** After more answers it sends a first message; the last one holds how many there were, by status. */
+  /** After more responses than this it sends its first message. Its last message counts the responses by status. */
   readonly answersMin: number;
 }
 

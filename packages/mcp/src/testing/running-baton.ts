@@ -36,7 +36,7 @@ export interface RunningBaton extends Running {
 export const startRunningBaton = async (settings?: Record<string, string>) =>
   withConnections(await start(settings));
 
-/** The Baton of all test files of this process; `stop()` closes the connections of this caller only. */
+/** Returns the Baton that all test files of this process share. `stop()` closes only this caller's connections. */
 export const shareRunningBaton = async () => withConnections(await sharedBaton());
 
 function withConnections(running: Running): RunningBaton {

@@ -128,7 +128,7 @@ test('what a loop leaves without an end is given back', async () => {
 
 test('a lease outlives its length, because it is kept', async () => {
   const assigneeId = await queueOf(['long']);
-  // Two seconds are too few for a machine that stands still meanwhile.
+  // Two seconds are too short on a machine that stalls.
   await using harness = await open({ leaseSeconds: byDepth(6, 2) });
   for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
     if (isLongProof) await sleep(2_600);
@@ -171,7 +171,7 @@ test('after a stall past the lease nothing is sent', async () => {
   });
   await using harness = await counting.harness.open({ name: 'tests', leaseSeconds: 2 });
   for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
-    // Nothing of this thread goes on meanwhile.
+    // Block this thread, so that no heartbeat runs.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500);
     sent.length = 0;
     await assert.rejects(lease.succeed(), LeaseLostError);
@@ -219,7 +219,7 @@ test('a killed program continues its work under the same claim after its restart
   const assigneeId = await queueOf(['survives']);
   const store = fileStore(join(folder, 'session'));
   const killed = await open({ store });
-  // The heartbeat of its session would keep this process for 30 s.
+  // The heartbeat of its session would keep this process alive for 30 s.
   t.after(() => killed.close().catch(() => undefined));
   const iterator = killed.work({ filter: { assigneeId }, once: true });
   const { value: before } = await iterator.next();

@@ -206,7 +206,7 @@ describe('an object as it was after an event', () => {
     of('task.claimed', { claimId, holderId: graceId, status: 'in_progress' }),
     of('task.updated', { changes: { title: `Second ${evil}` } }),
   ];
-  /** As the service pages. */
+  /** Returns pages as the service does. */
   const history: Answers = {
     'events.list': ({ query }) => {
       if (query['entityId'] !== id) return page([]);

@@ -34,7 +34,7 @@ const { baton } = await import('../client.ts');
 const { places } = await import('./places.ts');
 const { keysInWords, pageKeys } = await import('./actions.ts');
 
-/** Chooses a command by its words. */
+/** Runs a command by its text. */
 async function command(words: string): Promise<void> {
   await press('Control+k');
   const field = await until(() => document.querySelector<HTMLInputElement>('[cmdk-input]'));

@@ -28,7 +28,7 @@ const { holdsOf } = await import('./holds.ts');
 const sessionId = '0190b2c4-0000-7000-8000-0000000000e1';
 const claimId = '0190b2c4-0000-7000-8000-0000000000e2';
 
-/** A task that Ada holds in the console, and her context. */
+/** Returns a task that Ada has claimed in the console, and her context. */
 function heldTask(): { task: ReturnType<typeof taskWith>; me: Partial<HarnessContext> } {
   const task = taskWith({ title: 'Held by me', activeClaimId: claimId, version: 3 });
   const example = exampleOf('harness.getContext');

@@ -40,7 +40,7 @@ async function openTask(
   });
 }
 
-/** What stands between a task and whoever would take it. */
+/** Returns reasons why a task is not claimable. */
 const held = (...reasons: ReturnType<typeof reason>[]): Answers => ({
   'tasks.getClaimability': exampleOf('tasks.getClaimability', { claimable: false, reasons }),
 });

@@ -6,30 +6,30 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Window } from 'happy-dom';
 import { transformWithOxc } from 'vite';
 
-// A document in this process, and what Node needs to load the page's components. Components are imported after this module has
-// run, by `await import()`: imports at the top of a test are loaded before it runs.
+// Provides a document in this process and the hooks with which Node loads the page's components. Import components with
+// `await import()`: Node loads the static imports of a test before it runs this module.
 
 const sources = dirnameOf('..');
 const longTimerMs = 10_000;
 export const origin = 'http://baton.test';
 
-/** Where the page wanted to go, and how; a real browser would have loaded it anew. */
+/** A navigation that the page requested. A real browser would load the new page. */
 export interface Departure {
   readonly way: 'assign' | 'replace' | 'reload';
   readonly to: string;
 }
 
 export const departures: Departure[] = [];
-/** What this page has told the other tabs of its browser. */
+/** Messages that this page has sent to the other tabs. */
 export const toldToTabs: unknown[] = [];
-/** What was copied to the clipboard. */
+/** Texts that the page has copied to the clipboard. */
 export const copied: string[] = [];
-/** Sockets that the page has opened, the newest last. */
+/** Sockets that the page has opened, newest last. */
 export const sockets: FakeSocket[] = [];
 
 const window = new Window({ url: `${origin}/`, width: 1280, height: 800 });
 
-/** Modules with JSX are transformed beforehand, because hooks can't wait; style sheets become their class names. */
+/** Transforms modules with JSX in advance, because hooks are synchronous. A style sheet returns its class names. */
 async function loadComponents(): Promise<void> {
   const files = globSync('**/*.tsx', { cwd: sources }).map((file) => join(sources, file));
   const transformed = await Promise.all(
@@ -41,7 +41,7 @@ async function loadComponents(): Promise<void> {
   );
   const modules = new Map(transformed);
   registerHooks({
-    // Of its packages Node would take the parts for servers.
+    // By default Node would resolve the server builds of TanStack's packages.
     resolve: (specifier, context, next) =>
       specifier.startsWith('@tanstack/')
         ? next(specifier, { ...context, conditions: ['browser', ...context.conditions] })
@@ -54,7 +54,7 @@ async function loadComponents(): Promise<void> {
   });
 }
 
-/** The names of the browser that the page uses become names of this process; `fetch` and timers stay those of Node. */
+/** Copies the browser's globals into this process. `fetch` and timers remain those of Node. */
 function provideGlobals(): void {
   const own = new Set(['undefined', 'NaN', 'Infinity', 'globalThis', 'window', 'self', 'top', 'parent']);
   const kept =
@@ -76,7 +76,7 @@ function provideGlobals(): void {
     const isMethod = typeof value === 'function' && !/^[A-Z]/.test(name);
     define(globalThis, name, isMethod ? (value as () => unknown).bind(window) : value);
   }
-  // What a page does in a minute keeps no process.
+  // Timers of 10 s or longer must not keep the process alive.
   const { setTimeout: after } = globalThis;
   const patient = (act: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) => {
     const timer = after(act, ms, ...args);
@@ -93,7 +93,7 @@ function provideGlobals(): void {
   define(window.navigator, 'clipboard', {
     writeText: async (text: string) => void copied.push(text),
   });
-  // There is no layout: lists that draw what is in sight believe that their frame is this high.
+  // happy-dom has no layout: virtual lists use these sizes as their viewport.
   for (const [name, size] of [
     ['offsetHeight', 700],
     ['offsetWidth', 1000],
@@ -108,7 +108,7 @@ function define(target: object, name: string, value: unknown): void {
   Object.defineProperty(target, name, { configurable: true, writable: true, value });
 }
 
-/** The address, which tests read; going elsewhere is noted and not done. */
+/** Returns a `location` that tests can read. It records navigations and does not perform them. */
 function watchedLocation(): object {
   const { location } = window;
   const note = (way: Departure['way']) => (to: unknown) =>
@@ -122,7 +122,7 @@ function watchedLocation(): object {
   });
 }
 
-/** Of Node, one would keep this process alive, and hear itself in another test. */
+/** Node's `BroadcastChannel` would keep this process alive and deliver messages to other tests. */
 class FakeChannel extends window.EventTarget {
   constructor() {
     super();
@@ -135,12 +135,12 @@ class FakeChannel extends window.EventTarget {
 
 const channels = new Set<FakeChannel>();
 
-/** Another tab of this browser tells something. */
+/** Delivers a message from another tab. */
 export function hearFromTab(data: unknown): void {
   for (const channel of channels) channel.dispatchEvent(new window.MessageEvent('message', { data }));
 }
 
-/** A socket whose other end is the test. */
+/** A socket whose server is the test. */
 export class FakeSocket extends window.EventTarget {
   readonly url: string;
   readonly protocols: readonly string[];
@@ -153,7 +153,7 @@ export class FakeSocket extends window.EventTarget {
     sockets.push(this);
   }
 
-  /** As the service sends it. */
+  /** Delivers a message from the service. */
   brings(message: object): void {
     this.dispatchEvent(new window.MessageEvent('message', { data: JSON.stringify(message) }));
   }

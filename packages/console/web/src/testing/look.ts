@@ -1,9 +1,9 @@
-// What a person sees of the document, and how they name what they press.
+// Reads the document as a person does: its visible text, and elements by role and accessible name.
 
 const blocks =
   /^(P|DIV|LI|UL|OL|DL|DT|DD|H[1-6]|SECTION|ARTICLE|HEADER|NAV|MAIN|ASIDE|FORM|LABEL|OPTION|SELECT|DETAILS|SUMMARY|FIELDSET|LEGEND|PRE|BUTTON|G)$/i;
 
-/** The text in sight, a line for each block; what is hidden or folded in is left out. */
+/** Returns the visible text, one line per block. It omits hidden and collapsed content. */
 export function textIn(element: Element): string {
   return rawTextIn(element)
     .split('\n')
@@ -47,7 +47,7 @@ const roles = {
 };
 export type Role = keyof typeof roles;
 
-/** How assistive technology calls an element. */
+/** Returns the accessible name of an element. */
 export function nameOf(element: Element): string {
   const byLabel = element.getAttribute('aria-label');
   if (byLabel !== null) return byLabel;
@@ -71,7 +71,7 @@ function labelOf(field: Element): string {
   return textIn(copy).replaceAll('\n', ' ');
 }
 
-/** What can be reached: behind a dialog nothing can. */
+/** Returns the part of the document that a person can reach: with an open dialog, only the dialog. */
 function reach(): Element {
   return (
     [...document.querySelectorAll(`${roles.dialog}, ${roles.alertdialog}`)].at(-1)?.parentElement ??
@@ -79,7 +79,7 @@ function reach(): Element {
   );
 }
 
-/** Elements of a role, by their whole name or a pattern. */
+/** Returns the elements of a role whose name equals a text or matches a pattern. */
 export function all(role: Role, name?: string | RegExp, within: Element = reach()): HTMLElement[] {
   return [...within.querySelectorAll<HTMLElement>(roles[role])].filter((element) => {
     if (element.closest('[hidden]') !== null) return false;

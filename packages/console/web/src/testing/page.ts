@@ -14,13 +14,13 @@ const { queries } = await import('../queries.ts');
 const { router } = await import('../router.tsx');
 const { setServerClock } = await import('../server-clock.ts');
 
-/** A page that is drawn puts its own in place, which would wait for that page when another one is opened. */
+/** A mounted page replaces this function with its own, which would make the next page wait for the unmounted one. */
 const { startTransition } = router;
-/** Reached only by a test that fails. */
+/** Only a failing test waits this long. */
 const patienceMs = 60_000;
 
 export const meId = '0190b2c4-0000-7000-8000-0000000000ad';
-/** Every right that a page asks for; without `admin`. */
+/** Every permission that a page checks, except `admin`. */
 export const everything = [
   'agents.read',
   'approvals.read',
@@ -48,7 +48,7 @@ export const everything = [
 
 type Me = ReturnType<typeof exampleOf<'harness.getContext'>>;
 
-/** Ada, who is signed in. */
+/** Returns the context of Ada, the signed-in person. */
 export function meWith(other: Partial<Me> = {}): Me {
   const example = exampleOf('harness.getContext');
   return {
@@ -67,7 +67,7 @@ export function meWith(other: Partial<Me> = {}): Me {
 }
 
 const claims = { iss: 'https://iam.test', tenant_id: '0190b2c4-0000-7000-8000-00000000007e' };
-/** An access token as pages read it; nobody checks its signature here. */
+/** An access token in the form that pages parse; no test validates its signature. */
 const accessToken = `e30.${btoa(JSON.stringify(claims))}.none`;
 
 const usual: Answers = {
@@ -94,7 +94,7 @@ interface OpenOptions {
   readonly others?: Others;
 }
 
-/** Opens the console at an address, and waits until the page stands still. */
+/** Opens the console at an address and waits until the page is idle. */
 export async function open(path: string, options: OpenOptions = {}): Promise<FakeService> {
   const opened = await begin(path, options);
   await settled();
@@ -114,7 +114,7 @@ export async function begin(
   service = opened;
   globalThis.fetch = opened.fetch;
   router.history.replace(path);
-  // Drawn before, it would begin with the page of the test before.
+  // Load the route first: otherwise the first render shows the page of the previous test.
   await router.load();
   const container = document.body.appendChild(document.createElement('div'));
   const root = createRoot(container, { onUncaughtError: (error) => void crashes.push(error) });
@@ -128,7 +128,7 @@ export async function begin(
   return opened;
 }
 
-/** Draws one component alone, in place of the one before. */
+/** Renders one component alone and unmounts the previous one. */
 export async function draw<Props extends object>(
   component: ComponentType<Props>,
   props: Props,
@@ -146,7 +146,7 @@ export async function draw<Props extends object>(
 
 const crashes: unknown[] = [];
 
-/** Leaves the page, and forgets all that it has read. */
+/** Unmounts the page and clears its caches, its storage and the recorded calls. */
 async function leave(): Promise<void> {
   for (const close of document.querySelectorAll<HTMLElement>('[aria-label="What came of it"] button'))
     close.click();
@@ -166,7 +166,7 @@ async function leave(): Promise<void> {
   assert.deepEqual(left?.unknown ?? [], [], 'the page asked for what the test has no answer for');
 }
 
-/** A test of node:test that leaves its page: hooks would belong to the first file of those that one process runs. */
+/** Registers a test that unmounts its page. Hooks would run only for the first file of a process that runs several. */
 export function test(name: string, act: (t: TestContext) => unknown): void {
   void nodeTest(name, async (t) => {
     try {
@@ -195,7 +195,7 @@ export async function until<Value>(
   }
 }
 
-/** Waits until nothing is read, written or drawn any more. */
+/** Waits until the page has no pending query, mutation, navigation or render. */
 export async function settled(): Promise<void> {
   let quiet = 0;
   let before = '';
@@ -208,10 +208,10 @@ export async function settled(): Promise<void> {
   });
 }
 
-/** All text in sight. */
+/** Returns all visible text. */
 export const seen = (within: Element = document.body): string => textIn(within);
 
-/** Waits until a text is in sight. */
+/** Waits until a text is visible. */
 export async function see(text: string | RegExp): Promise<void> {
   await until(
     () => (typeof text === 'string' ? seen().includes(text) : text.test(seen())),
@@ -224,7 +224,7 @@ export function notSeen(text: string | RegExp): void {
   assert.ok(!isSeen, `${text} is in sight:\n${seen()}`);
 }
 
-/** Waits until a text is out of sight. */
+/** Waits until a text is no longer visible. */
 export async function unseen(text: string | RegExp): Promise<void> {
   await until(
     () => !(typeof text === 'string' ? seen().includes(text) : text.test(seen())),
@@ -232,7 +232,7 @@ export async function unseen(text: string | RegExp): Promise<void> {
   );
 }
 
-/** The first element of a role and name, once there is one. */
+/** Waits for an element of a role and name, and returns the first one. */
 export function find<Found extends HTMLElement = HTMLElement>(
   role: Role,
   name?: string | RegExp,
@@ -244,10 +244,10 @@ export function find<Found extends HTMLElement = HTMLElement>(
   );
 }
 
-/** Names of all elements of a role. */
+/** Returns whether an element of this role and name exists. */
 export const isThere = (role: Role, name?: string | RegExp): boolean => all(role, name).length > 0;
 
-/** Presses what has this name, as a pointer does. */
+/** Waits for an enabled element of this role and name, and clicks it. */
 export async function click(role: Role, name?: string | RegExp, within?: Element): Promise<void> {
   const element = await until(
     () => all(role, name, within).find((one) => !(one as HTMLButtonElement).disabled),
@@ -258,7 +258,7 @@ export async function click(role: Role, name?: string | RegExp, within?: Element
   await settled();
 }
 
-/** Writes into a field, or chooses, by its name. */
+/** Fills the field of this name, or selects an option in it. */
 export async function fill(role: 'textbox' | 'combobox', name: string | RegExp, text: string): Promise<void> {
   const field = await find<HTMLInputElement>(role, name);
   field.focus();
@@ -266,14 +266,14 @@ export async function fill(role: 'textbox' | 'combobox', name: string | RegExp, 
   await settled();
 }
 
-/** React knows of a change by the setter of the class. */
+/** Calls the setter of the class: React overrides the setter of the element and would ignore the change. */
 function setValue(field: HTMLInputElement, text: string): void {
   const { set } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value') ?? {};
   set?.call(field, text);
   for (const type of ['input', 'change']) field.dispatchEvent(new Event(type, { bubbles: true }));
 }
 
-/** Sends the form in which a field stands. */
+/** Submits the form that contains a field. */
 export async function submit(role: 'textbox' | 'combobox', name: string | RegExp): Promise<void> {
   (await find<HTMLInputElement>(role, name)).form?.requestSubmit();
   await settled();
@@ -281,7 +281,7 @@ export async function submit(role: 'textbox' | 'combobox', name: string | RegExp
 
 let pressedAtMs = 0;
 
-/** Presses keys, one after the other, on what has the focus. */
+/** Presses keys in sequence on the focused element. */
 export async function press(...keys: readonly string[]): Promise<void> {
   for (const key of keys) {
     const name = key.replace('Control+', '');
@@ -292,7 +292,7 @@ export async function press(...keys: readonly string[]): Promise<void> {
       bubbles: true,
       cancelable: true,
     });
-    // Keys of a sequence follow each other within a second, however slow this machine is.
+    // A key sequence times out after a second: fixed timestamps keep it together on a slow machine.
     pressedAtMs += 10;
     Object.defineProperty(event, 'timeStamp', { value: pressedAtMs });
     (document.activeElement ?? document.body).dispatchEvent(event);
@@ -300,7 +300,7 @@ export async function press(...keys: readonly string[]): Promise<void> {
   }
 }
 
-/** The address below the origin. */
+/** Returns the address without its origin. */
 export const address = (): string => location.pathname + location.search + location.hash;
 
 export * from './service.ts';

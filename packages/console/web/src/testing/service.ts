@@ -5,8 +5,8 @@ import { readTable } from '../../../../sdk/src/call-table.ts';
 import { coordinationOperations } from '../../../../sdk/src/generated/coordination-operations.ts';
 import { identityOperations } from '../../../../sdk/src/generated/identity-operations.ts';
 
-// The other side of the network: answers by the names of the SDK, in the shapes of its types. What a test does not give is an
-// empty list, or a failure of the test.
+// A fake service. Tests define its responses by SDK operation, with the SDK's types. Without a response a list is empty, and any
+// other request fails the test.
 
 type Groups = Omit<BatonClient, 'identity' | 'accessToken' | 'coordinationUrl' | 'request'>;
 type NamesIn<All> = {
@@ -22,7 +22,7 @@ type AnswerIn<All, Name> = Name extends `${infer Group}.${infer Short}`
     : never
   : never;
 
-/** As `tasks.get`, and `identity.principals.list`. */
+/** For example `tasks.get` or `identity.principals.list`. */
 export type OperationName = NamesIn<Groups> | `identity.${NamesIn<BatonClient['identity']>}`;
 export type Answer<Name> = Name extends `identity.${infer Rest}`
   ? AnswerIn<BatonClient['identity'], Rest>
@@ -34,10 +34,10 @@ export type Item<Name> =
       ? One
       : never;
 
-/** One request as the service gets it. */
+/** One request as the service receives it. */
 export interface Asked {
   readonly name: string;
-  /** Values in the path, in order. */
+  /** Path parameters, in order. */
   readonly ids: readonly string[];
   readonly query: Readonly<Record<string, string>>;
   readonly body: unknown;
@@ -63,7 +63,7 @@ export class Refusal {
 type Answered<Value> = Value | Refusal | Response;
 type Given<Value> = Answered<Value> | ((asked: Asked) => Answered<Value> | Promise<Answered<Value>>);
 export type Answers = { [Name in OperationName]?: Given<Answer<Name>> };
-/** What is no operation of the API, by its path. */
+/** Responses to requests that are not API operations, by path. */
 export type Others = Record<string, Given<unknown>>;
 
 interface Row {
@@ -114,7 +114,7 @@ function documentOf(name: 'coordination' | 'identity'): Document {
   return known;
 }
 
-/** What the API's description shows as the answer of an operation, with other values where they are given. */
+/** Returns the example response of an operation from the API description, with some fields replaced. */
 export function exampleOf<Name extends OperationName>(
   name: Name,
   other: Partial<Answer<Name>> = {},
@@ -122,14 +122,14 @@ export function exampleOf<Name extends OperationName>(
   return { ...(documentedAnswer(name) as object), ...other } as Answer<Name>;
 }
 
-/** The same of one item of a list. */
+/** Returns the first item of a list operation's example, with some fields replaced. */
 export function itemOf<Name extends OperationName>(name: Name, other: Partial<Item<Name>> = {}): Item<Name> {
   const answer = documentedAnswer(name) as { items: object[] } | object[];
   const [item] = Array.isArray(answer) ? answer : answer.items;
   return { ...item, ...other } as Item<Name>;
 }
 
-/** A page without a next one. */
+/** Returns the last page of a list. */
 export function pageOf<One>(...items: One[]): { items: One[]; nextCursor: null } {
   return { items, nextCursor: null };
 }
@@ -149,26 +149,26 @@ function documentedAnswer(name: string): unknown {
   return structuredClone(value);
 }
 
-/** A service that answers what it is given, and remembers what it was asked. */
+/** A service that returns the given responses and records its requests. */
 export class FakeService {
   readonly asked: Asked[] = [];
-  /** What no test has given an answer for. */
+  /** Requests for which the test defined no response. */
   readonly unknown: string[] = [];
   readonly #answers: Map<string, Given<unknown>>;
-  /** The `Date` of its answers. */
+  /** The `Date` header of its responses. */
   date: string | undefined;
 
   constructor(answers: Answers, others: Others) {
     this.#answers = new Map<string, Given<unknown>>([...Object.entries(answers), ...Object.entries(others)]);
   }
 
-  /** From now on it answers otherwise. */
+  /** Replaces responses from now on. */
   answer(answers: Answers, others: Others = {}): void {
     for (const [name, given] of [...Object.entries(answers), ...Object.entries(others)])
       this.#answers.set(name, given);
   }
 
-  /** Requests of one operation, in their order. */
+  /** Returns the requests of one operation, in order. */
   askedFor(name: OperationName | `/${string}`): Asked[] {
     return this.asked.filter((one) => one.name === name);
   }
@@ -184,7 +184,7 @@ export class FakeService {
       headers: new Headers(init.headers),
     };
     this.asked.push(asked);
-    // A network answers later, and not to whoever has gone.
+    // A network responds asynchronously, and not to an aborted request.
     await new Promise((resolve) => setImmediate(resolve));
     init.signal?.throwIfAborted();
     const given = this.#answers.get(asked.name);

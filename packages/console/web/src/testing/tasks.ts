@@ -5,7 +5,7 @@ export const graceId = '0190b2c4-0000-7000-8000-0000000000cc';
 
 let lastNumber = 100;
 
-/** A task that is open, held by nobody, and has nothing but a title. */
+/** Returns an open, unassigned task with only a title. */
 export function taskWith(other: Partial<Task> = {}): Task {
   lastNumber += 1;
   return exampleOf('tasks.get', {
@@ -40,7 +40,7 @@ export const target = (
   route: 'update' | 'complete' = 'update',
 ): TaskTransitions['targets'][number] => ({ status, displayName, route, systemStatusCategory: 'active' });
 
-/** What the page of a task asks for; other tasks by their id or name. */
+/** Returns the responses that the page of a task needs. It finds other tasks by id or public id. */
 export function answersOf(task: Task, others: readonly Task[] = []): Answers {
   return {
     'tasks.get': ({ ids: [ref] }) =>

@@ -41,7 +41,7 @@ const types = pageOf(
   ]),
 );
 
-/** A board of these tasks, each in the column of its status. */
+/** Returns the responses for a board with these tasks, each in the column of its status. */
 const boardOf = (tasks: readonly Task[], more: Answers = {}): Answers => ({
   'taskTypes.list': types,
   'tasks.list': ({ query }) =>

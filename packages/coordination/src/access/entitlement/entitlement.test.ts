@@ -20,7 +20,7 @@ let licence: TestLicence;
 let baton: TestCoordination;
 /** A process that asks again after a second, and lets older answers serve for a while. */
 let patient: { url: string };
-/** A process that waits a second for an answer. */
+/** A process with a timeout of one second. */
 let hasty: { url: string };
 
 before(async () => {

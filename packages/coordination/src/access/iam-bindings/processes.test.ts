@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { newId } from '@baton/kernel/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 
-/** Far below the hour for which a binding and a denial are remembered. */
+/** Far below the hour for which a process caches a binding or a denial. */
 const announcedWithinMs = 60_000;
 const main = join(import.meta.dirname, '../../app/main.ts');
 

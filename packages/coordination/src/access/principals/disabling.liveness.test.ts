@@ -76,7 +76,7 @@ test(`a disable waits only for those before it among ${parallel} parallel change
     assert.equal(status, 200, JSON.stringify(body));
     const acknowledged = await eventsBy(agent);
     const meanwhile = acknowledged - before;
-    // On a busy machine many commit while the request is on its way.
+    // On a busy machine many changes commit before the service receives the request.
     if (isLongProof)
       assert.ok(
         meanwhile <= committedMeanwhileMax,

@@ -8,7 +8,7 @@ import { untilBlockedBy } from '../../testing/waiting.ts';
 const workers = 8;
 /** Milliseconds on a quiet machine: neither waits for a deadlock to be found. */
 const mutualMsMax = 3000;
-/** On a slow machine a disable ends the connections of those that it waited 600 ms for, which is a 503. */
+/** A disable closes connections that block it for 600 ms, which occurs on a slow machine. Their callers receive 503. */
 const codesOfDisabled = ['principal_not_active', 'invalid_credentials', ...byDepth(['unavailable'], [])];
 
 let baton: TestCoordination;

@@ -334,7 +334,7 @@ describe('when the point gives no answer', () => {
     await until(async () => (await baton.pool.row(busy))?.n === 0);
     for (let n = 0; n < 5; n += 1)
       await done(baton.request('POST', '/api/v1/tasks', { token: key, body: { title: 'quick' } }), 201);
-    // The long proof waits until the time of all questions is over.
+    // The long proof waits until all policy requests time out.
     if (!isLongProof) {
       away();
       for (const res of held) res.destroy();

@@ -24,7 +24,7 @@ before(async () => {
     ...policy.env,
     CP_AUTHZ_MODE: 'shadow',
     CP_POLICY_CACHE_TTL_SECONDS: '0',
-    // Longer than a busy machine takes for an answer.
+    // Longer than a response takes on a busy machine.
     CP_POLICY_TIMEOUT_SECONDS: byDepth('30', '1'),
     CP_LEGACY_API_KEYS_ENABLED: 'true',
   });

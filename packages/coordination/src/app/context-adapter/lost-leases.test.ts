@@ -44,7 +44,7 @@ test('who has lost a lease, or can not renew it, stops sending in time', async (
   await baton.pool.run(sql`
     update event_consumers set lease_id = gen_random_uuid(), leased_until = now() + interval '1 hour'
     where tenant_id = ${taken}`);
-  // Renewed every 3 s; until then it sends every 200 ms.
+  // The adapter renews every 3 s and sends every 200 ms until then.
   await sleep(4000);
   await until(async () => {
     const before = sent(taken);
@@ -53,7 +53,7 @@ test('who has lost a lease, or can not renew it, stops sending in time', async (
   }, 'the last request of the lost lease');
   assert.ok(sent(taken) < events, 'it stopped before the end');
 
-  // The other lease runs out after up to 10 s.
+  // The other lease expires after up to 10 s.
   if (isLongProof) {
     const stillSent = sent(unsure);
     await proxy.cut();

@@ -101,7 +101,7 @@ test('what a process had under way that is killed by -9 goes to another one, and
     'it had turns under way',
   );
   const second = await startProgram();
-  // A lease lasts 10 s, which only the long proof waits for.
+  // A lease lasts 10 s. Only the long proof waits for its expiry.
   if (!isLongProof)
     await baton.pool.run(sql`
       update event_consumers set leased_until = now() where tenant_id = any (${tenants}::uuid[])`);
@@ -147,7 +147,7 @@ longTest(
     const tenants = await newTenants(50);
     memory.behave({});
     const adapter = await start();
-    /** Writes one event to each tenant; when the last of those that are asked about was delivered, in ms. */
+    /** Writes one event to each tenant. @returns ms until the events of all `asked` tenants were delivered */
     const round = async (asked: readonly string[]): Promise<number> => {
       const seen = memory.arrived.length;
       const ids = new Map<string, string>();

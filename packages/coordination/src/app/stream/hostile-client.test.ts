@@ -152,7 +152,7 @@ test('a right that is lost while a stream is let in ends it at once, not at the 
   await serving({ judge }, async ({ url }) => {
     const began = performance.now();
     assert.equal((await openStream(url, { token: reader.token }).ended).code, 4401);
-    // The next look is after 600 s.
+    // The next poll is after 600 s.
     assertTookLess(began, 20_000);
   });
 });

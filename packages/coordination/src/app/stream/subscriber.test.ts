@@ -30,7 +30,7 @@ after(async () => {
 
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 const textBytes = 20_000;
-/** More than a stream queues, and what the system takes on the way to a client. */
+/** More events than a stream's queue and the socket buffers hold. */
 const many = byDepth(500, 1000);
 
 async function write(count: number): Promise<string[]> {

@@ -312,7 +312,7 @@ test('random processes end as the interpreter says, and each effect is asked for
     { numRuns: runs },
   );
   console.log(`${runs} definitions: ${JSON.stringify(ends)}`);
-  // The rarest end comes once in some dozens.
+  // The rarest end occurs once in some dozens of runs.
   if (isLongProof)
     assert.deepEqual(Object.keys(ends).sort(), ['cancelled', 'completed', 'failed', 'running', 'suspended']);
 });

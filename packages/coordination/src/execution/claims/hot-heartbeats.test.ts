@@ -52,7 +52,7 @@ longTest(
       const claim = await claimTask({ ...worker, sessionId }, (await makeTask(baton)).id);
       held.push(`/claims/${claim.id}:heartbeat`, `/sessions/${sessionId}:heartbeat`);
     }
-    // Beside other tests a transaction may hold back what could be removed from the pages meanwhile: the best of three counts.
+    // Try up to three times: a transaction of another test can prevent the cleanup of dead rows from the pages.
     for (let tries = 1; ; tries += 1) {
       const low = await coldTables(held);
       if (low.length === 0) return;

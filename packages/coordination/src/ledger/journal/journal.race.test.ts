@@ -7,7 +7,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 import { writeEvents } from '../../testing/journal-writer.ts';
 import { openStream } from '../../testing/stream-client.ts';
 
-/** It goes on until so much was written, however busy the machine is. */
+/** The test continues until it has written at least `eventsMin` events, so a busy machine doesn't break it. */
 const writingMs = byDepth(1500, 4000);
 const eventsMin = 60;
 
@@ -111,7 +111,7 @@ test('16 parallel writers, some slow, some rolled back, in two processes: reader
   assert.equal(writers.length, 16);
   await Promise.all(
     writers.map(async (write) => {
-      // A quarter is rolled back, and each that is not writes an event at least.
+      // A quarter of the transactions roll back; each other one writes at least one event.
       for (; performance.now() < until || writes < 2 * eventsMin; writes += 1) await write();
     }),
   );

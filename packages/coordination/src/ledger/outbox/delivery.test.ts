@@ -205,17 +205,17 @@ longTest(
   'workers that are killed under load lose no event, and repeat only what they had under way',
   async () => {
     const there = await receiver();
-    // Longer than a busy machine holds up a worker: what is taken from one that lives is repeated too.
+    // Longer than a busy machine delays a worker: a live worker that loses its lock also causes repeats.
     const lock = { CP_OUTBOX_LOCK_TIMEOUT_SECONDS: '5' };
     const env = settingsFor([hook('there', there)], lock);
-    // Side by side: most of the time goes into their starts.
+    // Start both in parallel, because their starts take most of the time.
     const workers = [spawnWorker(env), spawnWorker(env)];
     const ids: string[] = [];
     let isWriting = true;
     const writing = (async () => {
       while (isWriting) {
         ids.push(...(await write(20)));
-        // No more than a busy machine can deliver.
+        // Write no faster than a busy machine can deliver.
         await new Promise((done) => setTimeout(done, 200));
       }
     })();

@@ -12,7 +12,7 @@ import { startProvider, type TestProvider } from '../../testing/oauth-provider.t
 let baton: TestCoordination;
 let provider: TestProvider;
 let headerProvider: TestProvider;
-/** A process that waits a second for a provider. */
+/** A process with a provider timeout of one second. */
 let hasty: { url: string };
 before(async () => {
   [provider, headerProvider] = [await startProvider(), await startProvider('in_header')];

@@ -13,7 +13,7 @@ let started: WithMemory;
 let baton: TestCoordination;
 let memory: TestMemory;
 let admin: Actor;
-/** A process that waits a second for memory. */
+/** A process with a memory timeout of one second. */
 let hasty: { url: string };
 before(async () => {
   started = await startWithMemory();
@@ -127,7 +127,7 @@ test('a hundred contexts with memory silent hold no connection, and delay nobody
   const slow = await baton.another({
     CP_CONTEXT_TIMEOUT_SECONDS: byDepth('2', '4'),
     CP_DATABASE_CONNECTIONS_MAX: '4',
-    // On a slow machine the last ask after the first have ended.
+    // On a slow machine the last requests start after the first have timed out, so failures must not open the circuit.
     CP_CONTEXT_CIRCUIT_FAILURES: '1000',
   });
   const asked = memory.calls.length;

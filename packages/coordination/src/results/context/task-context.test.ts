@@ -23,7 +23,7 @@ let memory: TestMemory;
 let admin: Actor;
 let worker: Worker;
 let tenants: string;
-/** A process that waits a second for memory. */
+/** A process with a memory timeout of one second. */
 let hasty: { url: string };
 before(async () => {
   started = await startWithMemory();

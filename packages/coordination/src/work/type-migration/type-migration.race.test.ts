@@ -122,7 +122,7 @@ test('a migration against a completion: one of them sees the version of the othe
 });
 
 test('batches against each other, against claims and against completions: each task is migrated once at most', async () => {
-  // A batch ends after a second: the tasks that the claims above kept from their migration would fill it.
+  // A batch ends after a second. Tasks that the claims above excluded from migration would fill it.
   while ((await done(migrateAll())).migrated.length > 0);
   for (let round = 0; round < byDepth(5, 50); round += 1) {
     const tasks = await Promise.all(Array.from({ length: 12 }, () => makeTask(baton, { typeId: firstId })));

@@ -56,7 +56,7 @@ async function outcomes(service: TestIdentity, path: string, body: object, times
   return found;
 }
 
-/** Moves the clock of the limits by a minute, which a window lasts. */
+/** Advances the clock of the limits by a minute, the length of a window. */
 function endWindows(t: TestContext): void {
   const now = performance.now.bind(performance);
   t.mock.method(performance, 'now', () => now() + 60_000);

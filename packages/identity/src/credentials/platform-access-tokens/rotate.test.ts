@@ -214,7 +214,7 @@ describe('concurrent requests', () => {
         identity.post(`/tenants/${tenantId}/principals/${principalId}:disable`),
       ]);
       assert.equal(disabled.status, 200);
-      // 503: on a slow machine a disable ends the connections of those that it waited 600 ms for.
+      // 503: a disable closes connections that block it for 600 ms, which occurs on a slow machine.
       assert.ok([201, 409, 503].includes(rotated.status), JSON.stringify(rotated.body));
       assert.deepEqual((await identity.get(`/tenants/${tenantId}/platform-access-tokens`)).body, []);
     }

@@ -31,7 +31,7 @@ test('enable, disable and issue at the same time, in two processes: status, toke
         send(call, '/platform-access-tokens', token),
       ]).flat(),
     );
-    // On a slow machine a disable ends the connections of those that it waited 600 ms for: 503.
+    // 503: a disable closes connections that block it for 600 ms, which occurs on a slow machine.
     for (const { status, body } of answers)
       assert.ok(
         status < 300 || status === 503 || body.detail === 'principal_not_active',

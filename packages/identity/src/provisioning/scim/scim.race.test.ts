@@ -88,7 +88,7 @@ test('a creation and concurrent first sign-ins with its external id all succeed 
     const directory = await makeDirectoryOfRealm();
     const { realm, token, employee } = directory;
     const create = async () => {
-      // Each round starts the creation at another moment of the sign-ins.
+      // Each round starts the creation at a different time during the sign-ins.
       await pause((round % 10) * 2);
       return (directory.clients[round % 2] as ScimClient).post('/Users', {
         userName: 'ada',

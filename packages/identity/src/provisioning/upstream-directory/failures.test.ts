@@ -167,7 +167,7 @@ describe('a write that the directory does not take is 502 and leaves nothing', (
   });
 });
 
-// Together: three of them wait for 5 seconds. Each has a service and a directory of its own.
+// Run in parallel, because three of them wait for 5 s. Each has its own service and directory.
 describe('a write that the directory does not take is 502 and leaves nothing', { concurrency: true }, () => {
   test('one that takes longer than 5 seconds, or whose directory is down', async (t) => {
     const tooLate = async () => {

@@ -190,7 +190,7 @@ describe('a creation whose answer is lost', () => {
     keycloak.overrides.scim = lost;
     await one.client.post('/Users', user);
     keycloak.overrides = {};
-    // As if the process had died in between: the name is still reserved, for a second.
+    // Simulate a crash in between: the name remains reserved for a second.
     await identity.pool.run(sql`
       update upstream_accounts set held_by = gen_random_uuid(), held_until = now() + interval '1 second'
       where provisioning_source_id = ${one.sourceId}`);

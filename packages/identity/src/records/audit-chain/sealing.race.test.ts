@@ -49,7 +49,7 @@ async function write(writer: number, tenantIds: readonly string[]): Promise<void
   }
 }
 
-/** Commits only when the naive reader has passed its number, however fast that is. */
+/** Waits until the naive reader has passed its number, then commits. */
 async function writeLate(tenantId: string, passed: () => number): Promise<void> {
   await identity.pool.transaction(async (tx) => {
     await writeRecord(tx, tenantId);

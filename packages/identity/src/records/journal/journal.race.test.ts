@@ -46,7 +46,7 @@ async function write(writer: number, tenantId: string): Promise<void> {
   }
 }
 
-/** Commits only when the naive reader has passed its number, however fast that is. */
+/** Waits until the naive reader has passed its number, then commits. */
 async function writeLate(tenantId: string, passed: () => number): Promise<void> {
   await identity.pool.transaction(async (tx) => {
     await writeEvent(tx, tenantId);

@@ -75,7 +75,7 @@ test('an event that the filter leaves out does not end the wait; without one the
     waitFor(identity, `wait=30&${tenant}`).finally(() => {
       isAnswered = true;
     }),
-    // That they wait to the end shows below in the time that they take.
+    // The assertion on their duration below proves that they wait until the timeout.
     waitFor(identity, `wait=${endsSeconds}&${type}`),
     waitFor(identity, `wait=${endsSeconds}&${both}`),
   ];
@@ -97,7 +97,7 @@ test('wait has 0 to 30 seconds', async () => {
     assert.equal((await identity.get(`/events?wait=${wait}`)).status, 422, wait);
 });
 
-/** A process of its own, and how many readers wait in it. */
+/** Starts a separate process. @returns it, and a function that reads how many readers wait in it */
 async function startCounted() {
   const metricsPort = await freePort();
   const counted = await identity.another({ IAM_METRICS_PORT: metricsPort });
@@ -118,12 +118,12 @@ test('200 waiting readers use one of two connections, and a writer is served mea
   const tenantId = await makeTenant(identity);
   const path = `/events?after=${await headOfJournal()}&wait=30&tenantId=${tenantId}`;
   const readings: ReturnType<typeof counted.get>[] = [];
-  // Twenty at a time: of 200 at once on a busy machine, some were answered 503 before they had looked.
+  // Send 20 at a time: of 200 at once on a busy machine, some received 503 before their first read.
   while (readings.length < 200) {
     for (let n = 0; n < 20; n += 1) readings.push(counted.get(path));
     await until(async () => (await waiting()) === readings.length, 'all of them wait');
   }
-  // The database counts what each connection did a second ago or earlier.
+  // The database's statistics of a connection lag by up to a second.
   await sleep(1100);
   await until(async () => {
     const before = await transactions();

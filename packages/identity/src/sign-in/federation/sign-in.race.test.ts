@@ -70,7 +70,7 @@ test('a disable with concurrent sign-ins: after it every sign-in is refused, and
     ),
   ]);
   assert.equal(disabled.status, 200);
-  // 503: on a slow machine a disable ends the connections of those that it waited 600 ms for.
+  // 503: a disable closes connections that block it for 600 ms, which occurs on a slow machine.
   for (const { status, body } of answers)
     assert.ok(
       [200, 503].includes(status) || body.detail === 'principal_disabled',
@@ -89,7 +89,7 @@ test('a group that is deleted during a sign-in: the sign-in succeeds without it'
     await signInBy(other, realm, await upstream.sign({ sub: newSubject(), groups: ['Staff'] }));
     const { body: group } = await identity.post(base, { key: 'operators', name: 'Operators' });
     const [removed, ...answers] = await Promise.all([
-      // Each round deletes the group at another moment of the sign-ins.
+      // Each round deletes the group at a different time during the sign-ins.
       pause(round % 20).then(() =>
         identity.request('DELETE', `/api/v1${base}/${group.id}`, { headers: adminHeader }),
       ),

@@ -10,7 +10,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Task types whose schemas have 60 kB each, in one text: to compile a schema takes time by the number of its properties. */
+/** Task types with schemas of 60 kB. One text fills each, because compile time grows with the number of properties. */
 const largeTypes = (count: number) =>
   Array.from({ length: count }, () => ({
     kind: 'TaskType',

@@ -310,7 +310,7 @@ describe('a hostile package', () => {
   });
 
   test('of 500 tests ends within its time, holds the event loop for short turns, and passes none', async () => {
-    // A test takes 25 ms, so that 500 of them are more than the 10 s of a call.
+    // A test takes 25 ms, so 500 of them exceed the 10 s timeout of a call.
     const count = byDepth(8, 500);
     const tests = Array.from({ length: count }, (_, n) =>
       testOf({ steps: Array(100).fill({ send: { observation: 'ready' } }) }, `t${n}`),

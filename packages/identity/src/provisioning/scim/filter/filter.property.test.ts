@@ -23,7 +23,7 @@ import { SqlValues } from './sql-scope.ts';
 
 /**
  * Generated filters: 40,000 of them are compiled and run in the database, 100 in a statement, and a sample is sent over
- * HTTP; `npm test` runs 2,000, other ones each time. `IAM_TEST_SCIM_RUNS` multiplies both; `IAM_TEST_SCIM_SEED` repeats a
+ * HTTP; `npm test` runs 2,000, with a new seed each time. `IAM_TEST_SCIM_RUNS` multiplies both; `IAM_TEST_SCIM_SEED` repeats a
  * run that failed.
  */
 const times = Number(process.env['IAM_TEST_SCIM_RUNS'] ?? 1);

@@ -18,8 +18,8 @@ import { patchDocument } from './patch.ts';
 
 /**
  * Generated PATCH bodies: 40,000 well-formed ones change a document and a naive model of it, 20,000 more are malformed,
- * and a sample of both is sent over HTTP. `npm test` runs a twentieth, other ones each time. `IAM_TEST_SCIM_RUNS` multiplies
- * all of them, `IAM_TEST_SCIM_SEED` repeats a run that failed.
+ * and a sample of both is sent over HTTP. `npm test` runs a twentieth, with a new seed each time.
+ * `IAM_TEST_SCIM_RUNS` multiplies all of them; `IAM_TEST_SCIM_SEED` repeats a failed run.
  */
 const times = Number(process.env['IAM_TEST_SCIM_RUNS'] ?? 1);
 const runsOf = (count: number) => Math.ceil((count * times) / byDepth(20, 1));
