@@ -24,9 +24,12 @@ const texts: Record<string, string> = {
   [`${service}/app/endpoints.ts`]:
     "import { a } from '../work/tasks/tasks.api.ts';\nimport { b } from '../execution/claims/claims.ts';\nimport { c } from '../work/goals/goals.ts';",
   [`${service}/app/matrix.test.ts`]: "import { start } from '../testing/coordination.ts';",
-  [`${service}/testing/coordination.ts`]: "import { endpoints } from '../app/endpoints.ts';",
+  [`${service}/testing/coordination.ts`]:
+    "import { endpoints } from '../app/endpoints.ts';\nimport { parse } from '@baton/kernel/json';",
+  'packages/kernel/src/json.ts': '',
   'packages/cli/src/main.ts': '',
-  'e2e/start.test.ts': "program('packages/cli/src/main.ts'); // README.md says it",
+  'e2e/start.test.ts':
+    "program('packages/cli/src/main.ts'); read('README.md'); run('agent/work.sh'); join(root, 'examples', 'apply');",
 };
 for (const [file, text] of Object.entries(texts)) {
   mkdirSync(dirname(join(root, file)), { recursive: true });
@@ -61,9 +64,16 @@ test('what puts a service together touches all of its tests, and so does a migra
   ]);
 });
 
+test('what the start of a service takes from the kernel touches all of its tests', () => {
+  const own = tests.filter((file) => file.startsWith(service));
+  assert.deepEqual(touched('packages/kernel/src/json.ts'), own);
+});
+
 test('a program and a document touch the tests that name them, and a dependency touches all', () => {
   assert.deepEqual(touched('packages/cli/src/main.ts'), ['e2e/start.test.ts']);
-  assert.deepEqual(touched('README.md'), ['e2e/start.test.ts']);
+  for (const file of ['README.md', 'examples/agent/work.sh', 'examples/apply/people.yaml'])
+    assert.deepEqual(touched(file), ['e2e/start.test.ts'], file);
+  assert.deepEqual(touched('docs/errors.md'), []);
   assert.deepEqual(touched('package-lock.json'), tests);
 });
 

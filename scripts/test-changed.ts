@@ -49,30 +49,44 @@ export function touchedTests(
   if (changed.some((file) => foundations.test(file))) return [...tests];
   const importers = Map.groupBy(edgesOf(root, sources), ({ to }) => to as string);
   const reached = new Set(changed.flatMap((file) => [file, ...standingFor(file)]));
+  const whole = new Set(
+    changed.filter((file) => compositions.test(file) && !file.includes('/testing/')).map(packageOf),
+  );
   for (const file of reached) {
     if (compositions.test(file) && !changed.includes(file)) continue;
-    for (const { from } of importers.get(file) ?? []) reached.add(from);
+    for (const { from } of importers.get(file) ?? []) {
+      reached.add(from);
+      // What a service takes from another package, as from the kernel, serves all of its features.
+      if (compositions.test(from) && packageOf(from) !== packageOf(file)) whole.add(packageOf(from));
+    }
   }
   const folders = new Set(
     [...reached].filter((file) => !compositions.test(file) && !isTest(file)).map(dirname),
   );
-  const wide = changed.filter((file) => compositions.test(file) && !file.includes('/testing/'));
   return tests.filter(
     (file) =>
       reached.has(file) ||
       folders.has(dirname(file)) ||
-      wide.some((one) => serviceOf(one) === serviceOf(file)) ||
-      changed.some((one) => !/\.tsx?$/.test(one) && readFileSync(join(root, file), 'utf8').includes(one)),
+      whole.has(packageOf(file)) ||
+      changed.some((one) => !/\.tsx?$/.test(one) && names(readFileSync(join(root, file), 'utf8'), one)),
   );
 }
 
-const serviceOf = (file: string) => file.split('/').slice(0, 2).join('/');
+const packageOf = (file: string) => file.split('/').slice(0, 2).join('/');
+
+/** Whether a text names a file: by its path, without its first folder, or by its first two folders as arguments of `join`. */
+function names(text: string, file: string): boolean {
+  const [first, second, ...rest] = file.split('/');
+  if (second === undefined) return text.includes(file);
+  const forms = [file, [second, ...rest].join('/'), ...(rest.length > 0 ? [`'${first}', '${second}'`] : [])];
+  return forms.some((form) => text.includes(form));
+}
 
 /** Returns files that count as changed too: a migration changes the tables that its whole service uses. */
 function standingFor(file: string): string[] {
   const [, service] = /^(packages\/[^/]+)\/migrations\//.exec(file) ?? [];
   if (service !== undefined) return [`${service}/src/service/schema.ts`];
-  return declarations.test(file) ? [`${serviceOf(file)}/src/app/matrix.test.ts`] : [];
+  return declarations.test(file) ? [`${packageOf(file)}/src/app/matrix.test.ts`] : [];
 }
 
 /** A path of a file that another one starts or reads: `packages/cli/src/main.ts`, or `./load.worker.ts` in its folder. */

@@ -41,7 +41,12 @@ export async function prepareEnvironment({ depth, records, isSearched }: Environ
     startCluster({ directory: join(storeDirectory, name), durable: false, say: console.log });
   const programs = await start('programs');
   process.env.BATON_TEST_PROGRAM_POSTGRES = programs.url('postgres');
-  const services = process.env.BATON_TEST_POSTGRES ? undefined : await start('postgres');
+  const services = process.env.BATON_TEST_POSTGRES
+    ? undefined
+    : await start('postgres').catch(async (error: unknown) => {
+        await programs.stop();
+        throw error;
+      });
   if (services !== undefined) process.env.BATON_TEST_POSTGRES = services.url('postgres');
   return {
     truthDirectory,

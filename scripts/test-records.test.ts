@@ -36,13 +36,23 @@ test('the folders of a new run hold nothing of the last one', () => {
   writeFileSync(join(leakDirectory, 'a.log'), 'old');
   makeFolders(folder);
   assert.deepEqual(readdirSync(leakDirectory), []);
+  assert.throws(() => readRun(folder), /holds no run\.json/);
 });
 
 test('shards are checked together when each is there once, of one commit', () => {
-  assert.deepEqual(shardProblems([runOf(2, 2), runOf(1, 2)]), []);
-  assert.deepEqual(shardProblems([]), ['there are no records']);
-  assert.match(shardProblems([runOf(1, 2)]).join(), /shard 2\/2 is there not at all/);
-  assert.match(shardProblems([runOf(1, 2), runOf(1, 2)]).join(), /shard 1\/2 is there twice/);
-  assert.match(shardProblems([runOf(1, 2), runOf(2, 2, { commit: 'other' })]).join(), /different commits/);
-  assert.match(shardProblems([runOf(1, 1, { depth: 'usual' })]).join(), /not all are of the long proof/);
+  assert.deepEqual(shardProblems([runOf(2, 2), runOf(1, 2)], [], []), []);
+  assert.deepEqual(shardProblems([], []), ['there are no records']);
+  assert.match(shardProblems([runOf(1, 2)], []).join(), /shard 2\/2 is there not at all/);
+  assert.match(shardProblems([runOf(1, 2), runOf(1, 2)], []).join(), /shard 1\/2 is there twice/);
+  assert.match(
+    shardProblems([runOf(1, 2), runOf(2, 2, { commit: 'other' })], []).join(),
+    /different commits/,
+  );
+  assert.match(shardProblems([runOf(1, 1, { depth: 'usual' })], []).join(), /not all are of the long proof/);
+  const one = runOf(1, 1, { seconds: { 'a.test.ts': 1 } });
+  assert.deepEqual(shardProblems([one], ['a.test.ts']), []);
+  assert.match(
+    shardProblems([one], ['a.test.ts', 'b.test.ts']).join(),
+    /1 files ran in no shard.*b\.test\.ts/,
+  );
 });

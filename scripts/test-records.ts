@@ -4,6 +4,9 @@ import { StartError } from '@baton/platform/start-error';
 import type { Depth, Shard } from './test-order.ts';
 import type { TestRecord, TestTotals } from './test-run.ts';
 
+const runFile = 'run.json';
+const testsFile = 'tests.jsonl';
+
 /** The record of a run, for a merge with other shards. `npm run proof -- --records=FOLDER` stores it. */
 export interface RunRecord {
   readonly depth: Depth;
@@ -27,6 +30,8 @@ export interface RecordFolders {
 /** Creates empty folders for a run's records. */
 export function makeFolders(directory: string): RecordFolders {
   const folders = foldersOf(directory);
+  // Beside empty folders, those of an earlier run would pass for a run that was killed.
+  for (const file of [runFile, testsFile]) rmSync(join(directory, file), { force: true });
   for (const folder of Object.values(folders)) {
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -46,18 +51,18 @@ export function writeRun(
   { passed, failed, skipped, seconds, tests }: TestTotals,
 ): void {
   const record: RunRecord = { ...run, passed, failed, skipped, seconds: Object.fromEntries(seconds) };
-  writeFileSync(join(directory, 'run.json'), `${JSON.stringify(record, undefined, 2)}\n`);
-  writeFileSync(join(directory, 'tests.jsonl'), tests.map((test) => `${JSON.stringify(test)}\n`).join(''));
+  writeFileSync(join(directory, runFile), `${JSON.stringify(record, undefined, 2)}\n`);
+  writeFileSync(join(directory, testsFile), tests.map((test) => `${JSON.stringify(test)}\n`).join(''));
 }
 
 /** @throws StartError if the folder contains no records */
 export function readRun(directory: string): RunRecord {
-  return JSON.parse(read(directory, 'run.json'));
+  return JSON.parse(read(directory, runFile));
 }
 
 /** @throws StartError if the folder contains no records */
 export function readTests(directory: string): TestRecord[] {
-  const lines = read(directory, 'tests.jsonl').split('\n');
+  const lines = read(directory, testsFile).split('\n');
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line));
 }
 
@@ -73,7 +78,7 @@ function read(directory: string, file: string): string {
  * Checks that the records belong to one long proof: each of its shards exactly once, all of the same commit.
  * @returns one line per problem
  */
-export function shardProblems(runs: readonly RunRecord[]): string[] {
+export function shardProblems(runs: readonly RunRecord[], files: readonly string[]): string[] {
   const [first] = runs;
   if (first === undefined) return ['there are no records'];
   const { total } = first.shard;
@@ -87,5 +92,9 @@ export function shardProblems(runs: readonly RunRecord[]): string[] {
     if (count !== 1)
       problems.push(`shard ${index}/${total} is there ${count === 0 ? 'not at all' : 'twice'}`);
   }
+  const ran = new Set(runs.flatMap(({ seconds }) => Object.keys(seconds)));
+  const missing = files.filter((file) => !ran.has(file));
+  if (missing.length > 0)
+    problems.push(`${missing.length} files ran in no shard, the first is ${missing[0]}`);
   return problems;
 }

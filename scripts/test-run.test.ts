@@ -3,9 +3,10 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { mock, test } from 'node:test';
+import { byDepth } from '@baton/testing/depth';
 import { runTests } from './test-run.ts';
 
-const limits = { filesAtOnce: 2, filesAtOnceMeasuring: 1, testTimeoutMs: 5000, groupTimeoutMs: 5000 };
+const limits = { filesAtOnce: 2, filesAtOnceMeasuring: 1, testTimeoutMs: 60_000, groupTimeoutMs: 60_000 };
 
 /** Runs test files of these texts; `printed` is what a person would have seen. */
 async function runTexts(
@@ -101,7 +102,7 @@ test('skipped and unfinished tests are named', async () => {
 test('a file that crashes, that holds no test or that never ends is a failure', async () => {
   const { totals } = await runTexts(
     ["throw new Error('early');", '', "test('a', () => {}); setInterval(() => {}, 1000);"],
-    { groupTimeoutMs: 1500 },
+    { groupTimeoutMs: byDepth(10_000, 1500) },
   );
   assert.deepEqual(totals, { passed: 1, failed: 3, skipped: [] });
 });

@@ -68,6 +68,8 @@ export const usualLimits: TestLimits = {
 /** Limits of the long proof, in which some files measure times. */
 export const longLimits: TestLimits = {
   ...usualLimits,
+  testTimeoutMs: 900_000,
+  groupTimeoutMs: 1_800_000,
   filesAtOnceMeasuring: Math.min(availableParallelism(), filesAtOnceMax),
 };
 

@@ -16,7 +16,7 @@ import { changedFiles, touchedTests } from './test-changed.ts';
 import { prepareEnvironment } from './test-environment.ts';
 import { pickFiles, testFiles } from './test-files.ts';
 import { parseOptions, type TestOptions } from './test-options.ts';
-import { groupFiles, writeRecord } from './test-order.ts';
+import { type Depth, groupFiles, writeRecord } from './test-order.ts';
 import { foldersOf, readRun, shardProblems, writeRun } from './test-records.ts';
 import { longLimits, runTests, type TestTotals, usualLimits } from './test-run.ts';
 
@@ -30,7 +30,7 @@ async function main(options: TestOptions): Promise<number> {
   // Only the first shard of the usual tests checks the code.
   const isChecked = isAll && depth === 'usual' && shard.index === 1;
   const isClean = !isChecked || (await check());
-  const files = changedSince === undefined ? testFiles(root) : changedTests(changedSince);
+  const files = changedSince === undefined ? testFiles(root) : changedTests(changedSince, depth);
   const groups = groupFiles(root, pickFiles(files, patterns, depth), options);
   if (groups.length === 0) return noFile(options);
   // The long proof searches every test's database for secrets. A run of selected files also does, since it costs little.
@@ -67,7 +67,7 @@ async function main(options: TestOptions): Promise<number> {
 async function mergeShards(options: TestOptions): Promise<number> {
   const folders = options.patterns;
   const runs = folders.map(readRun);
-  const problems = shardProblems(runs);
+  const problems = shardProblems(runs, pickFiles(testFiles(root), [], 'long'));
   for (const problem of problems) console.log(`✘ shards: ${problem}`);
   const isComplete = problems.length === 0 && runs.every((run) => run.isComplete);
   const places = folders.map(foldersOf);
@@ -91,14 +91,19 @@ async function mergeShards(options: TestOptions): Promise<number> {
   return failures === 0 && isComplete ? 0 : 1;
 }
 
-function changedTests(since: string): string[] {
+function changedTests(since: string, depth: Depth): string[] {
   const changed = changedFiles(root, since);
   const all = testFiles(root);
   const touched = touchedTests(root, changed, [...sourceFiles(root), ...pageFiles(root)], all);
   console.log(
     `${changed.length} files changed since ${since} can have touched ${touched.length} of ${all.length} test files.`,
   );
-  return touched;
+  const usual = pickFiles(touched, [], depth);
+  if (usual.length < touched.length)
+    console.log(
+      `${touched.length - usual.length} of them run in the long proof only: npm run proof -- --since=${since}`,
+    );
+  return usual;
 }
 
 function noFile({ patterns, changedSince, shard }: TestOptions): number {

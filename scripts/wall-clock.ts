@@ -2,15 +2,19 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pickFiles, testFiles } from './test-files.ts';
 
-/** Upper bounds on a difference from `performance.now()` or `Date.now()`, or on a variable with the name of a duration. */
+/** An assertion of one statement, which may span lines. */
+const assertions = /\bassert\.(?:ok|equal)\(((?:[^;'"`]|'[^'\n]*'|"[^"\n]*"|`[^`]*`)*?)\);/g;
+/** An upper bound on a difference from a clock, on a variable whose name is that of a duration, or on a delay of the event loop. */
 const bounds = [
-  /assert\.(?:ok|equal)\([^;]*?\b(?:performance|Date)\.now\(\)\s*-\s*\w+\)?\s*(?:\/\s*\d+\)?\s*)?<=?/,
-  /assert\.ok\([^;]*?\b(?:took|elapsed|waited|duration|answered)\w*(?:Ms|Seconds)\b\s*<=?/i,
+  /\b(?:performance|Date)\.now\(\)\s*-\s*[\w.]+\)?\s*(?:\/\s*\d+\)?\s*)?<=?/,
+  /\b(?:took|elapsed|waited|duration|answered)\w*\s*<=?/i,
+  /\b\w*(?:median|turn|took|waited|slowest|delay)\w*Ms\b\s*<=?/i,
+  /\bdelay\.(?:max|percentile\(\d+\))[^<,]*<=?/,
 ];
 /** A deadline of a wait is allowed: only a failing test reaches it. */
 const isNoComparison = /deadline|patience|waitMsMax|isLongProof/i;
 /** Processor time is allowed: it is not wall-clock time. */
-const processorTimes = /\b(\w+) = processorMsOf\(/g;
+const processorTimes = /\b(\w+) = [^;]*?\b(?:processorMsOf|threadCpuUsage)\(/g;
 
 /**
  * Finds wall-clock assertions in the usual tests, which fail on a busy machine. Only the long proof may compare wall-clock
@@ -20,14 +24,15 @@ const processorTimes = /\b(\w+) = processorMsOf\(/g;
 export function wallClockAssertions(root: string): string[] {
   return pickFiles(testFiles(root), [], 'usual').flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8');
-    const processor = new Set([...text.matchAll(processorTimes)].map(([, name = '']) => name));
-    const lines = text.split('\n');
-    return lines.flatMap((line, index) =>
-      bounds.some((bound) => bound.test(line)) &&
-      !isNoComparison.test(line) &&
-      ![...processor].some((name) => line.includes(`${name} <`))
-        ? [`${file}:${index + 1} compares wall-clock time: use assertTookLess of @baton/testing/depth`]
-        : [],
-    );
+    const processor = [...text.matchAll(processorTimes)].map(([, name = '']) => name);
+    return [...text.matchAll(assertions)]
+      .filter(([, condition = '']) => {
+        const isBound = bounds.some((bound) => bound.test(condition)) && !isNoComparison.test(condition);
+        return isBound && !processor.some((name) => condition.includes(`${name} <`));
+      })
+      .map(({ index }) => {
+        const line = text.slice(0, index).split('\n').length;
+        return `${file}:${line} compares wall-clock time: use assertTookLess of @baton/testing/depth`;
+      });
   });
 }
