@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { assertTookLess } from '@baton/testing/depth';
+import { assertTookLess, byDepth } from '@baton/testing/depth';
 import { AccessToken } from './credentials.ts';
 import { type BatonClient, BatonError, createClient } from './index.ts';
 import { type Received, type StubAnswer, startStub } from './testing/stub-service.ts';
@@ -122,7 +122,7 @@ test('bytes that are read slowly are cut off by the deadline of the call, not by
       const slow = async () => (await baton.artifacts.getContent('slow')).text();
       // The headers are here in time even where the machine is slow: else it is no test of the bytes.
       const never = async () => {
-        const cut = await baton.artifacts.getContent('never', {}, { deadlineMs: 1_000 });
+        const cut = await baton.artifacts.getContent('never', {}, { deadlineMs: byDepth(4_000, 1_000) });
         await assert.rejects(cut.text());
       };
       const [text] = await Promise.all([slow(), never()]);
