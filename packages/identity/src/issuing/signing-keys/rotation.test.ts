@@ -134,9 +134,11 @@ describe('the previous key', () => {
     const seconds = note?.seconds ?? 0;
     assert.ok(seconds > byDepth(300, 355) && seconds < 365, String(seconds));
 
-    await endOverlap(3);
+    await endOverlap(60);
     await identity.service.reload();
     assert.equal((await kidsOf(identity)).length, 2);
+    await endOverlap(1);
+    await identity.service.reload();
     await until(async () => (await kidsOf(identity)).length === 1, 'the overlap ends');
     const after = await identity.request('GET', '/.well-known/jwks.json');
     assert.deepEqual(
