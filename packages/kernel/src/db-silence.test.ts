@@ -131,11 +131,11 @@ test('connections that fall silent one after the other are each thrown out at th
 });
 
 test('a statement that runs or waits for a lock is left alone, however long it is silent', async () => {
-  await withPool({ silentMsMax: 200 }, async (pool) => {
+  await withPool({ silentMsMax: byDepth(3000, 200) }, async (pool) => {
     const locked = pool.transaction(async (tx) => {
       await tx.run(sql`lock table doors in access exclusive mode`);
       const waiting = pool.rows(sql`select from doors`);
-      await tx.rows(sql`select pg_sleep(1.2)`);
+      await tx.rows(sql`select pg_sleep(${byDepth(5, 1.2)})`);
       return { waiting };
     });
     await (await locked).waiting;
