@@ -317,13 +317,15 @@ test('a rebuild during a delivery wins: the late turn moves nothing', async () =
   const ids = await writeTold(baton, tenantId, 4);
   const delivery = startDelivery(baton, memory, { CP_CONTEXT_TENANT_BATCH_SIZE: '5' });
   await delivery.turns();
-  memory.behave({ delayMs: 1000 }, namespaceOf(tenantId));
+  const written = Promise.withResolvers<void>();
+  memory.behave({ until: written.promise }, namespaceOf(tenantId));
   const seen = batchesOf(tenantId).length;
   const late = delivery.turns();
   await until(() => batchesOf(tenantId).length > seen, 'the request');
   await baton.pool.run(
     sql`update event_consumers set position = 0, sequence = 0, has_more = true where tenant_id = ${tenantId}`,
   );
+  written.resolve();
   await late;
   const row = await consumerOf(baton, tenantId);
   assert.deepEqual([row.position, row.sequence, row.lease_id], [0, 0, null]);
@@ -336,12 +338,14 @@ test('a rebuild during a delivery wins: the late turn moves nothing', async () =
 test('a turn whose lease went to another process writes nothing', async () => {
   const tenantId = await newTenant(baton);
   await writeTold(baton, tenantId, 2);
-  memory.behave({ delayMs: 1000 }, namespaceOf(tenantId));
+  const written = Promise.withResolvers<void>();
+  memory.behave({ until: written.promise }, namespaceOf(tenantId));
   const late = startDelivery(baton, memory).turns();
   await until(() => batchesOf(tenantId).length > 0, 'the request');
   await baton.pool.run(sql`
     update event_consumers set lease_id = gen_random_uuid(), leased_until = now() + interval '1 minute'
     where tenant_id = ${tenantId}`);
+  written.resolve();
   await late;
   const row = await consumerOf(baton, tenantId);
   assert.equal(row.position, 0);
