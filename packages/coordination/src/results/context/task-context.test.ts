@@ -187,11 +187,13 @@ describe('what a type asks memory for', () => {
   test('a claim that ends while memory is asked keeps nothing', async () => {
     const task = await makeTold();
     await claimTask(worker, task.id);
-    memory.behave({ delayMs: 1500 });
+    const ended = Promise.withResolvers<void>();
+    memory.behave({ until: ended.promise });
     const asking = contextOf(worker.actor, task);
     const asked = memory.calls.length;
     while (memory.calls.length < asked + 2) await new Promise((next) => setTimeout(next, 5));
     await endClaimLease(baton, task.id);
+    ended.resolve();
     const { recorded, contextPackId, claimId, warnings } = await asking;
     assert.deepEqual([recorded, contextPackId, claimId, warnings], [false, null, null, ['claim_ended']]);
   });
