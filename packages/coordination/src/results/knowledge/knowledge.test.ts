@@ -404,7 +404,8 @@ describe('writes of the same thing', () => {
     const { id } = await makeWorkspace(baton);
     const send = (key: string, more: object = {}) =>
       hastily('/knowledge/documents', documentOf(id, more), { 'idempotency-key': key });
-    memory.behave({ delayMs: 3500 });
+    const waited = Promise.withResolvers<void>();
+    memory.behave({ until: waited.promise });
     const from = memory.calls.length;
     const key = newId();
     const first = admin.post('/knowledge/documents', documentOf(id), { 'idempotency-key': key });
@@ -414,6 +415,7 @@ describe('writes of the same thing', () => {
       send(key),
       send(key, { title: 'Another' }),
     ]);
+    waited.resolve();
     assert.deepEqual(
       [other, same, changed].map(({ status, body }) => [status, body.error.code]),
       [
