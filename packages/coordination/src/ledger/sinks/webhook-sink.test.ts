@@ -24,7 +24,7 @@ function sinkTo(url: string, concurrency = 4): Sink {
     name: 'test',
     filter: { tenants: null, typePatterns: null },
     concurrency,
-    timeoutMs: 2000,
+    timeoutMs: 10_000,
     url: new URL(url),
     secrets: secrets.map((text) => parseWebhookSecret(text) as Buffer),
   });
