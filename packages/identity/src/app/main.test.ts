@@ -147,14 +147,25 @@ describe('baton identity serve', () => {
 
   test('serves /metrics on a port of its own', async () => {
     const { url } = shared;
+    const counters = [
+      /^iam_presented_credentials_total\{credential="pat",outcome="unknown"\} (\d+)$/m,
+      /^http_requests_total\{method="POST",status="401"\} (\d+)$/m,
+    ];
+    const countersNow = async () => {
+      const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+      return counters.map((counter) => Number(counter.exec(text)?.[1] ?? 0));
+    };
+    const before = await countersNow();
     const token = `iam_pat_0123456789ab_${'x'.repeat(43)}`;
     await fetch(`${url}/api/v1/platform-access-tokens:introspect`, {
       method: 'POST',
       body: JSON.stringify({ token }),
     });
-    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-    assert.match(text, /iam_presented_credentials_total\{credential="pat",outcome="unknown"\} 1/);
-    assert.match(text, /http_requests_total\{method="POST",status="401"\} 1/);
+    const after = await countersNow();
+    assert.deepEqual(
+      after.map((count, n) => count - (before[n] as number)),
+      [1, 1],
+    );
     assert.equal((await fetch(`http://127.0.0.1:${metricsPort}/`)).status, 404);
     assert.equal((await fetch(`${url}/metrics`)).status, 404);
   });
