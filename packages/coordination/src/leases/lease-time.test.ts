@@ -201,7 +201,7 @@ test("a rival that waited doesn't judge the holder's session by a lease that was
     update tasks set lease_expires_at = (select expires_at from claims where id = ${claim.id}) where id = ${task.id}`;
   const take = () => [rival.actor.post(`/tasks/${task.id}:claim`, { sessionId: rival.sessionId })];
   // Long enough for the first heartbeat to arrive.
-  const oldLeaseMs = 3000;
+  const oldLeaseMs = byDepth(6000, 3000);
   const endsMs = performance.now() + oldLeaseMs;
   await endSessionLeaseIn(sessionId, oldLeaseMs);
   let renewed: Promise<unknown> | undefined;
