@@ -242,7 +242,7 @@ test('a task that waits says why, and by which call it would move', async () => 
 test('a person takes a task, saves a step, finishes it; another is given back', async () => {
   const env = asPerson();
   const [first, second] = [
-    await baton.admin.tasks.create({ title: 'Take me' }),
+    await baton.admin.tasks.create({ title: 'Take me', priority: 'critical' }),
     await baton.admin.tasks.create({ title: 'Drop me' }),
   ];
   assert.match(await done(['work', 'next'], env), /Take me/);
