@@ -18,6 +18,11 @@ before(async () => {
   baton = await startCoordination();
 });
 after(async () => {
+  if (shared) {
+    const { child, ended, output } = await shared;
+    child.kill('SIGTERM');
+    assert.equal(await ended, 0, output());
+  }
   for (const child of children) child.kill('SIGKILL');
   await baton.close();
 });
@@ -124,7 +129,7 @@ test('a second signal on purpose ends a stop that takes too long', async () => {
 });
 
 let shared: ReturnType<typeof serve> | undefined;
-/** The next three tests share one process; the last one stops it. */
+/** The next three tests share one process; the last one stops it, or `after` if it did not run. */
 function serveShared() {
   shared ??= serve({ ...baton.env, CP_TRUSTED_PROXIES: '["127.0.0.0/8"]' });
   return shared;
