@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
 import { keepLog } from '@baton/kernel/testing/leaks';
-import { isLongProof, longTest } from '@baton/testing/depth';
+import { assertTookLess, isLongProof, longTest } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable } from '../../testing/journal-writer.ts';
 import {
@@ -93,6 +93,7 @@ test('what a process had under way that is killed by -9 goes to another one, and
   const [exit] = [once(first, 'close')];
   first.kill('SIGKILL');
   await exit;
+  const killedAt = performance.now();
   const isWhole = () => tenants.every((tenantId) => memory.keptIds(namespaceOf(tenantId)).length === 400);
   assert.equal(isWhole(), false, 'it was killed in the middle');
   const held = await Promise.all(tenants.map((tenantId) => consumerOf(baton, tenantId)));
@@ -106,6 +107,7 @@ test('what a process had under way that is killed by -9 goes to another one, and
     await baton.pool.run(sql`
       update event_consumers set leased_until = now() where tenant_id = any (${tenants}::uuid[])`);
   await until(isWhole, 'the rest');
+  assertTookLess(killedAt, 40_000, 'the rest');
   await until(() => isEmpty(tenants), 'the end');
   for (const tenantId of tenants) {
     assert.deepEqual(memory.keptIds(namespaceOf(tenantId)), written.get(tenantId));
