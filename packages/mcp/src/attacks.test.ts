@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { program, repository } from '@baton/testing/baton-process';
-import { byDepth } from '@baton/testing/depth';
+import { assertTookLess, byDepth } from '@baton/testing/depth';
 import {
   clientOfEra,
   connectionOf,
@@ -84,7 +84,9 @@ describe('attacks', { concurrency: 8 }, () => {
       const [, pid] = await client.prints(/server (\d+) holds a task/);
       assert.equal((await claimsOf(task.id))[0]?.status, 'active');
       client.child.kill('SIGKILL');
+      const began = performance.now();
       await until('released', async () => (await claimsOf(task.id))[0]?.status === 'released');
+      assertTookLess(began, 10_000, 'the release');
       await until('the server ends', () => !isRunning(Number(pid)));
     });
 
