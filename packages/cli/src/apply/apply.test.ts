@@ -85,12 +85,13 @@ test('the example is planned without a change, applied, and then unchanged', asy
     [14, ['create'], ['done']],
   );
   assert.deepEqual(actionsOf(await itemsOf(['-f', example, '--yes'])), ['unchanged']);
-  const people = (await baton.admin.principals.list({ kind: 'human' })).items;
+  const people = (await baton.admin.principals.list({ kind: 'human', limit: 200 })).items;
   const ada = people.find(({ displayName }) => displayName === 'Ada Okafor');
   assert.deepEqual([ada?.profile.email, ada?.metadata], ['ada@shop.example', { applyKey: 'ada' }]);
   const roles = (await baton.admin.principals.listRoles(ada?.id as string)).items;
   assert.deepEqual(roles.map(({ role }) => role.slug).sort(), ['packer', 'shop-manager']);
-  const [project] = (await baton.admin.projects.list({})).items;
+  const { items: projects } = await baton.admin.projects.list({ limit: 200 });
+  const project = projects.find(({ ownerPrincipalId }) => ownerPrincipalId === ada?.id);
   assert.deepEqual(
     [project?.templateKey, project?.ownerPrincipalId, project?.customFields],
     ['improvement', ada?.id, { budget: 5000 }],
@@ -135,7 +136,7 @@ test('what a file does not name stays: other objects, other members, other roles
   );
   await itemsOf(['-f', first, '--yes']);
   await itemsOf(['-f', file(principal({ roles: ['stays'], metadata: { b: 2 } })), '--yes']);
-  const found = (await baton.admin.principals.list({})).items.find(
+  const found = (await baton.admin.principals.list({ limit: 200 })).items.find(
     ({ displayName }) => displayName === 'Stays',
   );
   assert.deepEqual(found?.metadata, { a: 1, b: 2, applyKey: 'stays-person' });
