@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { baton as runBaton } from '@baton/testing/baton-process';
-import { isLongProof } from '@baton/testing/depth';
+import { assertTookLess, isLongProof } from '@baton/testing/depth';
 import {
   agentPermissions,
   leaseIn,
@@ -170,7 +170,9 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     const mcp = await baton.connect(one.token, ['--lease-seconds', '600']);
     await mcp.call('work_next', { assignedToMe: true });
     await mcp.close();
+    const began = performance.now();
     await until('released', async () => (await claimsOf(task.id))[0]?.status === 'released');
+    assertTookLess(began, 10_000, 'the release');
   });
 
   test('the lease of a server that is killed ends, and another client goes on from its checkpoint', async () => {
@@ -219,7 +221,9 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     const mcp = await baton.connect(one.token, ['--lease-seconds', '600']);
     await mcp.call('work_next', { assignedToMe: true });
     await assert.rejects(mcp.call('task_create', { title: 'x'.repeat(3_000_000) }));
+    const began = performance.now();
     await until('released', async () => (await claimsOf(task.id))[0]?.status === 'released');
+    assertTookLess(began, 15_000, 'the release');
   });
 
   test('a long description is read part by part', async () => {
