@@ -9,7 +9,7 @@ import {
   startCoordination,
   type TestCoordination,
 } from '@baton/coordination/testing/coordination';
-import { byDepth, isLongProof } from '@baton/testing/depth';
+import { assertTookLess, byDepth, isLongProof } from '@baton/testing/depth';
 import { type BatonClient, createClient, LeaseLostError } from '../index.ts';
 import { fileStore } from '../node.ts';
 import { fetchTransport, type Transport } from '../transport.ts';
@@ -156,7 +156,9 @@ test('the heartbeat finds out that the lease was taken away', async () => {
   await using harness = await open({ leaseSeconds: 6 });
   for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
     await admin.claims.release(lease.claim.id, { reason: 'an operator took it' });
+    const began = performance.now();
     await until(() => lease.signal.aborted);
+    assertTookLess(began, 5_000, 'the abort');
     assert.ok(lease.signal.aborted);
     break;
   }
