@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { newId } from '@baton/kernel/ids';
+import { assertTookLess } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 
 /** Far below the hour for which a process caches a binding or a denial. */
@@ -35,6 +36,7 @@ async function becomes(actor: Pick<Actor, 'token'>, expected: number): Promise<v
     status = await statusThere(actor);
   }
   assert.equal(status, expected);
+  assertTookLess(started, 10_000, 'the announcement');
 }
 
 async function bindingOf({ principalId }: Actor): Promise<string> {
