@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { assertTookLess } from '@baton/testing/depth';
 import { endpoints } from '../../app/endpoints.ts';
 import { sightOf } from '../../app/within-sight.sql.ts';
 import { standsAt } from '../../app/within-sight.ts';
@@ -376,6 +377,7 @@ describe('lists leave out what is hidden', () => {
     const first = await makeTask(baton, { workspaceId: other.id });
     await stream.received(1, 60_000);
     await setVisibility(person, 'members');
+    const began = performance.now();
     const shownOf = async (hidden: string) => {
       const shown = await makeTask(baton);
       const since = () => stream.events.map((event: any) => event.entityId);
@@ -388,6 +390,7 @@ describe('lists leave out what is hidden', () => {
       const { id } = await makeTask(baton, { workspaceId: other.id });
       return (await shownOf(id)).length === 1;
     }, 'the narrower sight');
+    assertTookLess(began, 2500, 'the narrower sight');
     const hidden = await makeTask(baton, { workspaceId: other.id });
     const before = stream.events.length;
     await shownOf(hidden.id);
