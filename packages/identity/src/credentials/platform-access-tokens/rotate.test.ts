@@ -215,7 +215,7 @@ describe('concurrent requests', () => {
       ]);
       assert.equal(disabled.status, 200);
       // 503: a disable closes connections that block it for 600 ms, which occurs on a slow machine.
-      assert.ok([201, 409, 503].includes(rotated.status), JSON.stringify(rotated.body));
+      assert.ok([201, 409, ...byDepth([503], [])].includes(rotated.status), JSON.stringify(rotated.body));
       assert.deepEqual((await identity.get(`/tenants/${tenantId}/platform-access-tokens`)).body, []);
     }
   });

@@ -186,7 +186,7 @@ describe('POST …/principals/{principalId}:disable', () => {
       // 503: a disable closes connections that block it for 600 ms, which occurs on a slow machine.
       for (const { status, body } of issued)
         assert.ok(
-          [201, 503].includes(status) || body.detail === 'principal_not_active',
+          [201, ...byDepth([503], [])].includes(status) || body.detail === 'principal_not_active',
           JSON.stringify(body),
         );
       assert.equal(disabled.body.revokedCredentials, made + 1);
