@@ -40,7 +40,7 @@ test('the folders of a new run hold nothing of the last one', () => {
 });
 
 test('shards are checked together when each is there once, of one commit', () => {
-  assert.deepEqual(shardProblems([runOf(2, 2), runOf(1, 2)], [], []), []);
+  assert.deepEqual(shardProblems([runOf(2, 2), runOf(1, 2)], []), []);
   assert.deepEqual(shardProblems([], []), ['there are no records']);
   assert.match(shardProblems([runOf(1, 2)], []).join(), /shard 2\/2 is there not at all/);
   assert.match(shardProblems([runOf(1, 2), runOf(1, 2)], []).join(), /shard 1\/2 is there twice/);
