@@ -31,7 +31,8 @@ test('enable, disable and issue at the same time, in two processes: status, toke
         send(call, '/platform-access-tokens', token),
       ]).flat(),
     );
-    // 503: a disable closes connections that block it for 600 ms, which occurs on a slow machine.
+    // 503, also in the long proof: a disable closes connections that block it for 600 ms. On a busy
+    // machine 2 of 13 long runs had a 503.
     for (const { status, body } of answers)
       assert.ok(
         status < 300 || status === 503 || body.detail === 'principal_not_active',
