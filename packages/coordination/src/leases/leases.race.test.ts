@@ -18,6 +18,7 @@ import {
   openSession,
   type Worker,
 } from '../testing/leases.ts';
+import { finishAllEndings } from '../testing/sweepers.ts';
 import { untilBlockedBy } from '../testing/waiting.ts';
 
 // Two requests that meet: whichever comes first, what is left behind is what one after the other could have left.
@@ -202,6 +203,7 @@ test('disabling a principal while it claims, heartbeats and starts runs leaves i
     assert.equal(disable.status, 200, JSON.stringify(disable.body));
     for (const answer of answers) assert.ok([200, 201, 401, 403, 409].includes(answer.status));
     const principal = doomed.actor.principalId;
+    await finishAllEndings(baton);
     const left = await baton.pool.row<{ claims: number; sessions: number; runs: number }>(sql`
       select (select count(*) from claims where holder_id = ${principal} and status = 'active') as claims,
         (select count(*) from sessions where principal_id = ${principal} and status <> 'closed') as sessions,

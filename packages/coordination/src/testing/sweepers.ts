@@ -1,15 +1,18 @@
 import { Registry } from 'prom-client';
 import { createPool } from '@baton/kernel/db';
 import { createLog } from '@baton/kernel/log';
+import { sql } from '@baton/kernel/sql';
 import { openSecretStore } from '../access/secret-store/open-secret-store.ts';
 import { openAuthorities } from '../app/authz/authorization.ts';
 import { type WorkerTools, workerTools } from '../app/background.ts';
 import { createHealth } from '../app/health/health.ts';
 import { readCoordinationSettings } from '../app/settings.ts';
+import { finishEndings } from '../execution/sweeper/sweeper.ts';
 import { openContentStore } from '../results/contents/open-store.ts';
 import { openGateway } from '../results/memory/gateway.ts';
 import { createCounters } from '../service/counters.ts';
 import type { TestCoordination } from './coordination.ts';
+import { until } from './waiting.ts';
 
 /**
  * What the jobs of a worker process work with, so that a test runs them when it wants to.
@@ -50,4 +53,20 @@ export function makeWorkerTools(
     publishBindingChange: () => undefined,
   });
   return { tools, close: () => pool.close() };
+}
+
+/**
+ * Ends what disables and closes have left to the worker. They end at once what no other transaction has locked; one that
+ * is committing lets go of its principal a moment before its session.
+ */
+export async function finishAllEndings(baton: TestCoordination): Promise<void> {
+  const isDone = async () => (await baton.pool.row(sql`select id from endings limit 1`)) === undefined;
+  if (await isDone()) return;
+  const { tools, close } = makeWorkerTools(baton);
+  try {
+    const job = finishEndings(tools);
+    await until(async () => (await job.run()) === 0 && (await isDone()), 'the end of all endings');
+  } finally {
+    await close();
+  }
 }

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
 import { assertTookLess, byDepth, raceRounds } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { finishAllEndings } from '../../testing/sweepers.ts';
 import { untilBlockedBy } from '../../testing/waiting.ts';
 
 const workers = 8;
@@ -35,6 +36,7 @@ test('a disable amid its commands leaves no open session and no active claim', a
     assert.equal(disabled?.status, 200, JSON.stringify(disabled?.body));
     // On a slow machine a disable ends the connections of those that it waited 600 ms for: 503.
     for (const { status, body } of answers) assert.ok(status < 500 || status === 503, JSON.stringify(body));
+    await finishAllEndings(baton);
     const left = await baton.pool.row<{ sessions: number; claims: number }>(sql`
       select (select count(*) from sessions where principal_id = ${agent.principalId} and status <> 'closed') as sessions,
         (select count(*) from claims where holder_id = ${agent.principalId} and status = 'active') as claims`);

@@ -17,7 +17,7 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
-import { makeWorkerTools } from '../../testing/sweepers.ts';
+import { finishAllEndings, makeWorkerTools } from '../../testing/sweepers.ts';
 import { expireDueSessions, finishEndings } from './sweeper.ts';
 
 const claimsCount = 250;
@@ -71,9 +71,7 @@ const activeClaims = async ({ actor }: Worker) =>
       select count(*) as count from claims where holder_id = ${actor.principalId} and status = 'active'`)
   )?.count;
 
-async function finish(): Promise<void> {
-  while ((await baton.pool.row(sql`select id from endings`)) !== undefined) await jobs.endings.run();
-}
+const finish = () => finishAllEndings(baton);
 
 /** Of the claims of a worker: the events of their ends before and after an event, and the reasons. */
 async function releasesAround(type: string, entityId: string, { actor }: Worker) {

@@ -10,6 +10,7 @@ import {
   type TestCoordination,
 } from '../../testing/coordination.ts';
 import { done, makeTask, openSession } from '../../testing/leases.ts';
+import { finishAllEndings } from '../../testing/sweepers.ts';
 
 const rounds = byDepth(8, 200);
 
@@ -145,6 +146,7 @@ test('claims that are taken while the agent is retired end with it', async () =>
     ]);
     assert.equal(retired?.status, 200, JSON.stringify(retired?.body));
     for (const { status, body } of answers) assert.ok(status < 500 || status === 503, JSON.stringify(body));
+    await finishAllEndings(baton);
     const left = await baton.pool.row<{ claims: number; sessions: number }>(sql`
       select (select count(*) from claims where holder_id = ${agent.principalId} and status = 'active') as claims,
         (select count(*) from sessions where principal_id = ${agent.principalId} and status <> 'closed') as sessions`);
