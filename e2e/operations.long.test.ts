@@ -1,7 +1,6 @@
 // Runs the commands of docs/operations.md as they stand there, against real servers.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -12,13 +11,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { freePort } from '@baton/kernel/testing/free-port';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { type BatonProcess, baton, repository } from '@baton/testing/baton-process';
 import {
@@ -335,7 +334,7 @@ test('migrations are tried, then applied, and processes restart one after the ot
   assert.match(said, /coordination, for revision \d+: would apply .* Nothing was changed/);
   assert.match(said, /The database of coordination is at revision \d+: applied/);
   const serve = async () => {
-    const port = String(await freePort());
+    const port = await freePort();
     const process = baton(['coordination', 'serve'], { ...env, CP_PORT: port });
     started.push(process);
     await process.prints(/answers at/);
@@ -356,15 +355,6 @@ test('migrations are tried, then applied, and processes restart one after the ot
     [one, two] = [two, next];
   }
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 test('every block of the page is run by one of these tests', () => {
   const untried = [...blocks.keys()].filter((name) => !tried.has(name));

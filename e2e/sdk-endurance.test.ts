@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '@baton/kernel/testing/free-port';
 import { type BatonClient, BatonError, createClient, fetchTransport, type Transport } from '@baton/sdk';
 import { processesOf, baton as runBaton } from '@baton/testing/baton-process';
 import { isLongProof, longTest } from '@baton/testing/depth';
@@ -15,7 +16,7 @@ let again: ReturnType<typeof runBaton> | undefined;
 
 before(async () => {
   // A test of the long proof kills its PostgreSQL.
-  baton = await startRunningBaton({}, { hasOwnPostgres: isLongProof });
+  baton = await startRunningBaton({ PORT: await freePort() }, { hasOwnPostgres: isLongProof });
 });
 after(async () => {
   again?.child.kill('SIGTERM');

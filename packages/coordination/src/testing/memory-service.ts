@@ -72,7 +72,7 @@ export interface TestMemory {
 
 const itemsMax = 500;
 
-export async function startMemoryService(port = 0): Promise<TestMemory> {
+export async function startMemoryService(): Promise<TestMemory> {
   const arrived: ArrivedBatch[] = [];
   const calls: ArrivedCall[] = [];
   const knowledge = new MemoryKnowledge();
@@ -80,7 +80,7 @@ export async function startMemoryService(port = 0): Promise<TestMemory> {
   const underWay = new Map<string, { now: number; max: number }>();
   const behaviours = new Map<string, MemoryBehaviour>();
   const server = createServer((req, res) => void answer(req, res).catch(() => res.destroy()));
-  await new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {

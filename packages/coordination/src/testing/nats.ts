@@ -1,10 +1,11 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect as connectToNats } from '@nats-io/transport-node';
+import { freePort } from '@baton/kernel/testing/free-port';
 import { killableProgram } from './killable-program.ts';
 
 /** Debian's NATS server, with JetStream; for tests, on loopback. */
@@ -34,7 +35,7 @@ const readyMsMax = 60_000;
 
 export async function startNats(args: readonly string[] = []): Promise<NatsServer> {
   const home = mkdtempSync(join(tmpdir(), 'baton-nats-'));
-  const port = await freePort();
+  const port = Number(await freePort());
   const url = `nats://127.0.0.1:${port}`;
   const { start, kill } = killableProgram(
     binary,
@@ -85,14 +86,6 @@ async function asOperator<T>(
   } finally {
     await connection.close();
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
 }
 
 async function untilOpen(port: number): Promise<void> {

@@ -39,7 +39,7 @@ interface StoredSecret {
 
 const address = /^\/v1\/kv\/(data|metadata)\/(tenants\/[a-z0-9-]+(?:\/[a-z0-9][a-z0-9-]*){2,5})$/;
 
-export async function startSecretStore(port = 0): Promise<TestSecretStore> {
+export async function startSecretStore(): Promise<TestSecretStore> {
   const token = `hvs.${randomBytes(24).toString('base64url')}`;
   keepSecret('token of the secret store', token);
   const stored = new Map<string, StoredSecret>();
@@ -48,7 +48,7 @@ export async function startSecretStore(port = 0): Promise<TestSecretStore> {
   const faults: string[] = [];
   let behaviour: SecretStoreBehaviour = {};
   const server = createServer((req, res) => void answer(req, res).catch(() => res.destroy()));
-  await new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   const store: TestSecretStore = {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Db } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { freePort } from '@baton/kernel/testing/free-port';
 import { keepSecret } from '@baton/kernel/testing/leaks';
 import { encodeCursor } from '../ledger/journal/cursor.ts';
 import type { JournalEvent } from '../ledger/journal/event.ts';
@@ -85,7 +85,7 @@ export interface Receiver {
 export async function startReceiver(respond: Respond = () => ({ status: 204 })): Promise<Receiver> {
   const received: Received[] = [];
   let server: Server | undefined;
-  let port = 0;
+  const port = Number(await freePort());
   const start = async () => {
     server = createServer((request, response) => {
       const parts: Buffer[] = [];
@@ -99,7 +99,6 @@ export async function startReceiver(respond: Respond = () => ({ status: 204 })):
     });
     const opened = server;
     await new Promise<void>((done) => opened.listen(port, '127.0.0.1', done));
-    port = (server.address() as AddressInfo).port;
   };
   await start();
   return {

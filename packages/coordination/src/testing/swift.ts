@@ -1,9 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '@baton/kernel/testing/free-port';
 
 /** OpenStack Swift with its S3 interface, a real S3 server that Debian has; for tests, on loopback. */
 export interface S3Server {
@@ -29,7 +29,8 @@ export async function startSwift(
   makeBucket: (env: Record<string, string>) => Promise<void>,
 ): Promise<S3Server> {
   const home = mkdtempSync(join(tmpdir(), 'baton-swift-'));
-  const ports = await freePorts(4);
+  const ports: number[] = [];
+  for (let n = 0; n < 4; n += 1) ports.push(Number(await freePort()));
   writeConfiguration(home, ports);
   const logFile = join(home, 'log');
   const children = [...kinds, 'proxy' as const].map((kind) =>
@@ -139,18 +140,4 @@ function writeConfiguration(home: string, ports: readonly number[]): void {
       '[filter:cache]\nuse = egg:swift#memcache\nmemcache_servers = 127.0.0.1:1\n',
     ].join('\n'),
   );
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports = await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<number>((done) => {
-          server.listen(0, '127.0.0.1', () => done((server.address() as { port: number }).port));
-        }),
-    ),
-  );
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports;
 }

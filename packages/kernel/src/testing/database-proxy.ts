@@ -1,5 +1,5 @@
-import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { freePort } from './free-port.ts';
 
 /** A proxy to the database that can be cut, as by a restart, or fall silent, as by a network that drops packets. */
 export interface DatabaseProxy {
@@ -28,11 +28,12 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
     join(pair, () => pairs.delete(pair));
     if (isSilent) mute(pair);
   });
-  await listen(server, 0);
+  const port = await freePort();
+  await listen(server, Number(port));
   const url = new URL(databaseUrl);
   url.searchParams.delete('host');
   url.hostname = '127.0.0.1';
-  url.port = String((server.address() as AddressInfo).port);
+  url.port = port;
   return {
     url: url.href,
     async cut() {
@@ -40,7 +41,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       for (const { incoming, outgoing } of pairs) [incoming, outgoing].forEach((end) => end.destroy());
       await closed;
     },
-    mend: () => listen(server, Number(url.port)),
+    mend: () => listen(server, Number(port)),
     silence() {
       isSilent = true;
       pairs.forEach(mute);

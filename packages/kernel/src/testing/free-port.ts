@@ -1,12 +1,32 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 
-/** A port of loopback that is free now, for settings and programs that take no 0. */
+/** Below the ports that Linux, macOS and Windows choose for connections and for `listen(0)`: no other process is given one. */
+const portMin = 20_000;
+const portMax = 32_000;
+const triesMax = 100;
+
+/**
+ * Finds a port of 127.0.0.1 that nobody listens on, for programs that take no 0 and for servers that restart on their port.
+ * @throws Error after 100 ports that are in use
+ */
 export async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  for (let tries = 0; tries < triesMax; tries += 1) {
+    const port = randomInt(portMin, portMax);
+    if (await isFree(port)) return String(port);
+  }
+  throw new Error(`${triesMax} ports between ${portMin} and ${portMax} are in use`);
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
   server.close();
   await once(server, 'close');
-  return String(port);
+  return true;
 }
