@@ -100,6 +100,8 @@ export async function startCoordination(settings: Record<string, string> = {}): 
     statementTimeoutMs: 30_000,
     lockTimeoutMs: 30_000,
     idleInTransactionTimeoutMs: 60_000,
+    // A test may wait inside a transaction for as long as `until` does.
+    transactionTimeoutMs: 60_000,
     async onConnect(db) {
       await enterEpoch(db);
     },
