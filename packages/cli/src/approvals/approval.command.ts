@@ -35,7 +35,7 @@ export function addApproval(program: Command, context: CommandContext): void {
     group
       .command('approve <id>')
       .description(
-        'show what it is about and approve it; asks at a terminal, and refuses elsewhere where that has changed',
+        'approve it after showing what it is about; asks at a terminal, and elsewhere refuses what has changed',
       ),
   )
     .option('--comment <text>', 'what you say to it')
@@ -49,7 +49,7 @@ export function addApproval(program: Command, context: CommandContext): void {
         done(await approve(baton, id, options, context), options, context),
       ),
     );
-  withCommonOptions(group.command('reject <id>').description('show what it is about and reject it'))
+  withCommonOptions(group.command('reject <id>').description('reject it after showing what it is about'))
     .option('--comment <text>', 'what you say to it')
     .action((id: string, options: DecisionOptions) =>
       asCaller(options, context, async (baton) =>
