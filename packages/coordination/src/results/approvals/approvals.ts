@@ -17,9 +17,14 @@ import { findApproval, listOfApprovals } from './approvals.sql.ts';
 
 /**
  * Asks a person (core, section 14).
+ * @param isDeclared whether a rule declares that somebody has to be asked: the core is then the requester
  * @throws Refusal `invalid_approval`, `not_found`
  */
-export async function requestApproval(context: Context, request: ApprovalRequest): Promise<Approval> {
+export async function requestApproval(
+  context: Context,
+  request: ApprovalRequest,
+  isDeclared = false,
+): Promise<Approval> {
   const { requiredRoleId = null, assignedPrincipalId = null, gate, comment } = request;
   const excludedPrincipals = request.excludedPrincipals ?? [];
   refuseContradiction(request, excludedPrincipals);
@@ -38,6 +43,7 @@ export async function requestApproval(context: Context, request: ApprovalRequest
       excludedPrincipals,
       comment,
       gate,
+      isDeclared,
     }),
   );
 }

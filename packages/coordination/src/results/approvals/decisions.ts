@@ -3,6 +3,7 @@ import type { DeclaredGate } from '../../definitions/declared-actions/approval-s
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
+import { holds } from '../../service/permissions.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
 import { hurryOpenAttempt } from '../../work/verifications/attempts.ts';
 import type { Context } from '../context.ts';
@@ -73,8 +74,9 @@ function note(
 }
 
 /**
- * Takes a request back, which opens its gate. Somebody else's gate is for whoever may decide it. One that was cancelled
- * before stays as it is.
+ * Takes a request back, which opens its gate. Somebody else's gate is for whoever may decide it, and so is every request
+ * that a type, a rule, a process or a verification declares: of those a person with `claims.manage` may take care, too. One
+ * that was cancelled before stays as it is.
  * @throws Refusal `not_found`, `approval_already_decided`, `permission_denied`, `separation_of_duties_violation`,
  * `not_eligible`
  */
@@ -86,10 +88,17 @@ export async function cancelApproval(
   const approval = await lockApprovalRow(context, approvalId);
   if (approval.status === 'cancelled') return approvalOf(approval);
   requirePending(approval);
-  const { caller } = context;
-  const isOwn = approval.requested_by_principal_id === caller.principalId;
-  if (approval.gate && !isOwn) await requireMayDecide(context, approval);
+  await requireMayCancel(context, approval);
   return approvalOf(await cancelLockedApproval(context, approval, comment));
+}
+
+async function requireMayCancel(context: Context, approval: ApprovalRow): Promise<void> {
+  const { caller } = context;
+  const { gate, requested_by_principal_id: requestedBy } = approval;
+  const isDeclared = requestedBy === (await getCorePrincipalId(context));
+  if (isDeclared && caller.kind === 'human' && holds(caller.permissions, 'claims.manage')) return;
+  const isOwn = requestedBy === caller.principalId;
+  if (isDeclared || (gate && !isOwn)) await requireMayDecide(context, approval);
 }
 
 /** Takes a request back in the name of the core, if it is still pending: what asked for it is over. */

@@ -105,6 +105,7 @@ async function judgeByPerson(
     excludedPrincipals: [],
     comment: `${task.public_id}, verification ${attempt.attempt}, check ${check.key}: ${check.description}`,
     gate: true,
+    isDeclared: true,
   });
   return { is: 'waiting', for: 'waiting_human', approvalId: gate.id, isAsked: true };
 }

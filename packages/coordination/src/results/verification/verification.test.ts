@@ -4,7 +4,15 @@ import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import type { Lifecycle } from '../../definitions/task-types/lifecycle.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { done, eventsOf, makeTask, makeWorker, refused, type Worker } from '../../testing/leases.ts';
+import {
+  corePrincipalOf,
+  done,
+  eventsOf,
+  makeTask,
+  makeWorker,
+  refused,
+  type Worker,
+} from '../../testing/leases.ts';
 import { archiveThrough } from '../../testing/retention.ts';
 import { insertTestType } from '../../testing/task-type.ts';
 import { checkBy, letTimePass, makeJudge, openVerification } from '../../testing/verification.ts';
@@ -284,7 +292,7 @@ describe('a check of an artifact', () => {
 });
 
 describe('a check by a person', () => {
-  test('asks the owner through a gate, in the name of the completer, and waits', async () => {
+  test('asks the owner through a gate, in the name of the core, and waits', async () => {
     const { task, attempt } = await judged([checkBy('human')], {}, worker.actor);
     assert.deepEqual([task.status, task.verification.status], ['todo', 'waiting_human']);
     const [approval, ...more] = await approvalsOf(task.id);
@@ -292,7 +300,7 @@ describe('a check by a person', () => {
     assert.equal(attempt.approvalId, approval.id);
     assert.deepEqual([approval.status, approval.gate], ['pending', true]);
     assert.equal(approval.assignedPrincipalId, baton.admin.principalId);
-    assert.equal(approval.requestedByPrincipalId, worker.actor.principalId);
+    assert.equal(approval.requestedByPrincipalId, await corePrincipalOf(baton));
     assert.equal(approval.comment, `${task.publicId}, verification 1, check checked: It has been checked.`);
     const lookAgainMs = Date.parse(attempt.nextCheckAt) - Date.parse(attempt.updatedAt);
     assert.ok(lookAgainMs >= 14_900 && lookAgainMs < 25_000, `${lookAgainMs}`);

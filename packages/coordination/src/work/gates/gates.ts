@@ -1,4 +1,5 @@
 import { newId } from '@baton/kernel/ids';
+import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
@@ -23,10 +24,15 @@ export interface NewApprovalRequest {
   readonly excludedPrincipals: readonly string[];
   readonly comment: string;
   readonly gate: boolean;
+  /**
+   * Whether a type, a rule, a process or a verification declares that a person has to be asked. The core is then the
+   * requester: whoever causes the request could otherwise cancel it.
+   */
+  readonly isDeclared: boolean;
 }
 
 /**
- * Asks a person in the name of the caller (core, section 14). A gate holds its task back until it was decided or
+ * Requests an approval (core, section 14). A gate holds its task back until it was decided or
  * cancelled: claims and completions are refused with `approval_required`.
  */
 export async function writeApprovalRequest(
@@ -36,7 +42,7 @@ export async function writeApprovalRequest(
   const { task, artifactId, workspaceId, requiredRoleId, assignedPrincipalId, gate } = request;
   if ((requiredRoleId === null) === (assignedPrincipalId === null))
     throw new Error('an approval asks either a principal or the holders of a role');
-  const requestedBy = context.caller.principalId;
+  const requestedBy = request.isDeclared ? await getCorePrincipalId(context) : context.caller.principalId;
   const row = (await context.db.row(
     insertApproval({
       id: request.id ?? newId(),
