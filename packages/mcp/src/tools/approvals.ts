@@ -50,6 +50,9 @@ const get = tool({
 
 export const approvalTools = [list, get];
 
-function shown({ id, taskId, status, gate, comment, createdAt, decisionAt }: Approval) {
-  return { id, taskId, status, holdsTaskBack: gate, comment, createdAt, decisionAt };
+type Shown = 'id' | 'taskId' | 'status' | 'gate' | 'comment' | 'decisionComment' | 'createdAt' | 'decisionAt';
+
+function shown({ gate, ...approval }: Pick<Approval, Shown>) {
+  const { id, taskId, status, comment, createdAt, decisionAt, decisionComment } = approval;
+  return { id, taskId, status, holdsTaskBack: gate, comment, createdAt, decisionAt, decisionComment };
 }

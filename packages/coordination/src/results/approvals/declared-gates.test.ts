@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
   claimTask,
@@ -111,5 +112,49 @@ test('of a verification', async () => {
     await judge.run();
     return (await gatesOf(task.id))[0];
   };
-  await onlyPeopleCancel(await verified(), await verified());
+  const gate = await verified();
+  assert.equal(
+    (await tester.task(gate.taskId)).title,
+    (await done(person.get(`/approvals/${gate.id}`))).subject.snapshot.task.title,
+  );
+  await onlyPeopleCancel(gate, await verified());
+});
+
+test('a task that no person can be shown fails its verification', async () => {
+  const task = await makeTask(baton, {
+    description: 'x'.repeat(70_000),
+    acceptance: [checkBy('human', { spec: { approver: person.principalId } })],
+  });
+  await done(baton.admin.post(`/tasks/${task.id}:complete`, {}, { 'if-match': `task-${task.version}` }));
+  await judge.run();
+  const [attempt] = (await done(baton.admin.get(`/tasks/${task.id}/verifications`))).items;
+  assert.deepEqual([attempt.status, attempt.results[0].reason], ['failed', 'no_decision']);
+});
+
+test('what a person approved in a verification is asked again while the attempt is open, and not after it', async () => {
+  const external = { ...checkBy('external_state'), key: 'external' };
+  const task = await makeTask(baton, {
+    acceptance: [checkBy('human', { spec: { approver: person.principalId } }), external],
+  });
+  const { actor } = worker;
+  const change = async (body: object) => {
+    const { version } = await tester.task(task.id);
+    await done(actor.patch(`/tasks/${task.id}`, body, { 'if-match': `task-${version}` }));
+    return (await gatesOf(task.id)).filter(({ status }: any) => status === 'pending');
+  };
+  await done(actor.post(`/tasks/${task.id}:complete`, {}, { 'if-match': `task-${task.version}` }));
+  await judge.run();
+  const [{ id }] = await gatesOf(task.id);
+  await tester.decide(id);
+  await judge.run();
+  const [again] = await change({ title: 'Something else' });
+  assert.equal(again.supersedesApprovalId, id);
+  await tester.decide(again.id);
+  await baton.pool.run(
+    sql`update verifications set waiting_since = now() - interval '100 days', next_check_at = now() where task_id = ${task.id}`,
+  );
+  await judge.run();
+  const [attempt] = (await done(baton.admin.get(`/tasks/${task.id}/verifications`))).items;
+  assert.deepEqual([attempt.status, attempt.results[0].evidence], ['failed', [`approval:${id}`]]);
+  assert.deepEqual(await change({ title: 'Another thing' }), []);
 });
