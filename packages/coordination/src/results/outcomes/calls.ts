@@ -117,6 +117,10 @@ export async function withCall(acting: Context, subject: Subject, cause: ActionR
     'error.code': end.error?.code ?? null,
     'error.message': end.error?.message ?? null,
   };
-  const { task, approval } = subject;
-  return { ...subject, lookup: lookupOf(acting, task, { approval, invocation }) };
+  const { lookup } = subject;
+  const ofCall = lookupOf(acting, subject.task, { invocation });
+  return {
+    ...subject,
+    lookup: (expression) => (expression.root === 'invocation' ? ofCall(expression) : lookup(expression)),
+  };
 }

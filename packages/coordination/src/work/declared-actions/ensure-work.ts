@@ -84,6 +84,7 @@ async function askForApproval(
     excludedPrincipals: [],
     comment: comment === undefined ? '' : (await textOf(comment, lookup)).slice(0, 4000).toWellFormed(),
     gate: true,
+    isDeclared: true,
   });
   return id;
 }

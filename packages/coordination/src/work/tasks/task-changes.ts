@@ -15,6 +15,7 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { renewApprovals } from '../gates/changed-subjects.ts';
 import { requireGoalForTask, requireGoalStays } from '../goals/goals.ts';
 import { cancelOpenAttempt, hurryOpenAttempt } from '../verifications/attempts.ts';
 import { parseCustomFields } from './custom-fields.ts';
@@ -48,7 +49,7 @@ export const nullableFields: readonly string[] = [
 /**
  * Changes a task (core, section 8.4). The holder of the task's live claim must present it; values that are stored already
  * change nothing. A move to a cancelled status ends the run, the claim and the
- * verification.
+ * verification. A change of what was approved requests the approval again.
  */
 export async function updateTask(
   context: Context,
@@ -103,6 +104,7 @@ export async function updateTask(
       }),
     },
   );
+  await renewApprovals(context, before, row);
   return task;
 }
 
