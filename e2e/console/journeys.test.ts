@@ -165,11 +165,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
       displayName: 'A payment',
       approvalSchema: { gates: { default: { outcomes: { approved: [{ comment: { body } }] } } } },
     });
-    const agent = await world.participant('Paying agent', [
-      ...workerPermissions,
-      'tasks.write',
-      'approvals.manage',
-    ]);
+    const agent = await world.participant('Paying agent', workerPermissions);
     const task = await agent.baton.tasks.create({
       title: 'Pay the invoice',
       typeKey: 'payment',

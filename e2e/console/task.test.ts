@@ -81,7 +81,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     await page.getByRole('link', { name: 'Review and decide' }).click();
     await page.getByRole('region', { name: 'What you decide' }).getByText('Waits for a yes').waitFor();
     await page.getByRole('button', { name: 'Approve' }).click();
-    await page.getByText(/^approved by/).waitFor();
+    await page.getByText(/^Approved by/).waitFor();
     await page.getByRole('link', { name: publicId }).click();
     await page.getByRole('heading', { name: 'Ready to be taken' }).waitFor();
     assert.equal((await baton.approvals.get(approvalId)).status, 'approved');

@@ -77,7 +77,7 @@ describe('what a decision is about', () => {
       /^What follows from an approval\n {2}1\. comment\n {5}body +Pays 10 to ACME Ltd$/m,
     );
     assert.match(view.text, /^What follows from a rejection\n {2}no action$/m);
-    assert.doesNotMatch(view.text, /Changed/);
+    assert.doesNotMatch(view.text, /^Changed/m);
     const approved = await run('approve', id, '--comment', 'Yes.');
     assert.equal(approved.code, 0, approved.text);
     assert.match(approved.text, /^ {2}customFields\.amount +10$/m);

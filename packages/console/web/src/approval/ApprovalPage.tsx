@@ -51,7 +51,10 @@ export function ApprovalPage() {
           <Decision key={id} approval={approval} />
         ) : (
           <article className="card stack">
-            <Request approval={approval} isReviewed />
+            <Request
+              approval={{ ...approval, gate: approval.gate && approval.status === 'pending' }}
+              isReviewed
+            />
             <State approval={approval} />
             {approval.status === 'pending' ? (
               <Review approval={approval} />
@@ -64,6 +67,8 @@ export function ApprovalPage() {
     </div>
   );
 }
+
+const answers = { approved: 'Approved', rejected: 'Rejected', cancelled: 'Cancelled' } as const;
 
 /** Who decides it, or who has decided what. */
 function State({ approval }: { readonly approval: Approval }) {
@@ -78,7 +83,7 @@ function State({ approval }: { readonly approval: Approval }) {
   return (
     <>
       <p>
-        <strong>{status}</strong> by <Who id={decisionByPrincipalId} nobody="nobody" />
+        <strong>{answers[status]}</strong> by <Who id={decisionByPrincipalId} nobody="nobody" />
         {decisionAt !== null && (
           <span className="soft">
             {' '}

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { type ApprovalSubject, BatonError, presentSubject, subjectChanges } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
@@ -28,6 +28,10 @@ export function Decision({ approval }: { readonly approval: Asked }) {
   const isOther = now !== undefined && looked !== undefined && now.digest !== looked.digest;
   const decide = useDecide(id, comment, now?.digest);
   const isRefused = isSubjectChanged(decide.error);
+  const lookAgain = () => {
+    setLooked(now);
+    decide.reset();
+  };
   return (
     <article className="card stack" data-decision>
       <Request approval={approval} isReviewed />
@@ -59,7 +63,7 @@ export function Decision({ approval }: { readonly approval: Asked }) {
           type="button"
           className="primary"
           disabled={decide.isPending || now === undefined}
-          onClick={() => (isOther ? setLooked(now) : decide.mutate('approve'))}
+          onClick={() => (isOther ? lookAgain() : decide.mutate('approve'))}
         >
           {isOther
             ? 'I have looked at the change'
@@ -85,12 +89,15 @@ function useLookedAt(now: ApprovalSubject | undefined) {
 
 /** Says what has changed since the person looked. The values themselves stand above it. */
 function ChangedMeanwhile({ looked, now }: Readonly<Record<'looked' | 'now', ApprovalSubject>>) {
+  const ref = useRef<HTMLDivElement>(null);
+  // The changes, which stand above it, have moved it.
+  useEffect(() => ref.current?.scrollIntoView({ block: 'nearest' }), []);
   const places = subjectChanges(looked, now).map(({ path }) => {
     const { part, names } = placeOf(path);
     return [part, ...names.map((name) => unhidden(name))].join(' › ');
   });
   return (
-    <div className={styles.meanwhile} role="alert">
+    <div className={styles.meanwhile} role="alert" ref={ref}>
       <p>
         <strong>This changed after you opened it. Nothing was approved.</strong> You see it as it is now. Look
         at it again:

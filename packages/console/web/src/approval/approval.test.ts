@@ -185,8 +185,8 @@ describe('what has changed since it was requested', () => {
     assert.deepEqual(rowsOf('Changed since it was requested'), [
       ['Field to', '− was ACME Ltd', '+ is Mallory'],
       ['Field amount', '− was 10', '+ is 1000000'],
-      ['After an approval, action 1 invokeSkill › inputs › to', '− was ACME Ltd', '+ is Mallory'],
-      ['After an approval, action 1 invokeSkill › inputs › amount', '− was 10', '+ is 1000000'],
+      ['If approved, action 1 invokeSkill › inputs › to', '− was ACME Ltd', '+ is Mallory'],
+      ['If approved, action 1 invokeSkill › inputs › amount', '− was 10', '+ is 1000000'],
     ]);
     const table = document.querySelector('table');
     assert.deepEqual(
@@ -282,6 +282,7 @@ describe('what changes while the page is open', () => {
     assert.ok(!isThere('button', /^Approve/));
     service.answer({ 'approvals.approve': exampleOf('approvals.approve', { status: 'approved' }) });
     await click('button', 'I have looked at the change');
+    assert.ok(!isThere('alert'));
     assert.equal(service.askedFor('approvals.approve').length, 1);
     await click('button', 'Approve as it is now');
     const sent = service
@@ -365,7 +366,7 @@ describe('the page of an approval', () => {
         }),
       },
     });
-    await see(/approved by Ada/);
+    await see(/Approved by Ada/);
     await see('Only this once.');
     assert.equal(rowsOf('Changed between the request and the decision').length, 4);
     assert.deepEqual(rowsOf('Changed since the decision')[0], [

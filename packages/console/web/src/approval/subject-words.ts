@@ -15,8 +15,8 @@ const taskFields = {
 } as const satisfies Record<keyof TaskSnapshot, string>;
 
 const answers: Readonly<Record<string, string>> = {
-  approved: 'After an approval',
-  rejected: 'After a rejection',
+  approved: 'If approved',
+  rejected: 'If rejected',
 };
 
 export const fieldWords = (name: keyof TaskSnapshot): string => taskFields[name];
@@ -34,7 +34,10 @@ export function placeOf(path: readonly string[]): {
   if (root === 'artifact') return { part: 'Result', names: path.slice(1) };
   if (root === 'outcome' && Object.hasOwn(answers, name)) {
     const [number, ...within] = rest;
-    return { part: `${answers[name]}${number === undefined ? '' : `, action ${number}`}`, names: within };
+    return {
+      part: `${answers[name]}${number === undefined ? '' : `, action\u00A0${number}`}`,
+      names: within,
+    };
   }
   return { part: root === 'task' ? 'Task' : 'What follows', names: path.slice(1) };
 }
