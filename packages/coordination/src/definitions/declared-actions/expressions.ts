@@ -56,7 +56,7 @@ export interface Expression {
   readonly charactersMax: number | undefined;
 }
 
-export interface Part {
+interface Part {
   readonly literal: string;
   readonly expression: Expression | undefined;
   /** The expression as it is written, with its suffixes. */

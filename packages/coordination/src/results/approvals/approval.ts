@@ -10,6 +10,7 @@ import {
   snapshotDigest,
 } from '../../work/gates/subject.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
+import type { ListedApprovalRow } from './approvals.sql.ts';
 
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'cancelled'] as const;
 export const outcomeStatuses = ['pending', 'deferred', 'executed', 'failed'] as const;
@@ -125,7 +126,7 @@ export type ApprovalDecision = z.output<typeof ApprovalDecision>;
 
 export const ApprovalCancellation = z.strictObject({ comment }).meta({ id: 'ApprovalCancellation' });
 
-const commonOf = wireMapper<Omit<ApprovalRow, 'subject' | 'requested_subject'>>()(z.strictObject(common), {});
+const commonOf = wireMapper<ListedApprovalRow>()(z.strictObject(common), {});
 
 /** The record of an approval beside what it is about at present. */
 export function approvalOf(row: ApprovalRow, present: PresentSubject): Approval {
@@ -142,10 +143,7 @@ export function approvalOf(row: ApprovalRow, present: PresentSubject): Approval 
 }
 
 /** The same for a list. */
-export function listedApprovalOf(
-  row: Omit<ApprovalRow, 'subject' | 'requested_subject'>,
-  presentDigest: string | undefined,
-): ListedApproval {
+export function listedApprovalOf(row: ListedApprovalRow, presentDigest: string | undefined): ListedApproval {
   const { subject_digest: digest } = row;
   return {
     ...commonOf(row),

@@ -6,9 +6,19 @@ import type { ExpressionValues } from '../../definitions/declared-actions/filled
 import { type SeenList, seenByTaskOrPlace } from '../../service/sight/places.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
 import type { Subject } from '../../work/gates/subject.ts';
+import type { TaskRow } from '../../work/tasks/task.ts';
 
 export function findApproval(tenantId: string, approvalId: string) {
   return sql<ApprovalRow>`select * from approvals where id = ${approvalId} and tenant_id = ${tenantId}`;
+}
+
+/** The task of an approval, also where the caller does not see it: whoever is asked to decide is shown what it is about. */
+export function findTasksOfSubjects(tenantId: string, ids: readonly string[]) {
+  return sql<TaskRow>`
+    select t.*, tt.key as type_key, tt.version as type_version,
+      (select project_id from workspaces where id = t.workspace_id) as project_id
+    from tasks t join task_types tt on tt.id = t.type_id
+    where t.id = any (${ids}::uuid[]) and t.tenant_id = ${tenantId}`;
 }
 
 /** Locks the task of an approval before the approval itself: in this order a claim and a change meet them. */

@@ -9,6 +9,7 @@ import { type ApprovalRow, writeApprovalRequest } from '../../work/gates/gates.t
 import { terminalCategories } from '../../work/readiness/claimability.ts';
 import { type Task, taskOf } from '../../work/tasks/task.ts';
 import { getTask, lockTaskRow } from '../../work/tasks/tasks.ts';
+import { subjectTaskOf } from '../../work/tasks/values/subject-task.ts';
 import { getArtifactRow } from '../artifacts/artifacts.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -42,7 +43,7 @@ export async function requestApproval(
   if (requiredRoleId !== null) await getRoleRow(context, requiredRoleId);
   await requireKnownPrincipals(context, [assignedPrincipalId ?? [], excludedPrincipals].flat());
   const row = await writeApprovalRequest(context, {
-    task: task ?? null,
+    task: task === undefined ? null : subjectTaskOf(context, task),
     artifactId: request.artifactId ?? null,
     workspaceId,
     requiredRoleId,

@@ -1,9 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { findArtifactsOfSubjects, findTasksOfSubjects } from '../../work/gates/gates.sql.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
-import { findArtifactOfSubject, type PresentSubject, presentSubject } from '../../work/gates/subject.ts';
+import {
+  findArtifactOfSubject,
+  findArtifactsOf,
+  type PresentSubject,
+  presentSubject,
+} from '../../work/gates/subject.ts';
 import { taskOf } from '../../work/tasks/task.ts';
+import { subjectTaskOf } from '../../work/tasks/values/subject-task.ts';
 import type { Context } from '../context.ts';
+import { findTasksOfSubjects } from './approvals.sql.ts';
 
 type About = Pick<ApprovalRow, 'id' | 'task_id' | 'artifact_id' | 'gate'>;
 
@@ -18,7 +24,11 @@ export async function presentSubjectOf(
   const { db, tenantId } = context;
   const row = taskId === null ? undefined : await db.row(findTasksOfSubjects(tenantId, [taskId]));
   const artifact = await findArtifactOfSubject(context, artifactId);
-  return presentSubject(context, { task: row === undefined ? null : taskOf(row), artifact, gate });
+  return presentSubject(context, {
+    task: row === undefined ? null : subjectTaskOf(context, taskOf(row)),
+    artifact,
+    gate,
+  });
 }
 
 /** The digests of what these approvals are about at present, by their ids; of a subject that is too large there is none. */
@@ -35,14 +45,13 @@ export async function findPresentDigests(
     const taskIds = [...new Set(part.flatMap(({ task_id: id }) => id ?? []))];
     const artifactIds = part.flatMap(({ artifact_id: id }) => id ?? []);
     const tasks = taskIds.length === 0 ? [] : await db.rows(findTasksOfSubjects(tenantId, taskIds));
-    const artifacts =
-      artifactIds.length === 0 ? [] : await db.rows(findArtifactsOfSubjects(tenantId, artifactIds));
+    const artifacts = await findArtifactsOf(context, artifactIds);
     for (const { id, task_id: taskId, artifact_id: artifactId, gate } of part) {
       const about = `${taskId}/${artifactId}/${gate}`;
       if (!known.has(about)) {
         const row = tasks.find((task) => task.id === taskId);
         const artifact = artifacts.find((found) => found.id === artifactId) ?? null;
-        const task = row === undefined ? null : taskOf(row);
+        const task = row === undefined ? null : subjectTaskOf(context, taskOf(row));
         known.set(about, (await presentSubject(context, { task, artifact, gate })).subject?.digest);
         // A large subject takes some milliseconds: others get their turn.
         await nextTurn();

@@ -5,6 +5,7 @@ import type { Evidence } from '../../definitions/acceptance/evidence.ts';
 import { eventText } from '../../service/documents.ts';
 import { writeApprovalRequest } from '../../work/gates/gates.ts';
 import { type TaskRow, taskOf } from '../../work/tasks/task.ts';
+import { subjectTaskOf } from '../../work/tasks/values/subject-task.ts';
 import type { AttemptCheck } from '../../work/verifications/attempt.ts';
 import { getApprovalRow } from '../approvals/approvals.ts';
 import type { Context } from '../context.ts';
@@ -99,7 +100,7 @@ async function judgeByPerson(
       : await roleFor(context, task, approverRole);
   if (decider === undefined) return { is: 'failed', reason: 'no_approver' };
   const asked = {
-    task: taskOf(task),
+    task: subjectTaskOf(context, taskOf(task)),
     artifactId: null,
     workspaceId: task.workspace_id,
     ...decider,

@@ -1,8 +1,7 @@
 import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
 import type { Tables } from '../../service/schema.ts';
-import type { TaskRow } from '../tasks/task.ts';
-import type { ArtifactOfSubject, StoredSubject, Subject } from './subject.ts';
+import type { StoredSubject, Subject } from './subject.ts';
 
 export type ApprovalRow = RowOf<
   Tables['approvals'],
@@ -47,20 +46,6 @@ export function insertApproval({ subject: { digest, ...subject }, ...approval }:
 /** The gates that hold a locked task back, the oldest 50. */
 export function findPendingGates(taskId: string) {
   return sql<{ ids: string[] }>`select pending_gates_of(${taskId}) as ids`;
-}
-
-/** The task of an approval, also where the caller does not see it: whoever is asked to decide is shown what it is about. */
-export function findTasksOfSubjects(tenantId: string, ids: readonly string[]) {
-  return sql<TaskRow>`
-    select t.*, tt.key as type_key, tt.version as type_version,
-      (select project_id from workspaces where id = t.workspace_id) as project_id
-    from tasks t join task_types tt on tt.id = t.type_id
-    where t.id = any (${ids}::uuid[]) and t.tenant_id = ${tenantId}`;
-}
-
-export function findArtifactsOfSubjects(tenantId: string, ids: readonly string[]) {
-  return sql<ArtifactOfSubject>`
-    select id, type, name, sha256 from artifacts where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`;
 }
 
 /**

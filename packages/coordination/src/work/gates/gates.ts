@@ -4,10 +4,9 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { Task, TaskRow } from '../tasks/task.ts';
 import { approvalRequested } from './gates.events.ts';
-import { type ApprovalRow, findPendingGates, insertApproval } from './gates.sql.ts';
-import { findArtifactOfSubject, presentSubject, subjectBytesMax } from './subject.ts';
+import { type ApprovalRow, findApprovedGates, findPendingGates, insertApproval } from './gates.sql.ts';
+import { findArtifactOfSubject, presentSubject, subjectBytesMax, type TaskOfSubject } from './subject.ts';
 
 export type { ApprovalRow } from './gates.sql.ts';
 
@@ -16,7 +15,7 @@ export interface NewApprovalRequest {
   /** Of the new request, where whoever asks knows it before. */
   readonly id?: string;
   /** Locked, where the request is a gate. */
-  readonly task: Task | null;
+  readonly task: TaskOfSubject | null;
   readonly artifactId: string | null;
   readonly workspaceId: string | null;
   /** Exactly one of the two says who decides. */
@@ -94,9 +93,17 @@ export async function writeApprovalRequest(
 /** Refuses what a pending gate of a locked task holds back. @throws Refusal `approval_required` */
 export async function requireNoGate(
   { db }: Context,
-  { id, pending_gates: pendingGates }: TaskRow,
+  { id, pending_gates: pendingGates }: { readonly id: string; readonly pending_gates: number },
 ): Promise<void> {
   if (pendingGates === 0) return;
   const gates = await db.row(findPendingGates(id));
   fail('approval_required', { taskId: id, pendingApprovals: gates?.ids ?? [] });
+}
+
+/** The approvals that a locked task's gate is open by, of each addressee the newest. */
+export async function listApprovedGates(
+  { db, tenantId }: Context,
+  taskId: string,
+): Promise<readonly ApprovalRow[]> {
+  return db.rows(findApprovedGates(tenantId, taskId));
 }

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { canonicalJson } from '@baton/kernel/idempotency';
-import { FreeObject, type Json, type JsonObject } from '@baton/kernel/wire';
+import { FreeObject, type Json, type JsonObject, Timestamp } from '@baton/kernel/wire';
+import { AcceptanceCheck } from '../../definitions/acceptance/acceptance.ts';
+import type { Lookup } from '../../definitions/declared-actions/expressions.ts';
 import {
   type ExpressionValues,
   fillActions,
@@ -10,29 +12,28 @@ import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import { measureDocument } from '../../service/documents.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import type { Context } from '../context.ts';
-import { lookupOf } from '../declared-actions/lookup.ts';
-import { Task } from '../tasks/task.ts';
-import { findArtifactsOfSubjects } from './gates.sql.ts';
+import { type ArtifactOfSubject, findArtifactsOfSubjects } from './subjects.sql.ts';
 
 /** The largest snapshot that is put before a person, as compact JSON in UTF-8. */
 export const subjectBytesMax = 65_536;
 
-const shownOfTask = {
-  title: true,
-  description: true,
-  typeKey: true,
-  typeVersion: true,
-  priority: true,
-  startDate: true,
-  dueDate: true,
-  customFields: true,
-  acceptance: true,
-} as const;
+/** A task, as far as a decider is shown it. */
+const TaskSnapshot = z.strictObject({
+  title: z.string(),
+  description: z.string(),
+  typeKey: z.string(),
+  typeVersion: z.int(),
+  priority: z.enum(['critical', 'high', 'medium', 'low']),
+  startDate: Timestamp.nullable(),
+  dueDate: Timestamp.nullable(),
+  customFields: FreeObject,
+  acceptance: z.array(AcceptanceCheck),
+});
 
 /** What a decider is shown. */
 export const SubjectSnapshot = z
   .strictObject({
-    task: Task.pick(shownOfTask).nullable(),
+    task: TaskSnapshot.nullable(),
     artifact: z
       .strictObject({ type: z.string(), name: z.string(), digest: z.string().nullable() })
       .nullable(),
@@ -69,29 +70,38 @@ export interface PresentSubject {
   readonly fields: Readonly<Record<string, Json>>;
 }
 
+export interface TaskOfSubject extends z.infer<typeof TaskSnapshot> {
+  readonly id: string;
+  readonly publicId: string;
+  readonly typeId: string;
+  readonly version: number;
+  /** Finds what the expressions of its type stand for. */
+  readonly lookup: Lookup;
+}
+
 /** The objects that a decision is about. */
-export interface SubjectOf {
-  readonly task: Task | null;
+interface SubjectOf {
+  readonly task: TaskOfSubject | null;
   readonly artifact: ArtifactOfSubject | null;
   /** Only of gates does a type declare what follows. */
   readonly gate: boolean;
 }
 
-export interface ArtifactOfSubject {
-  readonly id: string;
-  readonly type: string;
-  readonly name: string;
-  /** Of its stored bytes, in hex; null where it has none. */
-  readonly sha256: string | null;
-}
-
 /** The artifact of a subject; null where there is none. An artifact never changes. */
 export async function findArtifactOfSubject(
-  { db, tenantId }: Context,
+  context: Context,
   artifactId: string | null,
 ): Promise<ArtifactOfSubject | null> {
   if (artifactId === null) return null;
-  return (await db.row(findArtifactsOfSubjects(tenantId, [artifactId]))) ?? null;
+  return (await findArtifactsOf(context, [artifactId]))[0] ?? null;
+}
+
+/** These artifacts, in no order. */
+export async function findArtifactsOf(
+  { db, tenantId }: Context,
+  ids: readonly string[],
+): Promise<readonly ArtifactOfSubject[]> {
+  return ids.length === 0 ? [] : db.rows(findArtifactsOfSubjects(tenantId, ids));
 }
 
 /** Takes down what a decider is shown of these objects. The caller holds the task's lock where the subject must not change. */
@@ -129,7 +139,7 @@ export function changedFields(
 
 const tooLarge: JsonObject = { tooLarge: true };
 
-function shownTask(task: Task): NonNullable<SubjectSnapshot['task']> {
+function shownTask(task: TaskOfSubject): NonNullable<SubjectSnapshot['task']> {
   const { title, description, typeKey, typeVersion, priority, startDate, dueDate } = task;
   const { customFields, acceptance } = task;
   return {
@@ -158,7 +168,7 @@ async function outcomeOf(
   const declared = rules?.approvalSchema.gates?.['default']?.outcomes;
   const [approved, rejected] = [declared?.approved ?? [], declared?.rejected ?? []];
   if (task === null || approved.length + rejected.length === 0) return { outcome: null, values: {} };
-  const values = await findValues([...approved, ...rejected], lookupOf(context, task), subjectBytesMax);
+  const values = await findValues([...approved, ...rejected], task.lookup, subjectBytesMax);
   if (values === undefined) return undefined;
   const shown = {
     approved: fillActions(approved, values, subjectBytesMax),

@@ -15,7 +15,6 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { renewApprovals } from '../gates/changed-subjects.ts';
 import { requireGoalForTask, requireGoalStays } from '../goals/goals.ts';
 import { cancelOpenAttempt, hurryOpenAttempt } from '../verifications/attempts.ts';
 import { parseCustomFields } from './custom-fields.ts';
@@ -33,6 +32,7 @@ import type { TaskRef } from './task-ref.ts';
 import { taskUpdated } from './tasks.events.ts';
 import { type TaskValues, updateTaskValues } from './tasks.sql.ts';
 import { lockTaskRow } from './tasks.ts';
+import { renewApprovals } from './values/changed-subjects.ts';
 import { requireVersion } from './versions.ts';
 
 type Changes = Record<string, string | number | true | null | RequirementNames>;

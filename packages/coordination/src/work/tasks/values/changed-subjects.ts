@@ -1,12 +1,12 @@
 import { canonicalJson } from '@baton/kernel/idempotency';
 import type { Json, JsonObject } from '@baton/kernel/wire';
-import { expressionsIn } from '../../definitions/declared-actions/filled-actions.ts';
-import { rulesOf, type TypeRules } from '../../definitions/task-types/type-rules.ts';
-import type { Context } from '../context.ts';
-import { type Task, type TaskRow, taskOf } from '../tasks/task.ts';
-import { couldDecide } from './deciders.ts';
-import { findApprovedGates } from './gates.sql.ts';
-import { writeApprovalRequest } from './gates.ts';
+import { expressionsIn } from '../../../definitions/declared-actions/filled-actions.ts';
+import { rulesOf, type TypeRules } from '../../../definitions/task-types/type-rules.ts';
+import type { Context } from '../../context.ts';
+import { couldDecide } from '../../gates/deciders.ts';
+import { listApprovedGates, writeApprovalRequest } from '../../gates/gates.ts';
+import { type Task, type TaskRow, taskOf } from '../task.ts';
+import { subjectTaskOf } from './subject-task.ts';
 
 /** Where the contract bounds a comment. */
 const commentCharactersMax = 4000;
@@ -37,13 +37,13 @@ export async function renewApprovals(
   const changedNow = before === undefined ? ['typeVersion'] : differences(taskOf(before), task, fields);
   const isReopened = before !== undefined && isTerminal(before);
   if (changedNow.length === 0 && !isReopened) return;
-  for (const gate of await context.db.rows(findApprovedGates(context.tenantId, after.id))) {
+  for (const gate of await listApprovedGates(context, after.id)) {
     const approved = gate.subject?.snapshot.task;
     const changed = isReopened && approved != null ? differences(approved, task, fields) : changedNow;
     if (changed.length === 0 && approved != null) continue;
     if (await couldDecide(context, gate)) continue;
     await writeApprovalRequest(context, {
-      task,
+      task: subjectTaskOf(context, task),
       artifactId: gate.artifact_id,
       workspaceId: gate.workspace_id,
       requiredRoleId: gate.required_role_id,
