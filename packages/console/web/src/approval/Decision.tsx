@@ -91,7 +91,9 @@ function useLookedAt(now: ApprovalSubject | undefined) {
 function ChangedMeanwhile({ looked, now }: Readonly<Record<'looked' | 'now', ApprovalSubject>>) {
   const ref = useRef<HTMLDivElement>(null);
   // The changes, which stand above it, have moved it.
-  useEffect(() => ref.current?.scrollIntoView({ block: 'nearest' }), []);
+  useEffect(() => {
+    ref.current?.scrollIntoView({ block: 'nearest' });
+  }, []);
   const places = subjectChanges(looked, now).map(({ path }) => {
     const { part, names } = placeOf(path);
     return [part, ...names.map((name) => unhidden(name))].join(' › ');
