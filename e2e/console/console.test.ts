@@ -197,8 +197,8 @@ describe('the console', { skip: noBrowser }, () => {
     await page.getByPlaceholder('A word to it (optional)').fill('Go on.');
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
-    const { status, comment } = await baton.approvals.get(approval.id);
-    assert.deepEqual([status, comment], ['approved', 'Go on.']);
+    const { status, decisionComment } = await baton.approvals.get(approval.id);
+    assert.deepEqual([status, decisionComment], ['approved', 'Go on.']);
     assert.deepEqual(complaints, []);
   });
 

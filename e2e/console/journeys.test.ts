@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { etagOf } from '@baton/sdk';
 import { agentPermissions as workerPermissions } from '@baton/testing/participant';
 import { assertAccessible, isGone, noBrowser, openPage, until, untilTrue } from '../testing/browser.ts';
 import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
@@ -153,6 +154,59 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await page.goto(`${world.url}/tasks/${task.publicId}`);
     for (const type of ['run.suspended', 'run.checkpointed', 'run.succeeded', 'task.completed'])
       await page.getByText(type, { exact: true }).first().waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  test('who approves what an agent changes in that moment is shown the change, and approves what they saw', async () => {
+    const { baton, me } = world;
+    const body = 'Pays $.task.customFields.amount to $.task.customFields.to';
+    await baton.taskTypes.create({
+      key: 'payment',
+      displayName: 'A payment',
+      approvalSchema: { gates: { default: { outcomes: { approved: [{ comment: { body } }] } } } },
+    });
+    const agent = await world.participant('Paying agent', workerPermissions);
+    const task = await agent.baton.tasks.create({
+      title: 'Pay the invoice',
+      typeKey: 'payment',
+      customFields: { to: 'ACME Ltd', amount: 10 },
+    });
+    const comment = 'May I pay the invoice?';
+    const { id } = await agent.baton.approvals.request({
+      task: task.id,
+      gate: true,
+      comment,
+      assignedPrincipalId: me,
+    });
+    const { page, complaints } = await world.signedIn('/inbox');
+    const asked = page.getByRole('article').filter({ hasText: comment });
+    await asked.getByRole('region', { name: 'If you approve' }).getByText('Pays 10 to ACME Ltd').waitFor();
+    await page.route('**/api/v1/approvals/*:approve', async (route) => {
+      await page.unroute('**/api/v1/approvals/*:approve');
+      const customFields = { to: 'Mallory', amount: 1_000_000 };
+      const ifMatch = etagOf(await agent.baton.tasks.get(task.id));
+      await agent.baton.tasks.update(task.id, { customFields }, { ifMatch });
+      await route.continue();
+    });
+    await asked.getByRole('button', { name: 'Approve' }).click();
+    await asked.getByText('This changed after you opened it. Nothing was approved.').waitFor();
+    const changes = asked.getByRole('region', { name: 'Changed since it was requested' });
+    const row = changes.getByRole('row').filter({ hasText: 'amount' });
+    assert.deepEqual(
+      (await row.getByRole('cell').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ')),
+      ['− was 10', '+ is 1000000'],
+    );
+    await assertAccessible(page, 'a request that changed');
+    assert.equal((await baton.approvals.get(id)).status, 'pending');
+    await asked.getByRole('button', { name: 'I have looked at the change' }).click();
+    await asked.getByRole('button', { name: 'Approve as it is now' }).click();
+    await page.getByText('You have approved it.').waitFor();
+    const { subject, requestedSubject } = await baton.approvals.get(id);
+    const toOf = (one: typeof subject) => one?.snapshot.task?.customFields['to'];
+    assert.deepEqual([toOf(requestedSubject), toOf(subject)], ['ACME Ltd', 'Mallory']);
+    // What was on the page is what is done.
+    await page.goto(`${world.url}/tasks/${task.publicId}`);
+    await page.getByRole('listitem').getByText('Pays 1000000 to Mallory').waitFor();
     assert.deepEqual(complaints, []);
   });
 

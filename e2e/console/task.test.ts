@@ -65,7 +65,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('an approval is given beside the reason; who may not is told the permission', async () => {
+  test('an approval is one link away from the reason; who may not give it is told the permission', async () => {
     const { baton, me } = world;
     const { id, publicId } = await baton.tasks.create({ title: 'Waits for a yes' });
     const { id: approvalId } = await baton.approvals.request({
@@ -78,7 +78,11 @@ describe("a task's page", { skip: noBrowser }, () => {
     await other.page.getByText('Approve (needs approvals.decide)').waitFor();
     const { page } = await world.signedIn(`/tasks/${publicId}`);
     await page.getByText('It waits for an approval.').waitFor();
+    await page.getByRole('link', { name: 'Review and decide' }).click();
+    await page.getByRole('region', { name: 'What you decide' }).getByText('Waits for a yes').waitFor();
     await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByText(/^Approved by/).waitFor();
+    await page.getByRole('link', { name: publicId }).click();
     await page.getByRole('heading', { name: 'Ready to be taken' }).waitFor();
     assert.equal((await baton.approvals.get(approvalId)).status, 'approved');
   });

@@ -1,11 +1,23 @@
 // GENERATED from the doc comments of packages/sdk by: npm run generate
 
-import { createClient, etagOf, fetchTransport, newIdempotencyKey, type Transport } from '@baton/sdk';
+import { createClient, etagOf, fetchTransport, newIdempotencyKey, presentSubject, subjectChanges, type Transport } from '@baton/sdk';
 import { fileStore, findAccess, findConnection, parseConnection, visible } from '@baton/sdk/node';
 import type { ExampleWorld } from '../testing/sdk-example-world.ts';
 
 /** By the place of each: what its doc comment shows. */
 export const sdkExamples: Readonly<Record<string, (world: ExampleWorld) => Promise<void>>> = {
+  'approval-subject.ts: presentSubject': async ({ baton, task, personId }) => {
+    const { id } = await baton.approvals.request({ task: task.id, assignedPrincipalId: personId, comment: 'May I?' });
+    const subject = presentSubject(await baton.approvals.get(id));
+    console.log(subject?.snapshot.task?.title, subject?.digest);
+  },
+  'approval-subject.ts: subjectChanges': async ({ baton, task, personId }) => {
+    const { id } = await baton.approvals.request({ task: task.id, assignedPrincipalId: personId, comment: 'May I?' });
+    const approval = await baton.approvals.get(id);
+    if (approval.subject && approval.current)
+      for (const { path, before, after } of subjectChanges(approval.subject, approval.current))
+        console.log(path.join('.'), before, after);
+  },
   'baton.ts: BatonClient.open': async ({ baton }) => {
     await using harness = await baton.harness.open({ name: 'my agent' });
     for await (const lease of harness.work({ once: true })) await lease.succeed();

@@ -163,6 +163,7 @@ create table approval_outcomes (
   last_error jsonb,
   next_attempt_at timestamp(3) with time zone default now(),
   failure_task_id uuid,
+  expression_values jsonb,
   constraint approval_outcomes_pkey PRIMARY KEY (approval_id),
   constraint approval_outcomes_outcome_check CHECK ((outcome = ANY (ARRAY['approved'::text, 'rejected'::text]))),
   constraint approval_outcomes_approval_id_fkey FOREIGN KEY (approval_id) REFERENCES approvals(id),
@@ -191,15 +192,22 @@ create table approvals (
   version integer default 1 not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  subject jsonb,
+  subject_digest text,
+  requested_subject jsonb,
+  supersedes_approval_id uuid,
   constraint approvals_pkey PRIMARY KEY (id),
   constraint approvals_check CHECK (((required_role_id IS NULL) <> (assigned_principal_id IS NULL))),
   constraint approvals_check1 CHECK (((NOT gate) OR (task_id IS NOT NULL))),
   constraint approvals_check2 CHECK ((((status)::text = ANY (ARRAY['approved'::text, 'rejected'::text])) = (decision_at IS NOT NULL))),
   constraint approvals_check3 CHECK (((decision_at IS NULL) = (decision_by_principal_id IS NULL))),
+  constraint approvals_check4 CHECK (((subject IS NULL) = (subject_digest IS NULL))),
   constraint approvals_excluded_principals_check CHECK ((cardinality(excluded_principals) <= 100)),
+  constraint approvals_subject_digest_check CHECK ((subject_digest ~ '^sha256:[0-9a-f]{64}$'::text)),
   constraint approvals_assigned_principal_id_fkey FOREIGN KEY (assigned_principal_id) REFERENCES principals(id),
   constraint approvals_decision_by_principal_id_fkey FOREIGN KEY (decision_by_principal_id) REFERENCES principals(id),
   constraint approvals_requested_by_principal_id_fkey FOREIGN KEY (requested_by_principal_id) REFERENCES principals(id),
+  constraint approvals_supersedes_approval_id_fkey FOREIGN KEY (supersedes_approval_id) REFERENCES approvals(id),
   constraint approvals_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
   constraint approvals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
@@ -208,6 +216,7 @@ CREATE INDEX approvals_newest ON public.approvals USING btree (tenant_id, create
 CREATE INDEX approvals_of_place ON public.approvals USING btree (COALESCE(workspace_id, tenant_id), created_at DESC, id DESC) WHERE (task_id IS NULL);
 CREATE INDEX approvals_of_task ON public.approvals USING btree (task_id, created_at DESC, id DESC) WHERE (task_id IS NOT NULL);
 CREATE INDEX approvals_pending_gates ON public.approvals USING btree (task_id, created_at, id) WHERE (gate AND ((status)::text = 'pending'::text));
+CREATE INDEX approvals_superseding ON public.approvals USING btree (supersedes_approval_id) WHERE (supersedes_approval_id IS NOT NULL);
 CREATE INDEX approvals_to_decide ON public.approvals USING btree (assigned_principal_id, created_at DESC, id DESC) WHERE (((status)::text = 'pending'::text) AND (assigned_principal_id IS NOT NULL));
 CREATE INDEX approvals_to_decide_by_role ON public.approvals USING btree (required_role_id, created_at DESC, id DESC) WHERE (((status)::text = 'pending'::text) AND (required_role_id IS NOT NULL));
 

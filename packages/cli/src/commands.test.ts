@@ -279,8 +279,11 @@ test('an approval is decided', async () => {
     await done(['approval', 'list', '--status', 'pending'], asPerson()),
     new RegExp(`${id}  pending .*May I\\?`),
   );
-  assert.equal(await done(['approval', 'approve', id, '--comment', 'Yes.'], asPerson()), 'It is approved.\n');
-  assert.equal((await baton.admin.approvals.get(id)).comment, 'Yes.');
+  assert.match(
+    await done(['approval', 'approve', id, '--comment', 'Yes.'], asPerson()),
+    /^It is approved\.$/m,
+  );
+  assert.equal((await baton.admin.approvals.get(id)).decisionComment, 'Yes.');
 });
 
 test('a process is started by its key, with data, once', async () => {

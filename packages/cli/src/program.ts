@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { BatonError } from '@baton/sdk';
 import { addApi } from './api/api.command.ts';
 import { addApply } from './apply/apply.command.ts';
+import { addApproval } from './approvals/approval.command.ts';
 import type { CommandContext } from './command-context.ts';
 import { addCompletion } from './completion.command.ts';
 import { addConsole } from './console.command.ts';
@@ -66,6 +67,7 @@ export function buildProgram(context: CommandContext): Command {
   addTask(program, context);
   addWork(program, context);
   for (const resource of resources) addResource(program, resource, context);
+  addApproval(program, context);
   addApply(program, context);
   addImport(program, context);
   addExport(program, context);

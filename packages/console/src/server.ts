@@ -55,6 +55,7 @@ const pages = new Set([
   'sign-in',
   'tasks',
   'inbox',
+  'approvals',
   'agents',
   'journal',
   'projects',

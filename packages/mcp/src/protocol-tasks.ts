@@ -100,14 +100,14 @@ async function protocolTask(baton: BatonClient, { kind, id }: Followed): Promise
   return { taskId: `${kind}.${id}`, ttlMs: null, pollIntervalMs, ...shown };
 }
 
-function ofApproval({ id, status, comment, decisionAt, createdAt, updatedAt }: Approval) {
+function ofApproval({ id, status, decisionComment, decisionAt, createdAt, updatedAt }: Approval) {
   const times = { createdAt, lastUpdatedAt: updatedAt };
   if (status === 'pending')
     return { ...times, status: 'working', statusMessage: 'A person was asked and has not decided yet.' };
   if (status === 'cancelled') return { ...times, status, statusMessage: 'The question was taken back.' };
   const text = lines(
     `It is decided: ${status}. work_next gives you the task again.`,
-    documentFromOthers(`the approval ${id}`, { status, comment, decisionAt }),
+    documentFromOthers(`the approval ${id}`, { status, decisionComment, decisionAt }),
   );
   return { ...times, status: 'completed', result: resultOf(text, false) };
 }

@@ -1,3 +1,4 @@
+export { presentSubject, type SubjectChange, subjectChanges } from './approval-subject.ts';
 export { type BatonClient, createClient } from './baton.ts';
 export type { CallOptions, Matched, Paged, RawAnswer, RawBody } from './call.ts';
 export type { ClientOptions, RequestOptions } from './client.ts';

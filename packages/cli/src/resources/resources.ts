@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import type {
-  Approval,
   Artifact,
   Claim,
   identity,
   ListedAgent,
+  ListedApproval,
   Principal,
   ProcessInstance,
   Project,
@@ -15,7 +15,7 @@ import { objectIn } from '../json-object.ts';
 import { PlainError } from '../plain-error.ts';
 import { createArtifact } from './artifact-create.ts';
 import { organisationResources } from './organisation.ts';
-import { type Called, columnsOf, type Item, type Resource } from './resource.ts';
+import { type Called, columnsOf, type Resource } from './resource.ts';
 
 const reason = ['--reason <text>', 'why, for the journal'] as const;
 
@@ -110,10 +110,11 @@ export const resources: readonly Resource[] = [
     noun: 'approval',
     summary: 'decisions that people are asked for',
     list: {
-      columns: columnsOf<Approval>(
+      columns: columnsOf<ListedApproval>(
         ['ID', 'id'],
         ['STATUS', 'status'],
         ['GATE', 'gate'],
+        ['CHANGED', 'subjectChanged'],
         ['REQUESTED', 'createdAt'],
         ['COMMENT', 'comment'],
       ),
@@ -123,17 +124,6 @@ export const resources: readonly Resource[] = [
       ],
       call: ({ baton }, query) => baton.approvals.list(query),
     },
-    view: { argument: 'id', call: ({ baton, args: [id = ''] }) => baton.approvals.get(id) },
-    acts: (['approve', 'reject'] as const).map((verb) => ({
-      usage: `${verb} <id>`,
-      summary: `${verb} what is asked`,
-      options: [['--comment <text>', 'what you say to it']],
-      call: ({ baton, args: [id = ''], options }: Called) => {
-        const comment = given(options['comment']);
-        return baton.approvals[verb](id, comment === undefined ? {} : { comment });
-      },
-      says: ({ status }: Item) => `It is ${String(status)}.`,
-    })),
   },
   {
     noun: 'artifact',

@@ -65,6 +65,11 @@ const pages = [
   }),
   createRoute({ getParentRoute: () => shell, path: '/tasks/$ref', component: TaskPage }),
   createRoute({ getParentRoute: () => shell, path: '/inbox', component: InboxPage }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/approvals/$id',
+    component: lazyRouteComponent(() => import('./approval/ApprovalPage.tsx'), 'ApprovalPage'),
+  }),
   createRoute({ getParentRoute: () => shell, path: '/agents', component: PeoplePage }),
   createRoute({
     getParentRoute: () => shell,

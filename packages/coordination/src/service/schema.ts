@@ -201,6 +201,7 @@ interface ApprovalOutcomesTable {
   last_error: unknown;
   next_attempt_at: Generated<string | null>;
   failure_task_id: string | null;
+  expression_values: unknown;
 }
 
 interface ApprovalsTable {
@@ -223,6 +224,10 @@ interface ApprovalsTable {
   version: Generated<number>;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  subject: unknown;
+  subject_digest: string | null;
+  requested_subject: unknown;
+  supersedes_approval_id: string | null;
 }
 
 interface ArchivedEventsTable {

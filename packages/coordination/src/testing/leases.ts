@@ -105,3 +105,10 @@ export function eventsOf(baton: TestCoordination, ...entityIds: string[]): Promi
     select type, schema_version, entity_id, actor_id, session_id, payload from events
     where entity_id = any (${entityIds}::uuid[]) order by position, sequence`);
 }
+
+/** The principal in whose name the core itself writes. */
+export async function corePrincipalOf({ pool, tenantId }: TestCoordination): Promise<string> {
+  const row = await pool.row<{ id: string }>(sql`
+    select core_principal_id as id from tenants where id = ${tenantId}`);
+  return row?.id ?? '';
+}

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import type { Approval } from '@baton/sdk';
+import {
+  type Approval,
+  type ApprovalSubject,
+  type ListedApproval,
+  presentSubject,
+  subjectChanges,
+} from '@baton/sdk';
 import { limit, taskRef } from '../inputs.ts';
 import { documentFromOthers, listFromOthers, shortened } from '../others-text.ts';
 import { lines, tool } from '../tool.ts';
@@ -32,7 +38,8 @@ const list = tool({
 const get = tool({
   name: 'approval_get',
   title: 'Read an approval',
-  description: 'What was asked, and what was decided.',
+  description:
+    'What was asked, what it is about with all that follows from it, what has changed since, and what was decided.',
   toolset: 'approvals',
   permissions: ['approvals.read'],
   isReadOnly: true,
@@ -43,13 +50,66 @@ const get = tool({
       approval.status === 'pending'
         ? 'It is not decided yet. Go on with other work.'
         : `It is decided: ${approval.status}.`,
-      documentFromOthers(`the approval ${id}`, shown(approval)),
+      changeText(approval),
+      documentFromOthers(`the approval ${id}`, { ...shown(approval), ...subjectsOf(approval) }),
     );
   },
 });
 
 export const approvalTools = [list, get];
 
-function shown({ id, taskId, status, gate, comment, createdAt, decisionAt }: Approval) {
-  return { id, taskId, status, holdsTaskBack: gate, comment, createdAt, decisionAt };
+type Shown = Pick<
+  ListedApproval,
+  | 'id'
+  | 'taskId'
+  | 'status'
+  | 'gate'
+  | 'comment'
+  | 'decisionComment'
+  | 'subjectChanged'
+  | 'createdAt'
+  | 'decisionAt'
+>;
+
+function shown({ gate, ...approval }: Shown) {
+  const { id, taskId, status, comment, decisionComment, subjectChanged, createdAt, decisionAt } = approval;
+  const decision = { decisionAt, decisionComment };
+  return { id, taskId, status, holdsTaskBack: gate, comment, subjectChanged, createdAt, ...decision };
+}
+
+/** Says which fields have changed. The values are others' and stand in the envelope. */
+function changeText({ status, subjectChanged, changedFields, current }: Approval): string | undefined {
+  if (!subjectChanged || changedFields.length === 0) return undefined;
+  const since = status === 'pending' ? 'requested' : 'decided';
+  const tooLarge = current === null ? ' It has become too large to be shown, so nobody can approve it.' : '';
+  const asked =
+    status === 'pending' && current !== null
+      ? ' Whoever approves it is shown the change, and approves what it is about now.'
+      : '';
+  return `What it is about has changed since it was ${since}: ${changedFields.join(', ')}.${tooLarge}${asked}`;
+}
+
+/** The changes come first: a long subject may be cut. */
+function subjectsOf(approval: Approval) {
+  const { status, subject, requestedSubject, current } = approval;
+  const about = status === 'pending' ? presentSubject(approval) : subject;
+  return {
+    ...changesOf('changesBeforeTheDecision', requestedSubject, subject),
+    ...changesOf(
+      status === 'pending' ? 'changesSinceTheRequest' : 'changesSinceTheDecision',
+      subject,
+      current,
+    ),
+    ...(about != null && { subjectDigest: about.digest, about: about.snapshot }),
+  };
+}
+
+function changesOf(name: string, before: ApprovalSubject | null, after: ApprovalSubject | null) {
+  if (before === null || after === null) return {};
+  const changes = subjectChanges(before, after).map(({ path, before: was, after: is }) => ({
+    at: path.join('.'),
+    was: was ?? null,
+    is: is ?? null,
+  }));
+  return changes.length === 0 ? {} : { [name]: changes };
 }

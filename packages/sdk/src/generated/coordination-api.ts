@@ -23,9 +23,9 @@ ApiKey,
 ApiKeyRequest,
 AppliedPackage,
 Approval,
+ApprovalCancellation,
 ApprovalDecision,
 ApprovalOutcome,
-ApprovalPage,
 ApprovalRequest,
 Artifact,
 ArtifactPage,
@@ -127,6 +127,8 @@ ListedAgent,
 ListedAgentPage,
 ListedAgentRevision,
 ListedAgentRevisionPage,
+ListedApproval,
+ListedApprovalPage,
 ListedView,
 ListedViewPage,
 ManifestCompilation,
@@ -340,7 +342,7 @@ cursor?: string;
 }, options?: CallOptions): Paged<TaskPage, Task>;
 /** Read a task. Needs tasks.read. `GET /api/v1/tasks/{ref}` */
 get(ref: string, options?: CallOptions): Promise<Task>;
-/** Change a task. Whoever holds the live claim presents claimId and fencingToken. Values that are stored already change nothing. Needs tasks.write. `PATCH /api/v1/tasks/{ref}` */
+/** Change a task. Whoever holds the live claim presents claimId and fencingToken. Values that are stored already change nothing. A change of title, description, acceptance, or of a custom field that the outcome of an approved gate reads requests the approval again, unless the caller could give it. Needs tasks.write. `PATCH /api/v1/tasks/{ref}` */
 update(ref: string, body: TaskChange, options: CallOptions & Matched): Promise<Task>;
 /** Complete a task. A task with checks keeps its status until a verification attempt has passed; a second call answers the task as it is. Needs tasks.write. `POST /api/v1/tasks/{ref}:complete` */
 complete(ref: string, body: TaskCompletion, options: CallOptions & Matched): Promise<Task>;
@@ -385,7 +387,7 @@ limit?: number;
 /** The `nextCursor` of the page before; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<TaskCommentRevisionPage, TaskCommentRevision>;
-/** Give a task another version of its type. Without a version the newest active one is meant. Nobody may be at work on the task, not even the caller. The version that it has already changes nothing. Needs task_types.manage. `POST /api/v1/tasks/{ref}:migrate-type` */
+/** Give a task another version of its type. Without a version the newest active one is meant. Nobody may be at work on the task, not even the caller. The version that it has already changes nothing. Approvals of the task are requested again, unless the caller could give them. Needs task_types.manage. `POST /api/v1/tasks/{ref}:migrate-type` */
 migrateType(ref: string, body: TypeMigration, options: CallOptions & Matched): Promise<Task>;
 /** Relate a task to another. parent: this is a child of the other. blocks: this must end before the other. depends_on: this waits for the other. spawned_by: this came from the other; the first such relation is what $.spawnedBy reads. related_to: for people to know. A task has at most 1,000 relations, both directions together; one more at either end is refused by `invalid_relation` with `maxRelations`. Needs tasks.write. `POST /api/v1/tasks/{ref}/relations` */
 createRelation(ref: string, body: TaskRelationRequest, options?: CallOptions): Promise<TaskRelation>;
@@ -562,7 +564,7 @@ revoke(id: string, body?: ChildHandleRevocation, options?: CallOptions): Promise
 }
 
 export interface ApprovalsApi {
-/** Ask a person to approve. Of one principal, or of whoever holds a role. A gate holds its task back: nobody claims or completes it until the gate was decided or cancelled. Needs approvals.manage. `POST /api/v1/approvals` */
+/** Ask a person to approve. Of one principal, or of whoever holds a role. A gate holds its task back: nobody claims or completes it until the gate was decided or cancelled. What the decider is shown is recorded as the subject, of at most 64 KiB. Needs approvals.manage. `POST /api/v1/approvals` */
 request(body?: ApprovalRequest, options?: CallOptions): Promise<Approval>;
 /** List approvals, newest first. Needs approvals.read. `GET /api/v1/approvals` */
 list(query?: {
@@ -572,15 +574,15 @@ taskId?: Uuid;
 limit?: number;
 /** The `nextCursor` of the page before; absent for the first page. */
 cursor?: string;
-}, options?: CallOptions): Paged<ApprovalPage, Approval>;
-/** Read an approval. Needs approvals.read. `GET /api/v1/approvals/{id}` */
+}, options?: CallOptions): Paged<ListedApprovalPage, ListedApproval>;
+/** Read an approval. With the subject as it was recorded, and as it is now where that differs: `changedFields` names what a decider should look at again. Needs approvals.read. `GET /api/v1/approvals/{id}` */
 get(id: string, options?: CallOptions): Promise<Approval>;
-/** Approve. For the assigned person, or a person who holds the required role. A gate opens. Needs approvals.decide. `POST /api/v1/approvals/{id}:approve` */
-approve(id: string, body?: ApprovalDecision, options?: CallOptions): Promise<Approval>;
+/** Approve. For the assigned person, or a person who holds the required role. A gate opens. Where the subject has changed since it was recorded, `subjectDigest` says that the present one is approved. Needs approvals.decide. `POST /api/v1/approvals/{id}:approve` */
+approve(id: string, body?: ApprovalDecision, options?: CallOptions & Partial<Matched>): Promise<Approval>;
 /** Reject. For whoever may approve it. A gate opens all the same, and its task stays open: what follows is for people to say. Needs approvals.decide. `POST /api/v1/approvals/{id}:reject` */
-reject(id: string, body?: ApprovalDecision, options?: CallOptions): Promise<Approval>;
-/** Take a request for approval back. A gate opens. The gate of somebody else is cancelled only by a person who may decide it. What is cancelled stays as it is. Needs approvals.manage. `POST /api/v1/approvals/{id}:cancel` */
-cancel(id: string, body?: ApprovalDecision, options?: CallOptions): Promise<Approval>;
+reject(id: string, body?: ApprovalDecision, options?: CallOptions & Partial<Matched>): Promise<Approval>;
+/** Take a request for approval back. A gate opens. The gate of somebody else is cancelled only by a person who may decide it. So is a request that a task type, a rule, a process or a verification declares, or by a person with `claims.manage`. What is cancelled stays as it is. Needs approvals.manage. `POST /api/v1/approvals/{id}:cancel` */
+cancel(id: string, body?: ApprovalCancellation, options?: CallOptions): Promise<Approval>;
 /** What a decision leads to, and how far that is. The task's type declares it. The worker does it in the name of the decider; while a task that it changes is claimed or held back, it waits. Needs approvals.read. `GET /api/v1/approvals/{id}/outcome` */
 getOutcome(id: string, options?: CallOptions): Promise<ApprovalOutcome>;
 /** Have what a decision leads to tried again. For the decider, or an administrator, once it has failed or hangs. What was done before stays done; the worker tries the rest. Needs approvals.decide. `POST /api/v1/approvals/{id}:replay-outcome` */

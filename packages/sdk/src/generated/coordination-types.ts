@@ -410,17 +410,37 @@ assignedPrincipalId: Uuid | null;
 excludedPrincipals: Uuid[];
 decisionByPrincipalId: Uuid | null;
 decisionAt: Timestamp | null;
-/** The decider's, once there is one; until then the requester's. */
+/** The requester's. */
 comment: string;
+/** The decider's, or of whoever cancelled it. */
+decisionComment: string | null;
 /** How far the acts are that the task's type declares for this decision. */
 outcomeStatus: "pending" | "deferred" | "executed" | "failed" | null;
+/** The approval of an earlier subject: the task was changed after it. */
+supersedesApprovalId: Uuid | null;
 version: number;
 createdAt: Timestamp;
 updatedAt: Timestamp;
+/** What is to be decided, as it was when it was requested; once decided, as it was decided. Null for requests from before subjects were recorded. */
+subject: ApprovalSubject | null;
+/** The subject of the request, where a later one was decided. */
+requestedSubject: ApprovalSubject | null;
+/** Whether the task, or what would follow from the decision, has changed since the subject was recorded. */
+subjectChanged: boolean;
+/** Fields of the snapshot that have another value now, such as `customFields`. */
+changedFields: string[];
+/** The subject as it is now, where it has changed. Null, too, where it has become too large to be shown. */
+current: ApprovalSubject | null;
+};
+
+export type ApprovalCancellation = {
+comment?: string | null;
 };
 
 export type ApprovalDecision = {
 comment?: string | null;
+/** The digest of what was decided; needed where the subject has changed. */
+subjectDigest?: string | null;
 };
 
 export type ApprovalOutcome = {
@@ -449,11 +469,6 @@ when: string | null;
 }>;
 };
 
-export type ApprovalPage = {
-items: Approval[];
-nextCursor: string | null;
-};
-
 export type ApprovalRequest = {
 task?: string | null;
 artifactId?: Uuid | null;
@@ -463,6 +478,44 @@ assignedPrincipalId?: Uuid | null;
 comment?: string;
 gate?: boolean;
 excludedPrincipals?: Uuid[] | null;
+};
+
+export type ApprovalSubject = {
+taskVersion: number | null;
+artifactSha256: string | null;
+/** Of the canonical JSON of the snapshot: `sha256:` and 64 hexadecimal digits. */
+digest: string;
+snapshot: ApprovalSubjectSnapshot;
+};
+
+export type ApprovalSubjectSnapshot = {
+task: {
+title: string;
+description: string;
+typeKey: string;
+typeVersion: number;
+priority: "critical" | "high" | "medium" | "low";
+startDate: Timestamp | null;
+dueDate: Timestamp | null;
+customFields: Record<string, unknown>;
+acceptance: Array<{
+key: string;
+kind: "deterministic" | "external_state" | "human" | "llm_judge";
+description: string;
+spec?: Record<string, unknown> | null;
+when?: string[] | null;
+}>;
+} | null;
+artifact: {
+type: string;
+name: string;
+digest: string | null;
+} | null;
+/** The actions that the task's type declares for the decision, with their inputs filled in. Expressions of `$.approval` and `$.invocation` stay as they are until then. Null where nothing is declared. */
+outcome: {
+approved: Array<Record<string, unknown>>;
+rejected: Array<Record<string, unknown>>;
+} | null;
 };
 
 export type Artifact = {
@@ -1932,6 +1985,44 @@ changedFields: string[] | null;
 
 export type ListedAgentRevisionPage = {
 items: ListedAgentRevision[];
+nextCursor: string | null;
+};
+
+export type ListedApproval = {
+id: Uuid;
+tenantId: Uuid;
+workspaceId: Uuid | null;
+taskId: Uuid | null;
+artifactId: Uuid | null;
+requestedByPrincipalId: Uuid;
+status: "pending" | "approved" | "rejected" | "cancelled";
+gate: boolean;
+requiredRoleId: Uuid | null;
+assignedPrincipalId: Uuid | null;
+excludedPrincipals: Uuid[];
+decisionByPrincipalId: Uuid | null;
+decisionAt: Timestamp | null;
+/** The requester's. */
+comment: string;
+/** The decider's, or of whoever cancelled it. */
+decisionComment: string | null;
+/** How far the acts are that the task's type declares for this decision. */
+outcomeStatus: "pending" | "deferred" | "executed" | "failed" | null;
+/** The approval of an earlier subject: the task was changed after it. */
+supersedesApprovalId: Uuid | null;
+version: number;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+subject: {
+/** Of the canonical JSON of the snapshot: `sha256:` and 64 hexadecimal digits. */
+digest: string;
+} | null;
+/** Whether the task, or what would follow from the decision, has changed since the subject was recorded. */
+subjectChanged: boolean;
+};
+
+export type ListedApprovalPage = {
+items: ListedApproval[];
 nextCursor: string | null;
 };
 

@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'approval_pending'
   | 'approval_precondition_failed'
   | 'approval_required'
+  | 'approval_subject_changed'
   | 'artifact_mismatch'
   | 'artifact_too_large'
   | 'audience_exists'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { HarnessContext } from '@baton/sdk';
+import { approvalWith, subjectWith } from '../testing/approvals.ts';
 import {
   all,
   click,
@@ -44,15 +45,22 @@ describe('the inbox', () => {
   });
 
   test('a request is told with who asks, of which task, and what hangs on it', async () => {
-    const task = taskWith({ title: 'Release 2.4', description: 'x'.repeat(500), priority: 'high' });
+    const [title, description] = ['Release 2.4', 'x'.repeat(500)];
+    const task = taskWith({ title, description });
     await open('/inbox', {
       me: { pendingApprovals: [pending('1', { taskId: task.id, gate: true })] },
-      answers: { 'tasks.get': task },
+      answers: {
+        'tasks.get': task,
+        'approvals.get': approvalWith({
+          taskId: task.id,
+          subject: subjectWith('asked', { title, description }),
+        }),
+      },
     });
     await see('May I release?');
     await see(/Grace · .* · the task waits for it/);
-    await see(new RegExp(`${task.publicId}\\s*Release 2\\.4\\s*open\\s*high`));
-    await see(`${'x'.repeat(400)} …`);
+    await see(new RegExp(`${task.publicId}\\s*open`));
+    await see(`Title\nRelease 2.4\nDescription\n${'x'.repeat(500)}\n`);
     const link = await find('link', 'Inbox1 wait for you');
     assert.equal(link.getAttribute('href'), '/inbox');
   });
@@ -77,7 +85,10 @@ describe('the inbox', () => {
       await see('Nothing waits for you');
       await see(`You have ${status} it. Whoever asked goes on from here.`);
       const [asked] = service.askedFor(operation);
-      assert.deepEqual([asked?.ids, asked?.body], [[one.id], { comment: 'Go on.' }]);
+      assert.deepEqual(
+        [asked?.ids, asked?.body],
+        [[one.id], { comment: 'Go on.', subjectDigest: 'sha256:asked' }],
+      );
       assert.ok(asked?.headers.get('idempotency-key'));
     });
 
@@ -87,7 +98,7 @@ describe('the inbox', () => {
       answers: { 'approvals.approve': exampleOf('approvals.approve') },
     });
     await click('button', 'Approve');
-    assert.deepEqual(service.askedFor('approvals.approve')[0]?.body, {});
+    assert.deepEqual(service.askedFor('approvals.approve')[0]?.body, { subjectDigest: 'sha256:asked' });
   });
 
   test('who was slower is told who decided, and how', async () => {
@@ -96,7 +107,7 @@ describe('the inbox', () => {
       me: { pendingApprovals: [one] },
       answers: {
         'approvals.approve': new Refusal(409, 'approval_already_decided', 'It is decided.'),
-        'approvals.get': exampleOf('approvals.get', { status: 'rejected', decisionByPrincipalId: graceId }),
+        'approvals.get': approvalWith({ status: 'rejected', decisionByPrincipalId: graceId }),
       },
     });
     await click('button', 'Approve');
@@ -127,16 +138,24 @@ describe('the inbox', () => {
   });
 
   test('what waits for others is told, and for whom', async () => {
-    const approval = (id: string, comment: string, assignedPrincipalId: string | null) =>
-      itemOf('approvals.list', { id, comment, assignedPrincipalId, taskId: null, artifactId: null });
+    const approval = (id: string, comment: string, assignedPrincipalId: string | null) => {
+      const subjectChanged = assignedPrincipalId === null;
+      const about = { taskId: null, artifactId: null, subjectChanged };
+      return itemOf('approvals.list', { id, comment, assignedPrincipalId, ...about });
+    };
     await open('/inbox', {
       answers: {
         'approvals.list': pageOf(approval('a1', 'For Grace', graceId), approval('a2', 'For a role', null)),
       },
     });
     const [first, second] = all('listitem', /^For /);
-    assert.match(seen(first), /^For Grace\n.*\nDecided by Grace$/);
-    assert.match(seen(second), /Decided by whoever holds the role$/);
+    assert.match(seen(first), /^For Grace\n.*\nDecided by Grace\nWhat is decided$/);
+    assert.match(
+      seen(second),
+      /Decided by whoever holds the role\n⚠ Changed since it was requested\.\nWhat is decided$/,
+    );
+    const link = await find('link', 'What is decided', first);
+    assert.equal(link.getAttribute('href'), '/approvals/a1');
   });
 
   test('a request that waits for this person is told once', async () => {

@@ -87,6 +87,12 @@ export function ToObject({ entityType, entityId }: { entityType: string; entityI
         The project as it is now
       </Link>
     );
+  if (entityType === 'approval')
+    return (
+      <Link to="/approvals/$id" params={{ id: entityId }}>
+        The approval as it is now
+      </Link>
+    );
   if (entityType === 'process_instance')
     return (
       <Link to="/processes/$id" params={{ id: entityId }}>

@@ -153,7 +153,7 @@ function Steps({ stages, instance }: { stages: readonly Stage[]; instance: Proce
                   {open !== undefined && open.approvalIds.length > 0 && (
                     <span className="soft">
                       {' '}
-                      waits for {open.approvalIds.length === 1 ? 'a decision' : 'decisions'}
+                      waits for <Decisions ids={open.approvalIds} />
                     </span>
                   )}
                 </li>
@@ -164,6 +164,18 @@ function Steps({ stages, instance }: { stages: readonly Stage[]; instance: Proce
       ))}
     </ol>
   );
+}
+
+/** The approvals that a step waits for, each with what is decided. */
+function Decisions({ ids }: { readonly ids: readonly string[] }) {
+  return ids.map((id, index) => (
+    <span key={id}>
+      {index > 0 && ', '}
+      <Link to="/approvals/$id" params={{ id }}>
+        {ids.length === 1 ? 'a decision' : `decision ${index + 1}`}
+      </Link>
+    </span>
+  ));
 }
 
 function OfTask({ id }: { id: string }) {

@@ -153,6 +153,7 @@ describe('one process', () => {
       'complete · to come',
     ]);
     await see(/approve approve waiting waits for a decision/);
+    assert.equal((await find('link', 'a decision')).getAttribute('href'), '/approvals/a');
     await see(`build task active ${task.publicId}`);
     await see(`title\nInvoices ${evil}`);
     await see(`A small change ${evil} version 1`);

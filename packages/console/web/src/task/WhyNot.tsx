@@ -1,11 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Task } from '@baton/sdk';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { taskQuery } from '../queries.ts';
 import { claimabilityQuery } from './claimability.ts';
-import { actOf, adviceOf, type Remedy, reasonOf } from './remedies.ts';
+import { actOf, adviceOf, approvalOf, type Remedy, reasonOf } from './remedies.ts';
 import styles from './task.module.css';
 import { useHold } from './use-holds.tsx';
 
@@ -65,6 +66,13 @@ function Unblock({ remedy }: { remedy: Remedy }) {
       for (const key of ['tasks', 'approvals', 'me']) void queries.invalidateQueries({ queryKey: [key] });
     },
   });
+  const approvalId = approvalOf(remedy);
+  if (approvalId !== undefined)
+    return (
+      <Link to="/approvals/$id" params={{ id: approvalId }} className={`button ${styles.unblock}`}>
+        Review and decide
+      </Link>
+    );
   if (act === undefined) return <p className="soft">{adviceOf(remedy)}</p>;
   const name = other === undefined ? act.words : `${act.words}: ${other}`;
   if (!isAsked)

@@ -17,6 +17,11 @@ interface Act {
   readonly run: (ids: readonly string[]) => Promise<unknown>;
 }
 
+/** @returns the approval that a remedy gives: nobody gives it without having seen what it is about */
+export function approvalOf({ act, path }: Remedy): string | undefined {
+  return act === 'approve' ? idsIn(path)[0] : undefined;
+}
+
 /** The acts that need nothing more than a click. The others take a form: they are told in words. */
 const acts: Readonly<Record<string, Act>> = {
   release_claim: {
@@ -24,7 +29,6 @@ const acts: Readonly<Record<string, Act>> = {
     question: 'Whoever holds the task loses it at once, and what they write afterwards is refused.',
     run: ([claimId = '']) => baton.claims.release(claimId, { reason: endReasons.ended }),
   },
-  approve: { words: 'Approve', run: ([id = '']) => baton.approvals.approve(id) },
   cancel_approval: {
     words: 'Take the request back',
     question: 'The task goes on without this decision.',
@@ -48,11 +52,13 @@ const acts: Readonly<Record<string, Act>> = {
 /** What a click does, with the ids of the remedy's path; undefined for a remedy that takes more than a click. */
 export function actOf({ act, path }: Remedy): (Omit<Act, 'run'> & { run(): Promise<unknown> }) | undefined {
   const known = acts[act];
-  const ids = path.match(/[\da-f]{8}-[\da-f-]{27}/g) ?? [];
-  return known && { ...known, run: () => known.run(ids) };
+  return known && { ...known, run: () => known.run(idsIn(path)) };
 }
 
+const idsIn = (path: string): readonly string[] => path.match(/[\da-f]{8}-[\da-f-]{27}/g) ?? [];
+
 const words: Readonly<Record<string, string>> = {
+  approve: 'Approve',
   reopen: 'Move it to an open status, above.',
   record_input: 'Publish the artifact that it needs.',
   read_verifications: 'Its checks are being done; they stand under Done when.',

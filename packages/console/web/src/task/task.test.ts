@@ -292,19 +292,22 @@ describe('why a task does not move', () => {
     assert.equal(service.askedFor('tasks.deleteRelation').length, 0);
   });
 
-  test('an approval is given with one click; who may not is told the permission', async () => {
-    const path = `/approvals/${id}:approve`;
-    const service = await openTask(taskWith(), {
-      ...held(reason('approval_required', 'approve', path)),
-      'approvals.approve': () => {
-        service.answer(held(reason('approval_required', 'approve', path, false, 'approvals.decide')));
-        return exampleOf('approvals.approve');
-      },
-    });
-    await click('button', 'Approve');
-    assert.deepEqual(service.askedFor('approvals.approve')[0]?.ids, [id]);
-    await see('Approve (needs approvals.decide)');
+  test('an approval is not given beside the reason: a link leads to all that is decided', async () => {
+    const service = await openTask(
+      taskWith(),
+      held(reason('approval_required', 'approve', `/approvals/${id}:approve`)),
+    );
+    const link = await find('link', 'Review and decide');
+    assert.equal(link.getAttribute('href'), `/approvals/${id}`);
     assert.ok(!isThere('button', 'Approve'));
+    assert.equal(service.askedFor('approvals.approve').length, 0);
+  });
+
+  test('who may not approve is told the permission', async () => {
+    const path = `/approvals/${id}:approve`;
+    await openTask(taskWith(), held(reason('approval_required', 'approve', path, false, 'approvals.decide')));
+    await see('Approve (needs approvals.decide)');
+    assert.ok(!isThere('link', 'Review and decide'));
   });
 
   test('what it waits for is named, and completed after a question', async () => {

@@ -2,6 +2,7 @@ import './dom.ts';
 import assert from 'node:assert/strict';
 import { test as nodeTest, type TestContext } from 'node:test';
 import type { ComponentType } from 'react';
+import { approvalWith } from './approvals.ts';
 import { copied, departures, hearFromTab, sockets, toldToTabs } from './dom.ts';
 import { all, type Role, textIn } from './look.ts';
 import { type Answers, exampleOf, FakeService, type Others } from './service.ts';
@@ -72,6 +73,7 @@ const accessToken = `e30.${btoa(JSON.stringify(claims))}.none`;
 
 const usual: Answers = {
   'events.list': { items: [], nextCursor: 'ec1_end', hasMore: false, prevCursor: null },
+  'approvals.get': ({ ids: [id = ''] }) => approvalWith({ id }),
   'principals.get': ({ ids: [id = ''] }) =>
     exampleOf('principals.get', {
       id,

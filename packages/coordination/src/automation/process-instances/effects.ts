@@ -157,6 +157,7 @@ async function askApproval(
     excludedPrincipals: excluded,
     comment,
     gate: false,
+    isDeclared: true,
   });
 }
 

@@ -4,7 +4,7 @@ import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { assertTookLess } from '@baton/testing/depth';
 import { publishAgent } from '../../testing/agents.ts';
-import { done, eventsOf, refused } from '../../testing/leases.ts';
+import { corePrincipalOf, done, eventsOf, refused } from '../../testing/leases.ts';
 import {
   humanStep,
   makeProcessAgent,
@@ -302,12 +302,15 @@ test('people vote, and the quorum decides; who did the work is not asked', async
   const approvals = await Promise.all(
     open.approvalIds.map((id: string) => done(baton.admin.get(`/approvals/${id}`))),
   );
+  const core = await corePrincipalOf(baton);
   assert.ok(
     approvals.every(
-      ({ comment, requestedByPrincipalId }) =>
-        comment === 'May it go?' && requestedByPrincipalId === agent.principalId,
+      ({ comment, requestedByPrincipalId }) => comment === 'May it go?' && requestedByPrincipalId === core,
     ),
   );
+  // The question is the core's: no agent takes it back, whatever it manages.
+  const bot = await baton.actor({ permissions: ['approvals.manage', 'claims.manage'] });
+  await refused(bot.post(`/approvals/${open.approvalIds[0]}:cancel`), 403, 'permission_denied');
   for (const person of people.slice(0, 2)) {
     const own = approvals.find(({ assignedPrincipalId }) => assignedPrincipalId === person.principalId);
     await done(person.post(`/approvals/${own.id}:approve`, {}));

@@ -122,5 +122,5 @@ async function askForDecision(acting: Acting, task: Task, roots: RuleRoots): Pro
     gate: true,
   });
   if (!request.success) return refuseAct('invalid_approval');
-  return (await requestApproval(context, request.data)).id;
+  return (await requestApproval(context, request.data, true)).id;
 }

@@ -3,7 +3,15 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { claimTask, done, eventsOf, makeTask, makeWorker, refused } from '../../testing/leases.ts';
+import {
+  claimTask,
+  corePrincipalOf,
+  done,
+  eventsOf,
+  makeTask,
+  makeWorker,
+  refused,
+} from '../../testing/leases.ts';
 import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
 import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
 
@@ -328,10 +336,14 @@ test('request_decision files a task that a person has to let pass', async () => 
   const { principalId } = baton.admin;
   assert.deepEqual(
     [gate, assignedPrincipalId, requestedByPrincipalId, comment],
-    [true, principalId, principalId, 'May ada deploy?'],
+    [true, principalId, await corePrincipalOf(baton), 'May ada deploy?'],
   );
   const derived = (await eventsOf(baton, createdTaskIds[0])).find((event) => event.type === 'work.derived');
   assert.equal(derived?.payload['approvalId'], items[0].id);
+  // The work's own people can't take the question back.
+  const agent = await baton.actor({ permissions: ['approvals.manage', 'claims.manage'] });
+  await refused(agent.post(`/approvals/${items[0].id}:cancel`), 403, 'permission_denied');
+  await done(baton.admin.post(`/approvals/${items[0].id}:cancel`));
 });
 
 test('cancel_work and complete_work close the task of a key; what is closed stays', async () => {

@@ -59,10 +59,12 @@ export interface Expression {
 interface Part {
   readonly literal: string;
   readonly expression: Expression | undefined;
+  /** The expression as it is written, with its suffixes. */
+  readonly source: string;
 }
 
 /** The text in parts, or what is wrong with it. */
-function partsOf(text: string): Part[] | { fault: string } {
+export function partsOf(text: string): Part[] | { fault: string } {
   const parts: Part[] = [];
   let at = 0;
   for (const match of text.matchAll(form)) {
@@ -77,10 +79,10 @@ function partsOf(text: string): Part[] | { fault: string } {
       isRequired: required !== undefined,
       charactersMax,
     };
-    parts.push({ literal: text.slice(at, match.index), expression });
+    parts.push({ literal: text.slice(at, match.index), expression, source: whole });
     at = match.index + whole.length;
   }
-  parts.push({ literal: text.slice(at), expression: undefined });
+  parts.push({ literal: text.slice(at), expression: undefined, source: '' });
   if (parts.some(({ literal }) => literal.search(lookalike) >= 0)) return { fault: 'unknown expression' };
   return parts;
 }
@@ -146,11 +148,17 @@ async function valueOf(expression: Expression, lookup: Lookup): Promise<Json> {
   const isEmpty = value === null || value === '';
   if (isEmpty && expression.isRequired)
     throw new UnresolvedExpression(`$.${expression.root}.${expression.path}`);
-  if (expression.charactersMax === undefined || value === null) return value;
-  return Array.from(textOf(value)).slice(0, expression.charactersMax).join('');
+  return cutValue(expression, value);
 }
 
-function textOf(value: Json): string {
+/** The value as `truncate` of the expression leaves it; a value that was cut before stays as it is. */
+export function cutValue({ charactersMax }: Expression, value: Json): Json {
+  if (charactersMax === undefined || value === null) return value;
+  return Array.from(textOf(value)).slice(0, charactersMax).join('');
+}
+
+/** A value as it stands among other text. */
+export function textOf(value: Json): string {
   if (value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

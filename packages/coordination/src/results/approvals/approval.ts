@@ -2,39 +2,96 @@ import { z } from 'zod';
 import { wireMapper } from '@baton/kernel/row';
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
+import {
+  changedFields,
+  type PresentSubject,
+  type StoredSubject,
+  SubjectSnapshot,
+  snapshotDigest,
+} from '../../work/gates/subject.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
+import type { ListedApprovalRow } from './approvals.sql.ts';
 
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'cancelled'] as const;
 export const outcomeStatuses = ['pending', 'deferred', 'executed', 'failed'] as const;
 export const commentCharactersMax = 4000;
 const excludedMax = 100;
+const subjectDigestCharactersMax = 100;
+
+const Digest = z.string().meta({
+  description: 'Of the canonical JSON of the snapshot: `sha256:` and 64 hexadecimal digits.',
+  examples: ['sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+});
+
+/** What is decided, as it was at one time. */
+const ApprovalSubject = z
+  .strictObject({
+    taskVersion: z.int().nullable(),
+    artifactSha256: z.string().nullable(),
+    digest: Digest,
+    snapshot: SubjectSnapshot,
+  })
+  .meta({ id: 'ApprovalSubject' });
+type ApprovalSubject = z.infer<typeof ApprovalSubject>;
+
+const subjectChanged = z.boolean().meta({
+  description:
+    'Whether the task, or what would follow from the decision, has changed since the subject was recorded.',
+});
+
+const common = {
+  id: Uuid,
+  tenantId: Uuid,
+  workspaceId: Uuid.nullable(),
+  taskId: Uuid.nullable(),
+  artifactId: Uuid.nullable(),
+  requestedByPrincipalId: Uuid,
+  status: z.enum(approvalStatuses),
+  gate: z.boolean(),
+  requiredRoleId: Uuid.nullable(),
+  assignedPrincipalId: Uuid.nullable(),
+  excludedPrincipals: z.array(Uuid),
+  decisionByPrincipalId: Uuid.nullable(),
+  decisionAt: Timestamp.nullable(),
+  comment: z.string().meta({ description: "The requester's." }),
+  decisionComment: z.string().nullable().meta({ description: "The decider's, or of whoever cancelled it." }),
+  outcomeStatus: z
+    .enum(outcomeStatuses)
+    .nullable()
+    .meta({ description: "How far the acts are that the task's type declares for this decision." }),
+  supersedesApprovalId: Uuid.nullable().meta({
+    description: 'The approval of an earlier subject: the task was changed after it.',
+  }),
+  version: z.int(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+};
+
+/** What of an approval lists show. */
+export const ListedApproval = z
+  .strictObject({ ...common, subject: z.strictObject({ digest: Digest }).nullable(), subjectChanged })
+  .meta({ id: 'ListedApproval' });
+export type ListedApproval = z.infer<typeof ListedApproval>;
 
 /** A question to a person, and the answer (core, section 14). A gate holds its task back until then. */
 export const Approval = z
   .strictObject({
-    id: Uuid,
-    tenantId: Uuid,
-    workspaceId: Uuid.nullable(),
-    taskId: Uuid.nullable(),
-    artifactId: Uuid.nullable(),
-    requestedByPrincipalId: Uuid,
-    status: z.enum(approvalStatuses),
-    gate: z.boolean(),
-    requiredRoleId: Uuid.nullable(),
-    assignedPrincipalId: Uuid.nullable(),
-    excludedPrincipals: z.array(Uuid),
-    decisionByPrincipalId: Uuid.nullable(),
-    decisionAt: Timestamp.nullable(),
-    comment: z
-      .string()
-      .meta({ description: "The decider's, once there is one; until then the requester's." }),
-    outcomeStatus: z
-      .enum(outcomeStatuses)
-      .nullable()
-      .meta({ description: "How far the acts are that the task's type declares for this decision." }),
-    version: z.int(),
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
+    ...common,
+    subject: ApprovalSubject.nullable().meta({
+      description:
+        'What is to be decided, as it was when it was requested; once decided, as it was decided. Null for requests from before subjects were recorded.',
+    }),
+    requestedSubject: ApprovalSubject.nullable().meta({
+      description: 'The subject of the request, where a later one was decided.',
+    }),
+    subjectChanged,
+    changedFields: z.array(z.string()).meta({
+      description: 'Fields of the snapshot that have another value now, such as `customFields`.',
+    }),
+    current: ApprovalSubject.nullable().meta({
+      description:
+        'The subject as it is now, where it has changed. Null, too, where it has become too large to be shown.',
+    }),
   })
   .meta({ id: 'Approval' });
 export type Approval = z.infer<typeof Approval>;
@@ -53,10 +110,51 @@ export const ApprovalRequest = z
   .meta({ id: 'ApprovalRequest' });
 export type ApprovalRequest = z.output<typeof ApprovalRequest>;
 
-export const ApprovalDecision = z
-  .strictObject({ comment: z.string().max(commentCharactersMax).nullish() })
-  .meta({ id: 'ApprovalDecision' });
+const comment = z.string().max(commentCharactersMax).nullish();
 
-export const approvalOf = wireMapper<ApprovalRow>()(Approval, {
-  comment: ({ comment, decision_comment: decided }) => decided ?? comment,
-});
+export const ApprovalDecision = z
+  .strictObject({
+    comment,
+    subjectDigest: z
+      .string()
+      .max(subjectDigestCharactersMax)
+      .nullish()
+      .meta({ description: 'The digest of what was decided; needed where the subject has changed.' }),
+  })
+  .meta({ id: 'ApprovalDecision' });
+export type ApprovalDecision = z.output<typeof ApprovalDecision>;
+
+export const ApprovalCancellation = z.strictObject({ comment }).meta({ id: 'ApprovalCancellation' });
+
+const commonOf = wireMapper<ListedApprovalRow>()(z.strictObject(common), {});
+
+/** The record of an approval beside what it is about at present. */
+export function approvalOf(row: ApprovalRow, present: PresentSubject): Approval {
+  const { subject, requested_subject: requested, subject_digest: digest } = row;
+  const isChanged = digest === null || present.subject?.digest !== digest;
+  return {
+    ...commonOf(row),
+    subject: subject === null || digest === null ? null : subjectOf(subject, digest),
+    requestedSubject: requested === null ? null : subjectOf(requested, snapshotDigest(requested.snapshot)),
+    subjectChanged: isChanged,
+    changedFields: isChanged ? changedFields(subject, present) : [],
+    current: isChanged && present.subject ? subjectOf(present.subject, present.subject.digest) : null,
+  };
+}
+
+/** The same for a list. */
+export function listedApprovalOf(row: ListedApprovalRow, presentDigest: string | undefined): ListedApproval {
+  const { subject_digest: digest } = row;
+  return {
+    ...commonOf(row),
+    subject: digest === null ? null : { digest },
+    subjectChanged: digest === null || digest !== presentDigest,
+  };
+}
+
+function subjectOf(
+  { taskVersion, artifactSha256, snapshot }: StoredSubject,
+  digest: string,
+): ApprovalSubject {
+  return { taskVersion, artifactSha256, digest, snapshot };
+}

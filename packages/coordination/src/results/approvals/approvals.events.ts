@@ -11,6 +11,8 @@ const decided = z.strictObject({
   comment: z.string().nullable(),
   /** Through which channel a decide-only token was given out (core, section 1.3). */
   channel: z.string().nullable(),
+  /** Of what was decided; null for requests from before subjects were recorded. */
+  subjectDigest: z.string().nullable(),
 });
 
 export const approvalApproved = defineEvent('approval.approved', 'approval', decided, 2);

@@ -2,18 +2,30 @@ import { queryBuilder } from '@baton/kernel/db';
 import { condition, type ListOrder, matching } from '@baton/kernel/list';
 import { sql } from '@baton/kernel/sql';
 import type { CredentialSnapshot } from '../../access/authn/acting.ts';
+import type { ExpressionValues } from '../../definitions/declared-actions/filled-actions.ts';
 import { type SeenList, seenByTaskOrPlace } from '../../service/sight/places.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
+import type { Subject } from '../../work/gates/subject.ts';
+import type { TaskRow } from '../../work/tasks/task.ts';
 
 export function findApproval(tenantId: string, approvalId: string) {
   return sql<ApprovalRow>`select * from approvals where id = ${approvalId} and tenant_id = ${tenantId}`;
 }
 
-/** Locks the task of a gate before the gate itself: in this order a claim meets them. */
-export function lockTaskOfGate(tenantId: string, approvalId: string) {
+/** The task of an approval, also where the caller does not see it: whoever is asked to decide is shown what it is about. */
+export function findTasksOfSubjects(tenantId: string, ids: readonly string[]) {
+  return sql<TaskRow>`
+    select t.*, tt.key as type_key, tt.version as type_version,
+      (select project_id from workspaces where id = t.workspace_id) as project_id
+    from tasks t join task_types tt on tt.id = t.type_id
+    where t.id = any (${ids}::uuid[]) and t.tenant_id = ${tenantId}`;
+}
+
+/** Locks the task of an approval before the approval itself: in this order a claim and a change meet them. */
+export function lockTaskOfApproval(tenantId: string, approvalId: string) {
   return sql`
     select from tasks
-    where id = (select task_id from approvals where id = ${approvalId} and tenant_id = ${tenantId} and gate)
+    where id = (select task_id from approvals where id = ${approvalId} and tenant_id = ${tenantId})
     for no key update`;
 }
 
@@ -27,22 +39,6 @@ export function lockApproval(tenantId: string, approvalId: string) {
     for no key update`;
 }
 
-/** An assignment by which a principal holds a role where it is asked for; it is not revoked before this command ends. */
-export function shareHeldRole(of: {
-  tenantId: string;
-  principalId: string;
-  roleId: string;
-  workspaceId: string | null;
-}) {
-  return sql<{ id: string }>`
-    select id from role_assignments
-    where principal_id = ${of.principalId} and role_id = ${of.roleId} and tenant_id = ${of.tenantId}
-      and (workspace_id is null or workspace_id = any (
-        (select path from workspaces where id = ${of.workspaceId}::uuid and tenant_id = ${of.tenantId})::uuid[]))
-    limit 1
-    for share`;
-}
-
 export interface ApprovalEnd {
   tenantId: string;
   approvalId: string;
@@ -51,16 +47,22 @@ export interface ApprovalEnd {
   decidedBy: string | null;
   comment: string | null;
   outcomeStatus: 'pending' | null;
+  /** What was decided, where that isn't what was asked. */
+  otherSubject: Subject | undefined;
 }
 
 /** Ends a pending approval, which the caller has locked with its task; a gate no longer holds the task back. */
 export function updateApprovalToEnded(end: ApprovalEnd) {
+  const { digest = null, ...subject } = end.otherSubject ?? {};
   return sql<ApprovalRow>`
     with ended as (
       update approvals
       set status = ${end.status}, decision_by_principal_id = ${end.decidedBy}::uuid,
         decision_at = case when ${end.decidedBy}::uuid is not null then clock_timestamp() end,
         decision_comment = ${end.comment}::text, outcome_status = ${end.outcomeStatus}::text,
+        requested_subject = case when ${digest}::text is not null then subject end,
+        subject = case when ${digest}::text is not null then ${JSON.stringify(subject)}::jsonb else subject end,
+        subject_digest = coalesce(${digest}::text, subject_digest),
         version = version + 1, updated_at = clock_timestamp()
       where id = ${end.approvalId} and tenant_id = ${end.tenantId} and status = 'pending'
       returning *
@@ -79,25 +81,53 @@ export function insertOutcome(outcome: {
   credential: CredentialSnapshot;
   decisionEventId: string;
   declared: readonly object[];
+  values: ExpressionValues;
 }) {
   return sql`
-    insert into approval_outcomes (approval_id, tenant_id, outcome, credential, decision_event_id, declared)
+    insert into approval_outcomes (approval_id, tenant_id, outcome, credential, decision_event_id, declared, expression_values)
     values (${outcome.approvalId}, ${outcome.tenantId}, ${outcome.outcome}, ${JSON.stringify(outcome.credential)},
-      ${outcome.decisionEventId}, ${JSON.stringify(outcome.declared)})`;
+      ${outcome.decisionEventId}, ${JSON.stringify(outcome.declared)}, ${JSON.stringify(outcome.values)})`;
 }
 
-const build = queryBuilder<{ approvals: ApprovalRow }>();
+/** A row of a list: without the documents of its subject. */
+export type ListedApprovalRow = Omit<ApprovalRow, 'subject' | 'requested_subject'>;
 
-const newestFirst: ListOrder<ApprovalRow> = {
+const build = queryBuilder<{ approvals: ListedApprovalRow }>();
+
+const newestFirst: ListOrder<ListedApprovalRow> = {
   cursor: 'approvals',
   columns: { created_at: 'timestamp', id: 'uuid' },
   direction: 'desc',
 };
 
+const listedColumns = [
+  'id',
+  'tenant_id',
+  'workspace_id',
+  'task_id',
+  'artifact_id',
+  'requested_by_principal_id',
+  'status',
+  'gate',
+  'required_role_id',
+  'assigned_principal_id',
+  'excluded_principals',
+  'comment',
+  'decision_by_principal_id',
+  'decision_at',
+  'decision_comment',
+  'outcome_status',
+  'supersedes_approval_id',
+  'subject_digest',
+  'version',
+  'created_at',
+  'updated_at',
+] as const;
+
 export type ApprovalFilter = { readonly [Column in 'status' | 'task_id']: string | undefined };
 
-export function listOfApprovals(tenantId: string, filter: ApprovalFilter): SeenList<ApprovalRow> {
+export function listOfApprovals(tenantId: string, filter: ApprovalFilter): SeenList<ListedApprovalRow> {
   const foundIn = (source: 'approvals') =>
-    matching(build.selectFrom(source).selectAll().where('tenant_id', '=', tenantId), filter);
+    matching(build.selectFrom(source).select(listedColumns).where('tenant_id', '=', tenantId), filter);
   return seenByTaskOrPlace(tenantId, 'approvals', foundIn, newestFirst, condition`task_id = owner.id`);
 }

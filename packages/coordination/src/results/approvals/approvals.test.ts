@@ -44,7 +44,7 @@ test('POST answers the whole record, and the event says what is asked of whom', 
     gate: true,
     excludedPrincipals: [other.principalId],
   });
-  const { id, createdAt, updatedAt, ...rest } = approval;
+  const { id, createdAt, updatedAt, subject, ...rest } = approval;
   assert.deepEqual(rest, {
     tenantId: baton.tenantId,
     workspaceId: null,
@@ -59,7 +59,13 @@ test('POST answers the whole record, and the event says what is asked of whom', 
     decisionByPrincipalId: null,
     decisionAt: null,
     comment,
+    decisionComment: null,
     outcomeStatus: null,
+    supersedesApprovalId: null,
+    requestedSubject: null,
+    subjectChanged: false,
+    changedFields: [],
+    current: null,
     version: 1,
   });
   assert.equal(createdAt, updatedAt);
@@ -82,6 +88,8 @@ test('POST answers the whole record, and the event says what is asked of whom', 
         taskTitle: 'Deploy with [redacted]',
         requestedBy: baton.admin.principalId,
         comment,
+        subjectDigest: subject.digest,
+        supersedesApprovalId: null,
       },
     ],
   );
@@ -139,10 +147,15 @@ test('GET lists newest first, by status and by task', async () => {
   const [first, second] = [await request({ task: task.id }), await request({ task: task.id })];
   const rejected = await done(act(second.id, 'reject'));
   const list = async (query: string) => (await done(person.get(`/approvals?${query}`))).items;
-  assert.deepEqual(await list(`taskId=${task.id}`), [rejected, first]);
-  assert.deepEqual(await list(`taskId=${task.id}&status=rejected`), [rejected]);
-  assert.deepEqual((await list('status=pending'))[0], first);
-  assert.deepEqual((await list('limit=2')).slice(0, 2), [rejected, first]);
+  const listed = ({ requestedSubject, changedFields, current, subject, ...approval }: any) => ({
+    ...approval,
+    subject: { digest: subject.digest },
+  });
+  const both = [listed(rejected), listed(first)];
+  assert.deepEqual(await list(`taskId=${task.id}`), both);
+  assert.deepEqual(await list(`taskId=${task.id}&status=rejected`), [both[0]]);
+  assert.deepEqual((await list('status=pending'))[0], both[1]);
+  assert.deepEqual((await list('limit=2')).slice(0, 2), both);
   await refused(person.get('/approvals?status=open'), 422, 'invalid_status');
   assert.deepEqual((await done(baton.otherAdmin.get(`/approvals?taskId=${task.id}`))).items, []);
 });
@@ -162,8 +175,14 @@ test('approve and reject record who decided, when, and why; the decision counts 
     const { id } = await request({ comment: 'may I?' });
     const decided = await done(act(id, verb, person, { comment: 'because' }));
     assert.deepEqual(
-      [decided.status, decided.decisionByPrincipalId, decided.comment, decided.version],
-      [status, person.principalId, 'because', 2],
+      [
+        decided.status,
+        decided.decisionByPrincipalId,
+        decided.comment,
+        decided.decisionComment,
+        decided.version,
+      ],
+      [status, person.principalId, 'may I?', 'because', 2],
     );
     assert.equal(decided.decisionAt, decided.updatedAt);
     const [, event] = await eventsOf(baton, id);
@@ -179,6 +198,7 @@ test('approve and reject record who decided, when, and why; the decision counts 
           decisionBy: person.principalId,
           comment: 'because',
           channel: null,
+          subjectDigest: decided.subject.digest,
         },
       ],
     );
@@ -191,9 +211,10 @@ test('approve and reject record who decided, when, and why; the decision counts 
   }
 });
 
-test('without a comment of the decision the request keeps its own', async () => {
+test('without a comment of the decision there is only the question', async () => {
   const { id } = await request({ comment: 'may I?' });
-  assert.equal((await done(act(id, 'approve'))).comment, 'may I?');
+  const { comment, decisionComment } = await done(act(id, 'approve'));
+  assert.deepEqual([comment, decisionComment], ['may I?', null]);
 });
 
 test('only the assigned person decides: an excluded one is told so first', async () => {
@@ -285,7 +306,7 @@ test('cancel: for whoever may ask, once, with its event', async () => {
   const manager = await baton.actor({ permissions: ['approvals.manage'] });
   const cancelled = await done(act(id, 'cancel', manager, { comment: 'no longer' }));
   assert.deepEqual(
-    [cancelled.status, cancelled.decisionByPrincipalId, cancelled.decisionAt, cancelled.comment],
+    [cancelled.status, cancelled.decisionByPrincipalId, cancelled.decisionAt, cancelled.decisionComment],
     ['cancelled', null, null, 'no longer'],
   );
   assert.deepEqual(await done(act(id, 'cancel', manager)), cancelled);

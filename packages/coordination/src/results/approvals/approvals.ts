@@ -9,17 +9,31 @@ import { type ApprovalRow, writeApprovalRequest } from '../../work/gates/gates.t
 import { terminalCategories } from '../../work/readiness/claimability.ts';
 import { type Task, taskOf } from '../../work/tasks/task.ts';
 import { getTask, lockTaskRow } from '../../work/tasks/tasks.ts';
+import { subjectTaskOf } from '../../work/tasks/values/subject-task.ts';
 import { getArtifactRow } from '../artifacts/artifacts.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { type Approval, type ApprovalRequest, approvalOf, approvalStatuses } from './approval.ts';
+import {
+  type Approval,
+  type ApprovalRequest,
+  approvalOf,
+  approvalStatuses,
+  type ListedApproval,
+  listedApprovalOf,
+} from './approval.ts';
 import { findApproval, listOfApprovals } from './approvals.sql.ts';
+import { findPresentDigests, presentSubjectOf } from './present-subjects.ts';
 
 /**
  * Asks a person (core, section 14).
- * @throws Refusal `invalid_approval`, `not_found`
+ * @param isDeclared whether a rule declares that somebody has to be asked: the core is then the requester
+ * @throws Refusal `invalid_approval`, `not_found`, `payload_too_large`
  */
-export async function requestApproval(context: Context, request: ApprovalRequest): Promise<Approval> {
+export async function requestApproval(
+  context: Context,
+  request: ApprovalRequest,
+  isDeclared = false,
+): Promise<Approval> {
   const { requiredRoleId = null, assignedPrincipalId = null, gate, comment } = request;
   const excludedPrincipals = request.excludedPrincipals ?? [];
   refuseContradiction(request, excludedPrincipals);
@@ -28,18 +42,18 @@ export async function requestApproval(context: Context, request: ApprovalRequest
   const workspaceId = await workspaceOfRequest(context, request, task);
   if (requiredRoleId !== null) await getRoleRow(context, requiredRoleId);
   await requireKnownPrincipals(context, [assignedPrincipalId ?? [], excludedPrincipals].flat());
-  return approvalOf(
-    await writeApprovalRequest(context, {
-      task: task ?? null,
-      artifactId: request.artifactId ?? null,
-      workspaceId,
-      requiredRoleId,
-      assignedPrincipalId,
-      excludedPrincipals,
-      comment,
-      gate,
-    }),
-  );
+  const row = await writeApprovalRequest(context, {
+    task: task === undefined ? null : subjectTaskOf(context, task),
+    artifactId: request.artifactId ?? null,
+    workspaceId,
+    requiredRoleId,
+    assignedPrincipalId,
+    excludedPrincipals,
+    comment,
+    gate,
+    isDeclared,
+  });
+  return shownApproval(context, row);
 }
 
 function refuseContradiction(
@@ -87,17 +101,24 @@ export async function listApprovals(
   context: Context,
   { status, taskId }: { status?: string; taskId?: string },
   page: Page,
-): Promise<ItemPage<Approval>> {
+): Promise<ItemPage<ListedApproval>> {
   if (status !== undefined && !approvalStatuses.some((known) => known === status))
     fail('invalid_status', { known: approvalStatuses });
   const { tenantId } = context;
   const filter = { status, task_id: taskId };
-  return listHanging(context, taskId, listOfApprovals(tenantId, filter), page, approvalOf);
+  const found = await listHanging(context, taskId, listOfApprovals(tenantId, filter), page, (row) => row);
+  const digests = await findPresentDigests(context, found.items);
+  return { ...found, items: found.items.map((row) => listedApprovalOf(row, digests.get(row.id))) };
 }
 
 /** @throws Refusal `not_found` */
 export async function getApproval(context: Context, approvalId: string): Promise<Approval> {
-  return approvalOf(await getApprovalRow(context, approvalId));
+  return shownApproval(context, await getApprovalRow(context, approvalId));
+}
+
+/** The record of an approval beside what it is about at present. */
+export async function shownApproval(context: Context, row: ApprovalRow): Promise<Approval> {
+  return approvalOf(row, await presentSubjectOf(context, row));
 }
 
 /** @throws Refusal `not_found` */

@@ -1,17 +1,8 @@
 import { type CredentialSnapshot, snapshotOf } from '../../access/authn/acting.ts';
 import type { Caller } from '../../service/caller.ts';
-import { holds } from '../../service/permissions.ts';
-import type { ApprovalRow } from '../../work/gates/gates.ts';
+import { type DecidedBy, isAddressee, isPersonWhoDecides } from '../../work/gates/deciders.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { shareHeldRole } from './approvals.sql.ts';
-
-/** What of an approval says who may decide it. */
-export type DecidedBy = Pick<
-  ApprovalRow,
-  'id' | 'assigned_principal_id' | 'required_role_id' | 'workspace_id'
-> &
-  Pick<ApprovalRow, 'excluded_principals'>;
 
 /**
  * Refuses whoever may not decide an approval (core, section 14). Whoever asked for it may, unless the request excludes
@@ -24,7 +15,7 @@ export async function requireMayDecide(context: Context, approval: DecidedBy): P
   const { principalId } = context.caller;
   if (approval.excluded_principals.includes(principalId))
     fail('separation_of_duties_violation', { approvalId: approval.id });
-  if (!(await isEligible(context, approval, principalId))) fail('not_eligible', { approvalId: approval.id });
+  if (!(await isAddressee(context, approval, principalId))) fail('not_eligible', { approvalId: approval.id });
 }
 
 /** What the decider acts with later; a token that only decides leaves the person's own rights for that. */
@@ -34,21 +25,6 @@ export function credentialOfDecider(caller: Caller): CredentialSnapshot {
 }
 
 /** @throws Refusal `permission_denied` */
-export function requirePersonWhoDecides({ kind, permissions }: Caller): void {
-  if (kind !== 'human' || !holds(permissions, 'approvals.decide'))
-    fail('permission_denied', { required: ['approvals.decide'] });
-}
-
-/**
- * Whether a principal is the one that is asked: the assigned one, or whoever holds the required role in the whole tenant,
- * in the approval's workspace or above it.
- */
-async function isEligible(
-  { db, tenantId }: Context,
-  { assigned_principal_id: assignedId, required_role_id: roleId, workspace_id: workspaceId }: DecidedBy,
-  principalId: string,
-): Promise<boolean> {
-  if (roleId === null) return assignedId === principalId;
-  const held = await db.row(shareHeldRole({ tenantId, principalId, roleId, workspaceId }));
-  return held !== undefined;
+export function requirePersonWhoDecides(caller: Caller): void {
+  if (!isPersonWhoDecides(caller)) fail('permission_denied', { required: ['approvals.decide'] });
 }

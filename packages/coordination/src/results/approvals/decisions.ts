@@ -2,61 +2,98 @@ import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import type { DeclaredGate } from '../../definitions/declared-actions/approval-schema.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import { emit } from '../../ledger/journal/journal.ts';
+import { requireVersionOf } from '../../service/changes.ts';
 import { eventText } from '../../service/documents.ts';
+import { holds } from '../../service/permissions.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
+import { changedFields, type PresentSubject, subjectBytesMax } from '../../work/gates/subject.ts';
 import { hurryOpenAttempt } from '../../work/verifications/attempts.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { type Approval, approvalOf } from './approval.ts';
+import { type Approval, type ApprovalDecision, approvalOf } from './approval.ts';
 import { approvalApproved, approvalCancelled, approvalRejected } from './approvals.events.ts';
 import {
   type ApprovalEnd,
   findTypeOfTask,
   insertOutcome,
   lockApproval,
-  lockTaskOfGate,
+  lockTaskOfApproval,
   updateApprovalToEnded,
 } from './approvals.sql.ts';
+import { shownApproval } from './approvals.ts';
 import { credentialOfDecider, requireMayDecide, requirePersonWhoDecides } from './deciders.ts';
 import { requirePreconditions } from './preconditions.ts';
+import { presentSubjectOf } from './present-subjects.ts';
 
 /**
- * Approves or rejects (core, section 14): of two deciders one wins, and a gate opens either way.
- * @throws Refusal `permission_denied`, `not_found`, `approval_already_decided`, `separation_of_duties_violation`,
- * `not_eligible`, `approval_precondition_failed`
+ * Approves or rejects (core, section 14): of two deciders one wins, and a gate opens either way. What is approved is what
+ * was asked, or what `subjectDigest` names: a person approves what they saw. It is compared under the task's lock.
+ * @param ifMatch the version that was shown; -1 for any
+ * @throws Refusal `permission_denied`, `not_found`, `version_conflict`, `approval_already_decided`,
+ * `separation_of_duties_violation`, `not_eligible`, `approval_subject_changed`, `payload_too_large`,
+ * `approval_precondition_failed`
  */
 export async function decideApproval(
   context: Context,
   approvalId: string,
   status: 'approved' | 'rejected',
-  comment: string | null,
+  decision: ApprovalDecision,
+  ifMatch: number,
 ): Promise<Approval> {
   requirePersonWhoDecides(context.caller);
+  const { comment = null, subjectDigest = null } = decision;
   const approval = await lockApprovalRow(context, approvalId);
+  if (ifMatch !== -1) requireVersionOf('approval', approval, ifMatch);
   requirePending(approval);
   await requireMayDecide(context, approval);
+  const present = await presentSubjectOf(context, approval);
+  if (status === 'approved') requireSubject(approval, present, subjectDigest);
   const decidedBy = context.caller.principalId;
   const gate = await declaredGateOf(context, approval);
   if (status === 'approved')
     await requirePreconditions(context, approval, gate?.preconditions?.approved ?? []);
   const declared = gate?.outcomes[status] ?? [];
   const outcomeStatus = declared.length > 0 ? 'pending' : null;
-  const row = await end(context, approval, { status, decidedBy, comment, outcomeStatus });
-  const decisionEventId = note(context, row, status, comment);
-  if (declared.length === 0) return approvalOf(row);
-  const credential = credentialOfDecider(context.caller);
-  const led = { approvalId: row.id, tenantId: context.tenantId, outcome: status, declared };
-  await context.db.run(insertOutcome({ ...led, credential, decisionEventId }));
-  return approvalOf(row);
+  // Only what the decider named is decided instead of what was asked.
+  const named = present.subject?.digest === subjectDigest ? present.subject : undefined;
+  const otherSubject = named?.digest === approval.subject_digest ? undefined : named;
+  const row = await end(context, approval, { status, decidedBy, comment, outcomeStatus, otherSubject });
+  const decisionEventId = note(context, row, status);
+  if (declared.length > 0) {
+    const credential = credentialOfDecider(context.caller);
+    const led = { approvalId: row.id, tenantId: context.tenantId, outcome: status, declared };
+    // The same values for the same digest. A rejection of what has changed leads to what was asked.
+    const values = row.subject?.values ?? present.subject?.values ?? {};
+    await context.db.run(insertOutcome({ ...led, values, credential, decisionEventId }));
+  }
+  return approvalOf(row, present);
+}
+
+/**
+ * Refuses an approval of something else than what was asked, unless its digest says that the decider saw it.
+ * @throws Refusal `payload_too_large` for what nobody can be shown, `approval_subject_changed`
+ */
+function requireSubject(
+  { id, subject, subject_digest: requestedDigest }: ApprovalRow,
+  present: PresentSubject,
+  decidedDigest: string | null,
+): void {
+  if (present.subject === undefined)
+    return fail('payload_too_large', { field: 'subject', maxBytes: subjectBytesMax });
+  const { digest: currentDigest } = present.subject;
+  if ((decidedDigest ?? requestedDigest) === currentDigest) return;
+  const changed = currentDigest === requestedDigest ? [] : changedFields(subject, present);
+  fail('approval_subject_changed', {
+    approvalId: id,
+    requestedDigest,
+    currentDigest,
+    changedFields: changed,
+  });
 }
 
 /** @returns the id of the event, which all follows from that the decision leads to */
-function note(
-  context: Context,
-  row: ApprovalRow,
-  status: 'approved' | 'rejected',
-  comment: string | null,
-): string {
+function note(context: Context, row: ApprovalRow, status: 'approved' | 'rejected'): string {
+  const { decision_comment: comment } = row;
   return emit(
     context,
     status === 'approved' ? approvalApproved : approvalRejected,
@@ -68,13 +105,15 @@ function note(
       decisionBy: context.caller.principalId,
       comment: comment === null ? null : eventText(comment),
       channel: context.caller.channel ?? null,
+      subjectDigest: row.subject_digest,
     },
   );
 }
 
 /**
- * Takes a request back, which opens its gate. Somebody else's gate is for whoever may decide it. One that was cancelled
- * before stays as it is.
+ * Takes a request back, which opens its gate. Somebody else's gate is for whoever may decide it, and so is every request
+ * that a type, a rule, a process or a verification declares: of those a person with `claims.manage` may take care, too. One
+ * that was cancelled before stays as it is.
  * @throws Refusal `not_found`, `approval_already_decided`, `permission_denied`, `separation_of_duties_violation`,
  * `not_eligible`
  */
@@ -84,12 +123,19 @@ export async function cancelApproval(
   comment: string | null,
 ): Promise<Approval> {
   const approval = await lockApprovalRow(context, approvalId);
-  if (approval.status === 'cancelled') return approvalOf(approval);
+  if (approval.status === 'cancelled') return shownApproval(context, approval);
   requirePending(approval);
+  await requireMayCancel(context, approval);
+  return shownApproval(context, await cancelLockedApproval(context, approval, comment));
+}
+
+async function requireMayCancel(context: Context, approval: ApprovalRow): Promise<void> {
   const { caller } = context;
-  const isOwn = approval.requested_by_principal_id === caller.principalId;
-  if (approval.gate && !isOwn) await requireMayDecide(context, approval);
-  return approvalOf(await cancelLockedApproval(context, approval, comment));
+  const { gate, requested_by_principal_id: requestedBy } = approval;
+  const isDeclared = requestedBy === (await getCorePrincipalId(context));
+  if (isDeclared && caller.kind === 'human' && holds(caller.permissions, 'claims.manage')) return;
+  const isOwn = requestedBy === caller.principalId;
+  if (isDeclared || (gate && !isOwn)) await requireMayDecide(context, approval);
 }
 
 /** Takes a request back in the name of the core, if it is still pending: what asked for it is over. */
@@ -110,6 +156,7 @@ async function cancelLockedApproval(
     decidedBy: null,
     comment,
     outcomeStatus: null,
+    otherSubject: undefined,
   });
   emit(
     context,
@@ -131,9 +178,9 @@ async function declaredGateOf(
   return approvalSchema.gates?.['default'];
 }
 
-/** The approval as it is under its lock, and under that of the task that its gate holds back. */
+/** The approval as it is under its lock, and under that of its task. */
 async function lockApprovalRow({ db, tenantId }: Context, approvalId: string): Promise<ApprovalRow> {
-  await db.run(lockTaskOfGate(tenantId, approvalId));
+  await db.run(lockTaskOfApproval(tenantId, approvalId));
   return (await db.row(lockApproval(tenantId, approvalId))) ?? fail('not_found');
 }
 
@@ -144,7 +191,7 @@ function requirePending({ id, status }: ApprovalRow): void {
 async function end(
   context: Context,
   { id }: ApprovalRow,
-  as: Pick<ApprovalEnd, 'status' | 'decidedBy' | 'comment' | 'outcomeStatus'>,
+  as: Pick<ApprovalEnd, 'status' | 'decidedBy' | 'comment' | 'outcomeStatus' | 'otherSubject'>,
 ): Promise<ApprovalRow> {
   const { db, tenantId } = context;
   const row = await db.row(updateApprovalToEnded({ tenantId, approvalId: id, ...as }));

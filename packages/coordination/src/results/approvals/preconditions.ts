@@ -5,11 +5,11 @@ import {
   UnresolvedExpression,
   valueOfText,
 } from '../../definitions/declared-actions/expressions.ts';
-import { lookupOf } from '../../work/declared-actions/lookup.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
 import type { Task } from '../../work/tasks/task.ts';
 import { parseTaskRef } from '../../work/tasks/task-ref.ts';
 import { findTaskUnseen } from '../../work/tasks/tasks.ts';
+import { lookupOf } from '../../work/tasks/values/lookup.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { Observable } from '../observations/observation.ts';

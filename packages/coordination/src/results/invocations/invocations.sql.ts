@@ -91,7 +91,8 @@ export function findToolRights(tenantId: string, runId: string, skillId: string)
 /** What an approval allows of a skill: its gate's task, and whether it was used for this version. */
 export function findApprovalBasis(tenantId: string, approvalId: string, skillId: string) {
   return sql<{ task_id: string | null; is_approved: boolean; is_terminal: boolean; is_used: boolean }>`
-    select a.task_id, a.gate and a.status = 'approved' as is_approved,
+    select a.task_id, a.gate and a.status = 'approved'
+        and not exists (select from approvals later where later.supersedes_approval_id = a.id) as is_approved,
       coalesce(t.category in ('terminal_success', 'terminal_cancelled'), false) as is_terminal,
       exists (select from skill_invocations i where i.approval_id = a.id and i.skill_id = ${skillId}) as is_used
     from approvals a left join tasks t on t.id = a.task_id

@@ -4,7 +4,7 @@ import { valueOfDocument } from '../../definitions/declared-actions/expressions.
 import { cancelCalls } from '../../leases/invocations/cancelling.ts';
 import { eventText } from '../../service/documents.ts';
 import { type ActionResult, attemptAction } from '../../work/declared-actions/declared-actions.ts';
-import { lookupOf } from '../../work/declared-actions/lookup.ts';
+import { lookupOf } from '../../work/tasks/values/lookup.ts';
 import type { Context } from '../context.ts';
 import {
   getInvocationEnd,
@@ -117,6 +117,10 @@ export async function withCall(acting: Context, subject: Subject, cause: ActionR
     'error.code': end.error?.code ?? null,
     'error.message': end.error?.message ?? null,
   };
-  const { task, approval } = subject;
-  return { ...subject, lookup: lookupOf(acting, task, { approval, invocation }) };
+  const { lookup } = subject;
+  const ofCall = lookupOf(acting, subject.task, { invocation });
+  return {
+    ...subject,
+    lookup: (expression) => (expression.root === 'invocation' ? ofCall(expression) : lookup(expression)),
+  };
 }

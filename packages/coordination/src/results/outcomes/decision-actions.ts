@@ -14,12 +14,10 @@ import { lockTaskRow } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 
-/** What is acted on: the gate's task, by its state of before the outcome, and the values of expressions. */
+/** What is acted on: the gate's task, and the values of expressions as they were decided. */
 export interface Subject {
   readonly approvalId: string;
   readonly decision: 'approved' | 'rejected';
-  /** What `$.approval` stands for. */
-  readonly approval: object;
   readonly task: Task;
   readonly lookup: Lookup;
 }

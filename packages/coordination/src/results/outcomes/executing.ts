@@ -1,12 +1,13 @@
 import type { Json } from '@baton/kernel/wire';
 import { callerOfSnapshot } from '../../access/authn/acting.ts';
-import { valueOfText } from '../../definitions/declared-actions/expressions.ts';
+import { type Lookup, valueOfText } from '../../definitions/declared-actions/expressions.ts';
+import { lookupIn } from '../../definitions/declared-actions/filled-actions.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { type ActionResult, attemptAction, summaryOf } from '../../work/declared-actions/declared-actions.ts';
-import { lookupOf } from '../../work/declared-actions/lookup.ts';
 import { type Task, type TaskRow, taskOf } from '../../work/tasks/task.ts';
 import { parseTaskRef } from '../../work/tasks/task-ref.ts';
 import { getTask } from '../../work/tasks/tasks.ts';
+import { lookupOf } from '../../work/tasks/values/lookup.ts';
 import type { Context } from '../context.ts';
 import { doCall, withCall } from './calls.ts';
 import { doDecisionAction, type Subject, waitingCodes } from './decision-actions.ts';
@@ -50,15 +51,15 @@ export async function executeOutcome(context: Context, approvalId: string): Prom
   }
   const task = taskOf(locked.find(({ id }) => id === gateTask.id) as TaskRow);
   const acting = { ...context, caller, causationId };
-  const lookup = lookupOf(acting, task, { approval: approvalOf(outcome) });
   const { outcome: decision } = outcome;
-  await doActions(acting, outcome, { approvalId, decision, approval: approvalOf(outcome), task, lookup });
+  const lookup = lookupOfOutcome(acting, outcome, task);
+  await doActions(acting, outcome, { approvalId, decision, task, lookup });
   return 1;
 }
 
 /** The tasks that the actions name, so that all are locked at once; what names none fails when it is its turn. */
 async function targetsOf(context: Context, outcome: OutcomeOfApprovalRow, task: Task): Promise<string[]> {
-  const lookup = lookupOf(context, task, { approval: approvalOf(outcome) });
+  const lookup = lookupOfOutcome(context, outcome, task);
   const ids: string[] = [];
   for (const { action } of stepsOf(outcome.declared)) {
     const named =
@@ -75,6 +76,12 @@ async function targetsOf(context: Context, outcome: OutcomeOfApprovalRow, task: 
     if (found !== undefined) ids.push(found.id);
   }
   return ids;
+}
+
+/** What the expressions stood for when it was decided. Only what was decided before that was stored is looked up now. */
+function lookupOfOutcome(context: Context, outcome: OutcomeOfApprovalRow, task: Task): Lookup {
+  const now = lookupOf(context, task, { approval: approvalOf(outcome) });
+  return outcome.expression_values === null ? now : lookupIn(outcome.expression_values, now);
 }
 
 /** What `$.approval` stands for. */

@@ -3,6 +3,7 @@ import type { RowOf } from '@baton/kernel/row';
 import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
 import type { CredentialSnapshot } from '../../access/authn/acting.ts';
 import type { DecisionAction } from '../../definitions/declared-actions/actions.ts';
+import type { ExpressionValues } from '../../definitions/declared-actions/filled-actions.ts';
 import type { Tables } from '../../service/schema.ts';
 import { type ActionResult, actionStatuses, kindOf } from '../../work/declared-actions/declared-actions.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
@@ -46,6 +47,7 @@ export type OutcomeRow = RowOf<
     declared: DecisionAction[];
     actions: ActionResult[];
     last_error: ActionResult['error'];
+    expression_values: ExpressionValues | null;
   }
 >;
 

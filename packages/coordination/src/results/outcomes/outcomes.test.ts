@@ -5,6 +5,7 @@ import { sql } from '@baton/kernel/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, eventsOf, makeTask, makeWorker, refused } from '../../testing/leases.ts';
 import { outcomeTester } from '../../testing/outcomes.ts';
+import { insertTestType } from '../../testing/task-type.ts';
 
 let baton: TestCoordination;
 let person: Actor;
@@ -162,7 +163,9 @@ test('a rejection leads to what is declared for it, also at another task', async
     baton.admin.post(`/tasks/${task.id}/relations`, { toTask: spawner.id, type: 'spawned_by' }),
     201,
   );
-  await tester.decide(id, 'reject');
+  // The relation came after the request: what was asked led to no other task.
+  const { current } = await done(person.get(`/approvals/${id}`));
+  await tester.decide(id, 'reject', { subjectDigest: current.digest });
   await tester.work();
   assert.deepEqual(
     [(await tester.task(spawner.id)).status, (await tester.task(task.id)).status],
@@ -244,29 +247,27 @@ test('while another gate of the task is pending, its completion waits', async ()
 });
 
 test('an action that fails ends the outcome: what was done stays, the decider gets work, a replay does the rest', async () => {
+  const typeKey = `later-${baton.tenantId.slice(-4)}`;
   const approved = [
     comment('first'),
-    { transition: { status: 'in_progress', task: '$.task.customFields.target!' } },
+    { ensureWork: { type: typeKey, key: '$.approval.id', title: 'Next' } },
     comment('last'),
   ];
   const { id, task } = await tester.gate({ approved });
   await tester.decide(id);
   const failed = await untilFailed(id);
-  assert.deepEqual(
-    [failed.attempts, failed.lastError.code, failed.nextAttemptAt],
-    [1, 'unresolved_expression', null],
-  );
+  assert.deepEqual([failed.attempts, failed.lastError.code, failed.nextAttemptAt], [1, 'not_found', null]);
   assert.deepEqual(
     failed.actions.map(({ status, attempts, error }: Record<string, unknown>) => [status, attempts, error]),
     [
       ['executed', 1, null],
-      ['failed', 1, { code: 'unresolved_expression', details: { expression: '$.task.customFields.target' } }],
+      ['failed', 1, { code: 'not_found', details: { taskTypeKey: typeKey, taskTypeVersion: null } }],
       ['not_executed', 0, null],
     ],
   );
   const [event] = await outcomeEvents(id);
   const { failureWorkTaskId, ...payload } = event?.payload ?? {};
-  const failedAction = { index: 1, action: 'transition', status: 'failed', code: 'unresolved_expression' };
+  const failedAction = { index: 1, action: 'ensureWork', status: 'failed', code: 'not_found' };
   assert.equal(event?.type, 'approval.outcome_failed');
   assert.deepEqual(payload, {
     taskId: task.id,
@@ -292,8 +293,7 @@ test('an action that fails ends the outcome: what was done stays, the decider ge
   await untilFailed(id);
   const [, again] = await outcomeEvents(id);
   assert.equal(again?.payload['failureWorkTaskId'], failureWorkTaskId, 'work is filed once');
-  const change = { customFields: { target: task.publicId } };
-  await done(baton.admin.patch(`/tasks/${task.id}`, change, { 'if-match': 'task-1' }));
+  await insertTestType(baton, { key: typeKey });
   const replayed = await done(replay(id));
   assert.deepEqual([replayed.outcomeStatus, replayed.lastError], ['pending', null]);
   await tester.work();

@@ -1,9 +1,11 @@
+import { Refusal } from '@baton/kernel/refusal';
 import { findActivePerson } from '../../access/principals/principals.ts';
 import { skillOfCheck } from '../../definitions/acceptance/acceptance.ts';
 import type { Evidence } from '../../definitions/acceptance/evidence.ts';
 import { eventText } from '../../service/documents.ts';
 import { writeApprovalRequest } from '../../work/gates/gates.ts';
 import { type TaskRow, taskOf } from '../../work/tasks/task.ts';
+import { subjectTaskOf } from '../../work/tasks/values/subject-task.ts';
 import type { AttemptCheck } from '../../work/verifications/attempt.ts';
 import { getApprovalRow } from '../approvals/approvals.ts';
 import type { Context } from '../context.ts';
@@ -97,16 +99,23 @@ async function judgeByPerson(
       ? await personFor(context, approver === null ? [task.owner_id, task.assignee_id] : [approver])
       : await roleFor(context, task, approverRole);
   if (decider === undefined) return { is: 'failed', reason: 'no_approver' };
-  const gate = await writeApprovalRequest(acting, {
-    task: taskOf(task),
+  const asked = {
+    task: subjectTaskOf(context, taskOf(task)),
     artifactId: null,
     workspaceId: task.workspace_id,
     ...decider,
     excludedPrincipals: [],
     comment: `${task.public_id}, verification ${attempt.attempt}, check ${check.key}: ${check.description}`,
     gate: true,
-  });
-  return { is: 'waiting', for: 'waiting_human', approvalId: gate.id, isAsked: true };
+    isDeclared: true,
+  };
+  try {
+    const gate = await writeApprovalRequest(acting, asked);
+    return { is: 'waiting', for: 'waiting_human', approvalId: gate.id, isAsked: true };
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'payload_too_large') throw error;
+    return { is: 'failed', reason: 'no_decision', message: 'The task is too large to be shown to a person.' };
+  }
 }
 
 interface Decider {

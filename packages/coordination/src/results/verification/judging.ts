@@ -1,8 +1,8 @@
 import { canonicalJson } from '@baton/kernel/idempotency';
 import { callerOfSnapshot } from '../../access/authn/acting.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
-import { allHaveValues, lookupOf } from '../../work/declared-actions/lookup.ts';
 import { taskOf } from '../../work/tasks/task.ts';
+import { allHaveValues, lookupOf } from '../../work/tasks/values/lookup.ts';
 import type { AttemptCheck, CheckResult } from '../../work/verifications/attempt.ts';
 import { checksOf } from '../../work/verifications/attempts.ts';
 import { withdrawApproval } from '../approvals/decisions.ts';

@@ -68,11 +68,15 @@ const acts = {
     return { answer, verdict: { code: 'ok' } };
   },
   async changeTitle(turn) {
-    const { model, task, by, actor } = turn;
+    const { baton, model, task, by, actor } = turn;
     const [presented, keys] = presentedIn(turn);
     const ifMatch = await ifMatchOf(actor, task);
     const verdict = model.changeTitle(task, presented, by);
     const answer = await actor.patch(`/tasks/${task.id}`, { title: randomUUID(), ...keys }, ifMatch);
+    if (answer.status < 300 && verdict.made !== undefined) {
+      const asked = await done(baton.admin.get(`/approvals?taskId=${task.id}&status=pending&limit=1`));
+      verdict.made.id = asked.items[0]?.id ?? '';
+    }
     return { answer, verdict };
   },
   async cancelTask(turn) {

@@ -14,6 +14,7 @@ export interface TaskModel extends Journaled {
   status: 'todo' | 'in_progress' | 'done' | 'cancelled';
   epoch: number;
   attempts: number;
+  titleChanges: number;
   active: ClaimModel | undefined;
   /** The handle by which it was launched. */
   handle: HandleModel | undefined;
@@ -35,6 +36,8 @@ export interface RunModel extends Journaled {
 
 export interface ApprovalModel extends Journaled {
   task: TaskModel;
+  /** How often the title had changed when it was asked. */
+  titleChanges: number;
   status: 'pending' | 'approved' | 'rejected' | 'cancelled';
 }
 
@@ -68,6 +71,7 @@ export class Model {
       status: 'todo',
       epoch: 0,
       attempts: 0,
+      titleChanges: 0,
       active: undefined,
       handle,
     };
@@ -126,10 +130,17 @@ export class Model {
       if (active?.holder === holder) this.#release(active, { moves: true });
   }
 
-  changeTitle(task: TaskModel, presented: ClaimModel | undefined, by: number): Verdict {
+  /** A gate that was approved is asked again: nobody at work could decide it. */
+  changeTitle(task: TaskModel, presented: ClaimModel | undefined, by: number): Verdict<ApprovalModel> {
     const code = gate(task, presented, by);
-    if (code === 'ok') task.events.push('task.updated');
-    return { code };
+    if (code !== 'ok') return { code };
+    task.events.push('task.updated');
+    task.titleChanges += 1;
+    const newest = this.approvals.findLast(
+      (one) => one.task === task && (one.status === 'pending' || one.status === 'approved'),
+    );
+    if (isTerminal(task) || newest?.status !== 'approved') return ok;
+    return { code, made: this.#ask(task) };
   }
 
   cancelTask(task: TaskModel, presented: ClaimModel | undefined, by: number): Verdict {
@@ -225,13 +236,26 @@ export class Model {
 
   requestGate(task: TaskModel): Verdict<ApprovalModel> {
     if (isTerminal(task)) return { code: 'invalid_approval' };
-    const made: ApprovalModel = { id: '', events: ['approval.requested'], task, status: 'pending' };
+    return { code: 'ok', made: this.#ask(task) };
+  }
+
+  #ask(task: TaskModel): ApprovalModel {
+    const { titleChanges } = task;
+    const made: ApprovalModel = {
+      id: '',
+      events: ['approval.requested'],
+      task,
+      titleChanges,
+      status: 'pending',
+    };
     this.approvals.push(made);
-    return { code: 'ok', made };
+    return made;
   }
 
   decide(approval: ApprovalModel, outcome: 'approved' | 'rejected'): Verdict {
     if (approval.status !== 'pending') return { code: 'approval_already_decided' };
+    if (outcome === 'approved' && approval.titleChanges !== approval.task.titleChanges)
+      return { code: 'approval_subject_changed' };
     approval.status = outcome;
     approval.events.push(`approval.${outcome}`);
     return ok;

@@ -8,8 +8,8 @@ import {
   kindOf,
   summaryOf,
 } from '../declared-actions/declared-actions.ts';
-import { allHaveValues, lookupOf } from '../declared-actions/lookup.ts';
 import type { Task } from '../tasks/task.ts';
+import { allHaveValues, lookupOf } from '../tasks/values/lookup.ts';
 import { completionWorkExecuted, completionWorkFailed } from './completion.events.ts';
 
 /**

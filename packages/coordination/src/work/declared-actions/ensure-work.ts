@@ -10,6 +10,7 @@ import { writeApprovalRequest } from '../gates/gates.ts';
 import { relateNewTask } from '../relations/task-relations.ts';
 import { NewTask, type Task } from '../tasks/task.ts';
 import { createTask } from '../tasks/tasks.ts';
+import { subjectTaskOf } from '../tasks/values/subject-task.ts';
 import { failAction } from './action-fault.ts';
 import { findEnsuredWork, insertWorkKey, updateWorkKey } from './declared-actions.sql.ts';
 
@@ -76,7 +77,7 @@ async function askForApproval(
   if (isOfRole) await getRoleRow(context, whom.data);
   else await requireKnownPrincipals(context, [whom.data]);
   const { id } = await writeApprovalRequest(context, {
-    task,
+    task: subjectTaskOf(context, task),
     artifactId: null,
     workspaceId: task.workspaceId,
     requiredRoleId: isOfRole ? whom.data : null,
@@ -84,6 +85,7 @@ async function askForApproval(
     excludedPrincipals: [],
     comment: comment === undefined ? '' : (await textOf(comment, lookup)).slice(0, 4000).toWellFormed(),
     gate: true,
+    isDeclared: true,
   });
   return id;
 }

@@ -16,6 +16,9 @@ export const approvalRequested = defineEvent(
     taskTitle: z.string().nullable(),
     requestedBy: Uuid,
     comment: z.string(),
+    /** Of what is to be decided; the snapshot itself is read from the approval. */
+    subjectDigest: z.string(),
+    supersedesApprovalId: Uuid.nullable(),
   }),
   2,
 );

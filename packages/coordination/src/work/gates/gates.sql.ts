@@ -1,8 +1,12 @@
 import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
 import type { Tables } from '../../service/schema.ts';
+import type { StoredSubject, Subject } from './subject.ts';
 
-export type ApprovalRow = RowOf<Tables['approvals']>;
+export type ApprovalRow = RowOf<
+  Tables['approvals'],
+  { subject: StoredSubject | null; requested_subject: StoredSubject | null }
+>;
 
 export type NewApproval = Pick<
   ApprovalRow,
@@ -17,17 +21,20 @@ export type NewApproval = Pick<
   | 'assigned_principal_id'
   | 'excluded_principals'
   | 'comment'
->;
+  | 'supersedes_approval_id'
+> & { subject: Subject };
 
 /** Writes the request; a gate counts on its task, which the caller has locked. */
-export function insertApproval(approval: NewApproval) {
+export function insertApproval({ subject: { digest, ...subject }, ...approval }: NewApproval) {
   return sql<ApprovalRow>`
     with made as (
       insert into approvals (id, tenant_id, workspace_id, task_id, artifact_id, requested_by_principal_id, gate,
-        required_role_id, assigned_principal_id, excluded_principals, comment)
+        required_role_id, assigned_principal_id, excluded_principals, comment, subject, subject_digest,
+        supersedes_approval_id)
       values (${approval.id}, ${approval.tenant_id}, ${approval.workspace_id}, ${approval.task_id}, ${approval.artifact_id},
         ${approval.requested_by_principal_id}, ${approval.gate}, ${approval.required_role_id},
-        ${approval.assigned_principal_id}, ${approval.excluded_principals}, ${approval.comment})
+        ${approval.assigned_principal_id}, ${approval.excluded_principals}, ${approval.comment}, ${JSON.stringify(subject)}, ${digest},
+        ${approval.supersedes_approval_id})
       returning *
     ), held as (
       update tasks t set pending_gates = t.pending_gates + 1 from made
@@ -39,4 +46,43 @@ export function insertApproval(approval: NewApproval) {
 /** The gates that hold a locked task back, the oldest 50. */
 export function findPendingGates(taskId: string) {
   return sql<{ ids: string[] }>`select pending_gates_of(${taskId}) as ids`;
+}
+
+/**
+ * The gates that a locked task is open by: of each addressee the newest one that was approved, unless a later one is still
+ * pending. Nothing rests on the approval of a verification that is over. Each took a decision of a person, so there are few.
+ */
+export function findApprovedGates(tenantId: string, taskId: string) {
+  return sql<ApprovalRow>`
+    select a.* from (
+      select distinct on (required_role_id, assigned_principal_id, workspace_id) id, status from approvals asked
+      where task_id = ${taskId} and gate and status in ('pending', 'approved') and tenant_id = ${tenantId}
+        and not exists (
+          with recursive origin as (
+            select asked.id, asked.supersedes_approval_id as earlier_id
+            union all
+            select a.id, a.supersedes_approval_id from origin join approvals a on a.id = origin.earlier_id
+          )
+          select from origin join verifications v on v.task_id = asked.task_id and v.finished_at is not null
+            and v.results @> jsonb_build_array(jsonb_build_object('evidence', jsonb_build_array('approval:' || origin.id))))
+      order by required_role_id, assigned_principal_id, workspace_id, created_at desc, id desc
+    ) newest join approvals a on a.id = newest.id
+    where newest.status = 'approved'
+    order by a.created_at, a.id`;
+}
+
+/** An assignment by which a principal holds a role where it is asked for; it is not revoked before this command ends. */
+export function shareHeldRole(of: {
+  tenantId: string;
+  principalId: string;
+  roleId: string;
+  workspaceId: string | null;
+}) {
+  return sql<{ id: string }>`
+    select id from role_assignments
+    where principal_id = ${of.principalId} and role_id = ${of.roleId} and tenant_id = ${of.tenantId}
+      and (workspace_id is null or workspace_id = any (
+        (select path from workspaces where id = ${of.workspaceId}::uuid and tenant_id = ${of.tenantId})::uuid[]))
+    limit 1
+    for share`;
 }

@@ -1,11 +1,12 @@
 import { newId } from '@baton/kernel/ids';
+import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { Task, TaskRow } from '../tasks/task.ts';
 import { approvalRequested } from './gates.events.ts';
-import { type ApprovalRow, findPendingGates, insertApproval } from './gates.sql.ts';
+import { type ApprovalRow, findApprovedGates, findPendingGates, insertApproval } from './gates.sql.ts';
+import { findArtifactOfSubject, presentSubject, subjectBytesMax, type TaskOfSubject } from './subject.ts';
 
 export type { ApprovalRow } from './gates.sql.ts';
 
@@ -14,7 +15,7 @@ export interface NewApprovalRequest {
   /** Of the new request, where whoever asks knows it before. */
   readonly id?: string;
   /** Locked, where the request is a gate. */
-  readonly task: Pick<Task, 'id' | 'publicId' | 'title'> | null;
+  readonly task: TaskOfSubject | null;
   readonly artifactId: string | null;
   readonly workspaceId: string | null;
   /** Exactly one of the two says who decides. */
@@ -23,11 +24,19 @@ export interface NewApprovalRequest {
   readonly excludedPrincipals: readonly string[];
   readonly comment: string;
   readonly gate: boolean;
+  /**
+   * Whether a type, a rule, a process or a verification declares that a person has to be asked. The core is then the
+   * requester: whoever causes the request could otherwise cancel it.
+   */
+  readonly isDeclared: boolean;
+  /** The approval of an earlier subject, which this one asks for again. */
+  readonly supersedesApprovalId?: string;
 }
 
 /**
- * Asks a person in the name of the caller (core, section 14). A gate holds its task back until it was decided or
- * cancelled: claims and completions are refused with `approval_required`.
+ * Requests an approval and records what it is about (core, section 14). A gate holds its task back until it was decided
+ * or cancelled: claims and completions are refused with `approval_required`.
+ * @throws Refusal `payload_too_large` where there is more than a person can be shown
  */
 export async function writeApprovalRequest(
   context: Context,
@@ -36,7 +45,12 @@ export async function writeApprovalRequest(
   const { task, artifactId, workspaceId, requiredRoleId, assignedPrincipalId, gate } = request;
   if ((requiredRoleId === null) === (assignedPrincipalId === null))
     throw new Error('an approval asks either a principal or the holders of a role');
-  const requestedBy = context.caller.principalId;
+  const requestedBy = request.isDeclared ? await getCorePrincipalId(context) : context.caller.principalId;
+  const artifact = await findArtifactOfSubject(context, artifactId);
+  const { subject } = await presentSubject(context, { task, artifact, gate });
+  if (subject === undefined)
+    return fail('payload_too_large', { field: 'subject', maxBytes: subjectBytesMax });
+  const { supersedesApprovalId = null } = request;
   const row = (await context.db.row(
     insertApproval({
       id: request.id ?? newId(),
@@ -50,6 +64,8 @@ export async function writeApprovalRequest(
       assigned_principal_id: assignedPrincipalId,
       excluded_principals: [...request.excludedPrincipals],
       comment: request.comment,
+      subject,
+      supersedes_approval_id: supersedesApprovalId,
     }),
   )) as ApprovalRow;
   emit(
@@ -67,6 +83,8 @@ export async function writeApprovalRequest(
       taskTitle: task === null ? null : eventText(task.title),
       requestedBy,
       comment: eventText(request.comment),
+      subjectDigest: subject.digest,
+      supersedesApprovalId,
     },
   );
   return row;
@@ -75,9 +93,17 @@ export async function writeApprovalRequest(
 /** Refuses what a pending gate of a locked task holds back. @throws Refusal `approval_required` */
 export async function requireNoGate(
   { db }: Context,
-  { id, pending_gates: pendingGates }: TaskRow,
+  { id, pending_gates: pendingGates }: { readonly id: string; readonly pending_gates: number },
 ): Promise<void> {
   if (pendingGates === 0) return;
   const gates = await db.row(findPendingGates(id));
   fail('approval_required', { taskId: id, pendingApprovals: gates?.ids ?? [] });
+}
+
+/** The approvals that a locked task's gate is open by, of each addressee the newest. */
+export async function listApprovedGates(
+  { db, tenantId }: Context,
+  taskId: string,
+): Promise<readonly ApprovalRow[]> {
+  return db.rows(findApprovedGates(tenantId, taskId));
 }

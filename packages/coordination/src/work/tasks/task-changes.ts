@@ -32,6 +32,7 @@ import type { TaskRef } from './task-ref.ts';
 import { taskUpdated } from './tasks.events.ts';
 import { type TaskValues, updateTaskValues } from './tasks.sql.ts';
 import { lockTaskRow } from './tasks.ts';
+import { renewApprovals } from './values/changed-subjects.ts';
 import { requireVersion } from './versions.ts';
 
 type Changes = Record<string, string | number | true | null | RequirementNames>;
@@ -48,7 +49,7 @@ export const nullableFields: readonly string[] = [
 /**
  * Changes a task (core, section 8.4). The holder of the task's live claim must present it; values that are stored already
  * change nothing. A move to a cancelled status ends the run, the claim and the
- * verification.
+ * verification. A change of what was approved requests the approval again.
  */
 export async function updateTask(
   context: Context,
@@ -103,6 +104,7 @@ export async function updateTask(
       }),
     },
   );
+  await renewApprovals(context, before, row);
   return task;
 }
 

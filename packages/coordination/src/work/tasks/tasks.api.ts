@@ -3,6 +3,7 @@ import { claimGateEvents } from '../../leases/gate.ts';
 import { runFailed } from '../../leases/leases.events.ts';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
+import { approvalRequested } from '../gates/gates.events.ts';
 import { NewTask, Task, TaskChange } from './task.ts';
 import { nullableFields, updateTask } from './task-changes.ts';
 import { TaskRef } from './task-ref.ts';
@@ -69,7 +70,7 @@ export const tasksApi = [
     path: '/tasks/{ref}',
     summary: 'Change a task.',
     description:
-      'Whoever holds the live claim presents claimId and fencingToken. Values that are stored already change nothing.',
+      'Whoever holds the live claim presents claimId and fencingToken. Values that are stored already change nothing. A change of title, description, acceptance, or of a custom field that the outcome of an approved gate reads requests the approval again, unless the caller could give it.',
     permission: 'tasks.write',
     params: { ref: TaskRef },
     body: TaskChange,
@@ -107,7 +108,7 @@ export const tasksApi = [
       'unknown_requirement',
       'empty_update',
     ],
-    emits: [taskUpdated, runFailed, childResolved, ...claimGateEvents],
+    emits: [taskUpdated, approvalRequested, runFailed, childResolved, ...claimGateEvents],
     ifMatch: 'task',
     etag: 'task',
     example: { title: 'Fix the flaky login test on Mondays', priority: 'critical' },

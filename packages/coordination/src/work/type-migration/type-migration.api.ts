@@ -1,5 +1,6 @@
 import { Uuid } from '@baton/kernel/wire';
 import { endpoint } from '../context.ts';
+import { approvalRequested } from '../gates/gates.events.ts';
 import { Task } from '../tasks/task.ts';
 import { TaskRef } from '../tasks/task-ref.ts';
 import { taskTypeMigrated } from './type-migration.events.ts';
@@ -22,7 +23,7 @@ export const typeMigrationApi = [
     summary: 'Give a task another version of its type.',
     description:
       'Without a version the newest active one is meant. Nobody may be at ' +
-      'work on the task, not even the caller. The version that it has already changes nothing.',
+      'work on the task, not even the caller. The version that it has already changes nothing. Approvals of the task are requested again, unless the caller could give them.',
     permission: 'task_types.manage',
     alsoOneOf: ['tasks.write'],
     ifMatch: 'task',
@@ -43,8 +44,9 @@ export const typeMigrationApi = [
       'custom_fields_invalid',
       'invalid_acceptance',
       'unknown_acceptance_check',
+      'payload_too_large',
     ],
-    emits: [taskTypeMigrated],
+    emits: [taskTypeMigrated, approvalRequested],
     example: { typeVersion: 1, statusMap: {} },
     handle: ({ params, body, ifMatch }, context) => migrateTaskType(context, params.ref, ifMatch, body),
   }),
@@ -63,7 +65,7 @@ export const typeMigrationApi = [
     bodyOptional: true,
     returns: { 200: TypeMigrationReport },
     errors: [...targetErrors, 'invalid_limit', 'invalid_cursor'],
-    emits: [taskTypeMigrated],
+    emits: [taskTypeMigrated, approvalRequested],
     example: { statusMap: {}, limit: 100 },
     handle: ({ params, body }, context) => migrateTasks(context, params.id, body),
   }),

@@ -24,6 +24,7 @@ export type MigratingTaskRow = Pick<
   run_id: string | null;
   verification_status: string | null;
   pending_approvals: string[];
+  has_approved_gates: boolean;
 };
 
 /** Reads tasks that were locked before. A claim protects its task only while its lease and its session are live. */
@@ -33,7 +34,10 @@ export function findMigratingTasks(tenantId: string, ids: readonly string[]) {
       t.verification ->> 'status' as verification_status, c.id as claim_id, c.expires_at, r.id as run_id,
       array(
         select a.id from approvals a where a.task_id = t.id and a.status = 'pending' order by a.created_at, a.id limit 50
-      ) as pending_approvals
+      ) as pending_approvals,
+      exists (
+        select from approvals a where a.task_id = t.id and a.gate and a.status = 'approved'
+      ) as has_approved_gates
     from tasks t
     left join (claims c join sessions s on s.id = c.session_id and s.status = 'active' and s.expires_at > clock_timestamp()
         and not exists (

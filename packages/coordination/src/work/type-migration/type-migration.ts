@@ -4,19 +4,22 @@ import { encodeCursor } from '@baton/kernel/paging';
 import { Refusal } from '@baton/kernel/refusal';
 import { textsByName, Uuid } from '@baton/kernel/wire';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
+import { undoneOnFailure } from '../../ledger/savepoint.ts';
 import { seenRows } from '../../service/sight/seen-list.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { type ErrorCode, errors, fail } from '../errors.ts';
-import { type Task, taskOf } from '../tasks/task.ts';
+import { type Task, type TaskRow, taskOf } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
-import { getTask, lockTaskRow } from '../tasks/tasks.ts';
+import { getTaskRow, lockTaskRow } from '../tasks/tasks.ts';
+import { renewApprovals } from '../tasks/values/changed-subjects.ts';
 import { requireVersion } from '../tasks/versions.ts';
 import { type Migration, moveTasks, planMigration, statusAfterMigration } from './migrating.ts';
 import {
   findMigratingTasks,
   listOfTaskIds,
   lockTasksOfType,
+  type MigratedTaskRow,
   type MigratingTaskRow,
   orderOfTasks,
 } from './type-migration.sql.ts';
@@ -83,8 +86,8 @@ export type TypeMigrationReport = z.infer<typeof TypeMigrationReport>;
 /**
  * Gives a task another version of its type (core, section 8.14). Nobody may be at work on it, not even the caller.
  * The version that it has already changes nothing.
- * @throws Refusal `not_found`, `version_conflict`, those of `planMigration` and of
- * `statusAfterMigration`
+ * @throws Refusal `not_found`, `version_conflict`, those of `planMigration`, of `statusAfterMigration` and of
+ * `renewApprovals`
  */
 export async function migrateTaskType(
   context: Context,
@@ -103,7 +106,14 @@ export async function migrateTaskType(
     status: statusAfterMigration(task as MigratingTaskRow, migration),
   };
   await moveTasks(context, migration, [move], 'task');
-  return getTask(context, { id: before.id, number: null });
+  return taskOf(await renewApprovalsOf(context, before.id));
+}
+
+/** Another type may mean another thing by the task: what was approved of it is asked again. */
+async function renewApprovalsOf(context: Context, taskId: string): Promise<TaskRow> {
+  const row = await getTaskRow(context, { id: taskId, number: null });
+  await renewApprovals(context, undefined, row);
+  return row;
 }
 
 /**
@@ -173,28 +183,40 @@ async function migrateBatch(
   return outcome;
 }
 
+type Move = Parameters<typeof moveTasks>[2][number];
+
 async function migratePart(
   context: Context,
   migration: Migration,
   ids: readonly string[],
   { migrated, skipped }: Outcome,
 ): Promise<void> {
-  const moves: Parameters<typeof moveTasks>[2][number][] = [];
+  const moves: Move[] = [];
   let turnEndsAt = performance.now() + turnMsMax;
   for (const task of await context.db.rows(findMigratingTasks(context.tenantId, ids))) {
     try {
       moves.push({ task, status: statusAfterMigration(task, migration) });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      const { code, details } = error;
-      skipped.push({ taskId: task.id, code, message: errors[code as ErrorCode].when, details });
+      skipped.push(skippedFor(task.id, error));
     }
     if (performance.now() < turnEndsAt) continue;
     await nextTurn();
     turnEndsAt = performance.now() + turnMsMax;
   }
   const fromStatus = new Map(moves.map(({ task }) => [task.id, task.status]));
-  for (const row of await moveTasks(context, migration, moves, 'bulk'))
+  const rows = await moveTasks(
+    context,
+    migration,
+    moves.filter(({ task }) => !task.has_approved_gates),
+    'bulk',
+  );
+  for (const move of moves.filter(({ task }) => task.has_approved_gates)) {
+    const moved = await moveGatedTask(context, migration, move);
+    if (moved instanceof Refusal) skipped.push(skippedFor(move.task.id, moved));
+    else rows.push(...moved);
+  }
+  for (const row of rows)
     migrated.push({
       taskId: row.id,
       publicId: row.public_id,
@@ -202,4 +224,28 @@ async function migratePart(
       status: row.status,
       version: row.version,
     });
+}
+
+/** Its approvals are requested again; where they can't be, the task keeps its type. */
+async function moveGatedTask(
+  context: Context,
+  migration: Migration,
+  move: Move,
+): Promise<MigratedTaskRow[] | Refusal> {
+  return undoneOnFailure<MigratedTaskRow[] | Refusal>(
+    context,
+    async () => {
+      const rows = await moveTasks(context, migration, [move], 'bulk');
+      await renewApprovalsOf(context, move.task.id);
+      return rows;
+    },
+    (error) => {
+      if (error instanceof Refusal) return error;
+      throw error;
+    },
+  );
+}
+
+function skippedFor(taskId: string, { code, details }: Refusal): TypeMigrationReport['skipped'][number] {
+  return { taskId, code, message: errors[code as ErrorCode].when, details };
 }

@@ -4,10 +4,10 @@ import {
   type Lookup,
   UnresolvedExpression,
   valueOfText,
-} from '../../definitions/declared-actions/expressions.ts';
-import type { Context } from '../context.ts';
-import { type Task, taskOf } from '../tasks/task.ts';
-import { findArtifactMetadata, findSpawner } from './declared-actions.sql.ts';
+} from '../../../definitions/declared-actions/expressions.ts';
+import type { Context } from '../../context.ts';
+import { type Task, taskOf } from '../task.ts';
+import { findArtifactMetadata, findSpawner } from './lookup.sql.ts';
 
 /** The values of expressions (core, section 7.4) of a task, and of whatever else is known there. */
 export function lookupOf(

@@ -10,7 +10,7 @@ import { Values } from '../parts/Values.tsx';
 import { Who } from '../parts/Who.tsx';
 import { taskQuery } from '../queries.ts';
 import { runsQuery } from '../task/runs.ts';
-import styles from './inbox.module.css';
+import styles from './approval.module.css';
 
 /** A request, as the person's own context and the list of approvals both tell of it. */
 export type Asked = Pick<Approval, 'id' | 'taskId' | 'artifactId' | 'gate' | 'comment' | 'createdAt'> & {
@@ -21,8 +21,14 @@ export type Asked = Pick<Approval, 'id' | 'taskId' | 'artifactId' | 'gate' | 'co
 const descriptionCharactersMax = 400;
 const artifactsMax = 5;
 
+interface RequestProps {
+  readonly approval: Asked;
+  /** What is decided stands in full beside it, as it was recorded: it isn't repeated from the task. */
+  readonly isReviewed?: boolean;
+}
+
 /** Who asks what, of which task and result, and what hangs on the answer. */
-export function Request({ approval }: { approval: Asked }) {
+export function Request({ approval, isReviewed = false }: RequestProps) {
   const { taskId, artifactId, comment, createdAt, gate } = approval;
   const task = useQuery({ ...taskQuery(taskId ?? ''), enabled: taskId !== null }).data;
   const [isOpen, setOpen] = useState(false);
@@ -37,14 +43,22 @@ export function Request({ approval }: { approval: Asked }) {
       {task !== undefined && (
         <div className={styles.about}>
           <p className="row">
-            <span className="mono soft">{task.publicId}</span>
-            <Link to="/tasks/$ref" params={{ ref: task.publicId }} className={styles.title}>
-              {task.title}
-            </Link>
+            {isReviewed ? (
+              <Link to="/tasks/$ref" params={{ ref: task.publicId }} className="mono">
+                {task.publicId}
+              </Link>
+            ) : (
+              <>
+                <span className="mono soft">{task.publicId}</span>
+                <Link to="/tasks/$ref" params={{ ref: task.publicId }} className={styles.title}>
+                  {task.title}
+                </Link>
+              </>
+            )}
             <Status task={task} />
-            <Priority priority={task.priority} />
+            {!isReviewed && <Priority priority={task.priority} />}
           </p>
-          {task.description !== '' && (
+          {!isReviewed && task.description !== '' && (
             <p className="text soft">
               {task.description.slice(0, descriptionCharactersMax)}
               {task.description.length > descriptionCharactersMax && ' …'}

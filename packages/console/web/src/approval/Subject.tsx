@@ -1,0 +1,142 @@
+import type { ReactNode } from 'react';
+import type { ApprovalSubject, SubjectChange } from '@baton/sdk';
+import { Actions } from './Actions.tsx';
+import styles from './approval.module.css';
+import { fieldWords, isChangedAt, unhidden, valueText } from './subject-words.ts';
+
+type Snapshot = ApprovalSubject['snapshot'];
+
+interface SubjectProps {
+  readonly snapshot: Snapshot;
+  /** Values that were changed, which are marked. */
+  readonly changes: readonly SubjectChange[];
+  readonly title: string;
+}
+
+const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'long' });
+
+/** All that is decided, in full: the task, the result, and the actions that follow from either answer. */
+export function Subject({ snapshot, changes, title }: SubjectProps) {
+  const { task, artifact, outcome } = snapshot;
+  return (
+    <section className="stack" aria-label={title}>
+      <h3>{title}</h3>
+      {task === null && artifact === null && (
+        <p className="soft">Neither a task nor a result: only the question above.</p>
+      )}
+      <dl className={styles.facts}>
+        {task !== null && <TaskFacts task={task} changes={changes} />}
+        {artifact !== null && (
+          <Fact name="Result" isChanged={isChangedAt(changes, 'artifact')}>
+            {unhidden(artifact.name)} <span className="soft">({unhidden(artifact.type)})</span>
+            {artifact.digest !== null && (
+              <span className={`mono soft ${styles.digest}`}>{artifact.digest}</span>
+            )}
+          </Fact>
+        )}
+      </dl>
+      {outcome !== null && (
+        <div className={styles.answers}>
+          <Actions
+            title="If you approve"
+            actions={outcome.approved}
+            isChanged={isChangedAt(changes, 'outcome', 'approved')}
+          />
+          <Actions
+            title="If you reject"
+            actions={outcome.rejected}
+            isChanged={isChangedAt(changes, 'outcome', 'rejected')}
+          />
+        </div>
+      )}
+    </section>
+  );
+}
+
+type TaskSnapshot = NonNullable<Snapshot['task']>;
+
+function TaskFacts({ task, changes }: { task: TaskSnapshot; changes: readonly SubjectChange[] }) {
+  const { title, description, typeKey, typeVersion, priority, customFields, acceptance } = task;
+  const isChanged = (...path: readonly string[]) => isChangedAt(changes, 'task', ...path);
+  return (
+    <>
+      <Fact name={fieldWords('title')} isChanged={isChanged('title')}>
+        {unhidden(title)}
+      </Fact>
+      {(description !== '' || isChanged('description')) && (
+        <Fact name={fieldWords('description')} isChanged={isChanged('description')}>
+          {description === '' ? <span className="soft">empty</span> : unhidden(description)}
+        </Fact>
+      )}
+      <Fact name={fieldWords('typeKey')} isChanged={isChanged('typeKey') || isChanged('typeVersion')}>
+        {unhidden(typeKey)} <span className="soft">version {typeVersion}</span>
+      </Fact>
+      <Fact name={fieldWords('priority')} isChanged={isChanged('priority')}>
+        {priority}
+      </Fact>
+      {(['startDate', 'dueDate'] as const).map((name) => {
+        const at = task[name];
+        if (at === null && !isChanged(name)) return null;
+        return (
+          <Fact key={name} name={fieldWords(name)} isChanged={isChanged(name)}>
+            {at === null ? (
+              <span className="soft">none</span>
+            ) : (
+              <time dateTime={at}>{exact.format(new Date(at))}</time>
+            )}
+          </Fact>
+        );
+      })}
+      {Object.entries(customFields).map(([name, value]) => (
+        <Fact key={name} name="Field" ownName={name} isChanged={isChanged('customFields', name)}>
+          {value === '' ? <span className="soft">empty</span> : unhidden(valueText(value))}
+        </Fact>
+      ))}
+      {acceptance.map((check) => (
+        <Fact
+          key={check.key}
+          name={fieldWords('acceptance')}
+          ownName={check.key}
+          isChanged={isChanged('acceptance', check.key)}
+        >
+          {unhidden(check.description || check.key)}{' '}
+          <span className="soft">({check.kind.replaceAll('_', ' ')})</span>
+          <CheckDetails check={check} />
+        </Fact>
+      ))}
+    </>
+  );
+}
+
+/** What a check looks for, and when. */
+function CheckDetails({ check }: { check: TaskSnapshot['acceptance'][number] }) {
+  const { key: _key, kind: _kind, description: _description, ...details } = check;
+  const given = Object.fromEntries(Object.entries(details).filter(([, value]) => value != null));
+  if (Object.keys(given).length === 0) return null;
+  return <span className={`mono soft ${styles.digest}`}>{unhidden(valueText(given))}</span>;
+}
+
+interface FactProps {
+  readonly name: string;
+  /** The name that others gave it. */
+  readonly ownName?: string;
+  readonly isChanged: boolean;
+  readonly children: ReactNode;
+}
+
+function Fact({ name, ownName, isChanged, children }: FactProps) {
+  return (
+    <div className={`${styles.fact} ${isChanged ? styles.isChanged : ''}`}>
+      <dt>
+        {name} {ownName !== undefined && <span className={styles.name}>{unhidden(ownName)}</span>}
+        {isChanged && (
+          <>
+            {' '}
+            <span className={styles.badge}>changed</span>
+          </>
+        )}
+      </dt>
+      <dd className="text">{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,412 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import type { Approval, HarnessContext } from '@baton/sdk';
+import { approvalWith, changedTo, subjectWith } from '../testing/approvals.ts';
+import {
+  type Answers,
+  all,
+  click,
+  exampleOf,
+  find,
+  isThere,
+  meId,
+  meWith,
+  open,
+  Refusal,
+  see,
+  seen,
+  test,
+} from '../testing/page.ts';
+import { graceId, taskWith } from '../testing/tasks.ts';
+import { differenceOf, unhidden } from './subject-words.ts';
+
+const id = '0190b2c4-0000-7000-8000-0000000000a7';
+const evil = '<img src=x onerror="window.ran=1">';
+
+const pending: HarnessContext['pendingApprovals'][number] = {
+  id,
+  taskId: null,
+  artifactId: null,
+  requestedBy: graceId,
+  gate: true,
+  comment: 'May I pay it?',
+  createdAt: '2026-03-02T09:00:00.000Z',
+};
+
+/** Opens the page of an approval that waits for Ada. */
+const openPending = (approval: Partial<Approval>, more: Answers = {}) =>
+  open(`/approvals/${id}`, {
+    me: { pendingApprovals: [pending] },
+    answers: { 'approvals.get': approvalWith({ id, ...approval }), ...more },
+  });
+
+const payment = (to: string, amount: number) => ({
+  approved: [{ invokeSkill: { skill: 'payments.send', inputs: { to, amount } } }],
+  rejected: [],
+});
+const asked = subjectWith(
+  'asked',
+  { customFields: { to: 'ACME Ltd', amount: 10 } },
+  { outcome: payment('ACME Ltd', 10) },
+);
+const changed = subjectWith(
+  'changed',
+  { customFields: { to: 'Mallory', amount: 1_000_000 } },
+  { outcome: payment('Mallory', 1_000_000) },
+);
+
+/** The cells of the table of changes, row by row. */
+const rowsOf = (name: string) =>
+  [...(all('region', name)[0]?.querySelectorAll('tbody tr') ?? [])].map((row) =>
+    [...row.children].map((cell) => seen(cell).replaceAll('\n', ' ')),
+  );
+
+describe('what is decided', () => {
+  test('stands there in full, with the actions that follow from either answer', async () => {
+    const task = {
+      title: 'Pay the invoice',
+      description: `First line\n${'long '.repeat(400)}end`,
+      typeKey: 'payment',
+      typeVersion: 2,
+      priority: 'high' as const,
+      dueDate: '2026-03-05T12:00:00.000Z',
+      customFields: { to: 'ACME Ltd', lines: [{ sku: 'a1' }] },
+      acceptance: [
+        {
+          key: 'booked',
+          kind: 'external_state' as const,
+          description: 'It is booked',
+          spec: { system: 'bank' },
+        },
+      ],
+    };
+    const outcome = {
+      approved: [
+        {
+          invokeSkill: {
+            skill: 'payments.send',
+            inputs: { to: 'ACME Ltd', amount: { value: 10 } },
+            onSuccess: [{ transition: { status: 'paid' } }],
+          },
+        },
+      ],
+      rejected: [{ comment: { body: 'Not paid.' } }],
+    };
+    const artifact = { type: 'invoice', name: 'Invoice 7', digest: 'sha256:77' };
+    await openPending({ subject: subjectWith('asked', task, { outcome, artifact }) });
+    const page = seen();
+    for (const part of [
+      'Title\nPay the invoice',
+      `Description\nFirst line\n${'long '.repeat(400)}end`,
+      'Type\npayment version 2',
+      'Priority\nhigh',
+      'Due date\nMar 5, 2026',
+      'Field to\nACME Ltd',
+      'Field lines\n[\n{\n"sku": "a1"\n}\n]',
+      'Done when booked\nIt is booked (external state)',
+      '"system": "bank"',
+      'Result\nInvoice 7 (invoice)',
+      'If you approve\nCalls the skill payments.send\ninputs › to\nACME Ltd\ninputs › amount › value\n10',
+      'Once that has succeeded:\nSets the status paid',
+      'If you reject\nWrites the comment Not paid.',
+    ])
+      assert.ok(page.includes(part), `${part} is missing in:\n${page}`);
+    assert.ok(!page.includes('changed'));
+    assert.ok(!isThere('region', /^Changed/));
+  });
+
+  test('an approval names what was shown by its digest', async () => {
+    const service = await openPending(
+      { subject: asked },
+      {
+        'approvals.approve': () => {
+          service.answer({ 'harness.getContext': meWith() });
+          return exampleOf('approvals.approve', { status: 'approved' });
+        },
+      },
+    );
+    await click('button', 'Approve');
+    await see('You have approved it.');
+    assert.deepEqual(service.askedFor('approvals.approve')[0]?.body, { subjectDigest: 'sha256:asked' });
+  });
+
+  test('that it was not recorded is told, and what it is now stands there', async () => {
+    const service = await openPending(
+      { subject: null, ...changedTo(changed, ['title']) },
+      { 'approvals.approve': exampleOf('approvals.approve') },
+    );
+    await see('What this was about when it was requested was not recorded.');
+    await see('Field to\nMallory');
+    await click('button', 'Approve as it is now');
+    assert.deepEqual(service.askedFor('approvals.approve')[0]?.body, { subjectDigest: 'sha256:changed' });
+  });
+
+  test('the page of an approval says why it can not be shown', async () => {
+    await openPending({}, { 'approvals.get': new Refusal(403, 'permission_denied', 'Not for you.') });
+    await see('Not for you.');
+    assert.ok(!isThere('button', 'Approve'));
+  });
+
+  test('who can not be shown it can only reject', async () => {
+    const service = await open('/inbox', {
+      me: { pendingApprovals: [pending] },
+      answers: {
+        'approvals.get': new Refusal(403, 'permission_denied', 'Not for you.'),
+        'approvals.reject': exampleOf('approvals.reject', { status: 'rejected' }),
+      },
+    });
+    await see("What you would approve can't be shown, so you can only reject it here.");
+    assert.equal((await find<HTMLButtonElement>('button', 'Approve')).disabled, true);
+    await click('button', 'Reject');
+    assert.deepEqual(service.askedFor('approvals.reject')[0]?.body, {});
+  });
+
+  test('texts of others are shown as they are, and what they hide is shown', async () => {
+    const hidden = 'ACME\u202E dtL\u200B';
+    const subject = subjectWith(
+      'asked',
+      { title: evil, description: hidden, customFields: { [evil]: evil } },
+      { outcome: { approved: [{ [evil]: { [evil]: evil } }], rejected: [] } },
+    );
+    await openPending({ subject });
+    await see(`Title\n${evil}\nDescription\nACME⟨U+202E⟩ dtL⟨U+200B⟩`);
+    await see(`Field ${evil}\n${evil}`);
+    assert.equal(document.querySelector('img'), null);
+  });
+});
+
+describe('what has changed since it was requested', () => {
+  test('stands there value by value, old beside new, marked by words and not by colours alone', async () => {
+    const service = await openPending(
+      { subject: asked, ...changedTo(changed, ['customFields', 'outcome']) },
+      { 'approvals.approve': exampleOf('approvals.approve') },
+    );
+    await see('Changed since it was requested: 4 values');
+    assert.deepEqual(rowsOf('Changed since it was requested'), [
+      ['Field to', '− was ACME Ltd', '+ is Mallory'],
+      ['Field amount', '− was 10', '+ is 1000000'],
+      ['If approved, action 1 invokeSkill › inputs › to', '− was ACME Ltd', '+ is Mallory'],
+      ['If approved, action 1 invokeSkill › inputs › amount', '− was 10', '+ is 1000000'],
+    ]);
+    const table = document.querySelector('table');
+    assert.deepEqual(
+      [...(table?.querySelectorAll('thead th') ?? [])].map((one) => [
+        one.textContent,
+        one.getAttribute('scope'),
+      ]),
+      [
+        ['What', 'col'],
+        ['When it was requested', 'col'],
+        ['Now', 'col'],
+      ],
+    );
+    assert.equal(table?.querySelectorAll('del').length, 4);
+    assert.equal(table?.querySelectorAll('ins').length, 4);
+    await see('Title\nPay the invoice');
+    await see('Field to changed\nMallory');
+    await see('If you approve changed');
+    await click('button', 'Approve as it is now');
+    assert.deepEqual(service.askedFor('approvals.approve')[0]?.body, { subjectDigest: 'sha256:changed' });
+  });
+
+  test('of a long text the changed words are marked, between what is equal', async () => {
+    const [start, end] = ['same '.repeat(200), ' and so on'.repeat(100)];
+    const before = subjectWith('asked', { description: `${start}pay ACME${end}` });
+    const after = subjectWith('changed', { description: `${start}pay Mallory${end}` });
+    await openPending({ subject: before, ...changedTo(after, ['description']) });
+    const marked = (tag: string) => document.querySelector(`table ${tag}`)?.textContent;
+    assert.deepEqual([marked('del'), marked('ins')], ['was ACME', 'is Mallory']);
+    const [[, old = ''] = []] = rowsOf('Changed since it was requested');
+    assert.match(old, /^− … .*same pay was ACME and so on.* …$/);
+  });
+
+  test('what was added, removed or only hidden is told', async () => {
+    const before = subjectWith('asked', {
+      customFields: { gone: 'x', number: 10, name: 'ACME' },
+      dueDate: null,
+    });
+    const after = subjectWith('changed', { customFields: { number: '10', name: 'AC\u200DME', new: '' } });
+    await openPending({ subject: before, ...changedTo(after, ['customFields']) });
+    assert.deepEqual(rowsOf('Changed since it was requested'), [
+      ['Field gone', '− was x', 'nothing'],
+      ['Field number', '− was 10', '+ is "10"'],
+      ['Field name', '− was ACME', '+ is AC⟨U+200D⟩ME'],
+      ['Field new', 'nothing', '+ empty'],
+    ]);
+  });
+
+  test('a rejection is sent all the same, at once', async () => {
+    const service = await openPending(
+      { subject: asked, ...changedTo(changed, ['customFields', 'outcome']) },
+      { 'approvals.reject': exampleOf('approvals.reject', { status: 'rejected' }) },
+    );
+    await click('button', 'Reject');
+    await see('You have rejected it.');
+    assert.deepEqual(service.askedFor('approvals.reject')[0]?.body, { subjectDigest: 'sha256:changed' });
+  });
+
+  test('what has become too large to be shown is not approved', async () => {
+    const service = await openPending(
+      { subject: asked, subjectChanged: true, changedFields: ['customFields', 'outcome'], current: null },
+      { 'approvals.reject': exampleOf('approvals.reject', { status: 'rejected' }) },
+    );
+    await see(/too large to be shown, so it can't be approved: customFields, outcome changed/);
+    assert.equal((await find<HTMLButtonElement>('button', 'Approve as it is now')).disabled, true);
+    await click('button', 'Reject');
+    assert.deepEqual(service.askedFor('approvals.reject')[0]?.body, {});
+  });
+});
+
+describe('what changes while the page is open', () => {
+  test('is shown where the service refuses the approval, and asked again', async () => {
+    const service = await openPending(
+      { subject: asked },
+      {
+        'approvals.approve': () => {
+          service.answer({
+            'approvals.get': approvalWith({
+              id,
+              subject: asked,
+              ...changedTo(changed, ['customFields', 'outcome']),
+            }),
+          });
+          return new Refusal(409, 'approval_subject_changed', 'It has changed.');
+        },
+      },
+    );
+    await click('button', 'Approve');
+    const alert = await find('alert');
+    assert.match(seen(alert), /^This changed after you opened it\. Nothing was approved\./);
+    assert.match(seen(alert), /\nField › to\nField › amount\n/);
+    await see('Changed since it was requested: 4 values');
+    assert.ok(!isThere('button', /^Approve/));
+    service.answer({ 'approvals.approve': exampleOf('approvals.approve', { status: 'approved' }) });
+    await click('button', 'I have looked at the change');
+    assert.ok(!isThere('alert'));
+    assert.equal(service.askedFor('approvals.approve').length, 1);
+    await click('button', 'Approve as it is now');
+    const sent = service
+      .askedFor('approvals.approve')
+      .map(({ body, headers }) => [body, headers.get('idempotency-key')]);
+    assert.deepEqual(
+      sent.map(([body]) => body),
+      [{ subjectDigest: 'sha256:asked' }, { subjectDigest: 'sha256:changed' }],
+    );
+    assert.notEqual(sent[0]?.[1], sent[1]?.[1]);
+  });
+
+  test('and is again what was shown is told, and asked again', async () => {
+    const service = await openPending(
+      { subject: asked },
+      { 'approvals.approve': new Refusal(409, 'approval_subject_changed', 'It has changed.') },
+    );
+    await click('button', 'Approve');
+    await see('This had changed when you approved it, and is again what you were shown.');
+    service.answer({ 'approvals.approve': exampleOf('approvals.approve', { status: 'approved' }) });
+    await click('button', 'Approve');
+    await see('You have approved it.');
+  });
+
+  test('with its task is read at once, and not approved before the person has looked again', async () => {
+    const task = taskWith({ version: 3 });
+    const about = { id, taskId: task.id };
+    const service = await open('/inbox', {
+      me: { pendingApprovals: [{ ...pending, taskId: task.id }] },
+      answers: { 'tasks.get': task, 'approvals.get': approvalWith({ ...about, subject: asked }) },
+    });
+    await find('button', 'Approve');
+    service.answer({
+      'tasks.get': { ...task, version: 4 },
+      'approvals.get': approvalWith({ ...about, subject: asked, ...changedTo(changed, ['customFields']) }),
+      'approvals.approve': exampleOf('approvals.approve'),
+    });
+    const { queries } = await import('../queries.ts');
+    await queries.invalidateQueries({ queryKey: ['tasks'] });
+    await see('This changed after you opened it.');
+    await click('button', 'I have looked at the change');
+    await click('button', 'Approve as it is now');
+    assert.deepEqual(service.askedFor('approvals.approve')[0]?.body, { subjectDigest: 'sha256:changed' });
+  });
+});
+
+describe('the page of an approval', () => {
+  test('that is requested again shows what changed since the earlier one was approved', async () => {
+    const earlierId = '0190b2c4-0000-7000-8000-0000000000a6';
+    await openPending(
+      {},
+      {
+        'approvals.get': ({ ids: [one] }) =>
+          one === earlierId
+            ? approvalWith({ id: earlierId, status: 'approved', subject: asked })
+            : approvalWith({ id, subject: changed, supersedesApprovalId: earlierId }),
+      },
+    );
+    await see('Changed since it was approved: 4 values');
+    assert.deepEqual(rowsOf('Changed since it was approved')[0], [
+      'Field to',
+      '− was ACME Ltd',
+      '+ is Mallory',
+    ]);
+    const link = await find('link', 'The approval before the change');
+    assert.equal(link.getAttribute('href'), `/approvals/${earlierId}`);
+    assert.ok(isThere('button', 'Approve'));
+  });
+
+  test('that was decided tells by whom, of what, and how that differs from the request and from now', async () => {
+    await open(`/approvals/${id}`, {
+      answers: {
+        'approvals.get': approvalWith({
+          id,
+          status: 'approved',
+          decisionByPrincipalId: meId,
+          decisionComment: 'Only this once.',
+          subject: changed,
+          requestedSubject: asked,
+          ...changedTo(subjectWith('later', { title: 'Later' }), ['title', 'customFields', 'outcome']),
+        }),
+      },
+    });
+    await see(/Approved by Ada/);
+    await see('Only this once.');
+    assert.equal(rowsOf('Changed between the request and the decision').length, 4);
+    assert.deepEqual(rowsOf('Changed since the decision')[0], [
+      'Title',
+      '− was Pay the invoice',
+      '+ is Later',
+    ]);
+    await see('What was decided\nTitle\nPay the invoice');
+    assert.ok(!isThere('button', /Approve|Reject/));
+  });
+
+  test('that waits for somebody else has no answers', async () => {
+    await open(`/approvals/${id}`, {
+      answers: { 'approvals.get': approvalWith({ id, assignedPrincipalId: graceId }) },
+    });
+    await see('Pending. Decided by Grace.');
+    await see('What you decide\nTitle');
+    assert.ok(!isThere('button', /Approve|Reject/));
+  });
+});
+
+describe('the words of a change', () => {
+  test('are those that differ between the common start and end', () => {
+    const cases: readonly [string, string, string, string][] = [
+      ['a b c', 'a x c', 'b', 'x'],
+      ['a b', 'a b c', '', ' c'],
+      ['', 'x', '', 'x'],
+      ['a a', 'a a a', '', ' a'],
+      ['one', 'two', 'one', 'two'],
+    ];
+    for (const [before, after, was, is] of cases) {
+      const { start, end, ...middle } = differenceOf(before, after);
+      assert.deepEqual(middle, { before: was, after: is }, `${before} → ${after}`);
+      assert.deepEqual([start + was + end, start + is + end], [before, after]);
+    }
+  });
+
+  test('hide nothing', () => {
+    assert.equal(unhidden('a\u0000b\u202Ec\uFEFFd\u{E0041}'), 'a⟨U+0000⟩b⟨U+202E⟩c⟨U+FEFF⟩d⟨U+E0041⟩');
+    assert.equal(unhidden('👨\u200D👩\n\tx'), '👨\u200D👩\n\tx');
+    assert.equal(unhidden('a\u200Db', false), 'a⟨U+200D⟩b');
+  });
+});

@@ -1,0 +1,145 @@
+import { nodesOf } from '@baton/kernel/json';
+import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { DecisionAction } from './actions.ts';
+import { cutValue, type Expression, type Lookup, partsOf, textOf } from './expressions.ts';
+
+/**
+ * The actions of a decision with their expressions filled in: a decider sees what would be done, and what was seen is done
+ * later, whatever the task has become. The values are kept apart from the texts, so a value that looks like an expression
+ * is never taken for one.
+ */
+
+/** What expressions stand for, by `nameOf`. */
+export type ExpressionValues = Readonly<Record<string, Json>>;
+
+/** Members of an action that hold no expressions. */
+const literalMembers: readonly string[] = ['type', 'relation', 'status', 'skill', 'expect'];
+const reactionMembers: readonly string[] = ['onSuccess', 'onFailure'];
+
+/** The expressions of these actions and of their reactions, each once. */
+export function expressionsIn(actions: readonly DecisionAction[]): Expression[] {
+  const found = new Map<string, Expression>();
+  for (const { value } of nodesOf(actions as unknown as Json)) {
+    const parts = typeof value === 'string' ? partsOf(value) : [];
+    if ('fault' in parts) continue;
+    for (const { expression } of parts)
+      if (expression !== undefined) found.set(nameOf(expression), expression);
+  }
+  return [...found.values()];
+}
+
+/**
+ * Looks up what the expressions of these actions stand for that are known before a decision.
+ * @returns undefined where the values have more characters than `charactersMax`
+ */
+export async function findValues(
+  actions: readonly DecisionAction[],
+  lookup: Lookup,
+  charactersMax: number,
+): Promise<ExpressionValues | undefined> {
+  const values: [string, Json][] = [];
+  let characters = 0;
+  for (const expression of expressionsIn(actions)) {
+    if (!isKnownBefore(expression)) continue;
+    const value = cutValue(expression, await lookup(expression));
+    characters += textOf(value).length;
+    if (characters > charactersMax) return undefined;
+    values.push([nameOf(expression), value]);
+  }
+  return Object.fromEntries(values);
+}
+
+/** A lookup that finds these values, and what else is known: of the decision, and of the call that has ended. */
+export function lookupIn(values: ExpressionValues, others: Lookup): Lookup {
+  return async (expression) => {
+    if (!isKnownBefore(expression)) return others(expression);
+    const name = nameOf(expression);
+    return Object.hasOwn(values, name) ? (values[name] ?? null) : null;
+  };
+}
+
+/**
+ * The actions with these values in their texts. An expression without a value, and one of what is known only after the
+ * decision, stays as it is written.
+ * @returns undefined where the texts have more than `charactersMax`: a few expressions may make megabytes
+ */
+export function fillActions(
+  actions: readonly DecisionAction[],
+  values: ExpressionValues,
+  charactersMax: number,
+): JsonObject[] | undefined {
+  const filling = { values, charactersLeft: charactersMax };
+  const filled = actions.map((action) => fillAction(action, filling));
+  return filling.charactersLeft < 0 ? undefined : filled;
+}
+
+interface Filling {
+  readonly values: ExpressionValues;
+  /** Below 0, nothing more is written. */
+  charactersLeft: number;
+}
+
+function fillAction(action: object, filling: Filling): JsonObject {
+  const kinds = Object.entries(action).map(([kind, content]): [string, Json] => [
+    kind,
+    Object.fromEntries(
+      Object.entries(content as JsonObject).map(([name, value]) => [name, fillMember(name, value, filling)]),
+    ),
+  ]);
+  return Object.fromEntries(kinds);
+}
+
+function fillMember(name: string, value: Json, filling: Filling): Json {
+  if (literalMembers.includes(name)) return value;
+  if (reactionMembers.includes(name) && Array.isArray(value))
+    return value.map((reaction) => fillAction(reaction as JsonObject, filling));
+  return fillDocument(value, filling);
+}
+
+/** At most as deep as declared documents are. */
+function fillDocument(document: Json, filling: Filling): Json {
+  if (typeof document === 'string') return fillText(document, filling);
+  if (typeof document !== 'object' || document === null) return document;
+  if (Array.isArray(document)) return document.map((item) => fillDocument(item, filling));
+  return Object.fromEntries(
+    Object.entries(document).map(([name, value]) => [name, fillDocument(value, filling)]),
+  );
+}
+
+function fillText(text: string, filling: Filling): Json {
+  const parts = partsOf(text);
+  if ('fault' in parts) return text;
+  const [first, last] = parts;
+  const isWhole = parts.length === 2 && first?.literal === '' && last?.literal === '';
+  if (isWhole && first?.expression !== undefined) {
+    const value = knownValue(first.expression, filling.values);
+    filling.charactersLeft -= textOf(value ?? null).length;
+    return value === undefined || filling.charactersLeft < 0 ? first.source : value;
+  }
+  let written = '';
+  for (const { literal, expression, source } of parts) {
+    const value = expression && knownValue(expression, filling.values);
+    const piece = literal + (value === undefined ? source : textOf(value));
+    filling.charactersLeft -= piece.length;
+    if (filling.charactersLeft < 0) return written;
+    written += piece;
+  }
+  return written;
+}
+
+/** Undefined where there is none to be shown: it isn't known yet, or is required and absent. */
+function knownValue(expression: Expression, values: ExpressionValues): Json | undefined {
+  const name = nameOf(expression);
+  if (!Object.hasOwn(values, name)) return undefined;
+  const value = values[name] ?? null;
+  return expression.isRequired && (value === null || value === '') ? undefined : value;
+}
+
+function isKnownBefore({ root }: Expression): boolean {
+  return root === 'task' || root === 'spawnedBy';
+}
+
+/** Of two expressions of one name the value is the same. */
+function nameOf({ root, path, charactersMax }: Expression): string {
+  return `$.${root}.${path}${charactersMax === undefined ? '' : `|truncate:${charactersMax}`}`;
+}

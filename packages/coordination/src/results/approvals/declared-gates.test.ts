@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
+import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import {
+  claimTask,
+  corePrincipalOf,
+  done,
+  eventsOf,
+  makeTask,
+  makeWorker,
+  refused,
+  type Worker,
+} from '../../testing/leases.ts';
+import { outcomeTester } from '../../testing/outcomes.ts';
+import { insertTestType } from '../../testing/task-type.ts';
+import { checkBy, makeJudge } from '../../testing/verification.ts';
+
+/** Gates that a declaration asks belong to nobody at work: who completes a task can't take the question back. */
+let baton: TestCoordination;
+let person: Actor;
+let worker: Worker;
+let judge: ReturnType<typeof makeJudge>;
+let tester: ReturnType<typeof outcomeTester>;
+before(async () => {
+  baton = await startCoordination();
+  person = await baton.actor({ kind: 'human' });
+  worker = await makeWorker(baton);
+  judge = makeJudge(baton);
+  tester = outcomeTester(baton, person);
+});
+after(async () => {
+  await judge.close();
+  await tester.close();
+  await baton.close();
+});
+
+const cancel = (id: string, actor: Actor) => actor.post(`/approvals/${id}:cancel`);
+const gatesOf = async (taskId: string) => (await done(baton.admin.get(`/approvals?taskId=${taskId}`))).items;
+const ensured = () => ({
+  ensureWork: {
+    type: 'task',
+    key: `after-$.task.id`,
+    title: 'Deploy',
+    requestApproval: { approver: person.principalId },
+  },
+});
+
+/** Who cancels it: neither the agent nor a stranger, but a person who looks after claims, or the one who is asked. */
+async function onlyPeopleCancel(gate: any, other: any) {
+  assert.deepEqual(
+    [gate.status, gate.gate, gate.requestedByPrincipalId, gate.assignedPrincipalId],
+    ['pending', true, await corePrincipalOf(baton), person.principalId],
+  );
+  const { actor } = worker;
+  await refused(cancel(gate.id, actor), 403, 'permission_denied');
+  const manager = await baton.actor({ kind: 'human', permissions: ['approvals.manage', 'approvals.decide'] });
+  await refused(cancel(gate.id, manager), 403, 'not_eligible');
+  const bot = await baton.actor({ permissions: ['approvals.manage', 'claims.manage'] });
+  await refused(cancel(gate.id, bot), 403, 'permission_denied');
+  assert.equal((await gatesOf(gate.taskId))[0].status, 'pending');
+  const carer = await baton.actor({ kind: 'human', permissions: ['approvals.manage', 'claims.manage'] });
+  assert.equal((await done(cancel(gate.id, carer))).status, 'cancelled');
+  assert.equal((await done(cancel(other.id, person))).status, 'cancelled');
+}
+
+/** The gate on the task that follows from a completed one, which the agent completes. */
+async function completedByAgent() {
+  const typeKey = `declares-${crypto.randomUUID().slice(0, 8)}`;
+  await insertTestType(baton, { key: typeKey, completionSchema: { onComplete: { actions: [ensured()] } } });
+  const task = await makeTask(baton, { typeKey });
+  const { claimId, fencingToken, task: claimed } = await claimTask(worker, task.id);
+  const { version = 2 } = claimed ?? {};
+  const body = { claimId, fencingToken };
+  const headers = { 'if-match': `task-${version}` };
+  await done(worker.actor.post(`/tasks/${task.id}:complete`, body, headers));
+  const { items } = await done(baton.admin.get(`/tasks/${task.id}/relations`));
+  const followed = items.find(({ type }: any) => type === 'spawned_by');
+  return (await gatesOf(followed.fromTaskId))[0];
+}
+
+test('of a completed task, asked by its type', async () => {
+  const gate = await completedByAgent();
+  const [event] = await eventsOf(baton, gate.id);
+  assert.deepEqual(
+    [event?.actor_id, event?.payload['requestedBy']],
+    [worker.actor.principalId, await corePrincipalOf(baton)],
+    'the journal says who caused it, and whose it is',
+  );
+  await onlyPeopleCancel(gate, await completedByAgent());
+});
+
+test('of a decision, asked by its type', async () => {
+  const decided = async () => {
+    const { id, task } = await tester.gate({ approved: [ensured()] });
+    await tester.decide(id);
+    await tester.work();
+    const [{ result }] = (await tester.outcome(id)).actions;
+    assert.notEqual(result.taskId, task.id);
+    return (await gatesOf(result.taskId))[0];
+  };
+  await onlyPeopleCancel(await decided(), await decided());
+});
+
+test('of a verification', async () => {
+  const verified = async () => {
+    const task = await makeTask(baton, {
+      acceptance: [checkBy('human', { spec: { approver: person.principalId } })],
+    });
+    const { actor } = worker;
+    await done(actor.post(`/tasks/${task.id}:complete`, {}, { 'if-match': `task-${task.version}` }));
+    await judge.run();
+    return (await gatesOf(task.id))[0];
+  };
+  const gate = await verified();
+  assert.equal(
+    (await tester.task(gate.taskId)).title,
+    (await done(person.get(`/approvals/${gate.id}`))).subject.snapshot.task.title,
+  );
+  await onlyPeopleCancel(gate, await verified());
+});
+
+test('a task that no person can be shown fails its verification', async () => {
+  const task = await makeTask(baton, {
+    description: 'x'.repeat(70_000),
+    acceptance: [checkBy('human', { spec: { approver: person.principalId } })],
+  });
+  await done(baton.admin.post(`/tasks/${task.id}:complete`, {}, { 'if-match': `task-${task.version}` }));
+  await judge.run();
+  const [attempt] = (await done(baton.admin.get(`/tasks/${task.id}/verifications`))).items;
+  assert.deepEqual([attempt.status, attempt.results[0].reason], ['failed', 'no_decision']);
+});
+
+test('what a person approved in a verification is asked again while the attempt is open, and not after it', async () => {
+  const external = { ...checkBy('external_state'), key: 'external' };
+  const task = await makeTask(baton, {
+    acceptance: [checkBy('human', { spec: { approver: person.principalId } }), external],
+  });
+  const { actor } = worker;
+  const change = async (body: object) => {
+    const { version } = await tester.task(task.id);
+    await done(actor.patch(`/tasks/${task.id}`, body, { 'if-match': `task-${version}` }));
+    return (await gatesOf(task.id)).filter(({ status }: any) => status === 'pending');
+  };
+  await done(actor.post(`/tasks/${task.id}:complete`, {}, { 'if-match': `task-${task.version}` }));
+  await judge.run();
+  const [{ id }] = await gatesOf(task.id);
+  await tester.decide(id);
+  await judge.run();
+  const [again] = await change({ title: 'Something else' });
+  assert.equal(again.supersedesApprovalId, id);
+  await tester.decide(again.id);
+  await baton.pool.run(
+    sql`update verifications set waiting_since = now() - interval '100 days', next_check_at = now() where task_id = ${task.id}`,
+  );
+  await judge.run();
+  const [attempt] = (await done(baton.admin.get(`/tasks/${task.id}/verifications`))).items;
+  assert.deepEqual([attempt.status, attempt.results[0].evidence], ['failed', [`approval:${id}`]]);
+  assert.deepEqual(await change({ title: 'Another thing' }), []);
+});

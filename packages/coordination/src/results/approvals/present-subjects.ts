@@ -1,0 +1,64 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ApprovalRow } from '../../work/gates/gates.ts';
+import {
+  findArtifactOfSubject,
+  findArtifactsOf,
+  type PresentSubject,
+  presentSubject,
+} from '../../work/gates/subject.ts';
+import { taskOf } from '../../work/tasks/task.ts';
+import { subjectTaskOf } from '../../work/tasks/values/subject-task.ts';
+import type { Context } from '../context.ts';
+import { findTasksOfSubjects } from './approvals.sql.ts';
+
+type About = Pick<ApprovalRow, 'id' | 'task_id' | 'artifact_id' | 'gate'>;
+
+/** Tasks whose documents are in memory at once. A task's documents have up to 2 MB. */
+const atOnceMax = 20;
+
+/** What an approval is about at present. To decide it, the caller holds its task's lock. */
+export async function presentSubjectOf(
+  context: Context,
+  { task_id: taskId, artifact_id: artifactId, gate }: Omit<About, 'id'>,
+): Promise<PresentSubject> {
+  const { db, tenantId } = context;
+  const row = taskId === null ? undefined : await db.row(findTasksOfSubjects(tenantId, [taskId]));
+  const artifact = await findArtifactOfSubject(context, artifactId);
+  return presentSubject(context, {
+    task: row === undefined ? null : subjectTaskOf(context, taskOf(row)),
+    artifact,
+    gate,
+  });
+}
+
+/** The digests of what these approvals are about at present, by their ids; of a subject that is too large there is none. */
+export async function findPresentDigests(
+  context: Context,
+  approvals: readonly About[],
+): Promise<ReadonlyMap<string, string>> {
+  const { db, tenantId } = context;
+  const digests = new Map<string, string>();
+  // Many approvals may be about one task.
+  const known = new Map<string, string | undefined>();
+  for (let at = 0; at < approvals.length; at += atOnceMax) {
+    const part = approvals.slice(at, at + atOnceMax);
+    const taskIds = [...new Set(part.flatMap(({ task_id: id }) => id ?? []))];
+    const artifactIds = part.flatMap(({ artifact_id: id }) => id ?? []);
+    const tasks = taskIds.length === 0 ? [] : await db.rows(findTasksOfSubjects(tenantId, taskIds));
+    const artifacts = await findArtifactsOf(context, artifactIds);
+    for (const { id, task_id: taskId, artifact_id: artifactId, gate } of part) {
+      const about = `${taskId}/${artifactId}/${gate}`;
+      if (!known.has(about)) {
+        const row = tasks.find((task) => task.id === taskId);
+        const artifact = artifacts.find((found) => found.id === artifactId) ?? null;
+        const task = row === undefined ? null : subjectTaskOf(context, taskOf(row));
+        known.set(about, (await presentSubject(context, { task, artifact, gate })).subject?.digest);
+        // A large subject takes some milliseconds: others get their turn.
+        await nextTurn();
+      }
+      const digest = known.get(about);
+      if (digest !== undefined) digests.set(id, digest);
+    }
+  }
+  return digests;
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { raceRounds } from '@baton/testing/depth';
+import {
+  type Actor,
+  sendRequest,
+  startCoordination,
+  type TestCoordination,
+} from '../../testing/coordination.ts';
+import { done } from '../../testing/leases.ts';
+import { outcomeTester } from '../../testing/outcomes.ts';
+
+let baton: TestCoordination;
+let second: { url: string };
+let person: Actor;
+let agent: Actor;
+let tester: ReturnType<typeof outcomeTester>;
+before(async () => {
+  baton = await startCoordination();
+  second = await baton.another();
+  person = await baton.actor({ kind: 'human' });
+  agent = await baton.actor();
+  tester = outcomeTester(baton, person);
+});
+after(async () => {
+  await tester.close();
+  await baton.close();
+});
+
+const approved = [{ comment: { body: 'Paid $.task.customFields.to' } }];
+
+test('of an approval and a change at once, the change is refused approval or asked again, never approved unseen', async () => {
+  const seen = new Set<string>();
+  for (let round = 0; round < raceRounds; round += 1) {
+    const { id, task } = await tester.gate({ approved }, { task: { customFields: { to: 'ACME' } } });
+    const change = { customFields: { to: 'Mallory' } };
+    const path = `${second.url}/api/v1/tasks/${task.id}`;
+    const headers = { 'if-match': `task-${task.version}` };
+    const [decided, changed] = await Promise.all([
+      person.post(`/approvals/${id}:approve`),
+      sendRequest(path, 'PATCH', { token: agent.token, body: change, headers }),
+    ]);
+    assert.equal(changed.status, 200, JSON.stringify(changed.body));
+    const pending = (await done(baton.admin.get(`/approvals?taskId=${task.id}&status=pending`))).items;
+    await tester.work();
+    const { items } = await done(baton.admin.get(`/tasks/${task.id}/comments`));
+    const said = items.map(({ body }: { body: string }) => body);
+    if (decided.status === 200) {
+      seen.add('approved first');
+      assert.deepEqual([pending.length, pending[0]?.supersedesApprovalId, said], [1, id, ['Paid ACME']]);
+    } else {
+      seen.add('changed first');
+      assert.equal(decided.body.error.code, 'approval_subject_changed');
+      assert.deepEqual([pending.length, pending[0]?.id, said], [1, id, []]);
+    }
+  }
+  assert.ok(seen.size > 0);
+});
+
+test('of two changes at once after an approval, one approval is asked again', async () => {
+  for (let round = 0; round < raceRounds; round += 1) {
+    const { id, task } = await tester.gate({ approved });
+    await tester.decide(id);
+    const { version } = await tester.task(task.id);
+    const headers = { 'if-match': `task-${version}` };
+    const send = (url: string, title: string) =>
+      sendRequest(`${url}/api/v1/tasks/${task.id}`, 'PATCH', {
+        token: agent.token,
+        body: { title },
+        headers,
+      });
+    const answers = await Promise.all([send(baton.url, 'one'), send(second.url, 'other')]);
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409]);
+    const { items } = await done(baton.admin.get(`/approvals?taskId=${task.id}&status=pending`));
+    assert.deepEqual(
+      items.map(({ supersedesApprovalId }: any) => supersedesApprovalId),
+      [id],
+    );
+  }
+});

@@ -1,0 +1,36 @@
+import type { Caller } from '../../service/caller.ts';
+import { holds } from '../../service/permissions.ts';
+import type { Context } from '../context.ts';
+import { type ApprovalRow, shareHeldRole } from './gates.sql.ts';
+
+/** What of an approval says who may decide it. */
+export type DecidedBy = Pick<
+  ApprovalRow,
+  'id' | 'assigned_principal_id' | 'required_role_id' | 'workspace_id' | 'excluded_principals'
+>;
+
+/** Whether the caller may decide this approval. */
+export async function couldDecide(context: Context, approval: DecidedBy): Promise<boolean> {
+  const { caller } = context;
+  if (!isPersonWhoDecides(caller) || approval.excluded_principals.includes(caller.principalId)) return false;
+  return isAddressee(context, approval, caller.principalId);
+}
+
+/** Whether the caller is a person who decides approvals at all. */
+export function isPersonWhoDecides({ kind, permissions }: Caller): boolean {
+  return kind === 'human' && holds(permissions, 'approvals.decide');
+}
+
+/**
+ * Whether a principal is the one that is asked: the assigned one, or whoever holds the required role in the whole tenant,
+ * in the approval's workspace or above it.
+ */
+export async function isAddressee(
+  { db, tenantId }: Context,
+  { assigned_principal_id: assignedId, required_role_id: roleId, workspace_id: workspaceId }: DecidedBy,
+  principalId: string,
+): Promise<boolean> {
+  if (roleId === null) return assignedId === principalId;
+  const held = await db.row(shareHeldRole({ tenantId, principalId, roleId, workspaceId }));
+  return held !== undefined;
+}

@@ -1,0 +1,179 @@
+import { z } from 'zod';
+import { canonicalJson } from '@baton/kernel/idempotency';
+import { FreeObject, type Json, type JsonObject, Timestamp } from '@baton/kernel/wire';
+import { AcceptanceCheck } from '../../definitions/acceptance/acceptance.ts';
+import type { Lookup } from '../../definitions/declared-actions/expressions.ts';
+import {
+  type ExpressionValues,
+  fillActions,
+  findValues,
+} from '../../definitions/declared-actions/filled-actions.ts';
+import { rulesOf } from '../../definitions/task-types/type-rules.ts';
+import { measureDocument } from '../../service/documents.ts';
+import { canonicalHash } from '../../service/durable-text/canonical.ts';
+import type { Context } from '../context.ts';
+import { type ArtifactOfSubject, findArtifactsOfSubjects } from './subjects.sql.ts';
+
+/** The largest snapshot that is put before a person, as compact JSON in UTF-8. */
+export const subjectBytesMax = 65_536;
+
+/** A task, as far as a decider is shown it. */
+const TaskSnapshot = z.strictObject({
+  title: z.string(),
+  description: z.string(),
+  typeKey: z.string(),
+  typeVersion: z.int(),
+  priority: z.enum(['critical', 'high', 'medium', 'low']),
+  startDate: Timestamp.nullable(),
+  dueDate: Timestamp.nullable(),
+  customFields: FreeObject,
+  acceptance: z.array(AcceptanceCheck),
+});
+
+/** What a decider is shown. */
+export const SubjectSnapshot = z
+  .strictObject({
+    task: TaskSnapshot.nullable(),
+    artifact: z
+      .strictObject({ type: z.string(), name: z.string(), digest: z.string().nullable() })
+      .nullable(),
+    outcome: z
+      .strictObject({ approved: z.array(FreeObject), rejected: z.array(FreeObject) })
+      .nullable()
+      .meta({
+        description:
+          "The actions that the task's type declares for the decision, with their inputs filled in. Expressions of `$.approval` and `$.invocation` stay as they are until then. Null where nothing is declared.",
+      }),
+  })
+  .meta({ id: 'ApprovalSubjectSnapshot' });
+export type SubjectSnapshot = z.infer<typeof SubjectSnapshot>;
+
+/** A subject as the store keeps it beside its digest. */
+export interface StoredSubject {
+  readonly taskVersion: number | null;
+  readonly artifactSha256: string | null;
+  readonly snapshot: SubjectSnapshot;
+  /** What the expressions of the outcome's actions stand for, as far as it is known before the decision. */
+  readonly values: ExpressionValues;
+}
+
+export interface Subject extends StoredSubject {
+  /** Of the canonical JSON of the snapshot: `sha256:<hex>`. */
+  readonly digest: string;
+}
+
+/** What a decision is about at present. */
+export interface PresentSubject {
+  /** Undefined where the snapshot has more than `subjectBytesMax`: nobody can be shown it. */
+  readonly subject: Subject | undefined;
+  /** The values that are compared with those of an earlier subject. */
+  readonly fields: Readonly<Record<string, Json>>;
+}
+
+export interface TaskOfSubject extends z.infer<typeof TaskSnapshot> {
+  readonly id: string;
+  readonly publicId: string;
+  readonly typeId: string;
+  readonly version: number;
+  /** Finds what the expressions of its type stand for. */
+  readonly lookup: Lookup;
+}
+
+/** The objects that a decision is about. */
+interface SubjectOf {
+  readonly task: TaskOfSubject | null;
+  readonly artifact: ArtifactOfSubject | null;
+  /** Only of gates does a type declare what follows. */
+  readonly gate: boolean;
+}
+
+/** The artifact of a subject; null where there is none. An artifact never changes. */
+export async function findArtifactOfSubject(
+  context: Context,
+  artifactId: string | null,
+): Promise<ArtifactOfSubject | null> {
+  if (artifactId === null) return null;
+  return (await findArtifactsOf(context, [artifactId]))[0] ?? null;
+}
+
+/** These artifacts, in no order. */
+export async function findArtifactsOf(
+  { db, tenantId }: Context,
+  ids: readonly string[],
+): Promise<readonly ArtifactOfSubject[]> {
+  return ids.length === 0 ? [] : db.rows(findArtifactsOfSubjects(tenantId, ids));
+}
+
+/** Takes down what a decider is shown of these objects. The caller holds the task's lock where the subject must not change. */
+export async function presentSubject(context: Context, of: SubjectOf): Promise<PresentSubject> {
+  const task = of.task && shownTask(of.task);
+  const artifact = of.artifact && shownArtifact(of.artifact);
+  const filled = await outcomeOf(context, of);
+  const fields = { ...task, artifact, outcome: filled === undefined ? tooLarge : filled.outcome } as Record<
+    string,
+    Json
+  >;
+  if (filled === undefined) return { subject: undefined, fields };
+  const snapshot = { task, artifact, outcome: filled.outcome };
+  if (measureDocument(snapshot as Json).bytes > subjectBytesMax) return { subject: undefined, fields };
+  const digest = snapshotDigest(snapshot);
+  const about = { taskVersion: of.task?.version ?? null, artifactSha256: of.artifact?.sha256 ?? null };
+  return { subject: { ...about, digest, snapshot, values: filled.values }, fields };
+}
+
+/** `sha256:<hex>` of the canonical JSON of a snapshot. */
+export function snapshotDigest(snapshot: SubjectSnapshot): string {
+  return canonicalHash(snapshot as Json, { fractions: 'allowed' });
+}
+
+/** The fields of an earlier subject that have another value now; all of them where nothing was recorded. */
+export function changedFields(
+  recorded: Pick<StoredSubject, 'snapshot'> | null,
+  { fields }: PresentSubject,
+): string[] {
+  if (recorded === null) return Object.keys(fields);
+  const { task, artifact, outcome } = recorded.snapshot;
+  const before: Record<string, unknown> = { ...task, artifact, outcome };
+  return Object.keys(fields).filter((name) => canonicalJson(before[name]) !== canonicalJson(fields[name]));
+}
+
+const tooLarge: JsonObject = { tooLarge: true };
+
+function shownTask(task: TaskOfSubject): NonNullable<SubjectSnapshot['task']> {
+  const { title, description, typeKey, typeVersion, priority, startDate, dueDate } = task;
+  const { customFields, acceptance } = task;
+  return {
+    title,
+    description,
+    typeKey,
+    typeVersion,
+    priority,
+    startDate,
+    dueDate,
+    customFields,
+    acceptance,
+  };
+}
+
+function shownArtifact({ type, name, sha256 }: ArtifactOfSubject): SubjectSnapshot['artifact'] {
+  return { type, name, digest: sha256 === null ? null : `sha256:${sha256}` };
+}
+
+/** What the type declares for the decision, filled in; undefined where it is too large to be shown. */
+async function outcomeOf(
+  context: Context,
+  { task, gate }: SubjectOf,
+): Promise<{ outcome: SubjectSnapshot['outcome']; values: ExpressionValues } | undefined> {
+  const rules = gate && task !== null ? await rulesOf(context, task.typeId) : undefined;
+  const declared = rules?.approvalSchema.gates?.['default']?.outcomes;
+  const [approved, rejected] = [declared?.approved ?? [], declared?.rejected ?? []];
+  if (task === null || approved.length + rejected.length === 0) return { outcome: null, values: {} };
+  const values = await findValues([...approved, ...rejected], task.lookup, subjectBytesMax);
+  if (values === undefined) return undefined;
+  const shown = {
+    approved: fillActions(approved, values, subjectBytesMax),
+    rejected: fillActions(rejected, values, subjectBytesMax),
+  };
+  if (shown.approved === undefined || shown.rejected === undefined) return undefined;
+  return { outcome: { approved: shown.approved, rejected: shown.rejected }, values };
+}
