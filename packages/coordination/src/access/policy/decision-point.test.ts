@@ -413,11 +413,13 @@ test('a slow point holds up no more than so many of one tenant, and others get t
 test('every permission has its place in the catalogue of actions', () => {
   for (const name of permissionNames) {
     assert.equal(isAskedOn(name, 'tenant'), true);
-    if (isDecidedHere(name)) assert.ok(['admin', 'delegations.manage', 'observations.write'].includes(name));
+    if (isDecidedHere(name)) assert.ok(['admin', 'delegations.manage'].includes(name));
   }
   assert.equal(isAskedOn('tasks.read', 'run'), true);
   assert.equal(isAskedOn('tasks.write', 'run'), false);
   assert.equal(isAskedOn('goals.write', 'workspace'), true);
+  for (const name of ['tasks.write', 'approvals.manage', 'projects.manage', 'observations.write'] as const)
+    assert.equal(isAskedOn(name, 'workspace'), true, name);
   assert.equal(isAskedOn('org.manage', 'workspace'), false);
   assert.deepEqual([consistencyOf('approvals.decide'), consistencyOf('tasks.read')], ['strong', 'default']);
 });

@@ -1,5 +1,6 @@
 import type { ItemPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { requireKnownPrincipals } from '../../access/principals/principals.ts';
 import { getRoleRow } from '../../organisation/roles/roles.ts';
 import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
@@ -17,7 +18,7 @@ import { findApproval, listOfApprovals } from './approvals.sql.ts';
 
 /**
  * Asks a person (core, section 14).
- * @throws Refusal `invalid_approval`, `not_found`
+ * @throws Refusal `invalid_approval`, `not_found`, `permission_denied`
  */
 export async function requestApproval(context: Context, request: ApprovalRequest): Promise<Approval> {
   const { requiredRoleId = null, assignedPrincipalId = null, gate, comment } = request;
@@ -26,6 +27,13 @@ export async function requestApproval(context: Context, request: ApprovalRequest
   const task = await taskOfRequest(context, request);
   if (request.artifactId != null) await getArtifactRow(context, request.artifactId);
   const workspaceId = await workspaceOfRequest(context, request, task);
+  // One that is filed above its task concerns the task's workspace, too.
+  await requireMayFile(
+    context,
+    'approvals.manage',
+    workspaceId,
+    task === undefined ? workspaceId : task.workspaceId,
+  );
   if (requiredRoleId !== null) await getRoleRow(context, requiredRoleId);
   await requireKnownPrincipals(context, [assignedPrincipalId ?? [], excludedPrincipals].flat());
   return approvalOf(
