@@ -39,49 +39,71 @@ export interface JsonAnswer {
  * @throws RequestFailed
  */
 export async function requestJson(url: string, request: JsonRequest): Promise<JsonAnswer> {
+  return requestText(url, request, async ({ status, retryAfterSeconds }, chunks) => {
+    let text = '';
+    for await (const chunk of chunks) text += chunk;
+    return { status, json: parsed(text), retryAfterSeconds };
+  });
+}
+
+/**
+ * The same for an answer that is too long to be held: it is read piece by piece.
+ * @param read gets the pieces as they arrive, together at most `answerBytesMax`; what it leaves unread is cancelled
+ * @throws RequestFailed, and whatever `read` throws
+ */
+export async function requestText<Result>(
+  url: string,
+  request: JsonRequest,
+  read: (head: Omit<JsonAnswer, 'json'>, chunks: AsyncIterable<string>) => Promise<Result>,
+): Promise<Result> {
   const { method, headers, body, timeoutMs, answerBytesMax, signal } = request;
   const text = request.text ?? (body === undefined ? undefined : JSON.stringify(body));
   const late = AbortSignal.timeout(timeoutMs);
+  const failed = (error: unknown): RequestFailed => {
+    if (error instanceof RequestFailed) return error;
+    const message = late.aborted ? `no answer within ${timeoutMs} ms` : failureOf(error);
+    return new RequestFailed(message, { cause: error, isLate: late.aborted });
+  };
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    signal: signal === undefined ? late : AbortSignal.any([late, signal]),
+    headers: {
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      ...(text !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(text !== undefined && { body: text }),
+  }).catch((error: unknown) => {
+    throw failed(error);
+  });
+  const { status } = response;
+  const head = { status, retryAfterSeconds: secondsIn(response.headers.get('retry-after')) };
   try {
-    const response = await fetch(url, {
-      method,
-      redirect: 'manual',
-      signal: signal === undefined ? late : AbortSignal.any([late, signal]),
-      headers: {
-        accept: 'application/json',
-        'accept-encoding': 'identity',
-        ...(text !== undefined && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(text !== undefined && { body: text }),
-    });
-    const answer = await readText(response, answerBytesMax);
-    return {
-      status: response.status,
-      json: parsed(answer),
-      retryAfterSeconds: secondsIn(response.headers.get('retry-after')),
-    };
-  } catch (error) {
-    if (error instanceof RequestFailed) throw error;
-    const isLate = late.aborted;
-    throw new RequestFailed(isLate ? `no answer within ${timeoutMs} ms` : failureOf(error), {
-      cause: error,
-      isLate,
-    });
+    return await read(head, chunksOf(response, answerBytesMax, failed));
+  } finally {
+    if (response.body?.locked === false) await response.body.cancel().catch(() => undefined);
   }
 }
 
-async function readText(response: Response, bytesMax: number): Promise<string> {
+async function* chunksOf(
+  response: Response,
+  bytesMax: number,
+  failed: (error: unknown) => RequestFailed,
+): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();
-  let text = '';
   let bytes = 0;
-  // Leaving the loop cancels the rest of the body.
-  for await (const chunk of response.body ?? []) {
-    bytes += (chunk as Uint8Array).byteLength;
-    if (bytes > bytesMax) throw new RequestFailed(`the answer is longer than ${bytesMax} bytes`);
-    text += decoder.decode(chunk as Uint8Array, { stream: true });
+  try {
+    // Leaving the loop cancels the rest of the body.
+    for await (const chunk of response.body ?? []) {
+      bytes += (chunk as Uint8Array).byteLength;
+      if (bytes > bytesMax) throw new RequestFailed(`the answer is longer than ${bytesMax} bytes`);
+      yield decoder.decode(chunk as Uint8Array, { stream: true });
+    }
+  } catch (error) {
+    throw failed(error);
   }
-  return text;
 }
 
 function parsed(text: string): unknown {

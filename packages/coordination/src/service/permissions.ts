@@ -59,6 +59,9 @@ export const permissions = {
 export type Permission = keyof typeof permissions;
 export const permissionNames = Object.keys(permissions) as Permission[];
 
+/** What objects are judged by: a permission, or whether a namespace of memory may be read (organisation, section 21.3). */
+export type Action = Permission | 'memory.read';
+
 /** Never given to agents and services: a machine neither decides approvals nor administers. */
 export const humanOnlyPermissions: readonly Permission[] = ['admin', 'approvals.decide'];
 
@@ -78,8 +81,10 @@ export function isCovered(names: ReadonlySet<string>, wanted: Permission): boole
  */
 export abstract class JudgedPermissions extends Set<string> {
   abstract allows(wanted: Permission): boolean;
-  /** Those of the objects on which the permission is granted. */
-  abstract permitted(wanted: Permission, type: string, ids: readonly string[]): readonly string[];
+  /** Those of the objects on which it is granted. They may be many: whoever judges may be asked for all that there are. */
+  abstract permitted(wanted: Action, type: string, ids: readonly string[]): readonly string[];
+  /** The same for a few objects that a command names besides its own: each is asked about by itself. */
+  abstract permittedEach(wanted: Permission, type: string, ids: readonly string[]): readonly string[];
   /** Whether the permission may be granted on some objects, whichever they are. */
   abstract reaches(wanted: Permission): boolean;
   /** Whether `permitted` leaves objects out. */
@@ -99,7 +104,7 @@ export function judgesObjects(held: ReadonlySet<string>): boolean {
 /** Those of the objects on which a permission that is held may be used: all of them, unless somebody judges each. */
 export function permittedIds(
   held: ReadonlySet<string>,
-  wanted: Permission,
+  wanted: Action,
   type: string,
   ids: readonly string[],
 ): readonly string[] {

@@ -3,6 +3,7 @@ import {
   type Decision,
   NoDecision,
   nameOf,
+  objectsMax,
   objectsPerPart,
   type Question,
   type Resource,
@@ -21,8 +22,10 @@ const Explained = z.object({
 });
 const Evaluation = z.object({ decision: z.boolean(), context: Explained.nullish().catch(undefined) });
 const Evaluations = z.object({ evaluations: z.array(Evaluation).max(100) });
+const Result = z.object({ type: z.string().max(200), id: z.string().max(200) });
 const Found = z.object({
-  results: z.array(z.object({ type: z.string().max(200), id: z.string().max(200) })).max(objectsPerPart),
+  // Each result is read by itself. Its place says that there is a list.
+  results: z.array(z.unknown()).max(0),
   page: z.object({ next_token: z.string().max(4000).nullish() }).nullish(),
 });
 
@@ -41,6 +44,13 @@ export const authzenWire: Wire = {
     return evaluations.map(decisionOf);
   },
   async listObjects({ subject, action, type }, cursor, send) {
+    const ids: string[] = [];
+    const take = (item: unknown) => {
+      const { data } = Result.safeParse(item);
+      if (data?.type !== type) throw new NoDecision('a list that can not be read');
+      // A point that does not page answers all at once, whatever it was asked for.
+      if (ids.push(data.id) > objectsMax) throw new NoDecision('a list that is too long');
+    };
     const body = await send(
       '/access/v1/search/resource',
       {
@@ -50,14 +60,12 @@ export const authzenWire: Wire = {
         context: contextOf(subject, []),
         page: { limit: objectsPerPart, ...(cursor !== undefined && { token: cursor }) },
       },
-      withoutSearch,
+      { absent: withoutSearch, list: { name: 'results', take } },
     );
     if (body === undefined) return undefined;
     const { data } = Found.safeParse(body);
-    if (data === undefined || data.results.some((result) => result.type !== type))
-      throw new NoDecision('a list that can not be read');
-    const next = data.page?.next_token ?? '';
-    return { ids: data.results.map(({ id }) => id), next: next === '' ? undefined : next };
+    if (data === undefined) throw new NoDecision('a list that can not be read');
+    return { ids, next: data.page?.next_token || undefined };
   },
 };
 

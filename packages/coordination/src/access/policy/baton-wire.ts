@@ -3,6 +3,7 @@ import { consistencyOf } from './catalogue.ts';
 import {
   type Decision,
   NoDecision,
+  nameOf,
   objectsPerPart,
   type Question,
   type Subject,
@@ -22,12 +23,15 @@ const Answer = z.object({
   policyVersion: version,
   modelVersion: version,
   action: word,
-  resource: z.object({ type: word, id: word }),
+  resource: z.union([z.object({ type: word, id: word }), z.string().max(401)]),
 });
 const Answers = z.object({ items: z.array(Answer).max(100) });
+const cursor = z.string().max(4000).nullish();
 const Objects = z.object({
   objects: z.array(z.string().max(200)).max(objectsPerPart),
-  cursor: z.string().max(4000).nullish(),
+  cursor,
+  next_cursor: cursor,
+  nextCursor: cursor,
 });
 
 export const batonWire: Wire = {
@@ -53,7 +57,9 @@ export const batonWire: Wire = {
     });
     const { data } = Objects.safeParse(body);
     if (data === undefined) throw new NoDecision('a list that can not be read');
-    return { ids: data.objects, next: data.cursor ?? undefined };
+    // Points differ in the name. An empty one says, like none, that there is no more.
+    const next = data.cursor || data.next_cursor || data.nextCursor;
+    return { ids: data.objects, next: next || undefined };
   },
 };
 
@@ -74,8 +80,9 @@ function contextOf({ kind }: Subject, tuples: Question['resource']['tuples']) {
 /** An answer names what it is about, so that none is taken for another. */
 function decisionOf({ action, resource }: Question, answer: z.infer<typeof Answer> | undefined): Decision {
   if (answer === undefined) throw new NoDecision('an answer that can not be read');
-  const { resource: about } = answer;
-  if (answer.action !== action || about.type !== resource.type || about.id !== resource.id)
+  const { resource: named } = answer;
+  const about = typeof named === 'string' ? named : `${named.type}:${named.id}`;
+  if (answer.action !== action || about !== nameOf(resource))
     throw new NoDecision('an answer to another question');
   const { allowed, reasonCode, policyVersion = null, modelVersion = null } = answer;
   // The point itself says that it could not judge.

@@ -13,7 +13,7 @@ export type ResourceType =
 
 /**
  * On which kinds of objects a permission is asked for, the one that tells most first; on the tenant where none of them is
- * at hand. `local`: never asked.
+ * at hand. `local`: never asked. What is not there yet is asked for on the workspace in which it is to be.
  */
 const askedOn: Readonly<Record<Permission, readonly ResourceType[] | 'local'>> = {
   'principals.read': [],
@@ -22,7 +22,7 @@ const askedOn: Readonly<Record<Permission, readonly ResourceType[] | 'local'>> =
   'sessions.open': [],
   'sessions.manage': [],
   'tasks.read': ['task', 'run'],
-  'tasks.write': ['task'],
+  'tasks.write': ['task', 'workspace'],
   'tasks.claim': ['task', 'run'],
   'claims.manage': ['task', 'run'],
   'events.read': ['workspace'],
@@ -36,12 +36,12 @@ const askedOn: Readonly<Record<Permission, readonly ResourceType[] | 'local'>> =
   'artifact_types.read': [],
   'artifact_types.manage': [],
   'approvals.read': ['approval'],
-  'approvals.manage': ['approval'],
+  'approvals.manage': ['approval', 'workspace'],
   'approvals.decide': ['approval'],
-  'observations.write': 'local',
+  'observations.write': ['workspace'],
   'knowledge.packs.manage': [],
   'projects.read': ['project_profile'],
-  'projects.manage': ['project_profile'],
+  'projects.manage': ['project_profile', 'workspace'],
   'project_templates.read': [],
   'project_templates.manage': [],
   'operations.read': [],

@@ -221,6 +221,25 @@ test('answers in another order than the questions are none, as far as they say w
   await assert.rejects(open().decide([question()]), NoDecision);
 });
 
+test('an answer may name its object as type:id, and is then held to it just the same', async () => {
+  const item = (action: string, resource = `task:${taskId}`) => ({
+    allowed: true,
+    reasonCode: 'allowed',
+    action,
+    resource,
+  });
+  json(200, item('tasks.read'));
+  assert.equal((await open().decide([question()]))[0]?.allowed, true);
+  json(200, { items: [item('tasks.read'), item('tasks.write')] });
+  assert.equal((await open().decide([question(), question('tasks.write')]))[1]?.allowed, true);
+  for (const other of [`task:${newId()}`, `run:${taskId}`, taskId, '']) {
+    json(200, item('tasks.read', other));
+    await assert.rejects(open().decide([question()]), NoDecision, other);
+    json(200, { items: [item('tasks.read'), item('tasks.write', other)] });
+    await assert.rejects(open().decide([question(), question('tasks.write')]), NoDecision, other);
+  }
+});
+
 test('a point that says it could not judge gave no answer', async () => {
   const about = { action: 'tasks.read', resource: { type: 'task', id: taskId } };
   json(200, { allowed: false, reasonCode: 'unavailable', ...about });
@@ -258,6 +277,69 @@ test('a list is followed to its end', async () => {
     return 'answered';
   });
   assert.equal((await open({ CP_POLICY_WIRE: 'authzen' }).objectsOf(list))?.size, 2500);
+});
+
+for (const name of ['cursor', 'next_cursor', 'nextCursor'])
+  test(`a list that goes on by ${name} loses no page`, async () => {
+    const ids = Array.from({ length: 25 }, newId);
+    policy.behave((_path, body: { cursor?: string }, res) => {
+      const from = Number(body.cursor ?? 0);
+      const next = from + 10 < ids.length ? String(from + 10) : null;
+      res.end(JSON.stringify({ objects: ids.slice(from, from + 10), [name]: next }));
+      return 'answered';
+    });
+    assert.deepEqual([...((await open().objectsOf(list)) ?? [])], ids);
+    assert.equal(policy.requests.length, 3);
+  });
+
+describe('a search of AuthZEN that does not page', () => {
+  const asking = () => open({ CP_POLICY_WIRE: 'authzen', CP_POLICY_TIMEOUT_SECONDS: '30' });
+  /** As long as the results of points that say more of each than its id. */
+  const resultOf = (id: string) =>
+    JSON.stringify({ type: 'task', id, attributes: { note: 'n'.repeat(150) } });
+
+  test('may answer 100,000 results at once, 20 MB of them', async () => {
+    const ids = Array.from({ length: 100_000 }, newId);
+    policy.behave((_path, _body, res) => {
+      res.end(`{"context":{"results":[1]},"results":[${ids.map(resultOf).join(',')}]}`);
+      return 'answered';
+    });
+    const found = await asking().objectsOf(list);
+    assert.equal(found?.size, 100_000);
+    assert.ok(ids.every((id) => found.has(id)));
+  });
+
+  test('is left as soon as it holds more: the rest is neither awaited nor read', async () => {
+    let left = false;
+    policy.behave((_path, _body, res) => {
+      res.once('close', () => (left = true));
+      res.write(`{"results":[${Array.from({ length: 100_002 }, () => resultOf(newId())).join(',')}`);
+      return 'answered';
+    });
+    await assert.rejects(
+      asking().objectsOf(list),
+      (error: Error) => error.message === 'a list that is too long',
+    );
+    await until(() => left);
+  });
+
+  test('of results that can not be read, or of another type, is none', async () => {
+    const wrong = [[{ type: 'run', id: newId() }], [{ type: 'task' }], ['task'], 'all', { 0: 1 }, null];
+    for (const results of wrong) {
+      json(200, { results });
+      await assert.rejects(asking().objectsOf(list), NoDecision, JSON.stringify(results));
+    }
+    json(200, [{ results: [] }]);
+    await assert.rejects(asking().objectsOf(list), NoDecision);
+  });
+
+  test('is asked for once by all who need it at the same time', async () => {
+    policy.list(() => [taskId]);
+    const point = asking();
+    const found = await Promise.all(Array.from({ length: 20 }, () => point.objectsOf(list)));
+    for (const ids of found) assert.deepEqual([...(ids ?? [])], [taskId]);
+    assert.equal(policy.requests.length, 1);
+  });
 });
 
 test('a list without an end, or of more than it may hold, is none', async () => {
@@ -331,11 +413,13 @@ test('a slow point holds up no more than so many of one tenant, and others get t
 test('every permission has its place in the catalogue of actions', () => {
   for (const name of permissionNames) {
     assert.equal(isAskedOn(name, 'tenant'), true);
-    if (isDecidedHere(name)) assert.ok(['admin', 'delegations.manage', 'observations.write'].includes(name));
+    if (isDecidedHere(name)) assert.ok(['admin', 'delegations.manage'].includes(name));
   }
   assert.equal(isAskedOn('tasks.read', 'run'), true);
   assert.equal(isAskedOn('tasks.write', 'run'), false);
   assert.equal(isAskedOn('goals.write', 'workspace'), true);
+  for (const name of ['tasks.write', 'approvals.manage', 'projects.manage', 'observations.write'] as const)
+    assert.equal(isAskedOn(name, 'workspace'), true, name);
   assert.equal(isAskedOn('org.manage', 'workspace'), false);
   assert.deepEqual([consistencyOf('approvals.decide'), consistencyOf('tasks.read')], ['strong', 'default']);
 });

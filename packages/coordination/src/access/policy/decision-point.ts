@@ -1,5 +1,6 @@
 import { ConcurrencyLimit, Turns } from '@baton/kernel/concurrency-limit';
-import { RequestFailed, requestJson } from '@baton/kernel/json-request';
+import { readJsonList, UnreadableList } from '@baton/kernel/json-list';
+import { type JsonRequest, RequestFailed, requestJson, requestText } from '@baton/kernel/json-request';
 import { Refusal } from '@baton/kernel/refusal';
 import { within } from '@baton/kernel/within';
 import { BoundedCache } from '../../service/bounded-cache.ts';
@@ -13,7 +14,9 @@ import {
   NoDecision,
   nameOf,
   type ObjectsQuestion,
+  objectsMax,
   type Question,
+  type Reading,
   type Send,
   type Subject,
 } from './decision.ts';
@@ -37,14 +40,17 @@ export interface DecisionPoint {
 
 /** Of 100 answers, or 1,000 ids. */
 const answerBytesMax = 1024 * 1024;
+/** Of a list that is answered at once: 100,000 ids, each with what the point says besides. It is never held as a whole. */
+const listBytesMax = 64 * 1024 * 1024;
+const listBounds = { itemCharactersMax: 16_384, restCharactersMax: answerBytesMax };
 /** Questions under way, of one tenant and of all: what one tenant waits for, others don't. */
 const underWayMax = { tenant: 24, all: 64 };
 const waitingMax = 1000;
 const decisionsKeptMax = 50_000;
 const idsKeptMax = 500_000;
 const tenantsKeptMax = 10_000;
-/** More objects than these are not read: the list is then refused. */
-const objectsMax = 100_000;
+/** Lists that are read at once, of one tenant and of all: each may hold 100,000 ids, some 10 MiB. */
+const listsUnderWayMax = { tenant: 8, all: 24 };
 const listMsMax = 10_000;
 /** That a decision point has no list is believed for so long. */
 const withoutListsMs = 60_000;
@@ -59,6 +65,8 @@ export function openDecisionPoint(settings: Settings): DecisionPoint {
   const ttlMs = settings.CP_POLICY_CACHE_TTL_SECONDS * 1000;
   const send = senderOf(settings);
   const underWay = new Map<string, Promise<Decision>>();
+  const listsUnderWay = new Map<string, Promise<ReadonlySet<string> | undefined>>();
+  const listTurnsOf = turnsWithin('lists of', listsUnderWayMax, settings);
   const versions = new BoundedCache<string>(tenantsKeptMax);
   let decisions = new BoundedCache<Kept<Decision>>(decisionsKeptMax);
   let lists = new BoundedCache<Kept<ReadonlySet<string>>>(idsKeptMax);
@@ -113,6 +121,16 @@ export function openDecisionPoint(settings: Settings): DecisionPoint {
     });
   }
 
+  async function readInTurn(question: ObjectsQuestion): Promise<ReadonlySet<string> | undefined> {
+    const turns = listTurnsOf(question.subject.tenantId);
+    await enter(turns);
+    try {
+      return await readObjects(question);
+    } finally {
+      turns.leave();
+    }
+  }
+
   async function readObjects(question: ObjectsQuestion): Promise<ReadonlySet<string> | undefined> {
     const untilMs = performance.now() + listMsMax;
     const ids = new Set<string>();
@@ -149,8 +167,14 @@ export function openDecisionPoint(settings: Settings): DecisionPoint {
       const name = JSON.stringify([subject.tenantId, subject.iamPrincipalId, subject.kind, action, type]);
       const known = lists.get(name);
       if (known !== undefined && performance.now() < known.untilMs) return known.value;
+      const begun = listsUnderWay.get(name);
+      if (begun !== undefined) return begun;
       const kept = lists;
-      const ids = await readObjects(question);
+      const reading = readInTurn(question).finally(
+        () => listsUnderWay.get(name) === reading && listsUnderWay.delete(name),
+      );
+      listsUnderWay.set(name, reading);
+      const ids = await reading;
       if (ids !== undefined && ttlMs > 0)
         kept.keep(name, { value: ids, untilMs: performance.now() + ttlMs }, ids.size + 1);
       return ids;
@@ -159,6 +183,7 @@ export function openDecisionPoint(settings: Settings): DecisionPoint {
       decisions = new BoundedCache(decisionsKeptMax);
       lists = new BoundedCache(idsKeptMax);
       underWay.clear();
+      listsUnderWay.clear();
     },
   };
 }
@@ -173,18 +198,12 @@ function senderOf(settings: Settings): (subject: Subject) => Send {
     audience: settings.CP_POLICY_AUDIENCE,
     scopes: settings.CP_POLICY_SCOPES,
   });
-  const limitOf = (of: keyof typeof underWayMax) =>
-    new ConcurrencyLimit(`questions to the decision point of the ${of}`, {
-      runningMax: underWayMax[of],
-      queuedMax: waitingMax,
-      waitMsMax: timeoutMs,
-    });
-  const [ofTenant, ofAll] = [limitOf('tenant'), limitOf('all')];
+  const turnsOf = turnsWithin('questions to', underWayMax, settings);
 
-  async function post(path: string, body: unknown, untilMs: number, absent: readonly number[]) {
+  async function post(path: string, body: unknown, untilMs: number, { absent = [], list }: Reading) {
     const leftMs = () => Math.max(1, Math.floor(untilMs - performance.now()));
     const token = await within(leftMs(), tokens.get());
-    const { status, json } = await requestJson(`${baseUrl}${path}`, {
+    const { status, json } = await answerOf(`${baseUrl}${path}`, list, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}` },
       body,
@@ -199,16 +218,12 @@ function senderOf(settings: Settings): (subject: Subject) => Send {
   }
 
   return ({ tenantId }) =>
-    async (path, body, absent = []) => {
+    async (path, body, reading = {}) => {
       const untilMs = performance.now() + timeoutMs;
-      const turns = new Turns([ofTenant, tenantId], [ofAll, '']);
+      const turns = turnsOf(tenantId);
+      await enter(turns);
       try {
-        await turns.enter();
-      } catch (error) {
-        throw new NoDecision('too many questions wait', { cause: error });
-      }
-      try {
-        return await post(path, body, untilMs, absent);
+        return await post(path, body, untilMs, reading);
       } catch (error) {
         throw noDecision(error);
       } finally {
@@ -217,8 +232,43 @@ function senderOf(settings: Settings): (subject: Subject) => Send {
     };
 }
 
+/** An answer; a list in it is read item by item. */
+function answerOf(url: string, list: Reading['list'], request: JsonRequest) {
+  if (list === undefined) return requestJson(url, request);
+  return requestText(url, { ...request, answerBytesMax: listBytesMax }, async ({ status }, chunks) => ({
+    status,
+    json: status === 200 ? await readJsonList(chunks, list.name, listBounds, list.take) : undefined,
+  }));
+}
+
+/** Makes the turns of a tenant's requests; a wait for one is bounded by the time of the point. */
+function turnsWithin(
+  what: string,
+  bounds: { readonly tenant: number; readonly all: number },
+  { CP_POLICY_TIMEOUT_SECONDS: waitSecondsMax }: Settings,
+): (tenantId: string) => Turns {
+  const limitOf = (of: keyof typeof bounds) =>
+    new ConcurrencyLimit(`${what} the decision point of the ${of}`, {
+      runningMax: bounds[of],
+      queuedMax: waitingMax,
+      waitMsMax: waitSecondsMax * 1000,
+    });
+  const [ofTenant, ofAll] = [limitOf('tenant'), limitOf('all')];
+  return (tenantId) => new Turns([ofTenant, tenantId], [ofAll, '']);
+}
+
+/** @throws NoDecision when too much waits */
+async function enter(turns: Turns): Promise<void> {
+  try {
+    await turns.enter();
+  } catch (error) {
+    throw new NoDecision('too many questions wait', { cause: error });
+  }
+}
+
 function noDecision(error: unknown): NoDecision {
   if (error instanceof NoDecision) return error;
-  const isOurs = error instanceof RequestFailed || error instanceof Refusal;
+  const isOurs =
+    error instanceof RequestFailed || error instanceof Refusal || error instanceof UnreadableList;
   return new NoDecision(isOurs ? error.message : `no token: ${(error as Error).message}`, { cause: error });
 }

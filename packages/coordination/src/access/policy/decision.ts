@@ -74,11 +74,21 @@ export interface Wire {
  * @returns the body of a 200, or undefined for a status among `absent`
  * @throws NoDecision
  */
-export type Send = (path: string, body: unknown, absent?: readonly number[]) => Promise<unknown>;
+export type Send = (path: string, body: unknown, reading?: Reading) => Promise<unknown>;
+
+/** How an answer is read. */
+export interface Reading {
+  /** The statuses that say that the decision point has no such call. */
+  readonly absent?: readonly number[];
+  /** The member of the body that is a long list: each item is given to `take`, and `[]` is left in its place. */
+  readonly list?: { readonly name: string; take(item: unknown): void };
+}
 
 /** How many relations are told of one object (section 21.2). */
 export const tuplesMax = 50;
-/** How many ids a part of a list holds. */
+/** How many ids a part of a list is asked to hold. */
 export const objectsPerPart = 1000;
+/** More objects than these are not read: the list is then refused. */
+export const objectsMax = 100_000;
 
 export const nameOf = ({ type, id }: Pick<Resource, 'type' | 'id'>): string => `${type}:${id}`;

@@ -3,6 +3,7 @@ import type { Db } from '@baton/kernel/db';
 import { type Details, Refusal } from '@baton/kernel/refusal';
 import type { Caller } from '../../service/caller.ts';
 import {
+  type Action,
   isCovered,
   JudgedPermissions,
   narrowByScopes,
@@ -14,16 +15,23 @@ import { type Decision, NoDecision, nameOf, type Question, type Resource, type S
 import type { DecisionPoint } from './decision-point.ts';
 import type { PolicyCounters } from './policy-counters.ts';
 
+interface NeededObjects {
+  readonly type: ResourceType;
+  readonly ids: readonly string[];
+  /** Whether the point may be asked for all objects of the type instead of these. */
+  readonly isList: boolean;
+}
+
 /** Thrown where a permission is asked for that was not judged yet: whatever was begun is undone, and done again after it. */
 export class NeedsDecision extends NeedsAnswer {
   override readonly name = 'NeedsDecision';
-  readonly action: Permission;
+  readonly action: Action;
   /** The objects that each need one; absent where it is about the object of the request. */
-  readonly objects: { readonly type: ResourceType; readonly ids: readonly string[] } | undefined;
+  readonly objects: NeededObjects | undefined;
   /** Whose; absent where nobody is judged yet. */
   readonly rights: PolicyRights | undefined;
 
-  constructor(action: Permission, rights?: PolicyRights, objects?: NeedsDecision['objects']) {
+  constructor(action: Action, rights?: PolicyRights, objects?: NeededObjects) {
     super(`${action} was not judged before it was asked for`);
     this.action = action;
     this.rights = rights;
@@ -58,7 +66,11 @@ export class UnjudgedRights extends JudgedPermissions {
     throw new NeedsDecision(wanted);
   }
 
-  permitted(wanted: Permission): readonly string[] {
+  permitted(wanted: Action): readonly string[] {
+    throw new NeedsDecision(wanted);
+  }
+
+  permittedEach(wanted: Permission): readonly string[] {
     throw new NeedsDecision(wanted);
   }
 
@@ -73,6 +85,13 @@ export interface Absent {
   readonly ceiling: ReadonlySet<string>;
   /** Asks for it, and for what others who are not there may need. Objects are asked about one by one, never listed. */
   askAll(): Promise<void>;
+}
+
+/** A decision on an object that a command names besides its own. */
+interface Placed {
+  readonly action: Permission;
+  readonly resource: Resource;
+  readonly outcome: Outcome;
 }
 
 interface Outcome extends Pick<Decision, 'allowed'> {
@@ -97,6 +116,8 @@ export class PolicyRights extends JudgedPermissions {
   /** The ids granted for a permission on a type; `each` where the point lists none. */
   readonly #lists = new Map<string, ReadonlySet<string> | 'each'>();
   readonly #objects = new Map<string, boolean>();
+  /** By the name of action and object. */
+  readonly #placed = new Map<string, Placed>();
   readonly #absent: Absent | undefined;
   #place: readonly Resource[] | undefined;
 
@@ -117,14 +138,24 @@ export class PolicyRights extends JudgedPermissions {
     return outcome.allowed;
   }
 
-  permitted(wanted: Permission, type: string, ids: readonly string[]): readonly string[] {
-    if (!this.#ceiling.has(wanted)) return [];
+  permitted(wanted: Action, type: string, ids: readonly string[]): readonly string[] {
+    // Memory tells what the journal does.
+    if (!this.#ceiling.has(wanted === 'memory.read' ? 'events.read' : wanted)) return [];
     const list = this.#lists.get(listName(wanted, type));
     if (list instanceof Set) return ids.filter((id) => list.has(id));
     const unknown = ids.filter((id) => !this.#objects.has(objectName(wanted, type, id)));
     if (list === undefined || unknown.length > 0)
-      throw new NeedsDecision(wanted, this, { type: type as ResourceType, ids: unknown });
+      throw new NeedsDecision(wanted, this, { type: type as ResourceType, ids: unknown, isList: true });
     return ids.filter((id) => this.#objects.get(objectName(wanted, type, id)) === true);
+  }
+
+  permittedEach(wanted: Permission, type: string, ids: readonly string[]): readonly string[] {
+    if (!this.#ceiling.has(wanted)) return [];
+    if (isDecidedHere(wanted)) return isCovered(this, wanted) ? ids : [];
+    const unknown = ids.filter((id) => this.#outcomeOn(wanted, type, id) === undefined);
+    if (unknown.length > 0)
+      throw new NeedsDecision(wanted, this, { type: type as ResourceType, ids: unknown, isList: false });
+    return ids.filter((id) => this.#outcomeOn(wanted, type, id)?.allowed === true);
   }
 
   reaches(wanted: Permission): boolean {
@@ -171,9 +202,10 @@ export class PolicyRights extends JudgedPermissions {
   /** Gets what a command stopped for. @throws Refusal `policy_unavailable` */
   async settle({ action, objects }: NeedsDecision): Promise<void> {
     if (objects === undefined) {
-      await (this.#absent?.askAll() ?? this.#ask(action));
+      await (this.#absent?.askAll() ?? this.#ask(action as Permission));
       return;
     }
+    if (!objects.isList) return this.#askPlaces(action as Permission, objects);
     const name = listName(action, objects.type);
     try {
       if (!this.#lists.has(name)) this.#lists.set(name, await this.#listOf(action, objects.type));
@@ -189,13 +221,26 @@ export class PolicyRights extends JudgedPermissions {
    * @throws NeedsDecision when they were moved, or given to somebody else, meanwhile
    */
   async recheck(tx: Db): Promise<void> {
-    if (this.#place === undefined || this.#place.length === 0) return;
-    const now = await this.#judging.places.ofRequest(tx);
-    if (JSON.stringify(now) === JSON.stringify(this.#place)) return;
+    if (await this.#stillStands(tx)) return;
     this.#place = undefined;
+    this.#placed.clear();
     const [asked] = [...this.#outcomes.keys()];
     this.#outcomes.clear();
-    throw new NeedsDecision(asked as Permission, this);
+    // What is named besides is asked for anew where the command comes to it.
+    if (asked !== undefined) throw new NeedsDecision(asked, this);
+  }
+
+  async #stillStands(tx: Db): Promise<boolean> {
+    const { places } = this.#judging;
+    if (this.#place !== undefined && this.#place.length > 0) {
+      const now = await places.ofRequest(tx);
+      if (JSON.stringify(now) !== JSON.stringify(this.#place)) return false;
+    }
+    const named = [...this.#placed.values()].filter(({ resource }) => resource.type === 'workspace');
+    if (named.length === 0) return true;
+    const ids = [...new Set(named.map(({ resource }) => resource.id))];
+    const now = new Map((await places.ofType(tx, 'workspace', ids)).map((place) => [place.id, place]));
+    return named.every(({ resource }) => JSON.stringify(now.get(resource.id)) === JSON.stringify(resource));
   }
 
   /** What the decision point said of a permission; undefined where it was not asked. */
@@ -206,7 +251,13 @@ export class PolicyRights extends JudgedPermissions {
 
   /** What a refusal for want of these says besides: the last denial, and on what. */
   denialOf(required: readonly string[]): Details | undefined {
-    const denials = required.map((name) => this.#outcomes.get(name as Permission));
+    const placed = [...this.#placed.values()].filter(
+      ({ action, outcome }) => required.includes(action) && !outcome.allowed,
+    );
+    const denials = [
+      ...required.map((name) => this.#outcomes.get(name as Permission)),
+      ...placed.map(({ outcome }) => outcome),
+    ];
     const last = denials.findLast((denial) => denial !== undefined);
     return last === undefined || last instanceof Refusal || last.allowed ? undefined : last.details;
   }
@@ -266,7 +317,7 @@ export class PolicyRights extends JudgedPermissions {
     return !this.#ceiling.has(action);
   }
 
-  async #listOf(action: Permission, type: ResourceType): Promise<ReadonlySet<string> | 'each'> {
+  async #listOf(action: Action, type: ResourceType): Promise<ReadonlySet<string> | 'each'> {
     const { point } = this.#judging;
     if (type === 'tenant' || this.#absent !== undefined) return 'each';
     return (await point.objectsOf({ subject: this.#subject, action, type })) ?? 'each';
@@ -295,7 +346,32 @@ export class PolicyRights extends JudgedPermissions {
     return { subject: this.#subject, action, resource };
   }
 
-  async #askEach(action: Permission, { type, ids }: NonNullable<NeedsDecision['objects']>): Promise<void> {
+  #outcomeOn(action: Permission, type: string, id: string): Outcome | undefined {
+    const ofRequest = this.#outcomes.get(action);
+    if (ofRequest !== undefined && !(ofRequest instanceof Refusal))
+      if (ofRequest.details?.['resource'] === `${type}:${id}`) return ofRequest;
+    return this.#placed.get(objectName(action, type, id))?.outcome;
+  }
+
+  async #askPlaces(action: Permission, { type, ids }: NeededObjects): Promise<void> {
+    const { point, places, db } = this.#judging;
+    const found = new Map((await places.ofType(db, type, ids)).map((resource) => [resource.id, resource]));
+    // What there is not is asked about on the tenant.
+    const questions = ids.map((id) => {
+      const resource = found.get(id) ?? tenantOf(this.#subject);
+      return { subject: this.#subject, action, resource };
+    });
+    const decisions = await point.decide(questions).catch((error: unknown) => {
+      throw this.#unavailable(error);
+    });
+    for (const [index, id] of ids.entries()) {
+      const question = questions[index] as Question;
+      const outcome = outcomeOf(question, decisions[index] as Decision);
+      this.#placed.set(objectName(action, type, id), { action, resource: question.resource, outcome });
+    }
+  }
+
+  async #askEach(action: Action, { type, ids }: NeededObjects): Promise<void> {
     const { point, places, db } = this.#judging;
     const resources = await places.ofType(db, type, ids);
     const questions = resources.map((resource) => ({ subject: this.#subject, action, resource }));
@@ -332,7 +408,11 @@ function outcomeOf({ resource }: Question, { allowed, reasonCode, decisionId }: 
 /** The object on which a permission is asked for: the most telling one that has it, else the tenant. */
 export function resourceOf(action: Permission, place: readonly Resource[], tenantId: string): Resource {
   const found = place.find(({ type }) => isAskedOn(action, type));
-  return found ?? { type: 'tenant', id: tenantId, tuples: [] };
+  return found ?? tenantOf({ tenantId });
+}
+
+function tenantOf({ tenantId }: Pick<Subject, 'tenantId'>): Resource {
+  return { type: 'tenant', id: tenantId, tuples: [] };
 }
 
 export function subjectOf({ kind, iamPrincipalId, tenantId }: Caller): Subject {

@@ -2,18 +2,28 @@ import type { Db } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import type { Caller } from '../../service/caller.ts';
 import { isCovered, JudgedPermissions, type Permission } from '../../service/permissions.ts';
-import { isDecidedHere } from './catalogue.ts';
-import { type Decision, NoDecision, nameOf } from './decision.ts';
+import { isDecidedHere, type ResourceType } from './catalogue.ts';
+import { type Decision, NoDecision, nameOf, type Question } from './decision.ts';
 import type { DecisionPoint } from './decision-point.ts';
 import type { Differences } from './differences.ts';
 import type { PolicyCounters } from './policy-counters.ts';
 import { type Places, resourceOf, subjectOf } from './rights.ts';
+
+/** An object besides the one of the request, on which a permission was allowed here. */
+interface PlacedAnswer {
+  readonly action: Permission;
+  readonly type: string;
+  readonly id: string;
+}
+const placedMax = 100;
 
 /** Answers by its names, and remembers what it was asked. */
 export class ObservedRights extends JudgedPermissions {
   readonly judgesObjects = false;
   /** What was answered to each permission: at most as many as there are permissions. */
   readonly answers = new Map<Permission, boolean>();
+  /** What else was named: where something is filed. As many as one command files. */
+  readonly placed = new Map<string, PlacedAnswer>();
 
   allows(wanted: Permission): boolean {
     const isAllowed = isCovered(this, wanted);
@@ -22,6 +32,15 @@ export class ObservedRights extends JudgedPermissions {
   }
 
   permitted(_wanted: Permission, _type: string, ids: readonly string[]): readonly string[] {
+    return ids;
+  }
+
+  permittedEach(wanted: Permission, type: string, ids: readonly string[]): readonly string[] {
+    if (!isDecidedHere(wanted))
+      for (const id of ids) {
+        const name = `${wanted} ${type}:${id}`;
+        if (this.placed.size < placedMax) this.placed.set(name, { action: wanted, type, id });
+      }
     return ids;
   }
 
@@ -35,6 +54,7 @@ export interface Observed {
   readonly caller: Caller;
   readonly endpoint: string;
   readonly answers: ReadonlyMap<Permission, boolean>;
+  readonly placed: ReadonlyMap<string, PlacedAnswer>;
   readonly places: Places;
   readonly db: Db;
 }
@@ -68,19 +88,28 @@ export function openShadow({
   const lines = { sinceMs: 0, written: 0 };
   let isClosed = false;
 
-  async function compare({ caller, endpoint, answers, places, db }: Observed): Promise<void> {
+  async function compare({ caller, endpoint, answers, placed, places, db }: Observed): Promise<void> {
     const { tenantId, principalId } = caller;
     const place = await places.ofRequest(db);
     const subject = subjectOf(caller);
-    const questions = [...answers.keys()].map((action) => ({
+    const ofRequest = [...answers.keys()].map((action) => ({
       subject,
       action,
       resource: resourceOf(action, place, tenantId),
     }));
+    const asked = new Set(ofRequest.map(({ action, resource }) => `${action} ${nameOf(resource)}`));
+    const besides: Question[] = [];
+    for (const [name, { action, type, id }] of placed) {
+      if (asked.has(name)) continue;
+      const found = await places.ofType(db, type as ResourceType, [id]);
+      for (const resource of found) besides.push({ subject, action, resource });
+    }
+    counters.shadowChecks.inc(besides.length);
+    const questions: readonly Question[] = [...ofRequest, ...besides];
     const decisions = await point.decide(questions);
     for (const [index, { action, resource }] of questions.entries()) {
       const { allowed, reasonCode, decisionId } = decisions[index] as Decision;
-      const local = answers.get(action) === true;
+      const local = index >= ofRequest.length || answers.get(action as Permission) === true;
       if (allowed === local) continue;
       counters.shadowDivergence.inc();
       const difference = {

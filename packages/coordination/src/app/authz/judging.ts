@@ -121,7 +121,8 @@ export function observedBy(shadow: Shadow): Pick<Judged, 'judged'> {
         const byObject = choosing[endpoint.id] ?? [listed[endpoint.id]?.action];
         for (const action of byObject) if (action !== undefined) rights.answers.delete(action);
         const places = placesOf(caller, endpoint, input);
-        shadow.observe({ caller, endpoint: endpoint.id, answers: rights.answers, places, db });
+        const { answers, placed } = rights;
+        shadow.observe({ caller, endpoint: endpoint.id, answers, placed, places, db });
       }
     },
   };

@@ -70,6 +70,12 @@ export function findReferenced(tenantId: string, id: string) {
     select entity_type, entity_id from external_references where id = ${id} and tenant_id = ${tenantId}`;
 }
 
+/** Where the latest version of a process is filed. */
+export function findPlaceOfProcess(tenantId: string, key: string) {
+  return sql<{ workspace_id: string | null }>`
+    select workspace_id from process_definitions where tenant_id = ${tenantId} and key = ${key} and is_latest`;
+}
+
 export function findTaskOfNumber(tenantId: string, number: number) {
   return sql<{ id: string }>`
     select id from tasks where public_number = ${number}::bigint and tenant_id = ${tenantId}`;

@@ -13,6 +13,7 @@ import {
   findIdentities,
   findPaths,
   findPlacedTasks,
+  findPlaceOfProcess,
   findReferenced,
   findTaskOfNumber,
   type PlacedTaskRow,
@@ -21,7 +22,7 @@ import {
 /** Which objects a request is about, and how they hang together (organisation, section 21.3). */
 
 type AnchorKind = keyof typeof anchorsOf;
-type Kind = AnchorKind | 'task' | 'external_reference';
+type Kind = AnchorKind | 'task' | 'external_reference' | 'process';
 
 /** An object as a request names it. */
 interface Named {
@@ -29,6 +30,8 @@ interface Named {
   readonly id: string | null;
   /** The number of a task that is named by it. */
   readonly number: number | null;
+  /** The key of a process that is named by it. */
+  readonly key?: string;
 }
 
 /** The paths below which a request is about one object. */
@@ -57,6 +60,7 @@ const kindOfField: readonly (readonly [field: string, kind: Kind])[] = [
   ['projectId', 'project'],
   ['workspaceId', 'workspace'],
   ['parentId', 'workspace'],
+  ['parentWorkspaceId', 'workspace'],
   ['rootId', 'workspace'],
 ];
 
@@ -91,6 +95,7 @@ export function placesOf(
     },
     async ofType(db, type, ids) {
       if (type === 'tenant') return ids.map((id) => ({ type, id, tuples: [] }));
+      if (type === 'memory_namespace') return namespaces(db, caller, ids);
       const kind = Object.keys(typeOf).find((known) => typeOf[known as Kind] === type) ?? type;
       const found = await this.ofKind(db, kind, ids);
       return ids.flatMap((id) => found.get(id)?.slice(0, 1) ?? []);
@@ -124,7 +129,9 @@ function namedInFields({
     if (typeof value === 'string') return { kind, ...parseTaskRef(value) };
     if (isTaskRef(value)) return { kind, ...value };
   }
-  return undefined;
+  // An instance that names no workspace is filed in that of its process.
+  const { process } = fields;
+  return typeof process === 'string' ? { kind: 'process', id: null, number: null, key: process } : undefined;
 }
 
 /** What a body holds; what is published holds its own fields in `spec`. */
@@ -153,8 +160,12 @@ async function isInSight(
 async function objectOf(
   db: Db,
   tenantId: string,
-  { kind, id, number }: Named,
+  { kind, id, number, key }: Named,
 ): Promise<{ kind: Kind; id: string } | undefined> {
+  if (key !== undefined) {
+    const process = await db.row(findPlaceOfProcess(tenantId, key));
+    return process?.workspace_id == null ? undefined : { kind: 'workspace', id: process.workspace_id };
+  }
   if (number !== null) {
     const found = await db.row(findTaskOfNumber(tenantId, number));
     return found && { kind, id: found.id };
@@ -196,6 +207,21 @@ async function anchorRows(
 ): Promise<AnchorRow[]> {
   if (kind in anchorsOf) return db.rows(anchorsOf[kind as AnchorKind](tenantId, ids));
   return ids.map((id) => ({ id, task_id: id, workspace_id: null, person_id: null }));
+}
+
+/** Namespaces of memory: that of the tenant, and those of trees of workspaces, by the names that a decision point knows. */
+async function namespaces(db: Db, { tenantId }: Caller, ids: readonly string[]): Promise<Resource[]> {
+  const roots = ids.flatMap((id) => (id.startsWith('ws-') ? [id.slice('ws-'.length)] : []));
+  const found = roots.length === 0 ? [] : await db.rows(findPaths(tenantId, roots));
+  const paths = new Map(found.map(({ id, path }) => [id, path]));
+  return ids.flatMap((id): Resource[] => {
+    const root = id.startsWith('ws-') ? id.slice('ws-'.length) : null;
+    if (root === null ? id !== `tenant-${tenantId}` : !paths.has(root)) return [];
+    const object = nameOf({ type: 'memory_namespace', id });
+    const own = { object, relation: 'workspace', subject: placeName(root, tenantId) };
+    const relations = { tenantId, paths };
+    return [{ type: 'memory_namespace', id, tuples: bounded([own, ...workspaceTuples(root, relations)]) }];
+  });
 }
 
 /** The caller's own identity is the one of its token; others are looked up. */
@@ -262,7 +288,10 @@ function taskTuples(task: PlacedTaskRow, relations: Relations): Tuple[] {
 }
 
 /** Each workspace with the one above it, the nearest first. */
-function workspaceTuples(workspaceId: string | null, { paths, tenantId }: Relations): Tuple[] {
+function workspaceTuples(
+  workspaceId: string | null,
+  { paths, tenantId }: Pick<Relations, 'paths' | 'tenantId'>,
+): Tuple[] {
   const path = workspaceId === null ? [] : (paths.get(workspaceId) ?? []);
   return path
     .map((id, depth) => ({

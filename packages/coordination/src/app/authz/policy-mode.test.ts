@@ -227,10 +227,11 @@ test('where the permission comes before If-Match, the point is asked before it t
 test('admin covers nothing of what the point decides, and what is decided here is not asked', async () => {
   const person = await baton.actor({ kind: 'human' });
   await refused(person.get('/tasks/TASK-000001'), 403, 'permission_denied');
+  const observation = { kind: 'k', content: 'seen' };
+  const { resource } = await refused(person.post('/observations', observation), 403, 'permission_denied');
+  assert.equal(resource, `tenant:${baton.tenantId}`);
   policy.asked.length = 0;
   await done(person.get('/delegations'));
-  const observation = { kind: 'k', content: 'seen' };
-  await done(person.post('/observations', observation), 201);
   assert.deepEqual(askedOf(person), []);
   const poor = await baton.actor({ kind: 'human', permissions: ['tasks.read'] });
   grant(() => true);

@@ -13,6 +13,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 import { claimTask, done, makeTask, openSession, refused } from '../../testing/leases.ts';
 import { startPolicyService, type TestPolicy } from '../../testing/policy-service.ts';
 import { until } from '../../testing/waiting.ts';
+import { makeWorkspace } from '../../testing/workspaces.ts';
 
 /** CP_AUTHZ_MODE shadow: what is held here decides, and a decision point is asked beside. */
 
@@ -117,12 +118,12 @@ test('a point that is away, slow or broken changes no answer, delays none, and i
 });
 
 test('keys are not asked about, nor what is decided here, nor what is listed row by row', async () => {
-  const agent = await baton.actor({ permissions: ['tasks.read', 'observations.write'] });
+  const agent = await baton.actor({ permissions: ['tasks.read', 'delegations.manage'] });
   const path = `/principals/${agent.principalId}/api-keys`;
   const { key } = await done(baton.admin.post(path, { permissions: ['tasks.read'] }), 201);
   policy.decide(() => false);
   await done(baton.request('GET', '/api/v1/tasks', { token: key }));
-  await done(agent.post('/observations', { kind: 'k', content: 'seen' }), 201);
+  await done(agent.get('/delegations'));
   await done(agent.get('/tasks'));
   await refused(agent.get(`/tasks/${newId()}`), 404, 'not_found');
   await until(() => askedOf(agent).length > 0);
@@ -145,6 +146,26 @@ test('claims and heartbeats go on as they do alone, and are asked about too', as
         ({ action, resource }) => `${action} ${resource}` === `tasks.claim task:${task.id}`,
       ).length >= 2,
   );
+});
+
+test('what moves is asked about where it goes, too, and only once', async () => {
+  const [from, to] = [await makeWorkspace(baton), await makeWorkspace(baton)];
+  const task = await makeTask(baton, { workspaceId: from.id });
+  const agent = await baton.actor({ permissions: ['tasks.write'] });
+  policy.decide(({ resource }) => resource !== `workspace:${to.id}`);
+  const before = (await differences()).total;
+  await done(agent.patch(`/tasks/${task.id}`, { workspaceId: to.id }, { 'if-match': 'task-1' }));
+  await done(agent.post('/tasks', { title: 'x', workspaceId: from.id }), 201);
+  await until(() => askedOf(agent).length === 4);
+  await until(async () => (await differences()).total === before + 1);
+  assert.deepEqual(
+    new Set(askedOf(agent).map(({ action, resource }) => `${action} ${resource}`)),
+    new Set(
+      [`task:${task.id}`, `workspace:${from.id}`, `workspace:${to.id}`].map((name) => `tasks.write ${name}`),
+    ),
+  );
+  const [{ resource, local, point }] = (await differences()).items;
+  assert.deepEqual([resource, local, point], [`workspace:${to.id}`, true, false]);
 });
 
 test('what waits for the point is bounded: the rest is counted as skipped', async () => {
@@ -187,15 +208,16 @@ test('what waits for the point is bounded: the rest is counted as skipped', asyn
     ofKind: () => Promise.resolve(new Map()),
   };
   const answers = new Map([['tasks.read', true]] as const);
+  const placed = new Map();
   for (let n = 0; n < 1500; n += 1)
-    shadow.observe({ caller, endpoint: 'getTask', answers, places, db: baton.pool });
+    shadow.observe({ caller, endpoint: 'getTask', answers, placed, places, db: baton.pool });
   await until(() => asked === 8, 'eight at once');
   const skipped = (await counters.shadowSkipped.get()).values[0]?.value;
   assert.equal(skipped, 1500 - 8 - 1000);
   answer?.();
   await until(() => asked === 1008, 'those that waited');
   await shadow.close();
-  shadow.observe({ caller, endpoint: 'getTask', answers, places, db: baton.pool });
+  shadow.observe({ caller, endpoint: 'getTask', answers, placed, places, db: baton.pool });
   assert.equal(asked, 1008);
 });
 

@@ -2,6 +2,7 @@ import { newId } from '@baton/kernel/ids';
 import { nodesOf } from '@baton/kernel/json';
 import { inSlices } from '@baton/kernel/slices';
 import type { Json } from '@baton/kernel/wire';
+import { requireMayMove } from '../../access/policy/filed-in.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { lockVersions } from '../../organisation/version-lock.ts';
 import { enterWorkspace } from '../../organisation/workspaces/workspaces.ts';
@@ -78,6 +79,7 @@ export async function publishDefinition(
   if (same !== undefined) return { definition: definitionOf(same), isNew: false };
   const { spec, warnings, calendars } = await requireValid(context, read, latest);
   if (spec.workspaceId !== null) await enterWorkspace(context, spec.workspaceId);
+  await requireMayMove(context, 'processes.write', latest?.workspace_id ?? null, spec.workspaceId);
   const { permissions } = context.caller;
   await requireMayActAs(context, spec.identity?.agent as string, [permissions]);
   const made = {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@baton/kernel/wire';
+import { requireMayFile } from '../../access/policy/filed-in.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import { checkDocument, refuseSecretKeys } from '../../service/documents.ts';
 import type { PreparedSchema } from '../../service/json-schema/schema.ts';
@@ -56,6 +57,7 @@ export async function openInstance(
   const use = await useDefinition(context, key, version);
   const checked = requireData(use.schema, data);
   const { identity_agent: agent, workspace_id: usualPlace } = use.row;
+  await requireMayFile(context, 'processes.operate', parent.workspace_id ?? usualPlace);
   if (!(await isLinked(context, agent))) fail('process_definition_unusable', { process: key, agent });
   const rootId = parent.root_id ?? parent.id;
   const depth = parent.call_depth + 1;

@@ -2,6 +2,7 @@ import { sqlState } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { enterWorkspace } from '../../organisation/workspaces/workspaces.ts';
 import { eventText } from '../../service/documents.ts';
 import { listSeen } from '../../service/sight/seen-list.ts';
@@ -48,6 +49,7 @@ export async function createInstance(context: Context, request: InstanceRequest)
   const { version, status } = await getDefinitionRow(context, key, null);
   const use = await useDefinition(context, key, version);
   if (workspaceId != null) await enterWorkspace(context, workspaceId);
+  await requireMayFile(context, 'processes.operate', workspaceId ?? use.row.workspace_id);
   if (status === 'retired') fail('process_retired', { process: key });
   const checked = requireData(use.schema, data);
   const open = await context.db.row(findOpenOfKey(context.tenantId, key, instanceKey));

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@baton/kernel/wire';
 import { rootOf } from '../../results/context/focus.ts';
-import { visibleNamespaces } from '../../results/memory/visible-namespaces.ts';
+import { refuseMemory, visibleNamespaces } from '../../results/memory/visible-namespaces.ts';
 import { NewObservation } from '../../results/observations/observation.ts';
 import { recordObservation } from '../../results/observations/observations.ts';
 import { eventText } from '../../service/documents.ts';
@@ -31,6 +31,8 @@ export async function openRecall(
   requirePermission(context, 'events.read');
   const { db, tenantId } = context;
   const namespaces = await visibleNamespaces(context, await rootOf(context, row.workspace_id));
+  // A question without a namespace would be one about everything.
+  if (namespaces.length === 0) refuseMemory(context);
   const { id: instance_id } = row;
   await db.run(
     insertRecall({

@@ -78,7 +78,7 @@ test('whom the point alone grants it acts, and is asked about as the identity, o
     new Set([
       `human goals.read workspace:${workspace.id}`,
       `human tasks.read tenant:${baton.tenantId}`,
-      `human tasks.write tenant:${baton.tenantId}`,
+      `human tasks.write workspace:${workspace.id}`,
     ]),
   );
 });

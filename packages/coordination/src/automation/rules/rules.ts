@@ -3,6 +3,7 @@ import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import type { JsonObject } from '@baton/kernel/wire';
 import { type CredentialSnapshot, snapshotOf } from '../../access/authn/acting.ts';
+import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { requireStanding } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { findSkillByRef } from '../../organisation/skills/skills.ts';
@@ -44,6 +45,7 @@ export async function createRule(context: Context, request: RuleRequest): Promis
   const { db, tenantId, caller } = context;
   const { key, description, workspaceId = null, goalId = null } = request;
   const isEnabled = request.status === 'enabled';
+  await requireMayFile(context, 'rules.write', workspaceId);
   await lockVersions(context, 'rules', key);
   if (isEnabled) await makeRoomForEnabled(context);
   const authority = isEnabled ? await authorityOf(context, documents, narrowedBy) : null;

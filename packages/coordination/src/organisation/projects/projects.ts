@@ -1,6 +1,7 @@
 import { newId } from '@baton/kernel/ids';
 import type { ItemPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { requireKnownPrincipals } from '../../access/principals/principals.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { holds } from '../../service/permissions.ts';
@@ -118,7 +119,11 @@ async function workspaceFor(context: Context, request: ProjectRequest): Promise<
   if (isNamed ? ofNew.some((given) => given != null) : slug == null)
     fail('invalid_project_request', { fields: ['workspaceId', 'workspaceSlug'] });
   await lockWorkspaceTree(context);
-  if (isNamed) return getWorkspaceRow(context, workspaceId);
+  if (isNamed) {
+    const workspace = await getWorkspaceRow(context, workspaceId);
+    await requireMayFile(context, 'projects.manage', workspaceId);
+    return workspace;
+  }
   const required = 'workspaces.manage';
   if (!holds(context.caller.permissions, required)) fail('permission_denied', { required: [required] });
   const made = await createWorkspace(context, {
@@ -129,6 +134,7 @@ async function workspaceFor(context: Context, request: ProjectRequest): Promise<
     typeKey: workspaceTypeKey,
     customFields: {},
   });
+  await requireMayFile(context, 'projects.manage', parentWorkspaceId ?? null);
   return getAnyWorkspaceRow(context, made.id);
 }
 

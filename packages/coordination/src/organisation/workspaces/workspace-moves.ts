@@ -1,4 +1,5 @@
 import { Refusal } from '@baton/kernel/refusal';
+import { requireMayMove } from '../../access/policy/filed-in.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { requireVersionOf } from '../../service/changes.ts';
 import type { Context } from '../context.ts';
@@ -26,7 +27,7 @@ export interface MoveRequest {
 
 /**
  * Moves a workspace with all that stands below it (organisation, section 3.2); to where it stands, it changes nothing.
- * @throws Refusal `not_found`, `version_conflict`, `workspace_cycle`, `workspace_archived`, `workspace_too_deep`,
+ * @throws Refusal `not_found`, `version_conflict`, `permission_denied`, `workspace_cycle`, `workspace_archived`, `workspace_too_deep`,
  * `workspace_slug_conflict`, `child_type_not_allowed`, `governance_weakened`, `setting_locked`
  */
 export async function moveWorkspace(
@@ -84,7 +85,10 @@ export async function tryMove(context: Context, id: string, request: MoveRequest
   return { violations };
 }
 
-function isThere({ parent_id: parentId }: WorkspaceRow, { newParentId }: MoveRequest): boolean {
+function isThere(
+  { parent_id: parentId }: WorkspaceRow,
+  { newParentId }: Pick<MoveRequest, 'newParentId'>,
+): boolean {
   return parentId === newParentId;
 }
 
@@ -94,6 +98,8 @@ async function plan(context: Context, id: string, { newParentId, ifMatch }: Move
   const workspace = await getWorkspaceRow(context, id);
   if (ifMatch !== undefined) requireVersionOf('workspace', workspace, ifMatch);
   const parent = newParentId === null ? undefined : await getWorkspaceRow(context, newParentId);
+  if (!isThere(workspace, { newParentId }))
+    await requireMayMove(context, 'workspaces.manage', workspace.parent_id, newParentId);
   const rules: (() => Promise<unknown>)[] = [
     async () => refuseSelf(workspace, parent),
     async () => requirePlace(parent, await levelsBelow(context, workspace)),

@@ -1,6 +1,7 @@
 import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
 import { listSeen } from '../../service/sight/seen-list.ts';
@@ -78,7 +79,7 @@ async function getDetailRow(context: Context, id: string): Promise<WorkspaceDeta
 
 /**
  * Creates a workspace (organisation, section 3.2).
- * @throws Refusal `not_found`, `workspace_archived`, `workspace_too_deep`, `workspace_slug_conflict`,
+ * @throws Refusal `not_found`, `permission_denied`, `workspace_archived`, `workspace_too_deep`, `workspace_slug_conflict`,
  * `invalid_workspace_type`, `workspace_type_archived`, `child_type_not_allowed`, `invalid_document`, `payload_too_large`,
  * `payload_too_deep`, `custom_fields_invalid`, `secret_material_rejected`
  */
@@ -86,6 +87,7 @@ export async function createWorkspace(context: Context, request: WorkspaceReques
   const { db, tenantId } = context;
   await lockWorkspaceTree(context);
   const parent = request.parentId == null ? undefined : await getWorkspaceRow(context, request.parentId);
+  await requireMayFile(context, 'workspaces.manage', parent?.id ?? null);
   const { slug, name, description } = request;
   const pathAbove = requirePlace(parent);
   await refuseTakenSlug(context, parent?.id ?? null, slug);

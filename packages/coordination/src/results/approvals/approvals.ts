@@ -1,5 +1,6 @@
 import type { ItemPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { requireKnownPrincipals } from '../../access/principals/principals.ts';
 import { getRoleRow } from '../../organisation/roles/roles.ts';
 import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
@@ -27,7 +28,7 @@ import { findPresentDigests, presentSubjectOf } from './present-subjects.ts';
 /**
  * Asks a person (core, section 14).
  * @param isDeclared whether a rule declares that somebody has to be asked: the core is then the requester
- * @throws Refusal `invalid_approval`, `not_found`, `payload_too_large`
+ * @throws Refusal `invalid_approval`, `not_found`, `permission_denied`, `payload_too_large`
  */
 export async function requestApproval(
   context: Context,
@@ -40,6 +41,13 @@ export async function requestApproval(
   const task = await taskOfRequest(context, request);
   if (request.artifactId != null) await getArtifactRow(context, request.artifactId);
   const workspaceId = await workspaceOfRequest(context, request, task);
+  // One that is filed above its task concerns the task's workspace, too.
+  await requireMayFile(
+    context,
+    'approvals.manage',
+    workspaceId,
+    task === undefined ? workspaceId : task.workspaceId,
+  );
   if (requiredRoleId !== null) await getRoleRow(context, requiredRoleId);
   await requireKnownPrincipals(context, [assignedPrincipalId ?? [], excludedPrincipals].flat());
   const row = await writeApprovalRequest(context, {

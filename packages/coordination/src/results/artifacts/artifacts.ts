@@ -2,6 +2,7 @@ import { newId } from '@baton/kernel/ids';
 import type { ItemPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import type { JsonObject } from '@baton/kernel/wire';
+import { requireMayFile, requireMayHangOn } from '../../access/policy/filed-in.ts';
 import { getRun } from '../../execution/runs/runs.ts';
 import { requireRunGrant } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
@@ -136,6 +137,8 @@ async function placeOf(
   if (task !== undefined && workspaceId != null && workspaceId !== task.workspaceId)
     fail('artifact_mismatch', { field: 'workspaceId' });
   if (task === undefined && workspaceId != null) await getWorkspaceRow(context, workspaceId);
+  if (task === undefined) await requireMayFile(context, 'artifacts.write', workspaceId ?? null);
+  else await requireMayHangOn(context, 'artifacts.write', task);
   if (run !== undefined) await requireRunGrant(context, run.id, 'artifacts.write');
   return {
     supersedes_artifact_id: superseded?.id ?? null,

@@ -64,8 +64,7 @@ export async function finishContext(
 async function readContext(context: Context, request: ContextRequest): Promise<ReadContext> {
   const focus = await findFocus(context, request);
   askRights(context);
-  const namespaces = await visibleNamespaces(context, focus.rootWorkspaceId);
-  const asking = mayAsk(context, request, namespaces);
+  const { asking, namespaces } = await mayAsk(context, request, focus);
   const { task, type } = focus;
   const [prepared, instructions] =
     task === undefined || type === undefined
@@ -101,14 +100,16 @@ function askRights({ caller }: Context): void {
 }
 
 /** Switched off wins over a missing right (organisation, section 28). */
-function mayAsk(
-  { memory, caller }: Context,
+async function mayAsk(
+  context: Context,
   { includeMemory }: Pick<ContextRequest, 'includeMemory'>,
-  namespaces: readonly string[],
-): Asking {
-  if (memory === undefined || !includeMemory) return { status: 'disabled' };
-  const mayRead = holds(caller.permissions, 'events.read') && namespaces.length > 0;
-  return mayRead ? { memory } : { status: 'forbidden' };
+  { rootWorkspaceId }: Focus,
+): Promise<{ asking: Asking; namespaces: readonly string[] }> {
+  const { memory, caller } = context;
+  if (memory === undefined || !includeMemory) return { asking: { status: 'disabled' }, namespaces: [] };
+  const mayRead = holds(caller.permissions, 'events.read');
+  const namespaces = mayRead ? await visibleNamespaces(context, rootWorkspaceId) : [];
+  return { asking: namespaces.length > 0 ? { memory } : { status: 'forbidden' }, namespaces };
 }
 
 async function readOperational(

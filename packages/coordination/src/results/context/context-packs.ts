@@ -3,6 +3,7 @@ import { requireSightOfTask } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { requireMemory, toldOrFail } from '../memory/told-or-fail.ts';
+import { mayReadAll, refuseMemory } from '../memory/visible-namespaces.ts';
 import {
   type ContextPack,
   type ContextPackRow,
@@ -16,7 +17,7 @@ import { askTyped, keyOfEntity, keyOfFact } from './typed-pack.ts';
 const driftMax = 200;
 const shownCharactersMax = 500;
 
-/** @throws Refusal `not_found` */
+/** @throws Refusal `not_found`, `permission_denied` where a decision point does not show all that it came from */
 export async function getContextPack(context: Context, id: string): Promise<ContextPack> {
   return contextPackOf(await getPackRow(context, id));
 }
@@ -25,6 +26,7 @@ async function getPackRow(context: Context, id: string): Promise<ContextPackRow>
   const details = { contextPackId: id };
   const row = (await context.db.row(findPack(context.tenantId, id))) ?? fail('not_found', details);
   await requireSightOfTask(context, row.task_id, details);
+  if (!mayReadAll(context, row.question.namespaces)) refuseMemory(context);
   return row;
 }
 

@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { findUnfit } from '../memory/conditions.ts';
 import { requireMemory, toldOrFail } from '../memory/told-or-fail.ts';
-import { visibleNamespaces } from '../memory/visible-namespaces.ts';
+import { refuseMemory, visibleNamespaces } from '../memory/visible-namespaces.ts';
 import { isAnchor } from './anchors.ts';
 import { readClock } from './focus.sql.ts';
 import { requireRight, rootOf } from './focus.ts';
@@ -77,6 +77,6 @@ async function namespacesOf(
         ? null
         : (await getWorkspaceRow(context, workspaceId)).id;
   const namespaces = await visibleNamespaces(context, await rootOf(context, place));
-  if (namespaces.length === 0) fail('permission_denied', { required: ['events.read'] });
+  if (namespaces.length === 0) refuseMemory(context);
   return namespaces;
 }

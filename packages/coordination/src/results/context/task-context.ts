@@ -2,10 +2,12 @@ import { newId } from '@baton/kernel/ids';
 import { findLiveClaim } from '../../leases/gate.ts';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
 import { emit } from '../../ledger/journal/journal.ts';
+import { holds } from '../../service/permissions.ts';
 import type { Task } from '../../work/tasks/task.ts';
 import { lockTaskRow } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
 import type { MemoryGateway } from '../memory/gateway.ts';
+import { mayReadAll } from '../memory/visible-namespaces.ts';
 import { anchorsFor } from './anchors.ts';
 import { contextPackRecorded } from './context.events.ts';
 import type { TaskContext } from './context-answer.ts';
@@ -32,6 +34,8 @@ export interface PreparedTaskContext {
   readonly task: Task;
   readonly claim: ClaimRow | undefined;
   readonly recorded: ContextPackRow | undefined;
+  /** Whether the caller may read all that was recorded. */
+  readonly mayReplay: boolean;
   readonly question: TypedQuestion;
   /** The part of the answer that needs no memory. */
   readonly base: TaskContext;
@@ -68,6 +72,7 @@ export async function prepareTaskContext(
     task,
     claim,
     recorded,
+    mayReplay: recorded !== undefined && mayReadPack(context, recorded),
     question: { anchors, kinds, relations, depth, strategy, namespaces, asOf, budgetTokens },
     base: {
       status: 'disabled',
@@ -94,12 +99,15 @@ export type Asking = { readonly memory: MemoryGateway } | { readonly status: 'di
  */
 export async function askTaskContext(
   context: Context,
-  { task, claim, recorded, question, base }: PreparedTaskContext,
+  { task, claim, recorded, mayReplay, question, base }: PreparedTaskContext,
   asking: Asking,
 ): Promise<AskedTaskContext> {
   const only = (answer: Partial<TaskContext>) => ({ answer: { ...base, ...answer }, toRecord: undefined });
   if (!('memory' in asking) && asking.status === 'forbidden') return only({ status: 'forbidden' });
-  if (recorded !== undefined && base.asOfMode === 'claim') return only(replayOf(recorded));
+  if (recorded !== undefined && base.asOfMode === 'claim') {
+    if (mayReplay) return only(replayOf(recorded));
+    return only({ status: 'memory' in asking ? 'forbidden' : asking.status });
+  }
   if (!('memory' in asking)) return only({ status: asking.status });
   // Every anchor that the type names was dropped: there is nothing to ask for.
   if (question.anchors.length === 0 && base.warnings.length > 0) return only({ status: 'empty' });
@@ -131,6 +139,11 @@ export async function askTaskContext(
             trace_id: traceId,
           },
   };
+}
+
+/** What memory said may be read by whoever may read the journal, and each namespace that it came from. @throws NeedsDecision */
+function mayReadPack(context: Context, { question }: ContextPackRow): boolean {
+  return holds(context.caller.permissions, 'events.read') && mayReadAll(context, question.namespaces);
 }
 
 function replayOf(recorded: ContextPackRow): Partial<TaskContext> {

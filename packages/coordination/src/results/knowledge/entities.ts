@@ -6,6 +6,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { AsOf, Conditions, Direction, findUnfit } from '../memory/conditions.ts';
 import { requireMemory, toldOrFail } from '../memory/told-or-fail.ts';
+import { mayReadAll, refuseMemory } from '../memory/visible-namespaces.ts';
 import { findPlace } from './place.ts';
 
 const name = z.string().min(1).max(128);
@@ -52,7 +53,8 @@ function requireFit({ where, limit, include }: EntitiesQuery): void {
 
 /**
  * Asks memory for the things of some kinds in a workspace (organisation, section 18).
- * @throws Refusal `not_found`, `permission_denied` for a person who does not see the whole tree, `entities_query_invalid`,
+ * @throws Refusal `not_found`, `permission_denied` for a person who does not see the whole tree, and where a decision point
+ * does not show its namespace, `entities_query_invalid`,
  * `memory_disabled`, `memory_timeout`, `memory_unavailable`
  */
 export async function queryEntities(
@@ -61,6 +63,7 @@ export async function queryEntities(
 ): Promise<Answer> {
   const { namespace, workspaceId, rootWorkspaceId } = await findPlace(context, query.workspaceId);
   if (!(await isInSight(context, rootWorkspaceId))) fail('permission_denied', { required: ['events.read'] });
+  if (!mayReadAll(context, [namespace])) refuseMemory(context);
   requireFit(query);
   const memory = requireMemory(context);
   const { kinds, where, asOf, limit, cursor, include } = query;

@@ -12,6 +12,12 @@ export function treeNamespace(settings: Named, tenantId: string, rootWorkspaceId
   return `${tenantNamespace(settings, tenantId)}:ws:${rootWorkspaceId}`;
 }
 
+/** What a decision point calls a namespace of the tenant (section 21.3). */
+export function namespaceIdOf(settings: Named, tenantId: string, name: string): string {
+  const trees = treeNamespace(settings, tenantId, '');
+  return name.startsWith(trees) ? `ws-${name.slice(trees.length)}` : `tenant-${tenantId}`;
+}
+
 /** Judges whether a name is that of a namespace of another tenant. */
 export function foreignTo({ CP_CONTEXT_NAMESPACE_PREFIX: prefix }: Named, tenantId: string) {
   return (name: string): boolean => {

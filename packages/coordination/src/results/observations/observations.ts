@@ -1,6 +1,7 @@
 import { newId } from '@baton/kernel/ids';
 import { type Reply, reply } from '@baton/kernel/service';
 import type { JsonObject } from '@baton/kernel/wire';
+import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { getRun } from '../../execution/runs/runs.ts';
 import { requireRunGrant } from '../../leases/children/child-grant.ts';
 import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
@@ -96,9 +97,16 @@ async function referencesOf(context: Context, request: NewObservation) {
     fail('observation_invalid', { field: 'runId' });
   if (run !== undefined) await requireRunGrant(context, run.id, 'observations.write');
   const task = named ?? (run && (await getTask(context, { id: run.taskId, number: null })));
+  const placeId = request.workspaceId ?? task?.workspaceId ?? null;
+  await requireMayFile(
+    context,
+    'observations.write',
+    placeId,
+    task === undefined ? placeId : task.workspaceId,
+  );
   return {
     sessionId: request.sessionId ?? null,
-    placeId: request.workspaceId ?? task?.workspaceId ?? null,
+    placeId,
     aboutTaskId: task?.id ?? null,
     ...(named !== undefined && { taskId: named.id }),
     ...(run !== undefined && { runId: run.id }),

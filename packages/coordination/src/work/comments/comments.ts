@@ -1,6 +1,7 @@
 import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { requireMayHangOn } from '../../access/policy/filed-in.ts';
 import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import { requireRunGrant } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
@@ -45,6 +46,7 @@ export async function createTaskComment(
   request: NewTaskComment,
 ): Promise<TaskComment> {
   const task = await getTask(context, ref);
+  await requireMayHangOn(context, 'tasks.write', task);
   const body = textOf(request.body);
   const [runId, artifactId] = [request.runId ?? null, request.artifactId ?? null];
   if (runId !== null || artifactId !== null) {

@@ -1,6 +1,7 @@
 import { newId } from '@baton/kernel/ids';
 import type { ItemPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { requireKnownPrincipals } from '../../access/principals/principals.ts';
 import { requireEvidenceTargets } from '../../definitions/acceptance/evidence.ts';
 import { defaultOrigin, parseOrigin, summarizeOrigin } from '../../definitions/acceptance/origin.ts';
@@ -43,6 +44,7 @@ export async function createGoal(context: Context, request: GoalRequest): Promis
   await requireEvidenceTargets(context, createdFrom.evidence);
   await requireOwner(context, ownerId);
   if (workspaceId !== null) await enterWorkspace(context, workspaceId);
+  await requireMayFile(context, 'goals.write', workspaceId);
   const id = newId();
   const above = parentGoalId === null ? [] : await placeBelow(context, parentGoalId, workspaceId);
   const row = await db.row(

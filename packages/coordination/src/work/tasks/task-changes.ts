@@ -1,4 +1,5 @@
 import { canonicalJson } from '@baton/kernel/idempotency';
+import { requireMayMove } from '../../access/policy/filed-in.ts';
 import { parseAcceptance, requireSubjectsOfChecks } from '../../definitions/acceptance/acceptance.ts';
 import {
   parseEvidence,
@@ -116,7 +117,10 @@ async function valuesAfter(context: Context, before: TaskRow, change: TaskChange
   const moved = change.status == null ? before : statusAfter(rules, before, change.status);
   const principals = await requirePrincipals(context, change);
   const workspaceId = change.workspaceId === undefined ? before.workspace_id : change.workspaceId;
-  if (workspaceId !== before.workspace_id) await requireWorkspace(context, workspaceId, rules.key);
+  if (workspaceId !== before.workspace_id) {
+    await requireWorkspace(context, workspaceId, rules.key);
+    await requireMayMove(context, 'tasks.write', before.workspace_id, workspaceId);
+  }
   const customFields =
     change.customFields === undefined ? before.custom_fields : parseCustomFields(change.customFields, rules);
   const startDate = change.startDate === undefined ? before.start_date : change.startDate;

@@ -1,4 +1,5 @@
 import { newId } from '@baton/kernel/ids';
+import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { parseAcceptance, requireSubjectsOfChecks } from '../../definitions/acceptance/acceptance.ts';
 import {
   parseEvidence,
@@ -62,7 +63,7 @@ export async function lockTaskRow(context: Context, ref: TaskRef, claimId?: stri
 /**
  * Creates a task (core, section 8.2).
  * @param id of the new task, where whoever asks knows it before
- * @throws Refusal what it lacks, and last those of `refuseBeyondLimit`
+ * @throws Refusal `permission_denied` where a decision point keeps its workspace closed, what it lacks, and last those of `refuseBeyondLimit`
  */
 export async function createTask(context: Context, request: NewTask, id = newId()): Promise<Task> {
   const { values, parentTaskId } = await valuesOf(context, request);
@@ -105,6 +106,7 @@ async function valuesOf(context: Context, request: NewTask) {
   const { ownerId = null, assigneeId = null } = await requirePrincipals(context, request);
   const workspaceId = request.workspaceId ?? null;
   await requireWorkspace(context, workspaceId, rules.key);
+  await requireMayFile(context, 'tasks.write', workspaceId);
   const acceptance = parseAcceptance(request.acceptance, rules.acceptanceKeys);
   await requireSubjectsOfChecks(context, acceptance);
   const evidence = parseEvidence(request.evidence);

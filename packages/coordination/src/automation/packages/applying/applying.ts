@@ -1,5 +1,6 @@
 import { Refusal } from '@baton/kernel/refusal';
 import type { Json } from '@baton/kernel/wire';
+import { requireMayFile } from '../../../access/policy/filed-in.ts';
 import { lockPackages } from '../../../organisation/version-lock.ts';
 import { declareSettings } from '../../../registry/package-settings/declaring.ts';
 import { canonicalHash } from '../../../service/durable-text/canonical.ts';
@@ -63,6 +64,7 @@ export async function prepareApplication(
     context,
     changes.filter(isWriting).map(({ kind }) => kind),
   );
+  await requirePlaces(context, changes.filter(isWriting));
   const manifest = requireValid(plan);
   requireFresh(plan.computed, planHash);
   requireMigrations(plan);
@@ -77,6 +79,19 @@ function requireRights({ caller }: Context, kinds: readonly string[]): void {
   const required = [...new Set(needed)].sort();
   const missing = required.filter((permission) => !holds(caller.permissions, permission));
   if (missing.length > 0) fail('permission_denied', { required: missing });
+}
+
+/** Processes and rules are filed in workspaces: of all of them at once, so that one round of questions is enough. */
+async function requirePlaces(context: Context, changes: readonly Change[]): Promise<void> {
+  for (const filed of ['Process', 'WorkRule'] as const) {
+    const places = changes
+      .filter(({ kind }) => kind === filed)
+      .flatMap(({ written, world }) => [
+        ...(written === undefined ? [] : [(written['workspaceId'] ?? null) as string | null]),
+        ...(world?.id == null ? [] : [world.workspace_id]),
+      ]);
+    await requireMayFile(context, writers[filed].permission, ...places);
+  }
 }
 
 function requireValid({ content: { manifest }, problems }: Plan): Manifest {

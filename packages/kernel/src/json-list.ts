@@ -1,0 +1,129 @@
+/** JSON of which one list may be long: it is read item by item, so that neither its text nor its items are held together. */
+
+export interface JsonListBounds {
+  /** Of one item. */
+  readonly itemCharactersMax: number;
+  /** Of all that is around the list. */
+  readonly restCharactersMax: number;
+}
+
+/** The text is no JSON object, or longer in one part than its bound. */
+export class UnreadableList extends Error {
+  override readonly name = 'UnreadableList';
+}
+
+const quote = 34;
+const comma = 44;
+const backslash = 92;
+const [openList, closeList, openObject, closeObject] = [91, 93, 123, 125];
+
+/**
+ * Reads an object that has a long list among its members.
+ * @param chunks the text, cut anywhere
+ * @param name the member of the object that is the list; a list elsewhere is part of the rest
+ * @param take gets each item in its order, parsed; what it throws ends the reading
+ * @returns the object with `[]` in place of the list
+ * @throws UnreadableList
+ */
+export async function readJsonList(
+  chunks: AsyncIterable<string>,
+  name: string,
+  bounds: JsonListBounds,
+  take: (item: unknown) => void,
+): Promise<object> {
+  const reader = new ListReader(name, bounds, take);
+  for await (const chunk of chunks) reader.read(chunk);
+  return reader.end();
+}
+
+class ListReader {
+  readonly #bounds: JsonListBounds;
+  readonly #take: (item: unknown) => void;
+  /** What precedes the list. Within a text a quote has a backslash before it, so this is never found there. */
+  readonly #before: RegExp;
+  #rest = '';
+  #item = '';
+  #items = 0;
+  #depth = 0;
+  #isInList = false;
+  #isInText = false;
+  #isEscaped = false;
+
+  constructor(name: string, bounds: JsonListBounds, take: (item: unknown) => void) {
+    this.#bounds = bounds;
+    this.#take = take;
+    this.#before = new RegExp(`[{,]\\s*"${name}"\\s*:\\s*\\[$`);
+  }
+
+  read(chunk: string): void {
+    let from = 0;
+    for (let at = 0; at < chunk.length; at += 1) {
+      const code = chunk.charCodeAt(at);
+      if (this.#isInText) this.#readText(code);
+      else if (code === quote) this.#isInText = true;
+      else if (code === openList || code === openObject) {
+        this.#depth += 1;
+        if (this.#isInList || this.#depth !== 2 || code !== openList) continue;
+        this.#keep(chunk.slice(from, at + 1));
+        from = at + 1;
+        this.#isInList = this.#before.test(this.#rest.slice(-200));
+      } else if (code === closeList || code === closeObject) {
+        if (this.#isInList && this.#depth === 2) {
+          this.#keep(chunk.slice(from, at));
+          from = at;
+          this.#endList();
+        }
+        this.#depth -= 1;
+      } else if (code === comma && this.#isInList && this.#depth === 2) {
+        this.#keep(chunk.slice(from, at));
+        from = at + 1;
+        this.#endItem();
+      }
+    }
+    this.#keep(chunk.slice(from));
+  }
+
+  end(): object {
+    const rest = parse(this.#rest);
+    if (typeof rest !== 'object' || rest === null || Array.isArray(rest))
+      throw new UnreadableList('this is no object');
+    return rest;
+  }
+
+  #readText(code: number): void {
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (code === backslash) this.#isEscaped = true;
+    else if (code === quote) this.#isInText = false;
+  }
+
+  #keep(text: string): void {
+    const { itemCharactersMax, restCharactersMax } = this.#bounds;
+    if (this.#isInList) this.#item += text;
+    else this.#rest += text;
+    if (this.#item.length > itemCharactersMax) throw new UnreadableList('an item is too long');
+    if (this.#rest.length > restCharactersMax)
+      throw new UnreadableList('what is around the list is too long');
+  }
+
+  #endItem(): void {
+    const item = parse(this.#item);
+    this.#item = '';
+    this.#items += 1;
+    this.#take(item);
+  }
+
+  #endList(): void {
+    if (this.#items > 0 || this.#item.trim() !== '') this.#endItem();
+    this.#isInList = false;
+    this.#items = 0;
+    this.#item = '';
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UnreadableList('this is no JSON', { cause: error });
+  }
+}
