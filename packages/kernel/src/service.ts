@@ -112,6 +112,8 @@ export interface EndpointSpec<
   description?: string;
   /** Any one of them suffices. Absent: the handler decides (ownership), or `auth` does. */
   permission?: V['permission'] | readonly V['permission'][];
+  /** Those of `permission` that a refusal names; absent, all of them. For permissions that only the owner of the object uses. */
+  deniedAs?: readonly V['permission'][];
   /** One of these is needed besides. */
   alsoOneOf?: readonly V['permission'][];
   /** Which credential the endpoint takes. Absent: the service's usual one. */
@@ -193,6 +195,7 @@ export interface Endpoint<Context = object> {
   readonly summary: string;
   readonly description: string | undefined;
   readonly permission: readonly string[];
+  readonly deniedAs: readonly string[];
   readonly alsoOneOf: readonly string[];
   readonly auth: string | undefined;
   readonly params: Shape;
@@ -249,7 +252,7 @@ export function endpointsOf<V extends Vocabulary>(
     spec: EndpointSpec<V, P, Q, B, R, X>,
   ): Endpoint<V['context']> => {
     const reads = spec.method === 'GET';
-    const permission = spec.permission ?? [];
+    const permission = typeof spec.permission === 'string' ? [spec.permission] : (spec.permission ?? []);
     return {
       id: spec.id,
       method: spec.method,
@@ -257,7 +260,8 @@ export function endpointsOf<V extends Vocabulary>(
       root: spec.root ?? false,
       summary: spec.summary,
       description: spec.description,
-      permission: typeof permission === 'string' ? [permission] : permission,
+      permission,
+      deniedAs: spec.deniedAs ?? permission,
       alsoOneOf: spec.alsoOneOf ?? [],
       auth: spec.auth,
       params: spec.params ?? {},
