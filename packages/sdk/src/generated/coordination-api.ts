@@ -704,7 +704,7 @@ record(body: NewObservation, options?: CallOptions): Promise<RecordedObservation
 
 export interface ContextApi {
 /** Ask what somebody who is about to act should know. The operational part comes always; what memory knows comes where the memory service says it within CP_CONTEXT_TIMEOUT_SECONDS, else `memoryStatus` says why not. The holder of a task's claim is told once what the type of the task asks memory for: it is recorded, and repeated as it was. `POST /api/v1/context` */
-get(body: ContextRequest, options?: CallOptions): Promise<ContextAnswer>;
+get(body?: ContextRequest, options?: CallOptions): Promise<ContextAnswer>;
 /** Look up what memory knows of one thing, or of a text. Whoever names a task needs tasks.read too. Needs events.read. `POST /api/v1/context/recall` */
 recall(body?: RecallRequest, options?: CallOptions): Promise<RecalledPack>;
 }

@@ -303,8 +303,8 @@ state?: "running" | "stopped";
 };
 
 export type AgentStateChange = {
-state?: "running" | "stopped";
-replicas?: number;
+state?: "running" | "stopped" | null;
+replicas?: number | null;
 };
 
 export type AgentStatus = {
@@ -1236,7 +1236,7 @@ includeSubprojects: boolean;
 };
 
 export type ContextRequest = {
-query: string;
+query?: string;
 task?: string | null;
 runId?: Uuid | null;
 workspaceId?: Uuid | null;
@@ -2062,7 +2062,9 @@ content: string;
 /** At most 100 keys. */
 data?: Record<string, unknown>;
 /** At most 200, of 65536 bytes. */
-assertions?: Assertion[];
+assertions?: Array<Assertion | {
+assert: string;
+}>;
 task?: string | null;
 runId?: Uuid | null;
 workspaceId?: Uuid | null;
