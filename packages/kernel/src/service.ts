@@ -169,6 +169,8 @@ export interface EndpointSpec<
   unprinted?: readonly string[];
   /** A body that is accepted: shown in the docs, sent by the matrix tests. */
   example?: unknown;
+  /** Checks of a list's own filters, after the permission and before `limit`. */
+  checkFilters?(query: Fields<Q>): void;
   /** Checks of the body alone that come before the idempotency key and the permission. */
   precheck?(input: Input<Fields<P>, Fields<Q>, BodyOf<B>>): void;
   /**
@@ -224,6 +226,7 @@ export interface Endpoint<Context = object> {
   readonly secrets: readonly string[];
   readonly unprinted: readonly string[];
   readonly example: unknown;
+  readonly checkFilters: ((query: never) => void) | undefined;
   readonly precheck: ((input: Input<never, never, never>) => void) | undefined;
   readonly around:
     | ((input: Input<never, never, never>, surroundings: Surroundings<never, Context>) => Promise<Answer>)
@@ -232,7 +235,7 @@ export interface Endpoint<Context = object> {
 }
 
 /** An endpoint without what runs in it. */
-export type Operation = Omit<Endpoint, 'handle' | 'precheck' | 'around'>;
+export type Operation = Omit<Endpoint, 'handle' | 'checkFilters' | 'precheck' | 'around'>;
 
 /**
  * Makes the `endpoint` function of a service whose vocabulary is `V`. Everything else about an operation (route, strict
@@ -290,6 +293,7 @@ export function endpointsOf<V extends Vocabulary>(
       secrets: spec.secrets ?? [],
       unprinted: spec.unprinted ?? [],
       example: spec.example,
+      checkFilters: spec.checkFilters,
       precheck: spec.precheck,
       around: spec.around,
       handle: spec.handle,
