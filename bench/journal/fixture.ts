@@ -79,6 +79,7 @@ export async function makeJournalFixture(databaseUrl: string, events: number): P
       CP_IAM_JWKS_URL: issuer.jwksUrl,
       // Longer than a run: what reaches a socket was announced.
       CP_WS_POLL_INTERVAL_SECONDS: '3600',
+      CP_MAX_WS_PER_PRINCIPAL: '0',
     },
     async endCursor(tenantId) {
       const end = await pool.row(sql<{ position: number; sequence: number }>`

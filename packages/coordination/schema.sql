@@ -1795,6 +1795,8 @@ create table sessions (
 ) with (fillfactor=50);
 CREATE INDEX sessions_by_status ON public.sessions USING btree (tenant_id, status, started_at DESC, id DESC);
 CREATE INDEX sessions_due ON public.sessions USING btree (sweep_at, id) WHERE (status = 'active'::text);
+CREATE INDEX sessions_ever_of_principal ON public.sessions USING btree (principal_id, started_at DESC, id DESC);
+CREATE INDEX sessions_ever_on_behalf ON public.sessions USING btree (on_behalf_of_id, started_at DESC, id DESC) WHERE (on_behalf_of_id IS NOT NULL);
 CREATE INDEX sessions_newest ON public.sessions USING btree (tenant_id, started_at DESC, id DESC);
 CREATE INDEX sessions_of_principal ON public.sessions USING btree (principal_id) WHERE (status <> 'closed'::text);
 CREATE INDEX sessions_on_behalf ON public.sessions USING btree (on_behalf_of_id) WHERE (status <> 'closed'::text);
@@ -1883,6 +1885,7 @@ CREATE UNIQUE INDEX skill_invocations_one_execution ON public.skill_invocations 
 CREATE UNIQUE INDEX skill_invocations_one_for_approval ON public.skill_invocations USING btree (approval_id, skill_id) WHERE (approval_id IS NOT NULL);
 CREATE UNIQUE INDEX skill_invocations_one_key ON public.skill_invocations USING btree (authority_principal_id, ((requested_by_kind = ANY (ARRAY['principal'::text, 'run'::text]))), idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX skill_invocations_queue ON public.skill_invocations USING btree (tenant_id, protocol, target, audience, available_at, id) WHERE (status = 'pending'::text);
+CREATE INDEX skill_invocations_queue_of_place ON public.skill_invocations USING btree (COALESCE(workspace_id, tenant_id), protocol, target, audience, available_at, id) WHERE (status = 'pending'::text);
 
 create table skills (
   id uuid not null,
@@ -3328,6 +3331,35 @@ begin
   update package_objects set key = to_jsonb(new) ->> tg_argv[1]
   where tenant_id = new.tenant_id and kind = tg_argv[0] and key = to_jsonb(old) ->> tg_argv[1];
   return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.sees_session(viewer uuid, session uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+declare
+  claims_max constant integer := 1000;
+  opened sessions;
+  places uuid[];
+begin
+  if viewer is null then return true; end if;
+  select * into opened from sessions where id = session;
+  if viewer in (opened.principal_id, opened.on_behalf_of_id) then return true; end if;
+  if not exists (select from claims where session_id = session)
+    and not exists (select from agents where principal_id = opened.principal_id and workspace_id is not null)
+  then return false; end if;
+  if exists (select from claims where session_id = session offset claims_max) then return false; end if;
+  places := array(select workspaces_seen_by(viewer));
+  return not exists (
+    select from agents a
+    where a.principal_id = opened.principal_id and a.workspace_id is not null and a.workspace_id <> all (places)
+  ) and not exists (
+    select from claims c join tasks t on t.id = c.task_id
+    where c.session_id = session and t.workspace_id is not null and t.workspace_id <> all (places));
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.sees_task(viewer uuid, task uuid)

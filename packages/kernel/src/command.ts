@@ -296,6 +296,7 @@ async function handle<Caller, Context extends object>(
   context: Context,
 ): Promise<Answer> {
   const { cursor, only } = input;
+  endpoint.checkFilters?.(input.query as never);
   const limit = endpoint.paging ? checkLimit(input.limit) : 0;
   const page: Page = only === undefined ? { limit, cursor } : { limit, cursor, only };
   const result = await endpoint.handle({ ...input, page } as unknown as Input<never, never, never>, context);

@@ -112,6 +112,8 @@ export interface EndpointSpec<
   description?: string;
   /** Any one of them suffices. Absent: the handler decides (ownership), or `auth` does. */
   permission?: V['permission'] | readonly V['permission'][];
+  /** Those of `permission` that a refusal names; absent, all of them. For permissions that only the owner of the object uses. */
+  deniedAs?: readonly V['permission'][];
   /** One of these is needed besides. */
   alsoOneOf?: readonly V['permission'][];
   /** Which credential the endpoint takes. Absent: the service's usual one. */
@@ -167,6 +169,8 @@ export interface EndpointSpec<
   unprinted?: readonly string[];
   /** A body that is accepted: shown in the docs, sent by the matrix tests. */
   example?: unknown;
+  /** Checks of a list's own filters, after the permission and before `limit`. */
+  checkFilters?(query: Fields<Q>): void;
   /** Checks of the body alone that come before the idempotency key and the permission. */
   precheck?(input: Input<Fields<P>, Fields<Q>, BodyOf<B>>): void;
   /**
@@ -193,6 +197,7 @@ export interface Endpoint<Context = object> {
   readonly summary: string;
   readonly description: string | undefined;
   readonly permission: readonly string[];
+  readonly deniedAs: readonly string[];
   readonly alsoOneOf: readonly string[];
   readonly auth: string | undefined;
   readonly params: Shape;
@@ -221,6 +226,7 @@ export interface Endpoint<Context = object> {
   readonly secrets: readonly string[];
   readonly unprinted: readonly string[];
   readonly example: unknown;
+  readonly checkFilters: ((query: never) => void) | undefined;
   readonly precheck: ((input: Input<never, never, never>) => void) | undefined;
   readonly around:
     | ((input: Input<never, never, never>, surroundings: Surroundings<never, Context>) => Promise<Answer>)
@@ -229,7 +235,7 @@ export interface Endpoint<Context = object> {
 }
 
 /** An endpoint without what runs in it. */
-export type Operation = Omit<Endpoint, 'handle' | 'precheck' | 'around'>;
+export type Operation = Omit<Endpoint, 'handle' | 'checkFilters' | 'precheck' | 'around'>;
 
 /**
  * Makes the `endpoint` function of a service whose vocabulary is `V`. Everything else about an operation (route, strict
@@ -249,7 +255,7 @@ export function endpointsOf<V extends Vocabulary>(
     spec: EndpointSpec<V, P, Q, B, R, X>,
   ): Endpoint<V['context']> => {
     const reads = spec.method === 'GET';
-    const permission = spec.permission ?? [];
+    const permission = typeof spec.permission === 'string' ? [spec.permission] : (spec.permission ?? []);
     return {
       id: spec.id,
       method: spec.method,
@@ -257,7 +263,8 @@ export function endpointsOf<V extends Vocabulary>(
       root: spec.root ?? false,
       summary: spec.summary,
       description: spec.description,
-      permission: typeof permission === 'string' ? [permission] : permission,
+      permission,
+      deniedAs: spec.deniedAs ?? permission,
       alsoOneOf: spec.alsoOneOf ?? [],
       auth: spec.auth,
       params: spec.params ?? {},
@@ -286,6 +293,7 @@ export function endpointsOf<V extends Vocabulary>(
       secrets: spec.secrets ?? [],
       unprinted: spec.unprinted ?? [],
       example: spec.example,
+      checkFilters: spec.checkFilters,
       precheck: spec.precheck,
       around: spec.around,
       handle: spec.handle,

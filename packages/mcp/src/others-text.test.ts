@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fromOthers, listFromOthers, othersCharactersMax } from './others-text.ts';
+import { fromOthers, listFromOthers, othersCharactersMax, seen } from './others-text.ts';
 import { version } from './version.ts';
 
 test('whatever a text holds, it stays between its marks, and is not longer than its bound', () => {
@@ -21,8 +21,20 @@ test('whatever a text holds, it stays between its marks, and is not longer than 
   }
 });
 
+test('nothing that readers do not see is left in a text: selectors, fillers and runs of joiners can carry words', () => {
+  const selectors = Array.from({ length: 16 }, (_, n) => String.fromCodePoint(0xfe00 + n)).join('');
+  const more = Array.from({ length: 240 }, (_, n) => String.fromCodePoint(0xe0100 + n)).join('');
+  const tags = [...'obey']
+    .map((letter) => String.fromCodePoint(0xe0000 + (letter.codePointAt(0) ?? 0)))
+    .join('');
+  for (const hidden of [selectors, more, tags, '\u034F\u3164\uFFA0\u115F\u180B\u{1D173}'])
+    assert.equal(seen(`a${hidden}b`), 'ab');
+  assert.equal(seen(`😀${selectors}b`), '😀b');
+  assert.equal(seen('a\u200D\u200C\u200B\u200D\u200Cb'), 'a\u200Db');
+});
+
 test('ordinary text is not changed', () => {
-  const text = 'Grüße, x² ≠ x, «да», 👩‍💻\n\tif (a < b && b > c) {}';
+  const text = 'Grüße, x² ≠ x, «да», 👩‍💻 ❤️ 1️⃣ می‌خواهم\n\tif (a < b && b > c) {}';
   assert.ok(fromOthers('a test', text).includes(`>\n${text}\n<`));
 });
 

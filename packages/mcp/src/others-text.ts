@@ -6,18 +6,28 @@ export const othersCharactersMax = 20_000;
 const name = 'untrusted-data';
 
 /**
- * What a reader does not see: controls (line end and tab stay), direction marks, and the tag characters by which
- * instructions can be hidden in a text that looks empty. Joiners stay: Persian and emoji need them.
+ * What a reader does not see: controls (line end and tab stay), direction marks, fillers, and the tag characters and variation
+ * selectors by which instructions can be hidden in a text that looks empty. Persian and emoji need joiners and a selector, one
+ * at a time and behind an emoji: more in a row, or elsewhere, would carry bits.
  */
-const invisible =
-  /[^\P{Cc}\t\n]|[\u00AD\u061C\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]|[\u{E0000}-\u{E0FFF}]/gu;
+const invisible = new RegExp(
+  [
+    '[^\\P{Cc}\\t\\n]',
+    '[\\u00AD\\u034F\\u061C\\u115F\\u1160\\u17B4\\u17B5\\u180B-\\u180F\\u200B\\u200E\\u200F\\u2028-\\u202E\\u2060-\\u206F]',
+    '[\\u3164\\uFE00-\\uFE0D\\uFEFF\\uFFA0\\uFFF9-\\uFFFB\\u{1BCA0}-\\u{1BCA3}\\u{1D173}-\\u{1D17A}\\u{E0000}-\\u{E0FFF}]',
+    '(?<!\\p{Emoji})[\\uFE0E\\uFE0F]',
+  ].join('|'),
+  'gu',
+);
+
+const joiners = /([\u200C\u200D])[\u200C\u200D]+/g;
 
 /** The envelope's own name, however it is written. */
 const marker = /untrusted[\s_.\-\u2010-\u2015\u2212]*data/gi;
 
 /** The text without what readers don't see, and without the envelope's name. */
 export function seen(text: string): string {
-  return text.replace(invisible, '').replace(marker, 'untrusted data (quoted)');
+  return text.replace(invisible, '').replace(joiners, '$1').replace(marker, 'untrusted data (quoted)');
 }
 
 /**

@@ -36,7 +36,7 @@ export const settingTable = {
     doc: "Keys of the identity providers through which people may sign in to the console. There, the provider's audience is the client id, and `/console/callback` below the public address the redirect URI.",
   }),
   BATON_CONSOLE_SECRETS_FILE: optional(
-    'A file of `key:secret` lines: the secret of the console as a client of that provider. Providers without a line know it as a public client.',
+    'A file of lines `key address secret`: the secret of the console as a client of that provider, and the address of its issuer, such as `https://login.example.com`. It goes to no other address. A line `key:secret` is bound to the address that the provider has when it is first used after a start. Providers without a line know the console as a public client.',
   ),
   IAM_OUTBOUND_ALLOWED_HOSTS: list({
     default: [],

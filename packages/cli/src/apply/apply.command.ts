@@ -6,10 +6,11 @@ import { confirm } from '../confirm.ts';
 import { PlainError } from '../plain-error.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
-import type { Change, FieldChange } from './change.ts';
-import { declaredIn, fieldOf, Problems } from './documents.ts';
+import type { Change } from './change.ts';
+import { declaredIn, Problems } from './documents.ts';
 import { readFiles } from './files.ts';
 import { planAll, refusalOf } from './plan.ts';
+import { planLines } from './plan-text.ts';
 import { World } from './world.ts';
 import { escaped } from './yaml-documents.ts';
 
@@ -132,35 +133,6 @@ function placeIn({ details }: BatonError): string {
   ];
   const known = parts.filter((part) => part !== '');
   return known.length === 0 ? '' : `/spec/${known.map(escaped).join('/')}`;
-}
-
-const valueCharactersMax = 200;
-const fieldsShownMax = 50;
-const marks = { create: '+', change: '~', unchanged: '=' } as const;
-
-function planLines(changes: readonly Change[]): string[] {
-  const counts = { create: 0, change: 0, unchanged: 0 };
-  const lines = changes.flatMap(({ document, action, fields, note }) => {
-    counts[action] += 1;
-    const { kind, key, file, line } = document;
-    const shown = action === 'change' ? fields : [];
-    return [
-      `${marks[action]} ${action.padEnd(9)}  ${kind} ${visible(key)}  (${file}:${line})`,
-      ...(note === undefined ? [] : [`    ${note}`]),
-      ...shown.slice(0, fieldsShownMax).map(fieldLine),
-      ...(shown.length > fieldsShownMax ? [`    and ${shown.length - fieldsShownMax} more fields`] : []),
-    ];
-  });
-  return [...lines, `${counts.create} to create, ${counts.change} to change, ${counts.unchanged} unchanged.`];
-}
-
-function fieldLine({ path, before, after }: FieldChange): string {
-  return `    ${fieldOf(path)}: ${valueText(before)} → ${valueText(after)}`;
-}
-
-function valueText(value: unknown): string {
-  const text = visible(JSON.stringify(value) ?? 'nothing');
-  return text.length > valueCharactersMax ? `${text.slice(0, valueCharactersMax)}…` : text;
 }
 
 function itemOf({ document, action, fields, note }: Change, outcome: Outcome | undefined): object {

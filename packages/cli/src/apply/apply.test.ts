@@ -127,6 +127,44 @@ test('every kind with all that it may say is unchanged the second time, and says
   assert.equal((await baton.admin.taskTypes.list({ key: 'all-type' })).items[0]?.displayName, 'The type');
 });
 
+test('the plan shows each field of what it creates, no right cut or out of sight, and what is granted at the end', async () => {
+  const many = Array.from({ length: 60 }, (_, n) => `      field${n}: ${n}`).join('\n');
+  const path = file(`apiVersion: baton/v1
+kind: Principal
+key: plan-mallory
+spec:
+  kind: human
+  displayName: Plan Mallory
+  metadata:
+${many}
+  access:
+    identity: 7e5f1b7c-34a0-4f0e-8d43-5e2c2f9c0d11
+    permissions: [${Array.from({ length: 40 }, () => 'tasks.read').join(', ')}, admin]
+---
+apiVersion: baton/v1
+kind: Agent
+key: plan-agent
+spec:
+  displayName: Plan agent
+  identity: {kind: agent, permissions: [tasks.read, rules.write]}
+  executor: {kind: shell, params: {}, instructions: "${'x'.repeat(5000)}"}
+`);
+  const { code, text } = await run(['-f', path, '--dry-run']);
+  assert.equal(code, 0, text);
+  assert.match(
+    text,
+    /^\+ create {5}Principal plan-mallory .*\n(?: {4}.*\n)* {4}displayName: "Plan Mallory"$/m,
+  );
+  assert.match(text, /^ {4}metadata\.field59: 59$/m);
+  assert.match(text, /^ {4}access\.permissions: \["tasks\.read",.*"admin"\]$/m);
+  assert.match(text, /^ {4}identity\.permissions: \["tasks\.read","rules\.write"\]$/m);
+  assert.match(text, /^ {4}executor\.instructions: "x{4000}… \(1000 more characters; --json shows all\)"$/m);
+  assert.match(
+    text,
+    /\nGrants Principal plan-mallory: admin, tasks\.read\nGrants Agent plan-agent: rules\.write, tasks\.read\n2 to create, 0 to change, 0 unchanged\.\n?$/,
+  );
+});
+
 test('what a file does not name stays: other objects, other members, other roles', async () => {
   const [role, other] = ['stays', 'stays-too'].map((key) => documentOf('Role', key, { name: key }));
   const principal = (spec: object) =>

@@ -95,6 +95,11 @@ async function fill(count: number): Promise<void> {
       '{"kind": "observation", "type": "x"}', '{"kind": "ensure_work"}', ${person.principalId}::uuid
     from generate_series(1, ${count}::integer)`);
   await pool.run(sql`
+    insert into sessions (id, tenant_id, principal_id, client_name, client_version, control_level, metadata, lease_seconds,
+      started_at, heartbeat_at, expires_at, sweep_at)
+    select gen_random_uuid(), s.tenant_id, s.principal_id, 'x', '', s.control_level, '{}', s.lease_seconds, now(), now(), now(), now()
+    from sessions s, generate_series(1, ${count}::integer) where s.id = ${sessionId}`);
+  await pool.run(sql`
     insert into workspaces (id, tenant_id, parent_id, path, type_id, slug, name)
     select id, ${tenantId}::uuid, ${other.id}::uuid, array[${other.id}::uuid, id], type_id, 'w' || id, 'x'
     from (select gen_random_uuid() as id, w.type_id from workspaces w, generate_series(1, ${count}::integer) where w.id = ${other.id}) made`);
@@ -107,6 +112,7 @@ async function fill(count: number): Promise<void> {
     'goals',
     'roles',
     'role_assignments',
+    'sessions',
     'rules',
     'workspaces',
   ])
@@ -141,6 +147,7 @@ function lists(): Record<string, Record<string, unknown>[]> {
     listRuns: [{}, { status: 'running' }, { principalId }, { stalled: true }],
     listArtifacts: [{}, { type: 'report' }],
     listApprovals: [{}, { status: 'pending' }],
+    listSessions: [{}, { status: 'active' }],
     listGoals: [{}, { status: 'active' }, { ownerId: principalId }, { workspaceId: other.id }],
     listRoles: [{}, { workspaceId: other.id }],
     listRules: [{}, { status: 'disabled' }, { triggerKind: 'observation' }, { workspaceId: other.id }],

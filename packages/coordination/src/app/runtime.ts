@@ -163,9 +163,13 @@ export function coordinationRuntime(
   };
 }
 
-function refuseMissingPermission({ permissions }: Caller, { permission, alsoOneOf }: Operation): void {
-  for (const required of [permission, alsoOneOf])
-    if (required.length > 0 && !required.some((name) => holds(permissions, name as Permission)))
+function refuseMissingPermission({ permissions }: Caller, endpoint: Operation): void {
+  const { permission, deniedAs, alsoOneOf } = endpoint;
+  for (const [oneOf, required] of [
+    [permission, deniedAs],
+    [alsoOneOf, alsoOneOf],
+  ] as const)
+    if (oneOf.length > 0 && !oneOf.some((name) => holds(permissions, name as Permission)))
       fail('permission_denied', { required });
 }
 

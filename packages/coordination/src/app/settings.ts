@@ -64,9 +64,9 @@ export const settings = {
     doc: 'How often an open stream looks for events, and for lost rights, without being woken.',
   }),
   CP_MAX_WS_PER_PRINCIPAL: integer({
-    default: 0,
+    default: 500,
     unit: 'streams',
-    doc: 'Open streams of one principal at most; 0 is no bound.',
+    doc: 'Open streams of one principal in one process at most, so that it leaves room for others; 0 is no bound.',
   }),
   CP_MAX_WS_PER_PROCESS: integer({
     default: 15_000,

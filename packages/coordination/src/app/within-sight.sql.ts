@@ -8,6 +8,8 @@ export type FindSight = (tenantId: string, viewerId: string, id: string) => Sigh
 export const sightOf: Readonly<Record<string, FindSight>> = {
   '/tasks/{ref}': (tenantId, viewerId, id) => sql`
     select sees_workspace(${viewerId}, workspace_id) as sees from tasks where id = ${id} and tenant_id = ${tenantId}`,
+  '/sessions/{id}': (tenantId, viewerId, id) => sql`
+    select sees_session(${viewerId}, id) as sees from sessions where id = ${id} and tenant_id = ${tenantId}`,
   '/claims/{id}': (tenantId, viewerId, id) => sql`
     select sees_task(${viewerId}, task_id) as sees from claims where id = ${id} and tenant_id = ${tenantId}`,
   '/runs/{id}': (tenantId, viewerId, id) => sql`

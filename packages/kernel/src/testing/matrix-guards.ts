@@ -48,7 +48,7 @@ export const guardCases: readonly MatrixCase[] = [
       const { adapter } = matrix;
       const received = await sendAs(matrix, endpoint, 'powerless', sampleRequest(endpoint, adapter));
       assertRefused(matrix, received, adapter.rulesOf(endpoint).denied);
-      for (const permission of endpoint.permission) assert.ok(received.text.includes(`"${permission}"`));
+      for (const permission of endpoint.deniedAs) assert.ok(received.text.includes(`"${permission}"`));
     },
   },
   {

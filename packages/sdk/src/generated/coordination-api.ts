@@ -400,7 +400,7 @@ deleteRelation(ref: string, id: string, options?: CallOptions): Promise<undefine
 export interface SessionsApi {
 /** Open a session: the lease under which a harness claims tasks. Needs sessions.open. `POST /api/v1/sessions` */
 open(body: SessionRequest, options?: CallOptions): Promise<Session>;
-/** List sessions, newest first. Needs sessions.manage. `GET /api/v1/sessions` */
+/** List sessions, newest first. A person whose bindings show `members` only gets own sessions, and those of others that work in visible workspaces and nowhere else: by all their claims, at most 1,000, and by the workspace of their registered agent. Needs sessions.manage. `GET /api/v1/sessions` */
 list(query?: {
 status?: string;
 /** How many items at most. */
@@ -706,7 +706,7 @@ record(body: NewObservation, options?: CallOptions): Promise<RecordedObservation
 
 export interface ContextApi {
 /** Ask what somebody who is about to act should know. The operational part comes always; what memory knows comes where the memory service says it within CP_CONTEXT_TIMEOUT_SECONDS, else `memoryStatus` says why not. The holder of a task's claim is told once what the type of the task asks memory for: it is recorded, and repeated as it was. `POST /api/v1/context` */
-get(body: ContextRequest, options?: CallOptions): Promise<ContextAnswer>;
+get(body?: ContextRequest, options?: CallOptions): Promise<ContextAnswer>;
 /** Look up what memory knows of one thing, or of a text. Whoever names a task needs tasks.read too. Needs events.read. `POST /api/v1/context/recall` */
 recall(body?: RecallRequest, options?: CallOptions): Promise<RecalledPack>;
 }
@@ -1257,7 +1257,7 @@ runId?: Uuid;
 }
 
 export interface SkillInvocationsApi {
-/** Take the oldest call that waits and that the executor can execute. 204 when there is none. The lease is `leaseSeconds`, else what the contract allows and 30 s, from 10 s to 3600 s. Executors of one queue never wait for what stands in another. A call without basis any more is cancelled instead. Needs skills.execute. `POST /api/v1/skill-invocations:claim` */
+/** Take the oldest call that waits and that the executor can execute. 204 when there is none. The lease is `leaseSeconds`, else what the contract allows and 30 s, from 10 s to 3600 s. Executors of one queue never wait for what stands in another. A call without basis any more is cancelled instead. A person whose bindings show `members` only gets calls of visible workspaces and of the tenant itself. Needs skills.execute. `POST /api/v1/skill-invocations:claim` */
 claim(body: SkillInvocationClaim, options?: CallOptions): Promise<ClaimedSkillInvocation>;
 /** Read a call: for whoever asked for it, its executor, and all who execute skills. Needs skills.invoke or skills.execute. `GET /api/v1/skill-invocations/{id}` */
 get(id: string, options?: CallOptions): Promise<SkillInvocation>;
@@ -1437,7 +1437,7 @@ revoke(id: string, options?: CallOptions): Promise<ApiKey>;
 }
 
 export interface DelegationsApi {
-/** Let an agent act for a human. Needs delegations.manage. `POST /api/v1/delegations` */
+/** Let an agent act for a human. Only the human that the delegation comes from creates it, or another human who holds `admin`: `delegations.manage` alone is 403 `permission_denied`. Needs delegations.manage. `POST /api/v1/delegations` */
 create(body: DelegationRequest, options?: CallOptions): Promise<Delegation>;
 /** List delegations, newest first. Needs delegations.manage. `GET /api/v1/delegations` */
 list(query?: {

@@ -303,8 +303,8 @@ state?: "running" | "stopped";
 };
 
 export type AgentStateChange = {
-state?: "running" | "stopped";
-replicas?: number;
+state?: "running" | "stopped" | null;
+replicas?: number | null;
 };
 
 export type AgentStatus = {
@@ -1289,7 +1289,7 @@ includeSubprojects: boolean;
 };
 
 export type ContextRequest = {
-query: string;
+query?: string;
 task?: string | null;
 runId?: Uuid | null;
 workspaceId?: Uuid | null;
@@ -2153,7 +2153,9 @@ content: string;
 /** At most 100 keys. */
 data?: Record<string, unknown>;
 /** At most 200, of 65536 bytes. */
-assertions?: Assertion[];
+assertions?: Array<Assertion | {
+assert: string;
+}>;
 task?: string | null;
 runId?: Uuid | null;
 workspaceId?: Uuid | null;

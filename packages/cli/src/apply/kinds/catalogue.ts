@@ -132,7 +132,12 @@ async function changeOf(
   return {
     document,
     action: isNew ? 'create' : 'change',
-    fields: fields.map(({ path, before, after }) => ({ path, before, after })),
+    // The service answers a long value by its hash: what is asked for is shown as the file has it.
+    fields: fields.map(({ path, before, after }) => ({
+      path,
+      before,
+      after: valueAt(document, `/spec${path}`) ?? after,
+    })),
     ...(note !== undefined && { note }),
     async carryOut() {
       const now = await versionOf(planning, kind, key);

@@ -10,10 +10,13 @@ export const delegationsApi = [
     method: 'POST',
     path: '/delegations',
     summary: 'Let an agent act for a human.',
+    description:
+      'Only the human that the delegation comes from creates it, or another human who holds `admin`: `delegations.manage` alone ' +
+      'is 403 `permission_denied`.',
     permission: 'delegations.manage',
     body: DelegationRequest,
     returns: { 201: Delegation },
-    errors: ['not_found', 'invalid_delegation', 'invalid_permissions'],
+    errors: ['permission_denied', 'not_found', 'invalid_delegation', 'invalid_permissions'],
     emits: [delegationCreated],
     example: {
       humanPrincipalId: '0190b2c4-0000-7000-8000-000000000001',

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import { type Answer, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import {
+  type Actor,
+  type Answer,
+  startCoordination,
+  type TestCoordination,
+} from '../../testing/coordination.ts';
 
 let baton: TestCoordination;
 let human: string;
@@ -97,4 +102,51 @@ test('a revoked delegation stays revoked: repeating changes nothing and writes n
   assert.deepEqual(events, [{ schema_version: 2, payload: {} }]);
   refused(await baton.admin.post(`/delegations/${newId()}:revoke`), 404, 'not_found');
   refused(await baton.otherAdmin.post(`/delegations/${made.id}:revoke`), 404, 'not_found');
+});
+
+test('an agent with delegations.manage lets itself act for no administrator; the person concerned does', async () => {
+  const mallory = await baton.actor({ permissions: ['delegations.manage', 'sessions.open'] });
+  const person = await baton.actor({ kind: 'human', permissions: ['delegations.manage'] });
+  const other = await baton.actor({ kind: 'human', permissions: ['delegations.manage'] });
+  const [boss, agentId] = [baton.admin.principalId, mallory.principalId];
+  const delegateAs = (by: Actor, humanPrincipalId: string) =>
+    by.post('/delegations', { humanPrincipalId, agentPrincipalId: agentId, permissions: ['tasks.write'] });
+  const openFor = (onBehalfOf: string) => mallory.post('/sessions', { clientName: 'test', onBehalfOf });
+  const journal = () =>
+    baton.pool.row<{ events: number }>(sql`
+      select count(*)::integer as events from events
+      where type = 'delegation.created' and payload ->> 'agentPrincipalId' = ${agentId}`);
+
+  for (const [by, from] of [
+    [mallory, boss],
+    [mallory, person.principalId],
+    [mallory, agentId],
+    [mallory, newId()],
+    [other, boss],
+    [other, person.principalId],
+  ] as const) {
+    const answer = await delegateAs(by, from);
+    refused(answer, 403, 'permission_denied');
+    assert.deepEqual(answer.body.error.details, { required: ['admin'] });
+  }
+  for (const from of [boss, person.principalId]) refused(await openFor(from), 403, 'delegation_required');
+  assert.equal((await journal())?.events, 0);
+
+  assert.equal((await delegateAs(person, person.principalId)).status, 201);
+  const session = await openFor(person.principalId);
+  assert.deepEqual([session.status, session.body.onBehalfOf], [201, person.principalId]);
+  refused(await openFor(boss), 403, 'delegation_required');
+  assert.equal((await delegateAs(baton.admin, other.principalId)).status, 201);
+  assert.equal((await openFor(other.principalId)).status, 201);
+  assert.equal((await journal())?.events, 2);
+});
+
+test('a token without the admin scope lets its administrator delegate from themself only', async () => {
+  const scopes = ['control-plane:read', 'control-plane:write'];
+  const permissions = ['admin', 'delegations.manage'] as const;
+  const person = await baton.actor({ kind: 'human', permissions, scopes });
+  const from = (humanPrincipalId: string) =>
+    person.post('/delegations', { humanPrincipalId, agentPrincipalId: agent });
+  refused(await from(human), 403, 'permission_denied');
+  assert.equal((await from(person.principalId)).status, 201);
 });

@@ -2,6 +2,7 @@ import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { emit } from '../../ledger/journal/journal.ts';
+import { holds } from '../../service/permissions.ts';
 import { lockPrincipal } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -18,11 +19,12 @@ import {
 } from './delegations.sql.ts';
 
 /**
- * Lets an agent act for a human (core, section 4.2).
- * @throws Refusal `not_found`, `invalid_delegation`, `invalid_permissions`
+ * Lets an agent act for a human. Only that human may do so, or another human who holds `admin`.
+ * @throws Refusal `permission_denied`, `not_found`, `invalid_delegation`, `invalid_permissions`
  */
 export async function createDelegation(context: Context, request: DelegationRequest): Promise<Delegation> {
   const { humanPrincipalId, agentPrincipalId } = request;
+  requireDelegator(context, humanPrincipalId);
   const human = await lockPrincipal(context, humanPrincipalId);
   const agent = await lockPrincipal(context, agentPrincipalId);
   if (human.kind !== 'human') fail('invalid_delegation', { field: 'humanPrincipalId' });
@@ -44,6 +46,13 @@ export async function createDelegation(context: Context, request: DelegationRequ
   const payload = { humanPrincipalId, agentPrincipalId, permissions };
   emit(context, delegationCreated, { entityId: row.id }, payload);
   return delegationOf(row);
+}
+
+/** `delegations.manage` speaks for nobody else: an agent that holds it could otherwise let itself act for an administrator. */
+function requireDelegator({ caller }: Context, humanPrincipalId: string): void {
+  const isOwn = caller.principalId === humanPrincipalId;
+  if (caller.kind !== 'human' || !(isOwn || holds(caller.permissions, 'admin')))
+    fail('permission_denied', { required: ['admin'] });
 }
 
 /** Both instants have the same form, so they compare as texts. */

@@ -15,7 +15,7 @@ import {
   principalEnabled,
   principalUpdated,
 } from './principals.events.ts';
-import { createPrincipal, getPrincipal, listPrincipals, updatePrincipal } from './principals.ts';
+import { createPrincipal, getPrincipal, listPrincipals, requireKind, updatePrincipal } from './principals.ts';
 
 const Reason = z
   .strictObject({ reason: z.string().max(500).optional() })
@@ -55,6 +55,9 @@ export const principalsApi = [
     paging: true,
     returns: { 200: pageOf(Principal) },
     errors: ['invalid_kind', 'invalid_cursor'],
+    checkFilters: ({ kind }) => {
+      if (kind !== undefined) requireKind(kind);
+    },
     handle: ({ query, page }, context) => listPrincipals(context, query, page),
   }),
   endpoint({

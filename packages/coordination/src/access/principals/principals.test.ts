@@ -90,6 +90,7 @@ test('GET /principals pages newest first, of one kind when asked', async () => {
   }
   assert.deepEqual(seen, made.toReversed());
   refused(await baton.admin.get('/principals?kind=robot'), 422, 'invalid_kind');
+  refused(await baton.admin.get('/principals?kind=robot&limit=0'), 422, 'invalid_kind');
   refused(await baton.admin.get('/principals?cursor=zebra'), 422, 'invalid_cursor');
   refused(await baton.admin.get('/principals?limit=0'), 422, 'invalid_limit');
 });

@@ -130,7 +130,8 @@ export async function updatePrincipal(
   return principalOf(row);
 }
 
-function requireKind(kind: string): PrincipalRow['kind'] {
+/** @throws Refusal `invalid_kind` */
+export function requireKind(kind: string): PrincipalRow['kind'] {
   return principalKinds.find((known) => known === kind) ?? fail('invalid_kind', { allowed: principalKinds });
 }
 

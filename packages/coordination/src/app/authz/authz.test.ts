@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { agentSpec, publishAgent } from '../../testing/agents.ts';
 import {
   type Actor,
   sendRequest,
   startCoordination,
   type TestCoordination,
 } from '../../testing/coordination.ts';
+import { makeRule } from '../../testing/rules.ts';
 import { actionsOf } from './authz.ts';
 
 let baton: TestCoordination;
@@ -49,17 +51,36 @@ test('a run is cancelled by its own principal with tasks.claim, or with claims.m
   for (const action of ['cancel', 'request-cancel']) {
     assert.equal(await reason(holder, action, 'run', runId), null);
     assert.equal(await reason(manager, action, 'run', runId.toUpperCase()), null);
-    assert.deepEqual(await reason(stranger, action, 'run', runId), {
-      code: 'permission_denied',
-      details: { required: ['claims.manage'] },
-    });
-    assert.deepEqual(await reason(reader, action, 'run', runId), {
-      code: 'permission_denied',
-      details: { required: ['tasks.claim', 'claims.manage'] },
-    });
+    for (const actor of [stranger, reader]) {
+      const { status, body } = await actor.post(`/runs/${runId}:${action}`);
+      assert.equal(status, 403);
+      const { code, details } = body.error;
+      assert.deepEqual(await reason(actor, action, 'run', runId), { code, details });
+    }
     assert.equal((await reason(manager, action, 'run', newId()))?.code, 'not_found');
     assert.equal((await reason(baton.otherAdmin, action, 'run', runId))?.code, 'not_found');
   }
+  assert.deepEqual(await reason(stranger, 'cancel', 'run', runId), {
+    code: 'run_holder_mismatch',
+    details: { runId },
+  });
+  for (const actor of [stranger, reader])
+    assert.deepEqual(await reason(actor, 'request-cancel', 'run', runId), {
+      code: 'permission_denied',
+      details: { required: ['claims.manage'] },
+    });
+});
+
+test('a rule that acts as an agent is enabled by who may do what that agent may', async () => {
+  const agent = await publishAgent(baton.admin, agentSpec(), newId());
+  const rule = await makeRule(baton.admin, { status: 'disabled', identity: { agent: agent.key } });
+  const writer = await baton.actor({ kind: 'human', permissions: ['rules.write'] });
+  const { status, body } = await writer.post(`/rules/${rule.id}:enable`);
+  assert.deepEqual([status, body.error.code], [403, 'permission_escalation']);
+  const { code, details } = body.error;
+  assert.deepEqual(await reason(writer, 'enable', 'rule', rule.id), { code, details });
+  assert.equal(await reason(writer, 'disable', 'rule', rule.id), null);
+  assert.equal(await reason(baton.admin, 'enable', 'rule', rule.id), null);
 });
 
 test('an approval is decided by the person that is asked, whatever its state', async () => {

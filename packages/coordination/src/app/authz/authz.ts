@@ -4,7 +4,10 @@ import { PolicyRights } from '../../access/policy/rights.ts';
 import { requireMayDisable, requireMayEnable } from '../../access/principals/disabling.ts';
 import { getPrincipalRow } from '../../access/principals/principals.ts';
 import { getInstance } from '../../automation/process-instances/instances.ts';
-import { getRule } from '../../automation/rules/rules.ts';
+import { requireMayEnableRule } from '../../automation/rules/rule-changes.ts';
+import { getRuleRow } from '../../automation/rules/rules.ts';
+import { requireController } from '../../execution/control-messages/control-messages.ts';
+import { requireRunHolder } from '../../execution/runs/finishing.ts';
 import { getRun } from '../../execution/runs/runs.ts';
 import { getSeenAgent } from '../../registry/agents/agents.ts';
 import { getApprovalRow } from '../../results/approvals/approvals.ts';
@@ -97,9 +100,10 @@ async function verdictOn(context: Context, check: ActionCheck): Promise<{ reason
     if (!(error instanceof Refusal) || error.code === 'policy_unavailable') throw error;
     const { code, details } = error;
     const reason = { code, message: errors[code as ErrorCode].when, details };
-    const [first] = permissionsOf[check.resourceType];
-    const wanting = (details['required'] as readonly Permission[] | undefined)?.at(-1);
-    return { reason, basis: { permission: wanting ?? first } };
+    // The last one helps everybody, and not only the owner of the object.
+    const required = (details['required'] as readonly Permission[] | undefined) ?? [];
+    const permission = required.at(-1) ?? (permissionsOf[check.resourceType].at(-1) as Permission);
+    return { reason, basis: { permission } };
   }
 }
 
@@ -109,12 +113,13 @@ async function requireMayDo(
   { action, resourceType, resourceId }: ActionCheck,
 ): Promise<Basis> {
   if (resourceType === 'approval') return requireMayDecideApproval(context, resourceId.toLowerCase());
-  if (resourceType === 'run') return requireMayCancelRun(context, resourceId.toLowerCase());
+  if (resourceType === 'run') return requireMayCancelRun(context, action, resourceId.toLowerCase());
   if (resourceType === 'principal')
     return requireMayChangePrincipal(context, action, resourceId.toLowerCase());
   if (resourceType === 'rule') {
     requireAny(context, permissionsOf.rule);
-    await getRule(context, resourceId.toLowerCase());
+    const rule = await getRuleRow(context, resourceId.toLowerCase());
+    if (action === 'enable') await requireMayEnableRule(context, rule);
     return { permission: 'rules.write' };
   }
   if (resourceType === 'agent') {
@@ -134,14 +139,14 @@ async function requireMayDecideApproval(context: Context, approvalId: string): P
   return { permission: 'approvals.decide', roleId: approval.required_role_id };
 }
 
-async function requireMayCancelRun(context: Context, runId: string): Promise<Basis> {
-  requireAny(context, permissionsOf.run);
+async function requireMayCancelRun(context: Context, action: string, runId: string): Promise<Basis> {
+  const isRequest = action === 'request-cancel';
+  requireAny(context, permissionsOf.run, isRequest ? ['claims.manage'] : permissionsOf.run);
   const { principalId } = await getRun(context, runId);
-  const isOwn =
-    principalId === context.caller.principalId && holds(context.caller.permissions, 'tasks.claim');
-  if (isOwn) return { permission: 'tasks.claim' };
-  requireAny(context, ['claims.manage']);
-  return { permission: 'claims.manage' };
+  await (isRequest ? requireController : requireRunHolder)(context, runId);
+  const { caller } = context;
+  const isOwn = principalId === caller.principalId && holds(caller.permissions, 'tasks.claim');
+  return { permission: isOwn ? 'tasks.claim' : 'claims.manage' };
 }
 
 async function requireMayChangePrincipal(
@@ -159,6 +164,7 @@ async function requireMayChangePrincipal(
 
 type Reason = ActionCheckResult['reason'];
 
-function requireAny({ caller }: Context, required: readonly Permission[]): void {
-  if (!required.some((name) => holds(caller.permissions, name))) fail('permission_denied', { required });
+/** @param required what the refusal names; usually all of them */
+function requireAny({ caller }: Context, oneOf: readonly Permission[], required = oneOf): void {
+  if (!oneOf.some((name) => holds(caller.permissions, name))) fail('permission_denied', { required });
 }

@@ -341,6 +341,19 @@ test('CP_MAX_WS_PER_PRINCIPAL bounds the open streams of one principal', async (
   await service.close();
 });
 
+test('without a setting one principal has 500 open streams, and others find room beside them', async () => {
+  const busy = await baton.actor({ permissions: ['events.read'] });
+  const query = `?after=${await endCursor()}`;
+  const openAs = ({ token }: Actor) => openStream(baton.url, { token, query });
+  const clients = Array.from({ length: 500 }, () => openAs(busy));
+  await change();
+  await Promise.all(clients.map((client) => client.received(1)));
+  assert.deepEqual(await openAs(busy).ended, { code: 1013, reason: 'too_many_streams' });
+  const other = openAs(reader);
+  await other.received(1);
+  await Promise.all([...clients, other].map((client) => client.close()));
+});
+
 test('CP_MAX_WS_PER_PROCESS bounds the open streams of a process: above it, 1013', async () => {
   const service = await baton.another({ CP_MAX_WS_PER_PROCESS: '2' });
   const options = { token: reader.token, query: `?after=${await endCursor()}` };

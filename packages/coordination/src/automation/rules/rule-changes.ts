@@ -116,8 +116,7 @@ export async function enableRule(context: Context, id: string): Promise<Rule> {
   const narrowedBy = await requireStanding(context, 'rules.write');
   refuseArchived(before);
   if (before.status === 'enabled') return ruleOf(before);
-  if (before.identity_agent !== null)
-    await requireMayActAs(context, before.identity_agent, [context.caller.permissions, ...narrowedBy]);
+  await requireMayActAsIdentity(context, before, narrowedBy);
   await makeRoomForEnabled(context);
   const authority = await authorityOf(context, before, narrowedBy);
   const everySeconds = everySecondsOf(before);
@@ -125,6 +124,24 @@ export async function enableRule(context: Context, id: string): Promise<Rule> {
   const rule = ruleOf(row);
   emit(context, ruleEnabled, aboutRule(row), ruleSummaryOf(rule));
   return rule;
+}
+
+/**
+ * Refuses whoever has not the rights to enable a rule; its state is not looked at, except that an enabled one takes none.
+ * @throws Refusal those of `requireStanding`, `unknown_agent`, `permission_escalation`
+ */
+export async function requireMayEnableRule(context: Context, rule: RuleRow): Promise<void> {
+  const narrowedBy = await requireStanding(context, 'rules.write');
+  if (rule.status !== 'enabled') await requireMayActAsIdentity(context, rule, narrowedBy);
+}
+
+async function requireMayActAsIdentity(
+  context: Context,
+  { identity_agent: agentKey }: RuleRow,
+  narrowedBy: readonly ReadonlySet<string>[],
+): Promise<void> {
+  if (agentKey === null) return;
+  await requireMayActAs(context, agentKey, [context.caller.permissions, ...narrowedBy]);
 }
 
 /** The rule acts no more; what waits ends as skipped. @throws Refusal `not_found`, `rule_archived` */

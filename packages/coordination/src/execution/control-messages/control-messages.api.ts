@@ -38,6 +38,7 @@ export const controlMessagesApi = [
       'their order; force_cancel ends the run at once, and every run below it: those that it launched, and with ' +
       '`claims.manage` also those whose tasks were only related by `spawned_by`. The worker ends what is locked at that moment.',
     permission: ['claims.manage', 'tasks.claim'],
+    deniedAs: ['claims.manage'],
     params,
     body: NewControlMessage,
     returns: { 201: ControlMessageResult },
@@ -134,6 +135,7 @@ export const controlMessagesApi = [
     summary: 'Ask a running run to stop by itself.',
     description: 'For its principal, or with `claims.manage`. Repeated, it changes nothing.',
     permission: ['claims.manage', 'tasks.claim'],
+    deniedAs: ['claims.manage'],
     params,
     body: z.strictObject({ reason: z.string().max(500).default('') }).meta({ id: 'RunCancelRequest' }),
     bodyOptional: true,

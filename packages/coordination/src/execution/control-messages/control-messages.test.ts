@@ -115,7 +115,10 @@ describe('POST /runs/{id}/control-messages', () => {
     const { version } = await readRun(run.id);
     await done(say(run.id, { expectedRunVersion: version }), 201);
     const reader = await baton.actor({ permissions: ['tasks.read', 'tasks.write'] });
-    await refused(say(run.id, {}, reader), 403, 'permission_denied');
+    for (const runId of [run.id, newId()])
+      assert.deepEqual(await refused(say(runId, {}, reader), 403, 'permission_denied'), {
+        required: ['claims.manage'],
+      });
   });
 
   test('refuses in the order operation, message, unsafe text, secret, run, status, key, version', async () => {
@@ -414,6 +417,11 @@ describe('POST /runs/{id}:request-cancel', () => {
     const { run } = await makeRun(baton, worker);
     const details = await refused(request(run.id, undefined, rival.actor), 403, 'permission_denied');
     assert.deepEqual(details, { required: ['claims.manage'] });
+    const reader = await baton.actor({ permissions: ['tasks.read', 'tasks.write'] });
+    for (const runId of [run.id, newId()])
+      assert.deepEqual(await refused(request(runId, undefined, reader), 403, 'permission_denied'), {
+        required: ['claims.manage'],
+      });
     await refused(request(run.id, { reason: 'see /tmp/x' }), 422, 'unsafe_control_payload');
     await refused(request(run.id, { reason: `token=${'x'.repeat(20)}` }), 422, 'secret_material_rejected');
     await refused(request(newId()), 404, 'not_found');

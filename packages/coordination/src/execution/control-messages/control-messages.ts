@@ -123,7 +123,7 @@ export async function requestCancel(context: Context, runId: string, reason: str
  * The run's own principal speaks to it, and whoever manages claims.
  * @throws Refusal `permission_denied`
  */
-async function requireController({ db, tenantId, caller }: Context, runId: string): Promise<void> {
+export async function requireController({ db, tenantId, caller }: Context, runId: string): Promise<void> {
   if (holds(caller.permissions, 'claims.manage')) return;
   const owner = await db.row(findRunHead(tenantId, runId));
   if (owner !== undefined && owner.principal_id !== caller.principalId)

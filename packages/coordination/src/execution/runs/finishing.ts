@@ -124,7 +124,11 @@ async function usableResultOf(
   }
 }
 
-async function requireRunHolder(context: Context, runId: string): Promise<void> {
+/**
+ * A run is ended by its own principal, and by whoever manages claims.
+ * @throws Refusal `not_found`, `run_holder_mismatch`
+ */
+export async function requireRunHolder(context: Context, runId: string): Promise<void> {
   const { principalId } = await getRun(context, runId);
   const { caller } = context;
   if (principalId !== caller.principalId && !holds(caller.permissions, 'claims.manage'))

@@ -41,6 +41,9 @@ export const sessionsApi = [
     method: 'GET',
     path: '/sessions',
     summary: 'List sessions, newest first.',
+    description:
+      'A person whose bindings show `members` only gets own sessions, and those of others that work in visible workspaces and ' +
+      'nowhere else: by all their claims, at most 1,000, and by the workspace of their registered agent.',
     permission: 'sessions.manage',
     query: { status: QueryWord.optional() },
     paging: true,

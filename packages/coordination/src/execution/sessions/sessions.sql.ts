@@ -1,9 +1,17 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import {
+  condition,
+  fragment,
+  type ListOrder,
+  matching,
+  ownedPageQuery,
+  pageQuery,
+  rowsWhere,
+} from '@baton/kernel/list';
 import { sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
 import type { SessionRow } from '../../leases/lease-rows.ts';
+import { type SeenList, tasksSeenBy, workspacesSeenBy } from '../../service/sight/places.ts';
 
 export interface NewSession {
   id: string;
@@ -73,9 +81,38 @@ const newestFirst: ListOrder<SessionRow> = {
   direction: 'desc',
 };
 
-export function findSessions(tenantId: string, filter: { status: string | undefined }, page: Page) {
-  const query = build.selectFrom('sessions').selectAll().where('tenant_id', '=', tenantId);
-  return pageQuery(matching(query, filter), newestFirst, page);
+/** Sessions in sight of a person: `sees_session` (migration 0090) says which. */
+export function listOfSessions(
+  tenantId: string,
+  filter: { status: string | undefined },
+): SeenList<SessionRow> {
+  const found = (source: 'sessions') =>
+    matching(build.selectFrom(source).selectAll().where('tenant_id', '=', tenantId), filter);
+  return {
+    all: (page) => pageQuery(found('sessions'), newestFirst, page),
+    filedBy: 'session',
+    seen: (viewerId, page) => {
+      const isSeen = condition`id = owner.id and sees_session(${viewerId}::uuid, id)`;
+      const part = found(rowsWhere('sessions', isSeen).as('sessions') as unknown as 'sessions');
+      const owners = fragment`select distinct id from (${sessionsToSee(tenantId, viewerId)}) as to_see (id)`;
+      return ownedPageQuery([{ owners, part, headsFirst: false }], newestFirst, page);
+    },
+    lookups: (viewerId) => sessionsToSee(tenantId, viewerId),
+  };
+}
+
+/** Where there is a reason to look whether a person sees a session, some of them more than once. */
+function sessionsToSee(tenantId: string, viewerId: string) {
+  return fragment`
+    select id from sessions where principal_id = ${viewerId}::uuid
+    union all select id from sessions where on_behalf_of_id = ${viewerId}::uuid
+    union all
+    select opened.id from (${workspacesSeenBy(viewerId)}) as place
+    cross join lateral (select principal_id from agents where coalesce(workspace_id, tenant_id) = place.id offset 0) as agent
+    cross join lateral (select id from sessions where principal_id = agent.principal_id offset 0) as opened
+    union all
+    select claimed.id from (${tasksSeenBy(tenantId, viewerId)}) as task
+    cross join lateral (select session_id as id from claims where task_id = task.id offset 0) as claimed`;
 }
 
 /**

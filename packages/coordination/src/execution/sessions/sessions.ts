@@ -1,6 +1,6 @@
 import { NeedsTransaction } from '@baton/kernel/command';
 import { newId } from '@baton/kernel/ids';
-import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { ItemPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { lockPrincipal } from '../../access/authn/principal-lock.ts';
 import { leaseBounds } from '../../leases/lease-bounds.ts';
@@ -9,6 +9,8 @@ import { endSession, expireSession } from '../../leases/session-ending.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { checkDocument } from '../../service/documents.ts';
 import { holds } from '../../service/permissions.ts';
+import { listSeen } from '../../service/sight/seen-list.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { findSessionState, lockSession, lockSessionRow } from './live-session.sql.ts';
@@ -18,8 +20,8 @@ import { sessionOpened } from './sessions.events.ts';
 import {
   findLiveDelegation,
   findSession,
-  findSessions,
   insertSession,
+  listOfSessions,
   takeSessionLock,
   updateSessionLease,
 } from './sessions.sql.ts';
@@ -78,15 +80,19 @@ async function requireDelegation(context: Context, onBehalfOf: string): Promise<
   return delegation?.id ?? fail('delegation_required', { onBehalfOf });
 }
 
-/** @throws Refusal `invalid_status`, `invalid_cursor` */
+/**
+ * Sessions in the caller's sight: for a person with a narrow one those that work in own workspaces only, and own ones.
+ * @throws Refusal `invalid_status`, `invalid_cursor`
+ */
 export async function listSessions(
-  { db, tenantId }: Context,
+  context: Context,
   { status }: { status?: string },
   page: Page,
 ): Promise<ItemPage<Session>> {
   if (status !== undefined && !sessionStatuses.some((known) => known === status))
     fail('invalid_status', { known: sessionStatuses });
-  return listPage(db, findSessions(tenantId, { status }, page), sessionOf);
+  const list = listOfSessions(context.tenantId, { status });
+  return listSeen(context.db, await viewerOf(context), list, page, sessionOf);
 }
 
 /** @throws Refusal `not_found`, `permission_denied` for another's session without `sessions.manage` */

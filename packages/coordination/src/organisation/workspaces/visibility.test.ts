@@ -34,6 +34,7 @@ let unfiled: Filed;
 interface Filed {
   taskId: string;
   claimId: string;
+  sessionId: string;
   runId: string;
   approvalId: string;
   artifactId: string;
@@ -121,6 +122,7 @@ async function file(workspaceId: string | null): Promise<Filed> {
     roleId: role.id,
     taskId,
     claimId,
+    sessionId: worker.sessionId,
     runId: run.id,
     approvalId: approval.id,
     artifactId: artifact.id,
@@ -145,6 +147,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
   const places: Record<string, (of: Filed) => string> = {
     '/tasks/{ref}': ({ taskId }) => taskId,
     '/claims/{id}': ({ claimId }) => claimId,
+    '/sessions/{id}': ({ sessionId }) => sessionId,
     '/runs/{id}': ({ runId }) => runId,
     '/approvals/{id}': ({ approvalId }) => approvalId,
     '/artifacts/{id}': ({ artifactId }) => artifactId,
@@ -167,6 +170,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
   const absent: Filed = {
     taskId: id,
     claimId: id,
+    sessionId: id,
     runId: id,
     approvalId: id,
     artifactId: id,
@@ -194,7 +198,6 @@ describe('what is out of sight answers like what is not there, to the byte but f
       '/api-keys/',
       '/iam-bindings/',
       '/delegations/',
-      '/sessions/',
       '/task-types/',
       '/artifact-types/',
       '/workspace-types/',
@@ -301,6 +304,7 @@ describe('lists leave out what is hidden', () => {
   for (const [path, id] of [
     ['/tasks', 'taskId'],
     ['/claims', 'claimId'],
+    ['/sessions', 'sessionId'],
     ['/runs', 'runId'],
     ['/approvals', 'approvalId'],
     ['/artifacts', 'artifactId'],

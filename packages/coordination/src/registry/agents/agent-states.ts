@@ -8,7 +8,7 @@ import { emitStateChange } from './publishing.ts';
 
 /**
  * Says whether an agent is to run, and as how many; what stands already writes nothing.
- * @throws Refusal `not_found`, `agent_retired`, `invalid_request` for replicas of an agent that no operator places
+ * @throws Refusal `empty_update`, `not_found`, `agent_retired`, `invalid_request` for replicas of an agent that no operator places
  */
 export async function changeAgentState(
   context: Context,
@@ -16,6 +16,7 @@ export async function changeAgentState(
   { state, replicas }: AgentStateChange,
 ): Promise<Agent> {
   const { db, tenantId } = context;
+  if (state === undefined && replicas === undefined) fail('empty_update');
   const before = await lockAgentRow(context, key);
   if (before.status === 'retired') fail('agent_retired', { agent: key });
   const after = { state: state ?? before.state, replicas: replicas ?? before.replicas };

@@ -102,13 +102,9 @@ export type AgentValidation = z.infer<typeof AgentValidation>;
 
 export const AgentStateChange = z
   .strictObject({
-    state: z.enum(agentStates).optional(),
-    replicas: z.int().min(0).max(replicasMax).optional(),
+    state: z.enum(agentStates).nullish(),
+    replicas: z.int().min(0).max(replicasMax).nullish(),
   })
-  .refine(
-    ({ state, replicas }) => state !== undefined || replicas !== undefined,
-    'must name state or replicas',
-  )
   .meta({ id: 'AgentStateChange' });
 export type AgentStateChange = z.output<typeof AgentStateChange>;
 

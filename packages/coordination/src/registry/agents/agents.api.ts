@@ -12,6 +12,7 @@ import {
   skillRevoked,
 } from '../../organisation/assignments/assignments.events.ts';
 import { PackageFilter } from '../../organisation/package-link.ts';
+import { refuseNulls } from '../../service/changes.ts';
 import { AgentRef, agentParams } from '../agent-keys.ts';
 import { endpoint } from '../context.ts';
 import {
@@ -165,9 +166,10 @@ export const agentsApi = [
     params: agentParams,
     body: AgentStateChange,
     returns: { 200: Agent },
-    errors: ['not_found', 'agent_retired'],
+    errors: ['invalid_field', 'empty_update', 'not_found', 'agent_retired'],
     emits: [agentStateChanged],
     example: { state: 'stopped' },
+    precheck: ({ body }) => refuseNulls(body),
     handle: ({ params, body }, context) => changeAgentState(context, params.key, body),
   }),
 ];

@@ -1,5 +1,7 @@
 import { newId } from '@baton/kernel/ids';
+import { livePermissionsOfKeys } from '../../access/api-keys/api-keys.ts';
 import { lockPrincipal } from '../../access/authn/principal-lock.ts';
+import { refuseEscalation } from '../../access/granting.ts';
 import { regrantIamBinding } from '../../access/iam-bindings/iam-bindings.ts';
 import { renamePrincipal } from '../../access/principals/managed-principals.ts';
 import { emit } from '../../ledger/journal/journal.ts';
@@ -49,7 +51,8 @@ type SourcedSpec = JudgedSpec & { readonly source: RevisionSource };
  * Publishes what an agent is to be: the next revision, unless the current one says the same. The binding, the roles, the
  * capabilities and the skills of a linked agent follow in the same transaction (organisation, sections 12.2 and 28).
  * @returns the agent, and whether a revision was made
- * @throws Refusal `agent_retired`, `agent_identity_conflict`, those of `judgeSpec`, `not_found` for one out of sight
+ * @throws Refusal `agent_retired`, `agent_identity_conflict`, those of `judgeSpec` and `requireMayInstruct`, `not_found` for one
+ * out of sight
  */
 export async function publishAgent(
   context: Context,
@@ -77,11 +80,13 @@ export async function validateAgent(context: Context, { key, spec }: AgentReques
   const { checked } = await judgeSpec(context, spec);
   const current =
     known === undefined ? undefined : await db.row(findRevision(tenantId, known.id, known.current_revision));
+  const wouldCreateRevision = current?.spec_hash !== checked.hash;
+  if (known !== undefined && wouldCreateRevision) await requireMayInstruct(context, known);
   return {
     key,
     specHash: checked.hash,
     currentRevision: current?.revision ?? null,
-    wouldCreateRevision: current?.spec_hash !== checked.hash,
+    wouldCreateRevision,
     wouldChangeState: known !== undefined && movesState(known, spec),
   };
 }
@@ -101,6 +106,17 @@ function requirePublishable(agent: AgentRow, { identity }: AgentSpec): void {
   if (agent.status === 'retired') fail('agent_retired', { agent: agent.key });
   if (agent.principal_id !== null && agent.kind !== identity.kind)
     fail('agent_identity_conflict', { agent: agent.key, kind: agent.kind });
+}
+
+/**
+ * A revision tells an agent what to do. What it may do by its binding is what the same revision grants; API keys of its
+ * principal stay as they are, so nobody without their permissions decides what is done with them.
+ * @throws Refusal `permission_escalation` {missing}
+ */
+async function requireMayInstruct(context: Context, { principal_id: principalId }: AgentRow): Promise<void> {
+  if (principalId === null) return;
+  const ofKeys = (await livePermissionsOfKeys(context, principalId)).flat();
+  refuseEscalation(context.caller.permissions, [...new Set(ofKeys)].sort());
 }
 
 async function lockAgentToPublish(
@@ -159,6 +175,7 @@ async function publishNext(
   const current = (await db.row(findRevision(tenantId, id, number))) as RevisionRow;
   const isNew = current.spec_hash !== checked.hash;
   if (!isNew && !movesState(before, spec)) return { agent: agentOf(before, current), isNew };
+  if (isNew) await requireMayInstruct(context, before);
   const values = valuesOf(judged);
   const update = isNew
     ? updateSpecifiedValues(tenantId, id, { ...values, currentRevision: number + 1 })

@@ -2,7 +2,7 @@ import { QueryWord, Uuid } from '@baton/kernel/wire';
 import { SkillRef } from '../../organisation/skills/skill.ts';
 import { endpoint } from '../context.ts';
 import { ToolDetail, ToolPage } from './tool.ts';
-import { getTool, listTools } from './tools.ts';
+import { getTool, listTools, termsIn } from './tools.ts';
 
 const runId = Uuid.optional().describe('A run of the caller: what its projects and its handle leave.');
 
@@ -21,6 +21,9 @@ export const toolsApi = [
     paging: true,
     returns: { 200: ToolPage, 304: null },
     errors: ['invalid_tool_query', 'invalid_cursor', 'not_found'],
+    checkFilters: ({ query = '' }) => {
+      termsIn(query);
+    },
     handle: ({ query, page }, context) => listTools(context, query, page),
   }),
   endpoint({

@@ -108,10 +108,13 @@ describe('GET /tools', () => {
     assert.equal((await done(agent.get('/tools?query='))).view.mode, 'eager');
     for (const query of ['x'.repeat(201), 'a b c d e f g h i'])
       await refused(
-        agent.get(`/tools?query=${encodeURIComponent(query)}&cursor=x`),
+        agent.get(`/tools?query=${encodeURIComponent(query)}&limit=0&cursor=x`),
         422,
         'invalid_tool_query',
       );
+    const stranger = await baton.actor({ permissions: ['org.read'] });
+    await refused(stranger.get(`/tools?query=${'x'.repeat(201)}`), 403, 'permission_denied');
+    await refused(agent.get('/tools?query=x&limit=0'), 422, 'invalid_limit');
     assert.deepEqual(await find('a '.repeat(8)), [build]);
     assert.deepEqual(await find('🙂'.repeat(200)), []);
   });

@@ -58,7 +58,7 @@ export async function listTools(
 }
 
 /** The words of a search, in lower or upper case. @throws Refusal `invalid_tool_query` */
-function termsIn(query: string): string[] {
+export function termsIn(query: string): string[] {
   const terms = query.split(' ').filter((word) => word !== '');
   if (Array.from(query).length > queryCharactersMax || terms.length > queryTermsMax)
     fail('invalid_tool_query', { maxLength: queryCharactersMax, maxTerms: queryTermsMax });

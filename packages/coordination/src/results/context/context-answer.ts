@@ -14,7 +14,7 @@ const strategies = ['semantic', 'exact', 'graph', 'hybrid', 'context', 'briefing
 
 export const ContextRequest = z
   .strictObject({
-    query: z.string().max(2000),
+    query: z.string().max(2000).default(''),
     task: TaskRef.nullish(),
     runId: Uuid.nullish(),
     workspaceId: Uuid.nullish(),

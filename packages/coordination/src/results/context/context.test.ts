@@ -54,6 +54,15 @@ describe('the operational part', () => {
     assert.deepEqual([instructions, taskContext], [{ layers: [], hash: null }, undefined]);
   });
 
+  test('needs no question: a harness that names a task sends an empty one to memory', async () => {
+    const task = await makeTask(baton);
+    const { operational, memoryStatus } = await done(admin.post('/context', { task: task.id }));
+    assert.equal(operational.focus.task.id, task.id);
+    assert.deepEqual([memoryStatus, lastCall()?.body.query], ['ok', '']);
+    assert.equal((await done(admin.post('/context', {}))).operational.focus, null);
+    await refused(admin.post('/context', { query: null }), 400, 'invalid_request');
+  });
+
   test('without a focus it has none, and no instructions', async () => {
     const { operational, instructions, taskContext } = await askContext(admin);
     assert.deepEqual([operational.focus, instructions, taskContext], [null, undefined, undefined]);

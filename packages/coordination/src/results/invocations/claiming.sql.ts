@@ -78,8 +78,59 @@ export function lockNextPending(tenantId: string, reach: ExecutorReach) {
     for no key update skip locked`;
 }
 
-/** The same for one call that is named: it is waited for, because no other will do. */
-export function lockNamedPending(tenantId: string, reach: ExecutorReach) {
+/**
+ * `lockNextPending` for an executor with a narrow sight: it steps from queue to queue of each place in sight, so that what
+ * is pending elsewhere costs nothing, however much it is. A call for a task is in sight where the task is. It stays in the
+ * queue of the place in which it was requested: after a move of the task, only executors who see both places get it.
+ * @param viewerId whose sight the executor has
+ */
+export function lockNextPendingInSight(tenantId: string, reach: ExecutorReach, viewerId: string) {
+  return sql<{ id: string }>`
+    with recursive places as materialized (
+      select id from workspaces_seen_by(${viewerId}::uuid) as seen (id) union all select ${tenantId}::uuid
+    ), queues (place, protocol, target, audience) as (
+      select place.id, p.protocol, head.target, head.audience
+      from places place cross join unnest(${reach.protocols}::text[]) as p (protocol) cross join lateral (
+        select i.target, i.audience from skill_invocations i
+        where coalesce(i.workspace_id, i.tenant_id) = place.id and i.status = 'pending' and i.protocol = p.protocol
+        order by i.target, i.audience limit 1
+      ) head
+      union all
+      select q.place, q.protocol, next.target, next.audience
+      from queues q cross join lateral (
+        select i.target, i.audience from skill_invocations i
+        where coalesce(i.workspace_id, i.tenant_id) = q.place and i.status = 'pending' and i.protocol = q.protocol
+          and (i.target, i.audience) > (q.target, q.audience)
+        order by i.target, i.audience limit 1
+      ) next
+    ), heads as materialized (
+      select head.id
+      from queues q cross join lateral (
+        select i.id, i.available_at from skill_invocations i
+        where coalesce(i.workspace_id, i.tenant_id) = q.place and i.status = 'pending' and i.protocol = q.protocol
+          and i.target = q.target and i.audience = q.audience and i.available_at <= (select clock_timestamp())
+          and (i.task_id is null or sees_task(${viewerId}::uuid, i.task_id))
+        order by i.available_at, i.id limit ${headsOfQueueMax}::integer
+      ) head
+      where case q.protocol
+          when 'local' then ${reach.localEntrypoints}::text[] is null or q.target = any (${reach.localEntrypoints}::text[])
+          when 'http' then ${reach.httpOrigins}::text[] is null or q.target = any (${reach.httpOrigins}::text[])
+          else ${reach.mcpEndpoints}::text[] is null or q.target = any (${reach.mcpEndpoints}::text[])
+        end
+        and (${reach.audiences}::text[] is null or q.audience = '' or q.audience = any (${reach.audiences}::text[]))
+      order by head.available_at, head.id limit ${headsMax}::integer
+    )
+    select i.id from skill_invocations i
+    where i.id in (select id from heads) and i.status = 'pending' and i.available_at <= clock_timestamp()
+    order by i.available_at, i.id limit 1
+    for no key update skip locked`;
+}
+
+/**
+ * `lockNextPending` for one call that is named: it is waited for, because no other will do.
+ * @param viewerId whose sight the executor has; null for everybody who sees everything
+ */
+export function lockNamedPending(tenantId: string, reach: ExecutorReach, viewerId: string | null) {
   return sql<{ id: string }>`
     select i.id from skill_invocations i
     where i.id = ${reach.invocationId}::uuid and i.tenant_id = ${tenantId} and i.status = 'pending'
@@ -90,6 +141,8 @@ export function lockNamedPending(tenantId: string, reach: ExecutorReach) {
         else ${reach.mcpEndpoints}::text[] is null or i.target = any (${reach.mcpEndpoints}::text[])
       end
       and (${reach.audiences}::text[] is null or i.audience = '' or i.audience = any (${reach.audiences}::text[]))
+      and case when i.task_id is null then sees_workspace(${viewerId}::uuid, i.workspace_id)
+        else sees_task(${viewerId}::uuid, i.task_id) end
     for no key update`;
 }
 

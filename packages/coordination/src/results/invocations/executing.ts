@@ -8,6 +8,7 @@ import { getSkillRow } from '../../organisation/skills/skills.ts';
 import { checkDocument, refuseSecretKeys } from '../../service/documents.ts';
 import type { Permission } from '../../service/permissions.ts';
 import { redactSecrets } from '../../service/secret-material.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { failAttempt, takeOutput } from './attempts.ts';
@@ -19,6 +20,7 @@ import {
   lockLeased,
   lockNamedPending,
   lockNextPending,
+  lockNextPendingInSight,
   type ShownLease,
   updateLease,
   updateQueueOf,
@@ -58,15 +60,22 @@ export async function claimInvocation(
   const sessionId = asked.sessionId ?? null;
   if (sessionId !== null) await requireLiveSession(context, sessionId);
   await lapseOfTenant(context);
+  const viewerId = await viewerOf(context);
   for (let look = 1; look <= looksMax; look += 1) {
-    const next =
-      reach.invocationId === null ? lockNextPending(tenantId, reach) : lockNamedPending(tenantId, reach);
-    const found = await db.row(next);
+    const found = await db.row(lockPending(tenantId, reach, viewerId));
     if (found === undefined) return undefined;
     const taken = await take(context, found.id, { sessionId, leaseSeconds: asked.leaseSeconds ?? null });
     if (taken !== undefined) return taken;
   }
   return undefined;
+}
+
+/** @param viewerId whose sight the executor has; null for everybody who sees everything */
+function lockPending(tenantId: string, reach: ExecutorReach, viewerId: string | null) {
+  if (reach.invocationId !== null) return lockNamedPending(tenantId, reach, viewerId);
+  return viewerId === null
+    ? lockNextPending(tenantId, reach)
+    : lockNextPendingInSight(tenantId, reach, viewerId);
 }
 
 /** Gives a locked call to the caller; one without basis is cancelled, one of a moved skill is put into its queue. */

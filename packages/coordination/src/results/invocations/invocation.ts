@@ -64,7 +64,8 @@ export type SkillInvocation = z.infer<typeof SkillInvocation>;
 /** A document of which not even the type is checked with the body: its own rules have codes of their own. */
 const payload = z.unknown().meta({ type: 'object', 'x-maxBytes': payloadBytesMax });
 const sessionId = Uuid.nullish();
-const fencingToken = z.int().min(1);
+/** Also one that no executor has ever had: it is stale. */
+const fencingToken = z.int();
 const leaseSeconds = z.int().min(1).max(2_147_483_647).nullish();
 
 export const InvocationRequest = z

@@ -82,7 +82,8 @@ export const invocationsApi = [
     summary: 'Take the oldest call that waits and that the executor can execute.',
     description:
       '204 when there is none. The lease is `leaseSeconds`, else what the contract allows and 30 s, from 10 s to 3600 s. ' +
-      'Executors of one queue never wait for what stands in another. A call without basis any more is cancelled instead.',
+      'Executors of one queue never wait for what stands in another. A call without basis any more is cancelled instead. ' +
+      'A person whose bindings show `members` only gets calls of visible workspaces and of the tenant itself.',
     permission: 'skills.execute',
     body: InvocationClaim,
     returns: { 200: ClaimedInvocation, 204: null },

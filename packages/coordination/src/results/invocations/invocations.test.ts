@@ -520,7 +520,8 @@ describe('under the lease', () => {
     };
     await stale(await baton.actor(), {}, 'running');
     await stale(executor, { fencingToken: 2 }, 'running');
-    await stale(executor, { fencingToken: Number.MAX_SAFE_INTEGER }, 'running');
+    for (const token of [0, -1, Number.MAX_SAFE_INTEGER])
+      await stale(executor, { fencingToken: token }, 'running');
     await stale(executor, { sessionId: await openSession(executor) }, 'running');
     await done(act(executor, id, 'heartbeat', { fencingToken, sessionId }));
     await endCallLease(baton, id);

@@ -4,9 +4,10 @@ import { sql } from '@baton/kernel/sql';
 import { byDepth } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { invoke, makeCallable } from '../../testing/invocations.ts';
-import { done } from '../../testing/leases.ts';
+import { done, makeTask } from '../../testing/leases.ts';
 import { pagesReadBy } from '../../testing/pages-read.ts';
-import { lockNextPending } from './claiming.sql.ts';
+import { makeNarrowPerson } from '../../testing/workspaces.ts';
+import { lockNextPending, lockNextPendingInSight } from './claiming.sql.ts';
 
 /** A queue of others costs a claim one look, however long it is (organisation, section 26, row 28): 100,000 read no page more. */
 const foreignCalls = byDepth(8000, 40_000);
@@ -30,9 +31,10 @@ const http = (origin: string, auth: object | null = null) =>
 const copyOf = ({ id }: { id: string }, count: number) =>
   baton.pool.run(sql`
     insert into skill_invocations (id, tenant_id, skill_id, requested_by_kind, requested_by_ref, authority_principal_id,
-      credential, inputs, max_attempts, timeout_seconds, backoff_seconds, protocol, target, audience, available_at)
+      credential, inputs, task_id, workspace_id, max_attempts, timeout_seconds, backoff_seconds, protocol, target, audience,
+      available_at)
     select gen_random_uuid(), tenant_id, skill_id, requested_by_kind, requested_by_ref, authority_principal_id, credential,
-      inputs, max_attempts, timeout_seconds, backoff_seconds, protocol, target, audience,
+      inputs, task_id, workspace_id, max_attempts, timeout_seconds, backoff_seconds, protocol, target, audience,
       available_at - make_interval(secs => n)
     from skill_invocations cross join generate_series(1, ${count}) n where id = ${id}`);
 
@@ -66,4 +68,21 @@ test('calls of other protocols, origins and audiences, and those that wait for t
     lockNextPending(baton.otherTenantId, { ...reach, httpOrigins: null, audiences: null }),
   );
   assert.ok(others <= pagesMax, `${others} pages`);
+});
+
+test('calls of hidden workspaces slow no claim of a person with a narrow sight', async () => {
+  const { person, mine, other } = await makeNarrowPerson(baton);
+  const skill = await http('https://sight.example.com');
+  const callIn = async (workspaceId: string) =>
+    done(invoke(baton.admin, skill, { taskId: (await makeTask(baton, { workspaceId })).id }), 201);
+  await copyOf(await callIn(other.id), foreignCalls);
+  const wanted = await callIn(mine.id);
+  await baton.pool.run(sql`analyze skill_invocations`);
+  const asked = { protocols: ['http'], httpOrigins: ['https://sight.example.com'] };
+  const reach = { ...asked, audiences: null, localEntrypoints: null, mcpEndpoints: null, invocationId: null };
+  const statement = lockNextPendingInSight(baton.tenantId, reach, person.principalId);
+  const pages = await pagesReadBy(baton.pool, statement);
+  assert.ok(pages <= pagesMax, `${pages} pages`);
+  assert.equal((await done(person.post('/skill-invocations:claim', asked))).invocation.id, wanted.id);
+  assert.equal((await person.post('/skill-invocations:claim', asked)).status, 204);
 });

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@baton/kernel/wire';
 import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { fail } from '../errors.ts';
-import type { Assertion, NewObservation } from './observation.ts';
+import type { Assertion, NewObservation, SentAssertion } from './observation.ts';
 
 const contentCharactersMax = 65_536;
 const dataKeysMax = 100;
@@ -32,7 +32,7 @@ export function parseFacts(request: NewObservation): ObservedFacts {
   require('kind', /^[a-z0-9][a-z0-9._-]{0,127}$/.test(kind));
   require('content', content.trim() !== '' && content.length <= contentCharactersMax);
   const data = request.data == null ? undefined : parseData(request.data);
-  checkAssertions(request.assertions);
+  const assertions = parseAssertions(request.assertions);
   require('source', source == null || /^[a-z0-9][a-z0-9._:/-]{0,127}$/.test(source));
   require('dedupKey', dedupKey == null || isWithin(dedupKey, 512));
   const observedAt = request.observedAt == null ? undefined : parseInstant(request.observedAt);
@@ -45,7 +45,7 @@ export function parseFacts(request: NewObservation): ObservedFacts {
     ...(source != null && { source }),
     ...(dedupKey != null && { dedupKey }),
     ...(ref !== undefined && { externalRef: ref }),
-    ...(request.assertions.length > 0 && { assertions: request.assertions }),
+    ...(assertions.length > 0 && { assertions }),
     ...(data !== undefined && { data }),
   };
   refuseSecrets(facts);
@@ -82,14 +82,20 @@ function parseInstant(sent: string): string {
   return text;
 }
 
-function checkAssertions(assertions: readonly Assertion[]): void {
-  require('assertions', assertions.length <= assertionsMax);
-  require('assertions', Buffer.byteLength(JSON.stringify(assertions)) <= assertionBytesMax);
-  for (const [index, assertion] of assertions.entries()) {
-    const at = `assertions[${index}].${assertion.assert}`;
-    if (assertion.assert === 'entity') checkEntity(assertion.entity, at);
-    else checkFact(assertion.fact, at);
-  }
+function parseAssertions(sent: readonly SentAssertion[]): Assertion[] {
+  require('assertions', sent.length <= assertionsMax);
+  require('assertions', Buffer.byteLength(JSON.stringify(sent)) <= assertionBytesMax);
+  return sent.map((assertion, index) => {
+    const at = `assertions[${index}]`;
+    if (!isKnown(assertion)) return fail('observation_invalid', { field: `${at}.assert` });
+    if (assertion.assert === 'entity') checkEntity(assertion.entity, `${at}.entity`);
+    else checkFact(assertion.fact, `${at}.fact`);
+    return assertion;
+  });
+}
+
+function isKnown(assertion: SentAssertion): assertion is Assertion {
+  return assertion.assert === 'entity' || assertion.assert === 'fact';
 }
 
 function checkEntity(

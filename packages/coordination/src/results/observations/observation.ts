@@ -29,6 +29,12 @@ export const Assertion = z
   .meta({ id: 'Assertion' });
 export type Assertion = z.infer<typeof Assertion>;
 
+/** Of another kind than there is: its refusal has the code of values, not that of the form. */
+const UnknownAssertion = z.looseObject({
+  assert: text.refine((kind) => kind !== 'entity' && kind !== 'fact'),
+});
+export type SentAssertion = Assertion | z.infer<typeof UnknownAssertion>;
+
 export const ObservedRef = z
   .strictObject({ system: text, id: text, url: z.string().max(4000).nullish() })
   .meta({ description: 'system has at most 128 characters, id 512, url 2048.' });
@@ -45,7 +51,7 @@ export const NewObservation = z
       .meta({ type: 'object', 'x-maxBytes': documentBytesMax, description: 'At most 100 keys.' })
       .optional(),
     assertions: z
-      .array(Assertion)
+      .array(z.union([Assertion, UnknownAssertion]))
       .max(1000)
       .default([])
       .meta({ description: 'At most 200, of 65536 bytes.' }),

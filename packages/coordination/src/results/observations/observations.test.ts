@@ -156,6 +156,10 @@ test('a value outside of its bounds is 422 observation_invalid with the field', 
       'assertions[1].fact.confidence',
     );
   await invalid(asserting({ assert: 'entity', entity: { key: 'x', type: 't' } }), 'assertions[0].entity.key');
+  await invalid(
+    asserting({ assert: 'fact', fact }, { assert: 'opinion', opinion: {} }),
+    'assertions[1].assert',
+  );
   await done(
     observe({
       kind: 'a'.repeat(128),
@@ -176,7 +180,9 @@ test('an unknown field, a wrong type and a missing field are 400, a document tha
     { content: 1 },
     { kind: undefined },
     { content: undefined },
-    { assertions: [{ assert: 'x' }] },
+    { assertions: [{ assert: 1 }] },
+    { assertions: [{}] },
+    { assertions: [{ assert: 'fact', entity: { key: 'a:b', type: 't' } }] },
   ])
     await refused(observe(body), 400, 'invalid_request');
   await refused(observe({ data: [] }), 422, 'invalid_document');

@@ -11,10 +11,10 @@ import {
 import type { Page } from '@baton/kernel/paging';
 
 /**
- * By what a row is in sight: its own workspace, its task's, its task's where it has one, as a workspace itself, or by its own
- * and that of its role.
+ * By what a row is in sight: its own workspace, its task's, its task's where it has one, as a workspace itself, by its own
+ * and that of its role, or as a session.
  */
-export type FiledBy = 'workspace' | 'task' | 'taskOrWorkspace' | 'itself' | 'workspaceAndRole';
+export type FiledBy = 'workspace' | 'task' | 'taskOrWorkspace' | 'itself' | 'workspaceAndRole' | 'session';
 
 /** A list of which some persons see a part (organisation, section 1.5). */
 export interface SeenList<Row> {

@@ -8,7 +8,7 @@ export type Passed<Row> = Row & { readonly passed: number };
 
 const ofTask = '(select workspace_id from tasks where id = found.task_id)';
 /** The places that all must be in sight. */
-const placesBy: Record<FiledBy, readonly string[]> = {
+const placesBy: Record<Exclude<FiledBy, 'session'>, readonly string[]> = {
   workspace: ['found.workspace_id'],
   task: [ofTask],
   taskOrWorkspace: [`case when found.task_id is null then found.workspace_id else ${ofTask} end`],
@@ -27,15 +27,18 @@ export function findSeenOf<Row>(
   rowsWanted: number,
 ): Statement<Passed<Row>> {
   const [viewer, last, wanted] = [1, 2, 3].map((n) => `$${values.length + n}`);
-  const places = placesBy[filedBy];
-  const isSeen = places.map(
-    (_, n) =>
-      `(place_${n} is null or place_${n} in (select id from workspaces_seen_by(${viewer}::uuid) as seen (id)))`,
-  );
+  const places = filedBy === 'session' ? [] : placesBy[filedBy];
+  const isSeen =
+    filedBy === 'session'
+      ? [`sees_session(${viewer}::uuid, id)`]
+      : places.map(
+          (_, n) =>
+            `(place_${n} is null or place_${n} in (select id from workspaces_seen_by(${viewer}::uuid) as seen (id)))`,
+        );
   return {
     text: `
       select * from (
-        select found.*, row_number() over ()::integer as passed, ${places.map((place, n) => `${place} as place_${n}`).join(', ')}
+        select found.*, row_number() over ()::integer as passed${places.map((place, n) => `, ${place} as place_${n}`).join('')}
         from (${text}) as found
       ) as passed_by
       where passed = ${last} or ${isSeen.join(' and ')}

@@ -19,6 +19,7 @@ import {
 import {
   deleteExternalReference,
   listExternalReferences,
+  parseEntityType,
   putExternalReference,
 } from './external-references.ts';
 
@@ -51,6 +52,9 @@ export const externalReferencesApi = [
       externalSystem: 'github',
       externalType: 'issue',
       externalId: 'acme/platform#7',
+    },
+    precheck: ({ body }) => {
+      parseEntityType(body.entityType);
     },
     async handle({ body }, context) {
       const { reference, isNew } = await putExternalReference(context, body);

@@ -67,9 +67,10 @@ test('POST refuses in the order of the contract', async () => {
   const planner = await baton.actor({ permissions: ['projects.manage'] });
   const wrong = { entityType: 'task', entityId: 'none', ...nameOf(''), metadata: [] };
   const post = (body: object, actor = baton.admin) => actor.post('/external-references', body);
-  assert.deepEqual(await refused(post({ ...wrong, entityType: 'x' }, planner), 422, 'invalid_entity_type'), {
-    supported: ['project', 'task'],
-  });
+  for (const actor of [planner, reader])
+    assert.deepEqual(await refused(post({ ...wrong, entityType: 'x' }, actor), 422, 'invalid_entity_type'), {
+      supported: ['project', 'task'],
+    });
   await refused(post(wrong, reader), 403, 'permission_denied');
   assert.deepEqual(await refused(post(wrong, planner), 403, 'permission_denied'), {
     required: ['tasks.write'],

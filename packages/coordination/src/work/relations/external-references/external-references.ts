@@ -72,7 +72,7 @@ const readPermission: Readonly<Record<EntityType, Permission>> = {
 };
 
 /** @throws Refusal `invalid_entity_type` */
-function parseEntityType(text: string): EntityType {
+export function parseEntityType(text: string): EntityType {
   return (
     entityTypes.find((known) => known === text) ?? fail('invalid_entity_type', { supported: entityTypes })
   );
