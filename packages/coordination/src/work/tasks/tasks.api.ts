@@ -106,6 +106,7 @@ export const tasksApi = [
       'invalid_requirement',
       'unknown_requirement',
       'empty_update',
+      'not_eligible',
     ],
     emits: [taskUpdated, runFailed, childResolved, ...claimGateEvents],
     ifMatch: 'task',

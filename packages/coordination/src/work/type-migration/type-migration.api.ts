@@ -43,6 +43,7 @@ export const typeMigrationApi = [
       'custom_fields_invalid',
       'invalid_acceptance',
       'unknown_acceptance_check',
+      'not_eligible',
     ],
     emits: [taskTypeMigrated],
     example: { typeVersion: 1, statusMap: {} },

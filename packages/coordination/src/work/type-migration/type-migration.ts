@@ -8,6 +8,7 @@ import { seenRows } from '../../service/sight/seen-list.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { type ErrorCode, errors, fail } from '../errors.ts';
+import { findForeignAddressees, requireAddressee } from '../tasks/addressees/addressees.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { getTask, lockTaskRow } from '../tasks/tasks.ts';
@@ -84,7 +85,7 @@ export type TypeMigrationReport = z.infer<typeof TypeMigrationReport>;
  * Gives a task another version of its type (core, section 8.14). Nobody may be at work on it, not even the caller.
  * The version that it has already changes nothing.
  * @throws Refusal `not_found`, `version_conflict`, those of `planMigration` and of
- * `statusAfterMigration`
+ * `statusAfterMigration`, `not_eligible` unless the caller is whom the task is for
  */
 export async function migrateTaskType(
   context: Context,
@@ -102,6 +103,7 @@ export async function migrateTaskType(
     task: task as MigratingTaskRow,
     status: statusAfterMigration(task as MigratingTaskRow, migration),
   };
+  await requireAddressee(context, before);
   await moveTasks(context, migration, [move], 'task');
   return getTask(context, { id: before.id, number: null });
 }
@@ -181,8 +183,13 @@ async function migratePart(
 ): Promise<void> {
   const moves: Parameters<typeof moveTasks>[2][number][] = [];
   let turnEndsAt = performance.now() + turnMsMax;
-  for (const task of await context.db.rows(findMigratingTasks(context.tenantId, ids))) {
+  const tasks = await context.db.rows(findMigratingTasks(context.tenantId, ids));
+  const addressed = tasks.filter((task) => task.is_addressed).map(({ id }) => id);
+  const addressees = await findForeignAddressees(context, addressed);
+  for (const task of tasks) {
     try {
+      const addressee = addressees.get(task.id);
+      if (addressee !== undefined) fail('not_eligible', { taskId: task.id, addressee });
       moves.push({ task, status: statusAfterMigration(task, migration) });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
