@@ -37,9 +37,10 @@ export async function closeWork(acting: Acting, roots: RuleRoots): Promise<WorkI
   return closeTarget(acting, await targetOf(acting, roots));
 }
 
-async function targetOf({ context, rule, cause }: Acting, roots: RuleRoots): Promise<ClosingTarget> {
+async function targetOf(acting: Acting, roots: RuleRoots): Promise<ClosingTarget> {
+  const { context, rule, cause } = acting;
   if (rule.action.target === 'task') return { taskId: cause.taskId, dedupKey: null };
-  const dedupKey = dedupKeyOf(rule, cause, roots);
+  const dedupKey = dedupKeyOf(acting, roots);
   const known = await context.db.row(findWorkKey(context.tenantId, dedupKey));
   return { taskId: known?.task_id ?? null, dedupKey };
 }

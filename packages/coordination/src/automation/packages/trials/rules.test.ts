@@ -142,6 +142,15 @@ describe('a test of a rule', () => {
     );
   });
 
+  test('files a task for each item of a forEach without a template for keys', async () => {
+    await passes(ruleOf({ forEach: 'payload.types', fields: { title: 'Do {{ item }}' } }), {
+      ...look({ n: 2, types: ['a', 'a', 'b'] }),
+      expect: {
+        created: ['a', 'a', 'b'].map((item) => ({ kind: 'task', match: { title: `Do ${item}` } })),
+      },
+    });
+  });
+
   test('reads the task and the goal that the event brings, and nothing else', async () => {
     const rule = ruleOf({ fields: { title: '{{ task.title }} for {{ goal.title }}' } });
     const brought = { task: { title: 'Build' }, goal: { title: 'growth' } };
