@@ -73,6 +73,7 @@ export async function overBareDriver(
           principalId,
           iamPrincipalId,
           ref: { id: fixture.nextTaskId(), number: null },
+          isEligible: false,
           sessionId,
           claimId: newId(),
           claimedEventId: newId(),

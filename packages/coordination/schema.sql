@@ -1924,6 +1924,20 @@ CREATE INDEX skills_of_status ON public.skills USING btree (tenant_id, status, c
 CREATE TRIGGER skills_link BEFORE INSERT ON public.skills FOR EACH ROW EXECUTE FUNCTION link_to_package('Skill', 'name');
 CREATE TRIGGER skills_note AFTER UPDATE OF status, target, audience ON public.skills FOR EACH ROW WHEN ((((new.status = 'disabled'::text) AND (old.status <> 'disabled'::text)) OR (new.target <> old.target) OR (new.audience <> old.audience))) EXECUTE FUNCTION note_skill_change();
 
+create table task_addressees (
+  task_id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid,
+  agent_key text,
+  role_id uuid,
+  constraint task_addressees_pkey PRIMARY KEY (task_id),
+  constraint task_addressees_check CHECK ((num_nonnulls(principal_id, agent_key, role_id) <= 1)),
+  constraint task_addressees_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint task_addressees_role_id_fkey FOREIGN KEY (role_id) REFERENCES roles(id),
+  constraint task_addressees_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
+  constraint task_addressees_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
 create table task_relations (
   id uuid not null,
   tenant_id uuid not null,
@@ -2068,6 +2082,7 @@ create table tasks (
   requirement_set_id uuid,
   turn_at timestamp(3) with time zone default now() not null,
   lacks_input boolean default false not null,
+  is_addressed boolean default false not null,
   constraint tasks_pkey PRIMARY KEY (id),
   constraint tasks_tenant_id_public_number_key UNIQUE (tenant_id, public_number),
   constraint tasks_check CHECK (((active_claim_id IS NULL) = (lease_expires_at IS NULL))),
@@ -2597,6 +2612,27 @@ CREATE OR REPLACE FUNCTION public.inputs_lock(source uuid)
 AS $function$
   select hashtextextended('inputs_of/' || source, 0)
 $function$;
+
+CREATE OR REPLACE FUNCTION public.is_addressee(task uuid, principal uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return exists (
+    select from task_addressees d join tasks t on t.id = d.task_id
+    where d.task_id = task and (
+      d.principal_id = principal
+      or d.agent_key is not null and exists (
+        select from agents a join iam_bindings b on b.id = a.binding_id
+        where a.tenant_id = d.tenant_id and a.key = d.agent_key and a.status = 'active' and b.status = 'active'
+          and a.principal_id = principal)
+      or d.role_id is not null and exists (
+        select from role_assignments r
+        where r.tenant_id = d.tenant_id and r.principal_id = principal and r.role_id = d.role_id
+          and (r.workspace_id is null or r.workspace_id = any (
+            select unnest(w.path) from workspaces w where w.id = t.workspace_id)))));
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.is_fulfilled_by_anybody(tenant uuid, requirements uuid)
  RETURNS boolean

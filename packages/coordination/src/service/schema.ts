@@ -90,6 +90,7 @@ export interface Tables {
   skill_assignments: SkillAssignmentsTable;
   skill_invocations: SkillInvocationsTable;
   skills: SkillsTable;
+  task_addressees: TaskAddresseesTable;
   task_relations: TaskRelationsTable;
   task_search: TaskSearchTable;
   task_turns: TaskTurnsTable;
@@ -1377,6 +1378,14 @@ interface SkillsTable {
   package_key: GeneratedAlways<string | null>;
 }
 
+interface TaskAddresseesTable {
+  task_id: string;
+  tenant_id: string;
+  principal_id: string | null;
+  agent_key: string | null;
+  role_id: string | null;
+}
+
 interface TaskRelationsTable {
   id: string;
   tenant_id: string;
@@ -1476,6 +1485,7 @@ interface TasksTable {
   requirement_set_id: string | null;
   turn_at: Generated<string>;
   lacks_input: Generated<boolean>;
+  is_addressed: Generated<boolean>;
 }
 
 interface TenantsTable {

@@ -3351,6 +3351,7 @@ export type RuleAction = {
 kind: "ensure_work" | "update_work" | "cancel_work" | "complete_work" | "request_decision";
 taskType?: string;
 taskTypes?: string[];
+/** One open task for each key. Without a template each cause, and each item of a forEach, has its own key. */
 dedupKeyTemplate?: string;
 fields?: {
 title?: string;

@@ -1,7 +1,11 @@
 import { inSlices } from '@baton/kernel/slices';
 import { findKnownAgents } from '../../registry/agent-identity/acting-agents.ts';
 import type { Context } from '../context.ts';
-import { type GivenNames, problemsOfReferences } from '../process-definitions/references.ts';
+import {
+  findExportedOutputs,
+  type GivenNames,
+  problemsOfReferences,
+} from '../process-definitions/references.ts';
 import { checkingDefinition } from '../process-language/checks.ts';
 import type { ProcessSpec } from '../process-language/definition.ts';
 import { type ProcessProblem, problem } from '../process-language/problems.ts';
@@ -23,7 +27,7 @@ export async function judgeProcess(
   before: ReadonlyMap<string, string>,
   given: GivenNames,
 ): Promise<JudgedProcess> {
-  const checked = await inSlices(checkingDefinition(spec, before));
+  const checked = await inSlices(checkingDefinition(spec, before, await findExportedOutputs(context, spec)));
   const references = await problemsOfReferences(context, spec, checked.calendars, given);
   const ofAgent = await problemsOfAgent(context, spec, given);
   const problems = [...ofAgent, ...checked.problems, ...references.problems];

@@ -9,7 +9,7 @@ import { type ProcessProblem, problem, reported } from '../process-language/prob
 import { type ReadDefinition, readingDefinition } from '../process-language/reading.ts';
 import type { KeyedDefinitionRow } from './definition.ts';
 import { problemsOfMigrations } from './migrations.ts';
-import { problemsOfReferences } from './references.ts';
+import { findExportedOutputs, problemsOfReferences } from './references.ts';
 
 /** What is wrong with a definition, whether it is to be published or not (organisation, section 15.2). */
 
@@ -34,7 +34,7 @@ export async function problemsOf(
   const before = new Map(
     latest === undefined ? [] : [...elementsOf(latest.spec)].map(({ id, kind }) => [id, kind]),
   );
-  const checked = await inSlices(checkingDefinition(spec, before));
+  const checked = await inSlices(checkingDefinition(spec, before, await findExportedOutputs(context, spec)));
   const references = await problemsOfReferences(context, spec, checked.calendars);
   const nobody =
     spec.identity === undefined

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
+import { agentSpec, publishAgent } from '../../testing/agents.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { makeCallable } from '../../testing/invocations.ts';
 import { done, refused } from '../../testing/leases.ts';
@@ -248,6 +249,85 @@ const problems: [string, Record<string, unknown>, string][] = [
   ],
   ['unknown_data_field', withSteps(step('a', { set: { nothing: '1' } })), '/stages/0/steps/0/set/nothing'],
   ['unknown_data_field', withSteps(look({ export: { as: 'nothing' } })), '/stages/0/steps/0/export/as'],
+  ['data_type_mismatch', withSteps(look({ export: { as: 'approved' } })), '/stages/0/steps/0/export/as'],
+  [
+    'data_type_mismatch',
+    withSteps(
+      look(
+        { export: { as: 'approved' } },
+        { form: { type: 'object', properties: { ok: { type: 'boolean' } } } },
+      ),
+    ),
+    '/stages/0/steps/0/export/as',
+  ],
+  [
+    'data_type_mismatch',
+    withSteps(step('a', { approve: { approvers: [{ role: 'aa' }] } }, { export: { as: 'approved' } })),
+    '/stages/0/steps/0/export/as',
+  ],
+  [
+    'data_type_mismatch',
+    withSteps(step('a', { wait: 'PT1S' }, { export: { as: 'change' } })),
+    '/stages/0/steps/0/export/as',
+  ],
+  [
+    'data_type_mismatch',
+    withSteps(step('a', { listen: { any: [{ event: 'a.b' }] } }, { export: { as: 'change' } })),
+    '/stages/0/steps/0/export/as',
+  ],
+  [
+    'data_type_mismatch',
+    withSteps(step('a', { call: { agent: 'release-desk', taskType: 'task' } }, { export: { as: 'amount' } })),
+    '/stages/0/steps/0/export/as',
+  ],
+  [
+    'data_type_mismatch',
+    withSteps(step('a', { call: { process: 'other' } }, { export: { as: 'change' } })),
+    '/stages/0/steps/0/export/as',
+  ],
+  [
+    'data_type_mismatch',
+    withSteps(look({ output: { as: '1 + 1' }, export: { as: 'change' } })),
+    '/stages/0/steps/0/export/as',
+  ],
+  [
+    'data_type_mismatch',
+    withSteps(
+      step(
+        'a',
+        {
+          fork: {
+            mode: 'compete',
+            branches: [
+              { id: 'b', do: [look()] },
+              { id: 'c', do: [look({ id: 'd' })] },
+            ],
+          },
+        },
+        { export: { as: 'change' } },
+      ),
+    ),
+    '/stages/0/steps/0/export/as',
+  ],
+  [
+    'data_type_mismatch',
+    processSpec({
+      decisions: [table({})],
+      stages: [stageOf('review', [step('a', { decide: { table: 'risk' } }, { export: { as: 'change' } })])],
+    }),
+    '/stages/0/steps/0/export/as',
+  ],
+  [
+    'data_type_mismatch',
+    withSteps(
+      step(
+        'a',
+        { approve: { approvers: [{ role: 'aa' }] } },
+        { export: { as: { approved: 'step.result.outcome' } } },
+      ),
+    ),
+    '/stages/0/steps/0/export/as/approved',
+  ],
   [
     'data_type_mismatch',
     withSteps(step('a', { set: { approved: '"yes"' } })),
@@ -478,4 +558,44 @@ test('secret_material_rejected: a text that is shaped like a credential', async 
     422,
     'secret_material_rejected',
   );
+});
+
+test('what a skill gives out is checked against the field that takes it; what fits is published', async () => {
+  const made = await makeCallable(baton.admin, {
+    name: `s-${newId()}`,
+    contract: { outputs: { type: 'object', properties: { image: { type: 'string' } } } },
+  });
+  const { key: agent } = await publishAgent(baton.admin, agentSpec());
+  const call = (as: string | object, more: object = {}) =>
+    processSpec({
+      identity: { agent },
+      stages: [
+        stageOf('review', [
+          step('a', { call: { skill: `${made.name}@${made.version}` } }, { export: { as }, ...more }),
+        ]),
+      ],
+    });
+  assert.deepEqual(await found(call('change')), ['data_type_mismatch /stages/0/steps/0/export/as']);
+  const fitting = [
+    call({ change: 'step.result.image' }),
+    call('change', { output: { as: 'step.result.image' } }),
+    processSpec({
+      identity: { agent },
+      stages: [
+        stageOf('review', [
+          step(
+            'vote',
+            { approve: { approvers: [{ role: 'aa' }] } },
+            {
+              export: {
+                as: { change: 'step.result.outcome', approved: 'step.result.outcome == "approved"' },
+              },
+            },
+          ),
+        ]),
+      ],
+    }),
+  ];
+  for (const spec of fitting)
+    await done(baton.admin.post('/process-definitions', { key: newProcessKey(), spec }), 201);
 });

@@ -1,4 +1,5 @@
 import { sql } from '@baton/kernel/sql';
+import type { JsonObject } from '@baton/kernel/wire';
 
 /** What definitions name, looked up by name. */
 
@@ -21,6 +22,15 @@ export function findCalendarsOfKeys(tenantId: string, keys: readonly string[]) {
     select c.key, c.status = 'retired' as is_retired, jsonb_typeof(v.spec -> 'workingHours') = 'object' as has_hours
     from calendars c join calendar_versions v on v.id = c.id
     where c.tenant_id = ${tenantId} and c.key = any (${keys})`;
+}
+
+/** What the contracts of these skills say of their outputs, by `name@version`. */
+export function findOutputSchemas(tenantId: string, names: readonly string[], versions: readonly string[]) {
+  return sql<{ name: string; version: string; outputs: JsonObject }>`
+    select s.name, s.version, s.contract -> 'outputs' as outputs
+    from unnest(${names}::text[], ${versions}::text[]) as asked (name, version)
+    join skills s on s.tenant_id = ${tenantId} and s.name = asked.name and s.version = asked.version
+    where jsonb_typeof(s.contract -> 'outputs') = 'object'`;
 }
 
 /** The inputs that the contracts of these skills want, by `name@version`. */

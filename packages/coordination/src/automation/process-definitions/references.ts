@@ -1,3 +1,4 @@
+import type { JsonObject } from '@baton/kernel/wire';
 import { findPinnedSkills } from '../../organisation/skills/skills.ts';
 import { findKnownAgents } from '../../registry/agent-identity/acting-agents.ts';
 import { findKnownDocuments } from '../../results/knowledge/documents.ts';
@@ -11,6 +12,7 @@ import type { Step } from '../process-language/step.ts';
 import {
   findActiveTaskTypes,
   findCalendarsOfKeys,
+  findOutputSchemas,
   findSeenProcesses,
   findWantedInputs,
 } from './references.sql.ts';
@@ -156,6 +158,21 @@ async function skillProblems(context: Context, elements: readonly PlacedStep[]):
       .filter((wanted) => !Object.hasOwn(input, wanted))
       .map((wanted) => problem('skill_input_missing', `${path}/input`, `${name} wants ${wanted}`));
   });
+}
+
+/** The schemas of what skills give out whose results are exported as they are, by `name@version`. */
+export async function findExportedOutputs(
+  { db, tenantId }: Context,
+  spec: ProcessSpec,
+): Promise<ReadonlyMap<string, JsonObject>> {
+  const exporting = [...elementsOf(spec)].flatMap(({ step }) =>
+    step?.call?.skill !== undefined && typeof step.export?.as === 'string' ? [step.call.skill] : [],
+  );
+  if (exporting.length === 0) return new Map();
+  const parts = [...new Set(exporting)].map((ref) => ref.split('@', 2) as [string, string]);
+  const [names, versions] = [parts.map(([name]) => name), parts.map(([, version]) => version)];
+  const rows = await db.rows(findOutputSchemas(tenantId, names, versions));
+  return new Map(rows.map(({ name, version, outputs }) => [`${name}@${version}`, outputs]));
 }
 
 /**

@@ -177,7 +177,8 @@ function take(m: Machine, input: Input): void {
   const { hasBegun } = m.state;
   // One that was called begins by whatever comes first, and once.
   if (hasBegun === true && kind === 'start') return;
-  if (hasBegun === false) {
+  if (kind === 'park') tellStartedBefore(m, input);
+  else if (hasBegun === false) {
     m.state.hasBegun = true;
     if (kind !== 'start') start(m, null);
   }
@@ -220,11 +221,7 @@ function start(m: Machine, event: EventRoot | null): void {
   m.event = event;
   m.state.isStarted = true;
   const { spec } = m.definition;
-  m.tell('process.started', {
-    triggerEventId: event?.id ?? null,
-    triggerType: event?.type ?? null,
-    memory: null,
-  });
+  tellStarted(m, event);
   if (event !== null) m.write(m.evaluateAll(spec.start.set ?? {}), null);
   if (spec.due !== undefined) {
     const owner = { id: m.state.id, attempt: 1, activityId: m.state.id };
@@ -235,6 +232,22 @@ function start(m: Machine, event: EventRoot | null): void {
     m.current = timer.id;
     beginTimer(m, timer, 1);
   }
+}
+
+/** Once, also where the start itself was at fault and is taken again. */
+function tellStarted(m: Machine, trigger: Pick<EventRoot, 'id' | 'type'> | null): void {
+  if (m.state.isStartTold === true) return;
+  m.state.isStartTold = true;
+  m.tell('process.started', {
+    triggerEventId: trigger?.id ?? null,
+    triggerType: trigger?.type ?? null,
+    memory: null,
+  });
+}
+
+/** Whoever follows the events hears of an instance before it is suspended, also where it could not start. */
+function tellStartedBefore(m: Machine, { trigger }: Extract<Input, { kind: 'park' }>): void {
+  if (m.state.isStarted === false) tellStarted(m, trigger ?? null);
 }
 
 function takeEvent(m: Machine, input: Extract<Input, { kind: 'event' }>): void {
@@ -349,10 +362,20 @@ function refuse(m: Machine, input: Extract<Input, { kind: 'intent_failed' }>): v
   if (node === undefined) return;
   m.current = element;
   node.refused = true;
+  forgetOpened(node);
   if (approvalId !== undefined) forgetAsked(node, approvalId);
   const detail = JSON.stringify(details).slice(0, 1000);
   if (isCaught(m, node, code)) return failElement(m, node, { type: code, status: null, detail });
   park(m, { element, code, reason: detail });
+}
+
+/** What was refused is not there: nothing names it until it is opened again. */
+function forgetOpened(node: ElementNode): void {
+  delete node.taskId;
+  delete node.callId;
+  delete node.childId;
+  delete node.recallId;
+  delete node.observationId;
 }
 
 function resume(m: Machine, cause: 'operator' | 'event'): void {

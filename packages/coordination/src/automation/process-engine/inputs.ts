@@ -45,7 +45,14 @@ export type Input = { readonly at: string } & (
       readonly reason: string;
     }
   | { readonly kind: 'suspend'; readonly reason: string; readonly cause: 'operator' }
-  | { readonly kind: 'park'; readonly element: string | null; readonly code: string; readonly reason: string }
+  | {
+      readonly kind: 'park';
+      readonly element: string | null;
+      readonly code: string;
+      readonly reason: string;
+      /** The event that was to start the instance, where its start is what it can't go on with. */
+      readonly trigger?: Pick<EventRoot, 'id' | 'type'>;
+    }
   | { readonly kind: 'resume'; readonly reason: string | null }
   | { readonly kind: 'skip'; readonly element: string; readonly reason: string }
   /** It goes on by a later version. */

@@ -53,6 +53,8 @@ class Pair {
   /** Elements whose voters are being looked for. */
   readonly #searching = new Set<string>();
   readonly #refused = new Map<string, number>();
+  /** Stages that events told of as entered, and not as left. */
+  readonly #inside = new Set<string>();
 
   constructor(spec: object) {
     this.#spec = spec;
@@ -271,6 +273,19 @@ class Pair {
     );
   }
 
+  /** Whoever follows the events knows which stages the instance is in, whatever ends them. */
+  #followStages(): void {
+    for (const { type, payload } of this.engine.told()) {
+      const stage = String(payload['stage']);
+      if (type === 'process.stage_entered') assert.ok(!this.#inside.has(stage), `${stage} entered twice`);
+      if (type === 'process.stage_entered') this.#inside.add(stage);
+      if (type === 'process.stage_exited') assert.ok(this.#inside.delete(stage), `${stage} left unentered`);
+    }
+    const active = Object.entries(this.engine.state.stages).filter(([, { state }]) => state === 'active');
+    const said = `after\n  ${this.said.join('\n  ')}`;
+    assert.deepEqual([...this.#inside].sort(), active.map(([id]) => id).sort(), said);
+  }
+
   #compare(): void {
     const { state } = this.engine;
     for (const effect of this.engine.effects())
@@ -288,6 +303,7 @@ class Pair {
       );
       this.#opened.set(id, before + 1);
     }
+    this.#followStages();
     const effects = this.engine.effects().map((effect) => shownEffect(effect, this.#approvals));
     const { model } = this;
     assert.deepEqual(

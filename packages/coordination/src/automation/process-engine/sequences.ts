@@ -274,13 +274,19 @@ function delayMs({ delay, backoff, maxDelay }: Retry, retry: number): number {
   return maxDelay === undefined ? waitMs : Math.min(waitMs, durationMs(maxDelay));
 }
 
-/** Ends everything that is open, in no particular outcome of its own. */
-export function endAll(m: Machine, outcome: ExitOutcome): void {
+/**
+ * Ends everything that is open, in no particular outcome of its own.
+ * @param stagesDone those of the active stages that are completed, and not terminated
+ */
+export function endAll(m: Machine, outcome: ExitOutcome, stagesDone: ReadonlySet<string> = new Set()): void {
   for (const node of m.elements()) if (m.state.nodes[node.id] !== undefined) cancelElement(m, node, outcome);
   for (const [id, node] of Object.entries(m.state.nodes))
     if (node.kind === 'sequence') delete m.state.nodes[id];
-  for (const stage of Object.values(m.state.stages))
-    if (stage.state === 'active' || stage.state === 'available') stage.state = 'terminated';
+  for (const [id, stage] of Object.entries(m.state.stages)) {
+    if (stage.state !== 'active' && stage.state !== 'available') continue;
+    if (stage.state === 'active') m.tell('process.stage_exited', { stage: id });
+    stage.state = stagesDone.has(id) ? 'completed' : 'terminated';
+  }
   for (const timer of Object.values(m.state.timers))
     if (timer.state === 'pending' || timer.state === 'frozen') timer.state = 'cancelled';
   m.ready.splice(0);

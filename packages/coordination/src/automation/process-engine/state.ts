@@ -40,6 +40,8 @@ export interface ProcessState {
   ending: { readonly reason: string; readonly undone: string[] } | null;
   /** False until its start was taken: no stage begins before, also where the start was at fault and somebody resumes. */
   isStarted?: boolean;
+  /** Whether `process.started` was told; absent until then, and of an instance that started before this was kept. */
+  isStartTold?: boolean;
   /** Whether a timer of the definition ended all stages: none begins any more. */
   isInterrupted: boolean;
   /** How many triggers of processes in a row have led to its start; kept by who starts it. */

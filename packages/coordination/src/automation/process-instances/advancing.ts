@@ -190,7 +190,9 @@ export async function parkBefore(
     await context.db.run(
       updateToKept(context.tenantId, running.row.id, sourceRef, keptOf(input, running.definition)),
     );
-  return take(context, running, { kind: 'park', at: input.at, ...fault });
+  const { id, type } = (input.kind === 'start' ? input.event : null) ?? {};
+  const trigger = id === undefined || type === undefined ? {} : { trigger: { id, type } };
+  return take(context, running, { kind: 'park', at: input.at, ...fault, ...trigger });
 }
 
 /**

@@ -7,11 +7,13 @@ import { withdrawApproval } from '../../results/approvals/decisions.ts';
 import { requestInvocation } from '../../results/invocations/requesting.ts';
 import { writeApprovalRequest } from '../../work/gates/gates.ts';
 import { terminalCategories } from '../../work/readiness/claimability.ts';
+import { processStepName } from '../../work/relations/external-references/external-reference.ts';
 import {
   deleteExternalReference,
   listExternalReferences,
   putExternalReference,
 } from '../../work/relations/external-references/external-references.ts';
+import { addressTask } from '../../work/tasks/addressees/addressees.ts';
 import { NewTask, TaskChange } from '../../work/tasks/task.ts';
 import { updateTask } from '../../work/tasks/task-changes.ts';
 import { createTask, lockTaskRow } from '../../work/tasks/tasks.ts';
@@ -23,7 +25,7 @@ import { closeInstance, openInstance } from './child-instances.ts';
 import type { InstanceRow } from './instance.ts';
 import { linkTask } from './loops/links.ts';
 import { closeRecall, openObservation, openRecall, tellCase } from './memory-effects.ts';
-import { findPeople, firstThatResolves } from './people/assignees.ts';
+import { addresseeOfNobody, findPeople, firstThatResolves } from './people/assignees.ts';
 import { findReminded } from './people/responsible.ts';
 
 /** What an effect of a step leads to, in the name of the identity agent (organisation, section 15.4). */
@@ -107,11 +109,11 @@ async function openTask(
     ...(who?.role !== undefined && { requirements: { roles: [who.role] } }),
   });
   await createTask(context, request, taskId);
+  if (element !== null && effect.assign.length > 0)
+    await addressTask(context, taskId, who?.addressee ?? addresseeOfNobody(effect.assign));
   await linkTask(context, taskId, links);
   await nameTask(context, taskId, ref, { ...(form !== null && { form }), context: given });
 }
-
-const system = { externalSystem: 'control-plane', externalType: 'process_step' };
 
 /** The task is called by its step; of a step that is done again, the newest task is. */
 async function nameTask(
@@ -120,10 +122,11 @@ async function nameTask(
   externalId: string,
   metadata: JsonObject,
 ): Promise<void> {
-  const name = { ...system, externalId };
+  const name = { ...processStepName, externalId };
+  const asProcess = { asProcess: true };
   const { items } = await listExternalReferences(context, name, { limit: 1, cursor: undefined });
-  for (const { id } of items) await deleteExternalReference(context, id);
-  await putExternalReference(context, { entityType: 'task', entityId: taskId, ...name, metadata });
+  for (const { id } of items) await deleteExternalReference(context, id, asProcess);
+  await putExternalReference(context, { entityType: 'task', entityId: taskId, ...name, metadata }, asProcess);
 }
 
 /** Cancels the task of a step that is over. What is over already stays as it is. */
@@ -137,7 +140,7 @@ async function closeTask(context: Context, id: string): Promise<undefined> {
     movesFrom(lifecycle, task.status).find(
       (key) => findStatus(lifecycle, key)?.category === 'terminal_cancelled',
     ) ?? fail('invalid_transition', { taskId: id });
-  await updateTask(context, ref, task.version, TaskChange.parse({ status }));
+  await updateTask(context, ref, task.version, TaskChange.parse({ status }), { asProcess: true });
 }
 
 async function askApproval(
@@ -196,7 +199,10 @@ async function escalate(context: Context, row: InstanceRow, effect: Of<'escalate
     requirePermission(context, 'tasks.write');
     const ref = { id: taskId, number: null };
     const task = await lockTaskRow(context, ref);
-    await updateTask(context, ref, task.version, TaskChange.parse({ assigneeId: first }));
+    await updateTask(context, ref, task.version, TaskChange.parse({ assigneeId: first }), {
+      asProcess: true,
+    });
+    await addressTask(context, taskId, { principalId: first });
   }
   const payload = { element, level, action, taskId, to: first, addressees: ids, unresolved };
   return { tell: { type: 'process.escalated', payload } };

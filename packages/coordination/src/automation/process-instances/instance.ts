@@ -189,7 +189,9 @@ export const instanceOf = wireMapper<ShownRow>()(ProcessInstance, {
 function openElementsOf({ nodes }: ProcessState, now: string): ProcessInstance['openElements'] {
   return inOrder(nodes).flatMap((node) => {
     if (node.kind !== 'element') return [];
-    const { id, stepKind: kind, since, taskId = null, ballots = [], attempt, due, slaState } = node;
+    const { id, stepKind: kind, since, ballots = [], attempt, due, slaState } = node;
+    // That of a step whose task was refused is of none.
+    const taskId = (node.refused !== true && node.taskId) || null;
     const approvalIds = ballots.filter(({ asked }) => asked).map(({ approvalId }) => approvalId);
     const overdueSeconds = due === null ? null : overdueSecondsOf(now, due.dueAt);
     return [{ id, kind, since, taskId, approvalIds, attempt, due, slaState, overdueSeconds }];

@@ -62,7 +62,7 @@ test('an instance runs through its steps, and its record, events and journal say
   const after = await get(made.id);
   assert.deepEqual([after.status, after.outcome, after.openElements], ['completed', 'asked', []]);
   assert.ok(after.completedAt);
-  assert.deepEqual(after.stages, [{ id: 'main', state: 'terminated' }]);
+  assert.deepEqual(after.stages, [{ id: 'main', state: 'completed' }]);
   const events = await eventsOf(baton, made.id);
   const head = { instanceId: made.id, definitionKey: key, version: 1, instanceKey: 'k-1', workspaceId: null };
   const rows = await baton.pool.rows<{ correlation_id: string; entity_type: string }>(sql`
@@ -83,6 +83,7 @@ test('an instance runs through its steps, and its record, events and journal say
       'step_exited',
       'step_entered',
       'step_exited',
+      'stage_exited',
       'completed',
     ],
   );

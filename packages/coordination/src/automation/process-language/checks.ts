@@ -1,11 +1,14 @@
+import type { JsonObject } from '@baton/kernel/wire';
 import { type ProcessSpec } from './definition.ts';
 import { type Element, elementsOf } from './elements.ts';
-import { environmentsOf, type ProcessEnvironments } from './environments.ts';
+import { environmentsOf, type ProcessEnvironments, withResult } from './environments.ts';
 import { compileExpression, type ExpressionEnvironment, type Program } from './expressions/expressions.ts';
 import { ExpressionProblem } from './expressions/parsing.ts';
-import { isWritable, nameOf, type Type } from './expressions/types.ts';
+import { dyn, isWritable, mayFit, nameOf, type Type } from './expressions/types.ts';
 import { checkingFlow } from './flow.ts';
 import { type ProcessProblem, problem, warning } from './problems.ts';
+import type { Step } from './step.ts';
+import { resultTypeOf } from './step-results.ts';
 import { checkingTables } from './tables.ts';
 import { partsOfTemplate } from './templates.ts';
 import { type Place, placesOf, type Wanted } from './walk.ts';
@@ -23,11 +26,13 @@ export interface CheckedDefinition {
 
 /**
  * @param before the elements of the version before it
+ * @param outputs what the skills that it calls give out, by `name@version`, where their contracts are known
  * @returns all problems that it has by itself. It yields wherever others may go on.
  */
 export function* checkingDefinition(
   spec: ProcessSpec,
   before: ReadonlyMap<string, string>,
+  outputs: ReadonlyMap<string, JsonObject> = new Map(),
 ): Generator<void, CheckedDefinition> {
   const elements = [...elementsOf(spec)];
   const found = [
@@ -44,13 +49,16 @@ export function* checkingDefinition(
   };
   const inputTypes = new Map<string, Type>();
   const environments = environmentsOf(spec);
+  // With a budget of patterns of its own: what it compiles has been compiled before.
+  const results = new KnownResults(spec, environmentsOf(spec), outputs);
   for (const place of placesOf(spec)) {
     const at = /^\/decisions\/(\d+)\/inputs\/(\d+)\//.exec(place.path);
     for (const [text, path] of expressionsAt(place)) {
       const checked = compiled(text, path, environments[place.environment]);
       if ('code' in checked) found.push(checked);
       else {
-        found.push(...wantedProblems(checked, place, use));
+        const problems = wantedProblems(checked, place, use);
+        found.push(...(problems.length > 0 ? problems : results.problemsOf(place, use.type)));
         for (const name of checked.reads) if (!use.read.has(name)) use.read.set(name, path);
         for (const key of checked.calendars) named(key, path);
         const table = spec.decisions[Number(at?.[1])];
@@ -112,20 +120,67 @@ function wantedProblems({ type }: Program, { wanted, path }: Place, use: DataUse
   return [problem('expression_type_error', path, `gives ${nameOf(type)}, and not ${kinds.join(' or ')}`)];
 }
 
+/** What is known of the results of steps when their outputs and exports are checked, in the order of `placesOf`. */
+class KnownResults {
+  readonly #spec: ProcessSpec;
+  readonly #environments: ProcessEnvironments;
+  readonly #outputs: ReadonlyMap<string, JsonObject>;
+  /** What `output` has made of the result of a step, whose exports come next. */
+  #shaped: { readonly step: Step; readonly type: Type } | undefined;
+
+  constructor(
+    spec: ProcessSpec,
+    environments: ProcessEnvironments,
+    outputs: ReadonlyMap<string, JsonObject>,
+  ) {
+    this.#spec = spec;
+    this.#environments = environments;
+    this.#outputs = outputs;
+  }
+
+  /** What an expression says of its own step's result, where the type of that is known; a field may take more than it declares. */
+  problemsOf({ ofResult, environment, text, path, wanted }: Place, dataType: Type): ProcessProblem[] {
+    if (ofResult === undefined) return [];
+    const { step, part } = ofResult;
+    const result =
+      part === 'export' && step.output !== undefined
+        ? this.#shapedBy(step)
+        : resultTypeOf(step, this.#spec, this.#outputs);
+    const checked = compiled(text, path, withResult(this.#environments[environment], result));
+    if (part === 'output') this.#shaped = { step, type: 'code' in checked ? dyn : checked.type };
+    if ('code' in checked) return [checked];
+    if (typeof wanted !== 'object') return [];
+    const target = fieldType(dataType, wanted.field);
+    return target === undefined || mayFit(checked.type, target)
+      ? []
+      : [mismatch(checked.type, target, wanted.field, path)];
+  }
+
+  /** Of an output that is at fault itself nothing is known. */
+  #shapedBy(step: Step): Type {
+    return this.#shaped?.step === step ? this.#shaped.type : dyn;
+  }
+}
+
+function fieldType(data: Type, field: string): Type | undefined {
+  if (data.kind === 'object') return data.fields.get(field);
+  return data.kind === 'map' ? data.of : undefined;
+}
+
+function mismatch(type: Type, target: Type, field: string, path: string): ProcessProblem {
+  return problem(
+    'data_type_mismatch',
+    path,
+    `${nameOf(type)} does not fit ${field}, which is ${nameOf(target)}`,
+  );
+}
+
 function writeProblems(type: Type, field: string, path: string, use: DataUse): ProcessProblem[] {
   use.written.add(field);
-  const target =
-    use.type.kind === 'object'
-      ? use.type.fields.get(field)
-      : use.type.kind === 'map'
-        ? use.type.of
-        : undefined;
+  const target = fieldType(use.type, field);
   if (use.type.kind !== 'dyn' && target === undefined)
     return [problem('unknown_data_field', path, `data declares no ${field}`)];
-  if (target === undefined || isWritable(type, target)) return [];
-  return [
-    problem('data_type_mismatch', path, `${nameOf(type)} does not fit ${field}, which is ${nameOf(target)}`),
-  ];
+  return target === undefined || isWritable(type, target) ? [] : [mismatch(type, target, field, path)];
 }
 
 /** Fields that somebody reads and no step, start or event writes: only whoever starts an instance could. */

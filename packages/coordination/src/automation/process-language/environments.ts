@@ -14,7 +14,8 @@ import {
 
 /** What expressions may read, by where they stand (organisation, section 15.3). What is missing reads as null. */
 
-const event = objectOf({
+/** What expressions read as `event`, and what a step that listens gives. */
+export const eventType = objectOf({
   id: string,
   type: string,
   time: timestamp,
@@ -25,14 +26,22 @@ const event = objectOf({
   payload: mapOf(dyn),
 });
 
-const step = objectOf({
-  id: string,
-  skill: string,
-  status: string,
-  input: dyn,
-  result: dyn,
-  error: objectOf({ type: string, status: int, detail: string }),
-});
+const stepWith = (result: Type) =>
+  objectOf({
+    id: string,
+    skill: string,
+    status: string,
+    input: dyn,
+    result,
+    error: objectOf({ type: string, status: int, detail: string }),
+  });
+const step = stepWith(dyn);
+
+/** The same for what reads the result of a step whose type is known. */
+export function withResult(environment: ExpressionEnvironment, result: Type): ExpressionEnvironment {
+  if (result.kind === 'dyn') return environment;
+  return { ...environment, variables: new Map([...environment.variables, ['step', stepWith(result)]]) };
+}
 
 const task = objectOf({
   id: string,
@@ -90,10 +99,10 @@ export function environmentsOf(
   const inputsOf = ({ id: table, inputs }: DecisionTable) =>
     inputs.map(({ id }): [string, Type] => [variableOf(id), inputTypes.get(`${table}/${id}`) ?? dyn]);
   return {
-    event: known({ event }),
+    event: known({ event: eventType }),
     instance: known(running),
     step: known(ofStep),
-    handler: known({ ...ofStep, event }),
+    handler: known({ ...ofStep, event: eventType }),
     tables: new Map(
       decisions.map((table) => [table.id, known({ data: dataType, ...Object.fromEntries(inputsOf(table)) })]),
     ),

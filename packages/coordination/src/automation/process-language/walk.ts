@@ -14,6 +14,8 @@ export interface Place {
   readonly isTemplate: boolean;
   readonly environment: Exclude<keyof ProcessEnvironments, 'tables'>;
   readonly wanted: Wanted;
+  /** The step whose own `step.result` it reads. */
+  readonly ofResult?: { readonly step: Step; readonly part: 'output' | 'export' };
 }
 
 type Scope = Place['environment'];
@@ -99,12 +101,20 @@ function* stepIn(step: Step, path: string, scope: Scope): Generator<Place> {
   if (step.when !== undefined) yield expression(`${path}/when`, step.when, scope, 'bool');
   if (step.input !== undefined) yield expression(`${path}/input/from`, step.input.from, scope, 'anything');
   yield* kindIn(step, path, scope);
-  if (step.output !== undefined) yield expression(`${path}/output/as`, step.output.as, scope, 'anything');
-  const exported = step.export?.as;
-  if (typeof exported === 'string')
-    yield expression(`${path}/export/as`, 'step.result', scope, { field: exported });
-  else yield* writesIn(exported, `${path}/export/as`, scope);
+  if (step.output !== undefined)
+    yield {
+      ...expression(`${path}/output/as`, step.output.as, scope, 'anything'),
+      ofResult: { step, part: 'output' },
+    };
+  for (const place of exportsIn(step, `${path}/export/as`, scope))
+    yield { ...place, ofResult: { step, part: 'export' } };
   for (const inner of innerStepsOf(step)) yield* stepsIn(inner.steps, path + inner.path, scope);
+}
+
+function* exportsIn(step: Step, path: string, scope: Scope): Generator<Place> {
+  const exported = step.export?.as;
+  if (typeof exported === 'string') yield expression(path, 'step.result', scope, { field: exported });
+  else yield* writesIn(exported, path, scope);
 }
 
 function* kindIn(step: Step, path: string, scope: Scope): Generator<Place> {

@@ -22,9 +22,9 @@ import {
 
 /** Changes the open task of an item's key; without one there is nothing to do. @throws ActRefused, Refusal */
 export async function updateWork(acting: Acting, roots: RuleRoots): Promise<WorkItem> {
-  const { context, rule, cause } = acting;
+  const { context } = acting;
   requirePermission(context, 'tasks.write');
-  const dedupKey = dedupKeyOf(rule, cause, roots);
+  const dedupKey = dedupKeyOf(acting, roots);
   const known = await context.db.row(findWorkKey(context.tenantId, dedupKey));
   if (known?.task_id == null) return skippedFor('no_open_work', { dedupKey });
   return changeWork(acting, known.task_id, dedupKey, roots);

@@ -5,6 +5,7 @@ import { passClaimGate } from '../../leases/gate.ts';
 import { failRunningRun } from '../../leases/run-ending.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { completeLockedTask, requireCompletable } from '../../work/completion/completion.ts';
+import { requireAddressee } from '../../work/tasks/addressees/addressees.ts';
 import { type Task, TaskChange, type TaskRow } from '../../work/tasks/task.ts';
 import { updateTask } from '../../work/tasks/task-changes.ts';
 import { lockTaskRow } from '../../work/tasks/tasks.ts';
@@ -36,9 +37,10 @@ export async function closeWork(acting: Acting, roots: RuleRoots): Promise<WorkI
   return closeTarget(acting, await targetOf(acting, roots));
 }
 
-async function targetOf({ context, rule, cause }: Acting, roots: RuleRoots): Promise<ClosingTarget> {
+async function targetOf(acting: Acting, roots: RuleRoots): Promise<ClosingTarget> {
+  const { context, rule, cause } = acting;
   if (rule.action.target === 'task') return { taskId: cause.taskId, dedupKey: null };
-  const dedupKey = dedupKeyOf(rule, cause, roots);
+  const dedupKey = dedupKeyOf(acting, roots);
   const known = await context.db.row(findWorkKey(context.tenantId, dedupKey));
   return { taskId: known?.task_id ?? null, dedupKey };
 }
@@ -78,6 +80,7 @@ async function complete(acting: Acting, task: TaskRow, dedupKey: string | null):
   const { context, rule, evaluationId } = acting;
   await requireCompletable(context, task);
   await passClaimGate(context, task.id, {}, { claimRequired: false });
+  await requireAddressee(context, task);
   await failRunningRun(context, task.id, 'superseded');
   const rules = await rulesOf(context, task.type_id);
   const check = rule.action.check ?? defaultCheck;

@@ -27,11 +27,11 @@ const dependsOnMax = 50;
  * @throws ActRefused, Refusal: why it can't be done
  */
 export async function fileWork(acting: Acting, roots: RuleRoots): Promise<WorkItem> {
-  const { context, rule, cause } = acting;
+  const { context, rule } = acting;
   const { db, tenantId } = context;
   requirePermission(context, 'tasks.write');
   if (rule.action.kind === 'request_decision') requirePermission(context, 'approvals.manage');
-  const dedupKey = dedupKeyOf(rule, cause, roots);
+  const dedupKey = dedupKeyOf(acting, roots);
   const known = await db.row(lockWorkKey(tenantId, dedupKey));
   const open = known?.task_id == null ? undefined : await findOpenTask(context, known.task_id);
   if (open !== undefined) {

@@ -47,10 +47,21 @@ export function itemsOfAction({ forEach, where }: RuleAction, roots: RuleRoots):
   return chosen;
 }
 
-/** The key of an item: the rule's own for its cause, where the action names none. @throws ActRefused `invalid_dedup_key` */
-export function dedupKeyOf({ key, action }: RuleRow, { trigger }: Cause, roots: RuleRoots): string {
-  const template = action.dedupKeyTemplate;
-  if (template === undefined) return `rule:${key}:${trigger.ref}`;
+/** What an item is called by, where the action has no template for its key. */
+export interface ItemOfCause {
+  readonly rule: RuleRow;
+  readonly cause: Cause;
+  /** Of the items of a forEach, from 1; null where the action has none. */
+  readonly itemNumber: number | null;
+}
+
+/** The key of an item: one of its own for rule and cause, where the action names none. @throws ActRefused `invalid_dedup_key` */
+export function dedupKeyOf({ rule, cause, itemNumber }: ItemOfCause, roots: RuleRoots): string {
+  const template = rule.action.dedupKeyTemplate;
+  if (template === undefined) {
+    const ofCause = `rule:${rule.key}:${cause.trigger.ref}`;
+    return itemNumber === null ? ofCause : `${ofCause}:${itemNumber}`;
+  }
   const rendered = renderText(template, roots, dedupKeyCharactersMax + 1);
   if (rendered.trim() === '' || rendered.length > dedupKeyCharactersMax) refuseAct('invalid_dedup_key');
   return rendered;

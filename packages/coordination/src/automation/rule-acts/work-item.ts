@@ -35,6 +35,8 @@ export interface Acting {
   readonly chainDepth: number;
   /** The call of the skill that was asked; null where none was. */
   readonly skillInvocationId: string | null;
+  /** Which of the items of its forEach the action is done for, from 1; null where it has none. */
+  readonly itemNumber: number | null;
   /** When to leave the items that are left to the next turn, by `performance.now()`. */
   readonly untilMs: number;
 }

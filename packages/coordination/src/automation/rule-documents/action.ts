@@ -62,7 +62,10 @@ export const RuleAction = z
     kind: z.enum(actionKinds),
     taskType: z.string().min(1).max(200).optional(),
     taskTypes: z.array(z.string().regex(typeKey)).min(1).max(20).optional(),
-    dedupKeyTemplate: z.string().min(1).max(200).optional(),
+    dedupKeyTemplate: z.string().min(1).max(200).optional().meta({
+      description:
+        'One open task for each key. Without a template each cause, and each item of a forEach, has its own key.',
+    }),
     fields: Fields.optional(),
     acceptance: z.array(parsedLater(AcceptanceCheck)).max(acceptanceMax).optional(),
     check: z

@@ -19,7 +19,13 @@ import {
   isCausedBy,
   rootsOf,
 } from '../rule-acts/cause.ts';
-import { dedupKeyOf, itemsOfAction, renderFields, renderTaskType } from '../rule-acts/rendering.ts';
+import {
+  dedupKeyOf,
+  type ItemOfCause,
+  itemsOfAction,
+  renderFields,
+  renderTaskType,
+} from '../rule-acts/rendering.ts';
 import { ActRefused, isUnavailable } from '../rule-acts/work-item.ts';
 import { creatingKinds } from '../rule-documents/action.ts';
 import { readsRoot } from '../rule-documents/warnings.ts';
@@ -167,7 +173,11 @@ async function lookAt(
     if (rule.interpretation !== null) return { status: 'waiting', reason: 'interpretation' };
     const items = itemsOfAction(rule.action, roots);
     if (items.length === 0) return { status: 'not_matched', reason: 'no_items' };
-    const work = items.slice(0, shownItemsMax).map((item) => render(rule, cause, item));
+    const work = items
+      .slice(0, shownItemsMax)
+      .map((item, index) =>
+        render({ rule, cause, itemNumber: rule.action.forEach === undefined ? null : index + 1 }, item),
+      );
     return { status: 'matched', would: { action: rule.action.kind, items: items.length, work } };
   } catch (error) {
     if (error instanceof ConditionFault) return { status: 'failed', reason: 'rule_condition_error' };
@@ -176,7 +186,8 @@ async function lookAt(
   }
 }
 
-function render(rule: RuleRow, cause: Cause, roots: JsonObject) {
+function render(item: ItemOfCause, roots: JsonObject) {
+  const { rule, cause } = item;
   const { action } = rule;
   const nothing = {
     dedupKey: null,
@@ -191,7 +202,7 @@ function render(rule: RuleRow, cause: Cause, roots: JsonObject) {
     const { title = null, priority = null } = renderFields(action, roots);
     return {
       ...nothing,
-      dedupKey: isOfTask ? null : dedupKeyOf(rule, cause, roots),
+      dedupKey: isOfTask ? null : dedupKeyOf(item, roots),
       taskId: isOfTask ? cause.taskId : null,
       taskType: creatingKinds.includes(action.kind) ? renderTaskType(action, roots) : null,
       title,

@@ -60,7 +60,14 @@ export async function evaluate(
 }
 
 function begun(rule: RuleRow, cause: Cause) {
-  return { rule, cause, evaluationId: newId(), evidence: evidenceOf(cause), skillInvocationId: null };
+  return {
+    rule,
+    cause,
+    evaluationId: newId(),
+    evidence: evidenceOf(cause),
+    skillInvocationId: null,
+    itemNumber: null,
+  };
 }
 
 /** The context of the authority; its events follow from the cause. */
@@ -145,7 +152,9 @@ export async function actOnItems(
   const work = [...before];
   for (const [index, item] of items.entries()) {
     if (index > 0 && performance.now() > acting.untilMs) return leave(cause, items.slice(index), work);
-    work.push(await attemptAct(acting, actOf[rule.action.kind], item));
+    // The items that an earlier turn has done come first.
+    const itemNumber = rule.action.forEach === undefined ? null : before.length + index + 1;
+    work.push(await attemptAct({ ...acting, itemNumber }, actOf[rule.action.kind], item));
   }
   const isFull = work.some(isWaiting) && (await mayNotWait(context, rule, evaluationId));
   return findingFrom(acting, isFull ? work.map(refuseWaiting) : work);

@@ -196,6 +196,35 @@ test('forEach and where do one act for each item; more than 50 items fail the ev
   assert.deepEqual(titles, ['Look at a', 'Look at c']);
 });
 
+test('without a template each item of a forEach has its own key, equal ones too', async () => {
+  const type = kind();
+  const action = { forEach: 'payload.data.hosts', fields: { title: 'Look at {{ item }}', customFields: {} } };
+  const rule = await makeRule(baton.admin, { trigger: observed(type), action });
+  const { eventId } = await observe(baton.admin, type, { hosts: ['a', 'b', 'a'] });
+  await worker.run();
+  const [evaluation] = await evaluationsOf(baton.admin, rule.id);
+  const titles = await Promise.all(
+    evaluation.createdTaskIds.map(async (id: string) => (await task(id)).title),
+  );
+  assert.deepEqual(titles, ['Look at a', 'Look at b', 'Look at a']);
+  const keys = [1, 2, 3].map((n) => `rule:${rule.key}:event:${eventId}:${n}`);
+  assert.deepEqual(
+    evaluation.result.work.map(({ dedupKey }: any) => dedupKey),
+    keys,
+  );
+  const { results } = await done(
+    baton.admin.post('/rules:dry-run', {
+      key: rule.key,
+      trigger: observed(type),
+      action: { kind: 'ensure_work', taskType: 'task', ...action },
+    }),
+  );
+  assert.deepEqual(
+    results[0].would.work.map(({ dedupKey }: any) => dedupKey),
+    keys,
+  );
+});
+
 test('relations: spawned by and dependent on what templates name; what is absent is refused per item', async () => {
   const type = kind();
   const [origin, first, second] = [await makeTask(baton), await makeTask(baton), await makeTask(baton)];

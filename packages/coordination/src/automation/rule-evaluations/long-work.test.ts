@@ -51,6 +51,23 @@ const titlesOf = async (ruleId: string) =>
       select title from tasks where origin ->> 'ruleId' = ${ruleId} order by id`)
   ).map(({ title }) => title);
 
+test('items that are left to later turns keep the keys of their own that they have without a template', async () => {
+  const type = kind();
+  const { dedupKeyTemplate: _, ...action } = slowly(type);
+  const rule = await makeRule(baton.admin, { trigger: observed(type), action });
+  const { eventId } = await observe(baton.admin, type, { names, host: 'db1' });
+  await journalIsStable(baton.pool);
+  await worker.turns.run();
+  assert.equal((await only(rule.id)).result.waitingFor, 'turn');
+  await worker.run();
+  const { result, createdTaskIds } = await only(rule.id);
+  assert.equal(createdTaskIds.length, names.length);
+  assert.deepEqual(
+    result.work.map(({ dedupKey }: any) => dedupKey),
+    names.map((_name, index) => `rule:${rule.key}:event:${eventId}:${index + 1}`),
+  );
+});
+
 test('items that take too long for one transaction are done in the next turns, before what follows', async () => {
   const type = kind();
   const rule = await makeRule(baton.admin, { trigger: observed(type), action: slowly(type) });

@@ -82,6 +82,7 @@ async function look(
     evidence: row.evidence,
     chainDepth: row.chain_depth,
     skillInvocationId: row.skill_invocation_id,
+    itemNumber: null,
     untilMs,
   };
   const ended = endOf(rule, row, authority !== undefined);

@@ -44,6 +44,7 @@ export function insertNextClaims(request: NewClaims) {
             and (t.lease_expires_at <= clock_timestamp() or s.status <> 'active' or s.expires_at <= statement_timestamp())))
         and t.open_prerequisites = 0 and t.pending_gates = 0 and t.open_verification_id is null
         and (not t.is_restricted or may_claim(t.id, ${request.principalId}))
+        and (not t.is_addressed or is_addressee(t.id, ${request.principalId}))
       order by asked.n
       limit (select cardinality(${request.claimIds}::uuid[]))
       for no key update of t skip locked

@@ -21,6 +21,8 @@ export interface NewClaim {
   principalId: string;
   iamPrincipalId: string | null;
   ref: TaskRef;
+  /** Whether whom the task is for was checked before, under its lock. */
+  isEligible: boolean;
   sessionId: string;
   claimId: string;
   claimedEventId: string;
@@ -69,6 +71,7 @@ export function insertClaim(request: NewClaim) {
           where c.id = t.active_claim_id and (s.status <> 'active' or s.expires_at <= statement_timestamp())))
         and t.open_prerequisites = 0 and t.pending_gates = 0 and t.open_verification_id is null
         and (not t.is_restricted or may_claim(t.id, ${request.principalId}))
+        and (not t.is_addressed or ${request.isEligible}::boolean or is_addressee(t.id, ${request.principalId}))
       for no key update of t
     ), free as materialized (
       select id, dead_claim_id, live_until, clock_timestamp() as at from locked

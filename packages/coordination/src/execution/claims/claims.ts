@@ -42,10 +42,14 @@ export async function claimTask(context: Context, ref: TaskRef, request: ClaimRe
   }
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     if (ttlSeconds !== undefined) {
-      const lease = await context.db.row(insertClaim(leaseRequest(context, ref, request, ttlSeconds)));
+      const isEligible = attempt > 1;
+      const lease = await context.db.row(
+        insertClaim(leaseRequest(context, ref, request, ttlSeconds, isEligible)),
+      );
       if (lease !== undefined) return granted(context, lease);
     }
     await requireLiveSession(context, request.sessionId);
+    // It locks the task and finds the caller eligible, or refuses.
     await requireClaimableTask(context, ref);
     if (ttlSeconds === undefined) refuseTtl(context);
   }
@@ -108,7 +112,7 @@ async function tryLease(
   ttlSeconds: number,
 ): Promise<Claim | undefined> {
   try {
-    const lease = await context.db.row(insertClaim(leaseRequest(context, ref, request, ttlSeconds)));
+    const lease = await context.db.row(insertClaim(leaseRequest(context, ref, request, ttlSeconds, false)));
     return lease === undefined ? undefined : granted(context, lease);
   } catch (error) {
     if (violatedConstraint(error) === 'claims_one_active') return undefined;
@@ -116,13 +120,20 @@ async function tryLease(
   }
 }
 
-function leaseRequest(context: Context, ref: TaskRef, request: ClaimRequest, ttlSeconds: number) {
+function leaseRequest(
+  context: Context,
+  ref: TaskRef,
+  request: ClaimRequest,
+  ttlSeconds: number,
+  isEligible: boolean,
+) {
   const { caller, tenantId, correlationId, requestId, traceRunId } = context;
   return {
     tenantId,
     principalId: caller.principalId,
     iamPrincipalId: caller.iamPrincipalId,
     ref,
+    isEligible,
     sessionId: request.sessionId,
     claimId: newId(),
     claimedEventId: newId(),

@@ -13,6 +13,7 @@ import {
   needsVerification,
   requireCompletable,
 } from '../../work/completion/completion.ts';
+import { requireAddressee } from '../../work/tasks/addressees/addressees.ts';
 import { taskOf } from '../../work/tasks/task.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -26,7 +27,7 @@ import { getRun } from './runs.ts';
  * Ends a run as succeeded and, unless asked otherwise, completes its task or opens its verification; only under the run's live claim (core,
  * section 10).
  * @throws Refusal `not_found`, `run_not_active`, `run_holder_mismatch`, `task_already_completed`, `task_cancelled`,
- * `approval_required`, `stale_claim`, those of `childResultOf`, `invalid_transition`
+ * `approval_required`, `stale_claim`, `not_eligible`, those of `childResultOf`, `invalid_transition`
  */
 export async function succeedRun(
   context: Context,
@@ -67,7 +68,10 @@ async function requireWritable(
   try {
     if (completes) await requireCompletable(context, task);
     const presented = { claimId: task.run_claim_id, fencingToken: task.run_fencing_token };
-    return await passClaimGate(context, task.id, presented, { claimRequired: true });
+    const liveClaim = await passClaimGate(context, task.id, presented, { claimRequired: true });
+    // Also of a run that leaves its task open: a step reads what the newest run gave out.
+    await requireAddressee(context, task);
+    return liveClaim;
   } catch (refusal) {
     await requireRunning(context, runId);
     throw refusal;

@@ -10,6 +10,8 @@ export interface NewRun {
   ref: TaskRef;
   claimId: string;
   fencingToken: number;
+  /** Whether whom the task is for was checked before, under its lock. */
+  isEligible: boolean;
   runId: string;
   startedEventId: string;
   failedEventId: string;
@@ -71,6 +73,7 @@ export function insertRun(start: NewRun) {
         and (t.id = ${start.ref.id}::uuid or t.public_number = ${start.ref.number}::bigint)
         and t.category not in ('terminal_success', 'terminal_cancelled')
         and t.active_claim_id = holder.claim_id and t.claim_epoch = holder.fencing_token
+        and (not t.is_addressed or ${start.isEligible}::boolean or is_addressee(t.id, ${start.principalId}))
         and t.child_handle_id is not distinct from ${start.childHandleId}::uuid
       for no key update of t
     ), task as materialized (

@@ -9,6 +9,7 @@ import { noteEvent } from '../../ledger/journal/journal.ts';
 import type { Caller } from '../../service/caller.ts';
 import { checkDocument } from '../../service/documents.ts';
 import { terminalCategories } from '../../work/readiness/claimability.ts';
+import { requireAddressee } from '../../work/tasks/addressees/addressees.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import { lockTaskRow } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
@@ -30,7 +31,7 @@ const attemptsMax = 3;
  * finds the first reason in the contract's order, and binds the run of a launched task to its handle.
  * @throws Refusal `invalid_budget`, `payload_too_large`, `payload_too_deep`, `agent_revision_required`,
  * `agent_revision_mismatch`, `not_found`,
- * `task_not_runnable`, those of the claim gate, `run_already_active`, those of `lockStartableHandle`
+ * `task_not_runnable`, those of the claim gate, `not_eligible`, `run_already_active`, those of `lockStartableHandle`
  */
 export async function startRun(context: Context, ref: TaskRef, request: RunRequest): Promise<Run> {
   checkRequest(request);
@@ -56,11 +57,12 @@ async function startUnderLocks(context: Context, ref: TaskRef, request: RunReque
     fail('task_not_runnable', { taskId, status, systemStatusCategory: category });
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     await passClaimGate(context, taskId, request, { claimRequired: true });
+    await requireAddressee(context, task);
     const handle =
       childHandleId === null
         ? undefined
         : await lockStartableHandle(context, childHandleId, taskId, request.claimId);
-    const started = await context.db.row(runStart(context, ref, request, childHandleId));
+    const started = await context.db.row(runStart(context, ref, request, childHandleId, true));
     if (started !== undefined) {
       if (handle !== undefined) await bindChildRun(context, handle, started);
       return noteStarted(context, started);
@@ -101,7 +103,7 @@ async function requireOwnRevision(
 
 async function tryStart(context: Context, ref: TaskRef, request: RunRequest) {
   try {
-    const started = await context.db.row(runStart(context, ref, request, null));
+    const started = await context.db.row(runStart(context, ref, request, null, false));
     return started === undefined ? undefined : noteStarted(context, started);
   } catch (error) {
     // Another run began or ended while this one waited for the task.
@@ -110,7 +112,14 @@ async function tryStart(context: Context, ref: TaskRef, request: RunRequest) {
   }
 }
 
-function runStart(context: Context, ref: TaskRef, request: RunRequest, childHandleId: string | null) {
+/** @param isEligible whether the addressee of the task was checked under its lock */
+function runStart(
+  context: Context,
+  ref: TaskRef,
+  request: RunRequest,
+  childHandleId: string | null,
+  isEligible: boolean,
+) {
   const { caller, tenantId, correlationId, requestId, traceRunId } = context;
   return insertRun({
     tenantId,
@@ -119,6 +128,7 @@ function runStart(context: Context, ref: TaskRef, request: RunRequest, childHand
     ref,
     claimId: request.claimId,
     fencingToken: request.fencingToken,
+    isEligible,
     runId: newId(),
     startedEventId: newId(),
     failedEventId: newId(),

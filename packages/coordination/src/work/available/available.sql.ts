@@ -246,8 +246,12 @@ export function assignedTo({ assigneeId }: WorkSearch, column: string): Fragment
   return assigneeId === undefined ? fragment`true` : fragment`${reference(column)} = ${assigneeId}`;
 }
 
-/** What is not a matter of the set of requirements: other restrictions, and what the caller sees. */
+/**
+ * What is not a matter of the set of requirements: other restrictions, whom the task is for, and what the caller sees. A person
+ * who may stand in for an addressee is not offered the task: it would be taken from whom it is for. They claim it by its id.
+ */
 export function mayBeTaken({ principalId, viewerId }: WorkSearch): Fragment {
   const seen = viewerId === null ? fragment`true` : fragment`sees_workspace(${viewerId}, t.workspace_id)`;
-  return fragment`(not t.is_restricted or may_claim(t.id, ${principalId})) and ${seen}`;
+  return fragment`(not t.is_restricted or may_claim(t.id, ${principalId}))
+    and (not t.is_addressed or is_addressee(t.id, ${principalId})) and ${seen}`;
 }

@@ -34,6 +34,7 @@ export const completionApi = [
       'stale_claim',
       'task_claimed',
       'claim_holder_mismatch',
+      'not_eligible',
       'run_in_progress',
       'invalid_transition',
     ],

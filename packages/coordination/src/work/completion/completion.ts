@@ -9,6 +9,7 @@ import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { requireNoGate } from '../gates/gates.ts';
+import { requireAddressee } from '../tasks/addressees/addressees.ts';
 import { type Task, type TaskRow, taskOf } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { taskCompleted } from '../tasks/tasks.events.ts';
@@ -34,6 +35,7 @@ export async function completeTask(
   requireVersion(task, ifMatch);
   await requireCompletable(context, task);
   const liveClaim = await passClaimGate(context, task.id, presented, { claimRequired: false });
+  await requireAddressee(context, task);
   if (liveClaim !== undefined) {
     await requireDelegated(context, { sessionId: liveClaim.session_id }, 'tasks.write');
     const run = await context.db.row(findRunningRun(context.tenantId, liveClaim.id));
@@ -75,10 +77,11 @@ export function needsVerification({ task, rules }: Pick<CompletionRequest, 'task
 /**
  * Releases the claim of a locked task and completes it or, where it has checks, opens the attempt that may. No run of
  * the task may be running any more, and no attempt be open.
- * @throws Refusal `invalid_transition` where the lifecycle has no edge to the completion status
+ * @throws Refusal `not_eligible` unless the caller is whom the task is for, `invalid_transition` where the lifecycle has no edge to the completion status
  */
 export async function completeLockedTask(context: Context, request: CompletionRequest): Promise<Task> {
   const { task, rules, liveClaim, trigger, triggerRef = null } = request;
+  await requireAddressee(context, task);
   const { completionStatus: to } = rules.lifecycle;
   const allowed = movesFrom(rules.lifecycle, task.status);
   if (!allowed.includes(to)) fail('invalid_transition', { from: task.status, to, allowed });

@@ -40,7 +40,8 @@ export function findAdvice(tenantId: string, taskId: string, callerId: string, b
         select jsonb_agg(jsonb_build_object('taskId', b.id, 'relationId', b.relation_id, 'holderId', b.holder_id,
           'codes', array_remove(array[
             case when b.category = 'terminal_cancelled' then 'task_not_claimable' end,
-            case when exists (select from missing_items(b.tenant_id, b.requirement_set_id, ${callerId})) then 'not_eligible' end,
+            case when exists (select from missing_items(b.tenant_id, b.requirement_set_id, ${callerId}))
+              or b.is_addressed and not is_addressee(b.id, ${callerId}) then 'not_eligible' end,
             case when b.open_prerequisites > 0 then 'task_not_ready' end,
             case when b.is_restricted and missing_inputs(b.id) <> '[]' then 'input_missing' end,
             case when b.pending_gates > 0 then 'approval_required' end,

@@ -96,7 +96,10 @@ function remediesOf(code: string, details: Record<string, unknown>, source: Advi
     case 'task_not_claimable':
       return waysBack.length === 0 ? [] : [can('reopen', 'PATCH', `/tasks/${taskId}`, 'tasks.write')];
     case 'not_eligible':
-      return remediesOfLack(caller.principalId, lackedKinds(details), source);
+      // Requirements can be met or changed; whom a task is for is up to its process.
+      return lackedKinds(details).length === 0
+        ? []
+        : remediesOfLack(caller.principalId, lackedKinds(details), source);
     case 'task_not_ready':
       return advice.blockers.flatMap(({ taskId: prerequisite, relationId, codes }) => [
         ...(codes.includes('task_not_claimable')

@@ -15,6 +15,7 @@ export type ClaimabilityRow = Pick<
   | 'open_verification_id'
   | 'verification'
   | 'requirement_set_id'
+  | 'is_addressed'
 > & {
   [Column in 'holder_id' | 'expires_at']: ClaimRow[Column] | null;
 } & {
@@ -31,7 +32,7 @@ export type ClaimabilityRow = Pick<
 export function findClaimability(tenantId: string, ref: TaskRef) {
   return sql<ClaimabilityRow>`
     select t.id, t.type_id, t.public_id, t.status, t.category, t.pending_gates, t.open_verification_id, t.verification,
-      t.requirement_set_id, c.id as claim_id, c.holder_id, c.expires_at,
+      t.requirement_set_id, t.is_addressed, c.id as claim_id, c.holder_id, c.expires_at,
       coalesce((
         select jsonb_agg(jsonb_build_object('taskId', p.id, 'publicId', p.public_id, 'status', p.status,
           'systemStatusCategory', p.category) order by p.public_number)

@@ -3,6 +3,7 @@ import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import { isInSight, tasksInSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { findForeignAddressee } from '../tasks/addressees/addressees.ts';
 import { itemsOfRequirements, namesOf, type RequirementItemRow } from '../tasks/requirements.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { lockTaskRow } from '../tasks/tasks.ts';
@@ -15,16 +16,21 @@ import type { TaskClaimability } from './task-readiness.ts';
 export const terminalCategories: readonly string[] = ['terminal_success', 'terminal_cancelled'];
 
 /** Every obstacle, in the order in which `:claim` looks at them (core sections 8.10 and 9). */
-function obstaclesOf(row: SeenClaimability, missing: readonly RequirementItemRow[]): ClaimObstacle[] {
+function obstaclesOf(row: SeenClaimability, { missing, addressee }: Lack): ClaimObstacle[] {
   const obstacles: ClaimObstacle[] = [];
   if (terminalCategories.includes(row.category))
     obstacles.push({
       code: 'task_not_claimable',
       details: { status: row.status, systemStatusCategory: row.category },
     });
-  if (missing.length > 0) {
+  if (missing.length > 0 || addressee !== undefined) {
     const { roles, capabilities, skills } = namesOf(missing);
-    const details = { missingRoles: roles, missingCapabilities: capabilities, missingSkills: skills };
+    const details = {
+      missingRoles: roles,
+      missingCapabilities: capabilities,
+      missingSkills: skills,
+      ...(addressee !== undefined && { addressee }),
+    };
     obstacles.push({ code: 'not_eligible', details });
   }
   if (row.unmet.length + row.unmetOutOfSight > 0)
@@ -63,7 +69,7 @@ export async function requireClaimableTask(context: Context, ref: TaskRef): Prom
 /** The same without the lock, to find the reason why a claim was refused. */
 export async function refuseUnclaimableTask(context: Context, ref: TaskRef): Promise<void> {
   const row = await claimabilityOf(context, ref);
-  const [first] = obstaclesOf(row, await missingOf(context, row));
+  const [first] = obstaclesOf(row, await lackOf(context, row));
   if (first === undefined) return;
   const { holderId: _, ...details } = first.details;
   fail(first.code, { taskId: row.id, ...details });
@@ -83,9 +89,20 @@ async function claimabilityOf(context: Context, ref: TaskRef): Promise<SeenClaim
   return { ...row, unmet, unmetOutOfSight: row.unmet.length - unmet.length };
 }
 
-/** What the task requires and the caller lacks. */
-function missingOf(context: Context, row: ClaimabilityRow): Promise<RequirementItemRow[]> {
-  return itemsOfRequirements(context, row.requirement_set_id, context.caller.principalId);
+/** What makes the caller ineligible. */
+interface Lack {
+  /** What the task requires and the caller lacks. */
+  readonly missing: readonly RequirementItemRow[];
+  /** For whom the task is, where that isn't the caller; null where it is for nobody. */
+  readonly addressee: object | null | undefined;
+}
+
+async function lackOf(context: Context, row: ClaimabilityRow): Promise<Lack> {
+  const { requirement_set_id: setId } = row;
+  return {
+    missing: await itemsOfRequirements(context, setId, context.caller.principalId),
+    addressee: await findForeignAddressee(context, row),
+  };
 }
 
 /**
@@ -95,7 +112,7 @@ function missingOf(context: Context, row: ClaimabilityRow): Promise<RequirementI
 export async function getTaskClaimability(context: Context, ref: TaskRef): Promise<TaskClaimability> {
   const { db, tenantId, caller } = context;
   const row = await claimabilityOf(context, ref);
-  const obstacles = obstaclesOf(row, await missingOf(context, row));
+  const obstacles = obstaclesOf(row, await lackOf(context, row));
   const { id: taskId, public_id: publicId } = row;
   const found = await db.row(findAdvice(tenantId, taskId, caller.principalId, adviceItemsMax));
   if (found === undefined) return fail('not_found');

@@ -18,6 +18,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { requireGoalForTask, requireGoalStays } from '../goals/goals.ts';
 import { cancelOpenAttempt, hurryOpenAttempt } from '../verifications/attempts.ts';
+import { requireAddressee } from './addressees/addressees.ts';
 import { parseCustomFields } from './custom-fields.ts';
 import { namesOfRequirements, type RequirementNames, requirementsAfter } from './requirements.ts';
 import { priorities, type Task, type TaskChange, type TaskRow, taskOf } from './task.ts';
@@ -37,6 +38,15 @@ import { renewApprovals } from './values/changed-subjects.ts';
 import { requireVersion } from './versions.ts';
 
 type Changes = Record<string, string | number | true | null | RequirementNames>;
+/** What expressions of a process read of a task (`TaskRoot`), apart from its ids and its type. */
+const readBySteps: readonly string[] = [
+  'title',
+  'status',
+  'priority',
+  'workspaceId',
+  'assigneeId',
+  'customFields',
+];
 /** The fields that null empties. */
 export const nullableFields: readonly string[] = [
   'ownerId',
@@ -49,14 +59,16 @@ export const nullableFields: readonly string[] = [
 
 /**
  * Changes a task (core, section 8.4). The holder of the task's live claim must present it; values that are stored already
- * change nothing. A move to a cancelled status ends the run, the claim and the
- * verification. A change of what was approved requests the approval again.
+ * change nothing. A move to a cancelled status ends the run, the claim and the verification. A change of what was approved
+ * requests the approval again. Only the task's addressee changes what a process step reads of it.
+ * @param options.asProcess whether the process itself changes the task of its step
  */
 export async function updateTask(
   context: Context,
   ref: TaskRef,
   ifMatch: number,
   change: TaskChange,
+  options: { asProcess?: boolean } = {},
 ): Promise<Task> {
   const before = await lockTaskRow(context, ref, change.claimId);
   requireVersion(before, ifMatch);
@@ -75,6 +87,8 @@ export async function updateTask(
   if (after.requirement_set_id !== before.requirement_set_id)
     changes['requirements'] = await namesOfRequirements(context, after.requirement_set_id);
   if (Object.keys(changes).length === 0) return taskOf(before);
+  if (options.asProcess !== true && readBySteps.some((field) => changes[field] !== undefined))
+    await requireAddressee(context, before);
 
   if (after.category === 'terminal_cancelled' && before.category !== 'terminal_cancelled') {
     await failRunningRun(context, before.id, 'task_cancelled');

@@ -107,6 +107,7 @@ export const tasksApi = [
       'invalid_requirement',
       'unknown_requirement',
       'empty_update',
+      'not_eligible',
     ],
     emits: [taskUpdated, approvalRequested, runFailed, childResolved, ...claimGateEvents],
     ifMatch: 'task',

@@ -44,6 +44,7 @@ export const typeMigrationApi = [
       'custom_fields_invalid',
       'invalid_acceptance',
       'unknown_acceptance_check',
+      'not_eligible',
       'payload_too_large',
     ],
     emits: [taskTypeMigrated, approvalRequested],

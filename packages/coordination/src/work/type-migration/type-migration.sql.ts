@@ -17,7 +17,14 @@ export function findActiveVersion(tenantId: string, key: string, version: number
 /** A task with what a migration looks at; without a live claim or a running run their columns are null. */
 export type MigratingTaskRow = Pick<
   TaskRow,
-  'id' | 'status' | 'category' | 'custom_fields' | 'acceptance' | 'evidence' | 'open_verification_id'
+  | 'id'
+  | 'status'
+  | 'category'
+  | 'custom_fields'
+  | 'acceptance'
+  | 'evidence'
+  | 'open_verification_id'
+  | 'is_addressed'
 > & {
   claim_id: string | null;
   expires_at: ClaimRow['expires_at'] | null;
@@ -30,7 +37,7 @@ export type MigratingTaskRow = Pick<
 /** Reads tasks that were locked before. A claim protects its task only while its lease and its session are live. */
 export function findMigratingTasks(tenantId: string, ids: readonly string[]) {
   return sql<MigratingTaskRow>`
-    select t.id, t.status, t.category, t.custom_fields, t.acceptance, t.evidence, t.open_verification_id,
+    select t.id, t.status, t.category, t.custom_fields, t.acceptance, t.evidence, t.open_verification_id, t.is_addressed,
       t.verification ->> 'status' as verification_status, c.id as claim_id, c.expires_at, r.id as run_id,
       array(
         select a.id from approvals a where a.task_id = t.id and a.status = 'pending' order by a.created_at, a.id limit 50

@@ -9,6 +9,7 @@ import { seenRows } from '../../service/sight/seen-list.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { type ErrorCode, errors, fail } from '../errors.ts';
+import { findForeignAddressees, requireAddressee } from '../tasks/addressees/addressees.ts';
 import { type Task, type TaskRow, taskOf } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { getTaskRow, lockTaskRow } from '../tasks/tasks.ts';
@@ -87,7 +88,7 @@ export type TypeMigrationReport = z.infer<typeof TypeMigrationReport>;
  * Gives a task another version of its type (core, section 8.14). Nobody may be at work on it, not even the caller.
  * The version that it has already changes nothing.
  * @throws Refusal `not_found`, `version_conflict`, those of `planMigration`, of `statusAfterMigration` and of
- * `renewApprovals`
+ * `renewApprovals`, `not_eligible` unless the task is addressed to the caller
  */
 export async function migrateTaskType(
   context: Context,
@@ -105,6 +106,7 @@ export async function migrateTaskType(
     task: task as MigratingTaskRow,
     status: statusAfterMigration(task as MigratingTaskRow, migration),
   };
+  await requireAddressee(context, before);
   await moveTasks(context, migration, [move], 'task');
   return taskOf(await renewApprovalsOf(context, before.id));
 }
@@ -193,8 +195,13 @@ async function migratePart(
 ): Promise<void> {
   const moves: Move[] = [];
   let turnEndsAt = performance.now() + turnMsMax;
-  for (const task of await context.db.rows(findMigratingTasks(context.tenantId, ids))) {
+  const tasks = await context.db.rows(findMigratingTasks(context.tenantId, ids));
+  const addressed = tasks.filter((task) => task.is_addressed).map(({ id }) => id);
+  const addressees = await findForeignAddressees(context, addressed);
+  for (const task of tasks) {
     try {
+      const addressee = addressees.get(task.id);
+      if (addressee !== undefined) fail('not_eligible', { taskId: task.id, addressee });
       moves.push({ task, status: statusAfterMigration(task, migration) });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;

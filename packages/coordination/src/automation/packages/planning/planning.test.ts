@@ -96,6 +96,18 @@ describe('a package of every kind', () => {
     assert.equal((await done(baton.admin.get(`/calendars/${prefix}-calendar`))).package.key, named.key);
   });
 
+  test('is the same plan in whatever order its files come', async () => {
+    const named = { key: newKey('p') };
+    const documents = everyKind(newKey('x'));
+    const hashOf = async (files: readonly object[]) =>
+      (await done(baton.admin.post('/packages:plan', { package: { files } }))).planHash;
+    const { files } = sourceOf(named, documents);
+    const forward = await hashOf(files);
+    assert.equal(await hashOf(files.toReversed()), forward);
+    assert.equal(await hashOf([...files.slice(3), ...files.slice(0, 3)]), forward);
+    assert.notEqual(await hashOf(files.slice(0, -1)), forward);
+  });
+
   test('is changed field by field, and retired where a document is left out, and comes back', async () => {
     const named = { key: newKey('p') };
     const prefix = newKey('x');

@@ -299,20 +299,27 @@ function hashed(
   const catalogEtag = etagOf(world, installed);
   const planHash = hashOf({
     package: manifest ?? null,
-    documents: desired.map(({ kind, key, hash }) => [kind, key, hash]),
+    documents: desired.toSorted(byName).map(({ kind, key, hash }) => [kind, key, hash]),
     options: [workspaceId, overwriteConsole],
-    changes: changes.map(({ kind, key, action, renamedFrom, deprecates, fields }) => [
-      kind,
-      key,
-      action,
-      renamedFrom,
-      deprecates,
-      fields.map(({ name, owner, applies }) => [name, owner, applies]),
-    ]),
+    changes: changes
+      .toSorted(byName)
+      .map(({ kind, key, action, renamedFrom, deprecates, fields }) => [
+        kind,
+        key,
+        action,
+        renamedFrom,
+        deprecates,
+        fields.map(({ name, owner, applies }) => [name, owner, applies]),
+      ]),
     settings,
     catalogEtag,
   });
   return { changes, settings, problems, planHash, catalogEtag };
+}
+
+/** The same documents are the same plan in whatever order their files come. */
+function byName(one: Pick<Change, 'kind' | 'key'>, other: Pick<Change, 'kind' | 'key'>): number {
+  return nameOf(one.kind, one.key) < nameOf(other.kind, other.key) ? -1 : 1;
 }
 
 const hashOf = (value: unknown) => canonicalHash(value as JsonObject, { fractions: 'allowed' });

@@ -7,6 +7,7 @@ import { activityId } from '../../process-engine/ids/activity-ids.ts';
 import { type Cause, causeOfEvent, evidenceOf, isCausedBy, type RuleRoots } from '../../rule-acts/cause.ts';
 import {
   dedupKeyOf,
+  type ItemOfCause,
   itemsOfAction,
   newTaskOf,
   renderFields,
@@ -141,10 +142,11 @@ export class RuleTest {
     const created: Created[] = [];
     const problems: string[] = [];
     const openKeys = new Set(this.#openKeys);
-    for (const item of items) {
+    for (const [index, item] of items.entries()) {
       this.#time.check();
       try {
-        created.push(...this.#actOn(cause, item, openKeys));
+        const itemNumber = this.#rule.action.forEach === undefined ? null : index + 1;
+        created.push(...this.#actOn({ rule: this.#rule, cause, itemNumber }, item, openKeys));
       } catch (error) {
         if (!(error instanceof ActRefused)) throw error;
         problems.push(error.code);
@@ -157,11 +159,11 @@ export class RuleTest {
     return { status: 'matched', created, problems, refused: null };
   }
 
-  #actOn(cause: Cause, roots: RuleRoots, openKeys: Set<string>): Created[] {
-    const rule = this.#rule;
+  #actOn(item: ItemOfCause, roots: RuleRoots, openKeys: Set<string>): Created[] {
+    const { rule, cause } = item;
     const { action } = rule;
     if (action.target === 'task') return [{ kind: 'change', action: action.kind, taskId: cause.taskId }];
-    const dedupKey = dedupKeyOf(rule, cause, roots);
+    const dedupKey = dedupKeyOf(item, roots);
     if (!creatingKinds.includes(action.kind)) {
       if (!openKeys.has(dedupKey)) return [];
       if (closingKinds.includes(action.kind)) openKeys.delete(dedupKey);

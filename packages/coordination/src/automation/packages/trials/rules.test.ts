@@ -142,6 +142,15 @@ describe('a test of a rule', () => {
     );
   });
 
+  test('files a task for each item of a forEach without a template for keys', async () => {
+    await passes(ruleOf({ forEach: 'payload.types', fields: { title: 'Do {{ item }}' } }), {
+      ...look({ n: 2, types: ['a', 'a', 'b'] }),
+      expect: {
+        created: ['a', 'a', 'b'].map((item) => ({ kind: 'task', match: { title: `Do ${item}` } })),
+      },
+    });
+  });
+
   test('reads the task and the goal that the event brings, and nothing else', async () => {
     const rule = ruleOf({ fields: { title: '{{ task.title }} for {{ goal.title }}' } });
     const brought = { task: { title: 'Build' }, goal: { title: 'growth' } };
@@ -202,13 +211,16 @@ describe('a test of a task type', () => {
     const report = await runType(
       typeOf(),
       { ...move('done'), expect: { refused: 'invalid_transition', status: 'new' } },
-      { ...move('absent'), expect: { refused: 'invalid_status' } },
+      { ...move('absent'), expect: { refused: 'status_not_in_lifecycle' } },
+      { ...move('new', { severity: 1 }), expect: { refused: 'invalid_transition', status: 'new', data: {} } },
       {
         ...move('work', { severity: 'x' }),
         expect: { refused: 'custom_fields_invalid', status: 'new', data: {} },
       },
       { ...move('work', { severity: 2 }), expect: { status: 'work', data: { severity: 2 } } },
       { ...move('done'), expect: { status: 'done', data: { severity: 2 }, created: [] } },
+      { ...move('done'), expect: { refused: 'task_already_completed' } },
+      { ...move('work'), expect: { refused: 'invalid_transition', status: 'done' } },
     );
     assert.deepEqual(report.tests[0].failures, []);
     assert.equal(report.status, 'passed');

@@ -72,21 +72,26 @@ export class TaskTypeTest {
     return { ...outcome, unknown: { names: ['created'], why } };
   }
 
-  /** As a PATCH of the status, and for the status of completion `:complete`. @returns the code of a refusal */
+  /**
+   * As a PATCH of the status, and for the status of completion `:complete`, in the order of their refusals (core, sections 8.4 and
+   * 8.5). @returns the code of a refusal
+   */
   #move({ status: to, customFields }: NonNullable<TestStep['transition']>): string | null {
     const { lifecycle, fieldSchema, hasChecks, reachedStatuses, reachedMoves } = this.#type;
     const [from, found] = [this.#status, findStatus(lifecycle, to)];
-    if (found === undefined) return 'invalid_status';
+    if (found === undefined) return 'status_not_in_lifecycle';
     const isSuccess = found.category === 'terminal_success';
     // Only the completion leads to a status of success, and to one of them.
     if (isSuccess && to !== lifecycle.completionStatus) return 'invalid_status';
-    if (to !== from && !movesFrom(lifecycle, from).includes(to)) return 'invalid_transition';
+    const ended = findStatus(lifecycle, from)?.category;
+    if (isSuccess && ended === 'terminal_success') return 'task_already_completed';
+    if (isSuccess && ended === 'terminal_cancelled') return 'task_cancelled';
+    if (!movesFrom(lifecycle, from).includes(to)) return 'invalid_transition';
     const fields = customFields ?? this.#fields;
     if (customFields !== undefined && fieldSchema.faultsOf(fields).length > 0) return 'custom_fields_invalid';
-    if (isSuccess && to !== from && hasChecks)
+    if (isSuccess && hasChecks)
       throw new NotSimulated('the checks that a task of this type passes before it is done');
     this.#fields = fields;
-    if (to === from) return null;
     this.#status = to;
     reachedStatuses.add(to);
     reachedMoves.add(moveOf(from, to));

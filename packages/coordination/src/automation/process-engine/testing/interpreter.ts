@@ -277,13 +277,24 @@ export class Interpreter extends StepInterpreter {
   }
 
   protected over(error: unknown, name: string, stage: string | null): void {
-    if (error instanceof Completed) return this.finish('completed', error.outcome);
+    if (error instanceof Completed) {
+      this.completeStages(stage, error.isLast);
+      return this.finish('completed', error.outcome);
+    }
     if (error instanceof Raised && this.isEnding) {
       this.stalled = { name, steps: error.rest, stage };
       return this.pause();
     }
     if (error instanceof Raised) return this.finish('failed', null);
     throw error;
+  }
+
+  /** What a `complete` step leaves of stages is done where it was the last step of its stage, or nothing of it is left. */
+  protected completeStages(of: string | null, isLast: boolean): void {
+    for (const [id, is] of this.stages) {
+      const isEmpty = !this.fibers.some((fiber) => fiber.stage === id);
+      if (is.state === 'active' && isEmpty && (id !== of || isLast)) is.state = 'completed';
+    }
   }
 
   protected finish(status: string, outcome: string | null): void {

@@ -116,6 +116,7 @@ export class StepInterpreter {
       } catch (error) {
         // Of the lists that it leaves, the last says where it would go on.
         if (error instanceof Raised) error.rest = steps.slice(n);
+        if (error instanceof Completed && n < steps.length - 1) error.isLast = false;
         throw error;
       }
     }
@@ -272,7 +273,10 @@ export class StepInterpreter {
               if (mode === 'compete') this.send(open.id, { is: 'done', result: { winner: id } });
               else if (working === 0) this.send(open.id, { is: 'done', result: null });
             },
-            failed: (error) => this.drive(parent, () => parent.run.throw(error)),
+            failed: (error) => {
+              if (error instanceof Completed && children.some(({ isOver }) => !isOver)) error.isLast = false;
+              this.drive(parent, () => parent.run.throw(error));
+            },
           }),
         );
       const said = yield* this.waited();

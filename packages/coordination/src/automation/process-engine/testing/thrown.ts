@@ -14,6 +14,8 @@ export class Raised extends Error {
 
 export class Completed extends Error {
   readonly outcome: string;
+  /** Whether nothing comes behind it in the lists that it leaves, nor beside it in forks. */
+  isLast = true;
   constructor(outcome: string) {
     super(outcome);
     this.outcome = outcome;

@@ -1,4 +1,5 @@
 import { snapshotOfAgent } from '../../../registry/agent-identity/acting-agents.ts';
+import type { Addressee } from '../../../work/tasks/addressees/addressees.ts';
 import { findRoleOfSlug } from '../../../work/tasks/requirements.ts';
 import type { Context } from '../../context.ts';
 import type { Assignee } from '../../process-language/forms.ts';
@@ -21,23 +22,45 @@ function namedOf({ principal, role, agent, expr = '' }: Assignee): Named | undef
   return uuidForm.test(expr) ? { principal: expr } : undefined;
 }
 
+/** For whom the work of a task is. */
+interface Resolved {
+  readonly principalId?: string;
+  /** The slug of a role. */
+  readonly role?: string;
+  readonly addressee: Addressee;
+}
+
 /** For whom the work of a task is: the first of the chain that stands for somebody who is there; undefined for none. */
 export async function firstThatResolves(
   context: Context,
   workspaceId: string | null,
   chain: readonly Assignee[],
-): Promise<{ principalId?: string; role?: string } | undefined> {
+): Promise<Resolved | undefined> {
   for (const assignee of chain) {
     const named = namedOf(assignee);
     if (named === undefined) continue;
     if ('role' in named) {
-      if ((await findRoleOfSlug(context, named.role, workspaceId)) !== undefined) return { role: named.role };
+      const roleId = await findRoleOfSlug(context, named.role, workspaceId);
+      if (roleId !== undefined) return { role: named.role, addressee: { roleId } };
       continue;
     }
     const [principalId] = await peopleOf(context, workspaceId, named);
-    if (principalId !== undefined) return { principalId };
+    if (principalId === undefined) continue;
+    return { principalId, addressee: 'agent' in named ? { agentKey: named.agent } : { principalId } };
   }
   return undefined;
+}
+
+/**
+ * For whom the task of a chain is that stands for nobody now: its agent, once that is linked; else nobody, and a person with
+ * processes.operate sees to it. It is not open to all: the step named somebody.
+ */
+export function addresseeOfNobody(chain: readonly Assignee[]): Addressee {
+  for (const assignee of chain) {
+    const named = namedOf(assignee);
+    if (named !== undefined && 'agent' in named) return { agentKey: named.agent };
+  }
+  return {};
 }
 
 /** All that the assignees stand for, each once, in their order; and those that stand for nobody, as texts. */

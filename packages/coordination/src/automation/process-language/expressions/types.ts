@@ -83,6 +83,19 @@ export function isWritable(from: Type, to: Type): boolean {
   return from.kind === to.kind;
 }
 
+/** The same for a value that may have more fields than its place declares: a schema allows others where it does not refuse them. */
+export function mayFit(from: Type, to: Type): boolean {
+  if (from.kind === 'list' && to.kind === 'list') return mayFit(from.of, to.of);
+  if (from.kind === 'object' && to.kind === 'map')
+    return [...from.fields.values()].every((field) => mayFit(field, to.of));
+  if (from.kind === 'object' && to.kind === 'object')
+    return [...from.fields].every(([name, field]) => {
+      const target = to.fields.get(name);
+      return target === undefined || mayFit(field, target);
+    });
+  return isWritable(from, to);
+}
+
 /**
  * The type of what a JSON Schema describes: an object with `properties` is closed, one without is open (organisation, section
  * 15.3). What has several types is `dyn`.

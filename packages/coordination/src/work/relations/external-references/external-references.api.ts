@@ -44,6 +44,7 @@ export const externalReferencesApi = [
       'payload_too_deep',
       'secret_material_rejected',
       'external_reference_conflict',
+      'not_eligible',
     ],
     emits: [externalReferenceAdded, externalReferenceUpdated, projectReferenceAdded, projectReferenceUpdated],
     example: {
@@ -94,7 +95,7 @@ export const externalReferencesApi = [
     permission: ['tasks.write', 'projects.manage'],
     params: idParams,
     returns: { 204: null },
-    errors: ['not_found'],
+    errors: ['not_found', 'not_eligible'],
     emits: [externalReferenceRemoved, projectReferenceRemoved],
     handle: ({ params }, context) => deleteExternalReference(context, params.id),
   }),

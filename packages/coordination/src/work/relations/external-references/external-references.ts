@@ -10,8 +10,9 @@ import { holds, type Permission } from '../../../service/permissions.ts';
 import { viewerOf } from '../../../service/sight/sight.ts';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
+import { requireAddressee } from '../../tasks/addressees/addressees.ts';
 import { parseTaskRef, type TaskRef } from '../../tasks/task-ref.ts';
-import { getTask } from '../../tasks/tasks.ts';
+import { getTaskRow } from '../../tasks/tasks.ts';
 import {
   type ExternalName,
   type ExternalReference,
@@ -20,6 +21,7 @@ import {
   entityTypes,
   externalReferenceOf,
   externalTextCharactersMax,
+  processStepName,
 } from './external-reference.ts';
 import {
   externalReferenceAdded,
@@ -47,6 +49,13 @@ interface Entity {
   readonly type: EntityType;
   readonly id: string;
   readonly workspaceId: string | null;
+  /** Of a task, whether it is for one addressee only. */
+  readonly is_addressed: boolean;
+}
+
+/** The process itself names the tasks of its steps. */
+export interface NameOptions {
+  readonly asProcess?: boolean;
 }
 
 const eventsOf = {
@@ -82,11 +91,12 @@ export function parseEntityType(text: string): EntityType {
  * Gives a task or a project a name of another system; given again, its metadata are replaced, and equal ones change nothing.
  * @throws Refusal `invalid_entity_type`, `permission_denied`, `invalid_entity_reference`, `not_found`,
  * `invalid_external_reference`, `invalid_document`, `payload_too_large`, `payload_too_deep`, `secret_material_rejected`,
- * `external_reference_conflict`
+ * `external_reference_conflict`, `not_eligible` where it is the name of a process step (`requireMayName`)
  */
 export async function putExternalReference(
   context: Context,
   request: ExternalReferenceRequest,
+  options: NameOptions = {},
 ): Promise<{ reference: ExternalReference; isNew: boolean }> {
   const { externalSystem, externalType, externalId, metadata } = request;
   const entity = await entityOf(context, request, writePermission);
@@ -94,6 +104,7 @@ export async function putExternalReference(
   requireName(name);
   checkDocument(metadata, { field: 'metadata' });
   refuseSecretKeys(metadata, 'metadata');
+  await requireMayName(context, entity, name, options);
   const { db, tenantId, caller } = context;
   const referenceKey = keyOf(name);
   const named = { entityType: entity.type, entityId: entity.id };
@@ -105,7 +116,7 @@ export async function putExternalReference(
   }
   const known = await db.row(lockReferenceByName(tenantId, referenceKey));
   // Removed between the two statements: then it is given after that.
-  if (known === undefined) return putExternalReference(context, request);
+  if (known === undefined) return putExternalReference(context, request, options);
   if (known.entity_id !== entity.id) return refuseTaken(context, known);
   if (canonicalJson(known.metadata) === canonicalJson(metadata))
     return { reference: externalReferenceOf(known), isNew: false };
@@ -113,6 +124,22 @@ export async function putExternalReference(
   if (row === undefined) throw new Error('a locked external reference is gone');
   emitOn(context, 'updated', entity, row);
   return { reference: externalReferenceOf(row), isNew: false };
+}
+
+/**
+ * The name that a step gives its task carries the form and the context by which the addressee works: only they, or who may stand
+ * in for them, change it or take it away.
+ * @throws Refusal `not_eligible`
+ */
+async function requireMayName(
+  context: Context,
+  entity: Entity,
+  { externalSystem, externalType }: Pick<ExternalName, 'externalSystem' | 'externalType'>,
+  { asProcess = false }: NameOptions,
+): Promise<void> {
+  const isOfStep =
+    externalSystem === processStepName.externalSystem && externalType === processStepName.externalType;
+  if (isOfStep && !asProcess) await requireAddressee(context, entity);
 }
 
 /** Names the holder where the caller sees it. */
@@ -149,10 +176,10 @@ async function entityOf(
 async function findEntity(context: Context, type: EntityType, ref: TaskRef): Promise<Entity> {
   if (type === 'project') {
     const project = await getProjectRow(context, ref.id as string);
-    return { type, id: project.id, workspaceId: project.workspace_id };
+    return { type, id: project.id, workspaceId: project.workspace_id, is_addressed: false };
   }
-  const { id, workspaceId } = await getTask(context, ref);
-  return { type, id, workspaceId };
+  const { id, workspace_id: workspaceId, is_addressed } = await getTaskRow(context, ref);
+  return { type, id, workspaceId, is_addressed };
 }
 
 function requirePermission({ caller }: Context, name: Permission): void {
@@ -208,12 +235,18 @@ export async function listExternalReferences(
   return { items: isReadable ? [externalReferenceOf(row)] : [], nextCursor: null };
 }
 
-/** Takes a name away. @throws Refusal `not_found`, `permission_denied` */
-export async function deleteExternalReference(context: Context, id: string): Promise<undefined> {
+/** Takes a name away. @throws Refusal `not_found`, `permission_denied`, `not_eligible` where it is the name of a process step */
+export async function deleteExternalReference(
+  context: Context,
+  id: string,
+  options: NameOptions = {},
+): Promise<undefined> {
   const { db, tenantId } = context;
   const known = (await db.row(findReference(tenantId, id))) ?? fail('not_found', { externalReferenceId: id });
   requirePermission(context, writePermission[known.entity_type]);
   const entity = await findEntity(context, known.entity_type, { id: known.entity_id, number: null });
+  const { external_system: externalSystem, external_type: externalType } = known;
+  await requireMayName(context, entity, { externalSystem, externalType }, options);
   const row = (await db.row(deleteReference(tenantId, id))) ?? fail('not_found', { externalReferenceId: id });
   emitOn(context, 'removed', entity, row);
 }
