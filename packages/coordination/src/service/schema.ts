@@ -223,6 +223,8 @@ interface ApprovalsTable {
   version: Generated<number>;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  verification_id: string | null;
+  check_key: string | null;
 }
 
 interface ArchivedEventsTable {
@@ -1347,6 +1349,7 @@ interface SkillInvocationsTable {
   updated_at: Generated<string>;
   started_at: string | null;
   finished_at: string | null;
+  barred_principals: Generated<string[]>;
 }
 
 interface SkillsTable {
@@ -1471,6 +1474,7 @@ interface TasksTable {
   requirement_set_id: string | null;
   turn_at: Generated<string>;
   lacks_input: Generated<boolean>;
+  requirement_authors: Generated<unknown>;
 }
 
 interface TenantsTable {
@@ -1504,6 +1508,8 @@ interface VerificationsTable {
   started_at: Generated<string>;
   updated_at: Generated<string>;
   finished_at: string | null;
+  requester_id: string | null;
+  not_counted: Generated<unknown>;
 }
 
 interface ViewsTable {

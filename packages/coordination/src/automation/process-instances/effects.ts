@@ -1,5 +1,6 @@
 import { Refusal } from '@baton/kernel/refusal';
 import type { JsonObject } from '@baton/kernel/wire';
+import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import { findStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import { cancelCalls } from '../../leases/invocations/cancelling.ts';
@@ -106,7 +107,7 @@ async function openTask(
     ...(who?.principalId !== undefined && { assigneeId: who.principalId }),
     ...(who?.role !== undefined && { requirements: { roles: [who.role] } }),
   });
-  await createTask(context, request, taskId);
+  await createTask(context, request, taskId, await getCorePrincipalId(context));
   await linkTask(context, taskId, links);
   await nameTask(context, taskId, ref, { ...(form !== null && { form }), context: given });
 }

@@ -20,6 +20,8 @@ export const Approval = z
     requestedByPrincipalId: Uuid,
     status: z.enum(approvalStatuses),
     gate: z.boolean(),
+    verificationId: Uuid.nullable().meta({ description: 'The attempt of a verification that asks it.' }),
+    checkKey: z.string().nullable().meta({ description: 'The check that the decision is about.' }),
     requiredRoleId: Uuid.nullable(),
     assignedPrincipalId: Uuid.nullable(),
     excludedPrincipals: z.array(Uuid),

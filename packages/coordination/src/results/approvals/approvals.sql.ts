@@ -43,6 +43,13 @@ export function shareHeldRole(of: {
     for share`;
 }
 
+/** Whether a principal worked on the task of a verification, or asked for its completion. */
+export function isOfParty(tenantId: string, verificationId: string, principalId: string) {
+  return sql<{ is_party: boolean }>`
+    select coalesce(requester_id = ${principalId}, false) or has_worked_on(task_id, ${principalId}) as is_party
+    from verifications where id = ${verificationId} and tenant_id = ${tenantId}`;
+}
+
 export interface ApprovalEnd {
   tenantId: string;
   approvalId: string;

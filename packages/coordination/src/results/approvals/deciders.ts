@@ -4,27 +4,37 @@ import { holds } from '../../service/permissions.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { shareHeldRole } from './approvals.sql.ts';
+import { isOfParty, shareHeldRole } from './approvals.sql.ts';
 
 /** What of an approval says who may decide it. */
 export type DecidedBy = Pick<
   ApprovalRow,
-  'id' | 'assigned_principal_id' | 'required_role_id' | 'workspace_id'
+  'id' | 'assigned_principal_id' | 'required_role_id' | 'workspace_id' | 'verification_id'
 > &
   Pick<ApprovalRow, 'excluded_principals'>;
 
 /**
  * Refuses whoever may not decide an approval (core, section 14). Whoever asked for it may, unless the request excludes
- * them: a requester could cancel the gate as well.
+ * them: a requester could cancel the gate as well. A check of a task is not decided by whoever worked on the task or asked
+ * for its completion.
  * @throws Refusal `permission_denied` for an agent or a service, whatever was granted to it,
  * `separation_of_duties_violation`, `not_eligible`
  */
 export async function requireMayDecide(context: Context, approval: DecidedBy): Promise<void> {
   requirePersonWhoDecides(context.caller);
   const { principalId } = context.caller;
-  if (approval.excluded_principals.includes(principalId))
+  if (approval.excluded_principals.includes(principalId) || (await isOwnWork(context, approval)))
     fail('separation_of_duties_violation', { approvalId: approval.id });
   if (!(await isEligible(context, approval, principalId))) fail('not_eligible', { approvalId: approval.id });
+}
+
+/** Whether the caller would decide a check of what they worked on, or asked to be completed. */
+async function isOwnWork(
+  { db, tenantId, caller }: Context,
+  { verification_id: verificationId }: DecidedBy,
+): Promise<boolean> {
+  if (verificationId === null) return false;
+  return (await db.row(isOfParty(tenantId, verificationId, caller.principalId)))?.is_party === true;
 }
 
 /** What the decider acts with later; a token that only decides leaves the person's own rights for that. */

@@ -47,26 +47,38 @@ const looksMax = 20;
  * fencing token. Leases of the tenant that ran out are taken from their executors first, a few at a time. Where a decision point
  * says what identities may do, it is asked about whoever asked for the call; without its answer no call is given.
  * @returns undefined when there is none
- * @throws Refusal `invalid_protocol`, `invalid_executor_endpoint`, `policy_unavailable`, those of `requireLiveSession`
+ * @throws Refusal `invalid_protocol`, `invalid_executor_endpoint`, `policy_unavailable`, those of `requireLiveSession`,
+ * `not_eligible` for a named call that judges a task which the executor worked on
  */
 export async function claimInvocation(
   context: Context,
   asked: InvocationClaim,
 ): Promise<ClaimedInvocation | undefined> {
   const { db, tenantId } = context;
-  const reach = reachOf(asked);
+  const reach = { ...reachOf(asked), principalId: context.caller.principalId };
   const sessionId = asked.sessionId ?? null;
   if (sessionId !== null) await requireLiveSession(context, sessionId);
   await lapseOfTenant(context);
   for (let look = 1; look <= looksMax; look += 1) {
-    const next =
-      reach.invocationId === null ? lockNextPending(tenantId, reach) : lockNamedPending(tenantId, reach);
-    const found = await db.row(next);
+    const found =
+      reach.invocationId === null
+        ? await db.row(lockNextPending(tenantId, reach))
+        : await lockNamed(context, reach);
     if (found === undefined) return undefined;
     const taken = await take(context, found.id, { sessionId, leaseSeconds: asked.leaseSeconds ?? null });
     if (taken !== undefined) return taken;
   }
   return undefined;
+}
+
+/** @throws Refusal `not_eligible` for a call that judges a task which the caller worked on */
+async function lockNamed(
+  { db, tenantId }: Context,
+  reach: ExecutorReach,
+): Promise<{ id: string } | undefined> {
+  const found = await db.row(lockNamedPending(tenantId, reach));
+  if (found?.is_barred === true) fail('not_eligible', { invocationId: found.id, taskId: found.task_id });
+  return found;
 }
 
 /** Gives a locked call to the caller; one without basis is cancelled, one of a moved skill is put into its queue. */
@@ -127,7 +139,7 @@ function noteClaimed(context: Context, row: InvocationRow): void {
 }
 
 /** @throws Refusal `invalid_protocol`, `invalid_executor_endpoint` */
-function reachOf(asked: InvocationClaim): ExecutorReach {
+function reachOf(asked: InvocationClaim): Omit<ExecutorReach, 'principalId'> {
   const { protocols, localEntrypoints, httpOrigins, mcpEndpoints, audiences, invocationId } = asked;
   const unknown = protocols.find((name) => !skillProtocols.some((known) => known === name));
   if (unknown !== undefined) fail('invalid_protocol', { allowed: skillProtocols });

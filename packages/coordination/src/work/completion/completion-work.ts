@@ -1,3 +1,4 @@
+import { allHaveValues } from '../../definitions/declared-actions/task-values.ts';
 import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
@@ -8,7 +9,7 @@ import {
   kindOf,
   summaryOf,
 } from '../declared-actions/declared-actions.ts';
-import { allHaveValues, lookupOf } from '../declared-actions/lookup.ts';
+import { lookupOf } from '../declared-actions/lookup.ts';
 import type { Task } from '../tasks/task.ts';
 import { completionWorkExecuted, completionWorkFailed } from './completion.events.ts';
 

@@ -23,6 +23,8 @@ export interface NewApprovalRequest {
   readonly excludedPrincipals: readonly string[];
   readonly comment: string;
   readonly gate: boolean;
+  /** The check that an attempt of a verification asks it for. */
+  readonly check?: { readonly verificationId: string; readonly key: string };
 }
 
 /**
@@ -50,6 +52,8 @@ export async function writeApprovalRequest(
       assigned_principal_id: assignedPrincipalId,
       excluded_principals: [...request.excludedPrincipals],
       comment: request.comment,
+      verification_id: request.check?.verificationId ?? null,
+      check_key: request.check?.key ?? null,
     }),
   )) as ApprovalRow;
   emit(

@@ -1,6 +1,11 @@
 import { canonicalJson } from '@baton/kernel/idempotency';
-import { parseAcceptance, requireSubjectsOfChecks } from '../../definitions/acceptance/acceptance.ts';
 import {
+  parseAcceptance,
+  requireSubjectsOfChecks,
+  type TaskCheck,
+} from '../../definitions/acceptance/acceptance.ts';
+import {
+  type Evidence,
   parseEvidence,
   requireEvidenceTargets,
   requireKnownChecks,
@@ -16,9 +21,22 @@ import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { requireGoalForTask, requireGoalStays } from '../goals/goals.ts';
+import {
+  requireMayTakeAway,
+  silencedChecks,
+  takenChecks,
+  withAuthors,
+  withEvidenceAuthors,
+} from './protection.ts';
+import { requireSpawnedChecksStay } from './spawned-tasks.ts';
 import { cancelOpenAttempt, hurryOpenAttempt } from '../verifications/attempts.ts';
 import { parseCustomFields } from './custom-fields.ts';
-import { namesOfRequirements, type RequirementNames, requirementsAfter } from './requirements.ts';
+import {
+  changeOfRequirements,
+  namesOfRequirements,
+  type RequirementNames,
+  requirementsAfter,
+} from './requirements.ts';
 import { priorities, type Task, type TaskChange, type TaskRow, taskOf } from './task.ts';
 import {
   priorityIndex,
@@ -48,13 +66,15 @@ export const nullableFields: readonly string[] = [
 /**
  * Changes a task (core, section 8.4). The holder of the task's live claim must present it; values that are stored already
  * change nothing. A move to a cancelled status ends the run, the claim and the
- * verification.
+ * verification. What the task must meet is taken away by whoever added it or by a person (`requireMayTakeAway`).
+ * @param evidenceAuthorOf who adds evidence that is new: the caller, unless a rule adds it
  */
 export async function updateTask(
   context: Context,
   ref: TaskRef,
   ifMatch: number,
   change: TaskChange,
+  evidenceAuthorOf: (item: Evidence) => string = () => context.caller.principalId,
 ): Promise<Task> {
   const before = await lockTaskRow(context, ref, change.claimId);
   requireVersion(before, ifMatch);
@@ -66,7 +86,7 @@ export async function updateTask(
   );
   if (liveClaim !== undefined)
     await requireDelegated(context, { sessionId: liveClaim.session_id }, 'tasks.write');
-  const after = await valuesAfter(context, before, change);
+  const after = await valuesAfter(context, before, change, evidenceAuthorOf);
   const { claimId: _, fencingToken: __, ...fields } = change;
   if (Object.keys(fields).length === 0) fail('empty_update');
   const changes: Changes = differences(before, after);
@@ -107,7 +127,12 @@ export async function updateTask(
 }
 
 /** The task as the change would leave it; the checks are in the contract's order. */
-async function valuesAfter(context: Context, before: TaskRow, change: TaskChange): Promise<TaskValues> {
+async function valuesAfter(
+  context: Context,
+  before: TaskRow,
+  change: TaskChange,
+  evidenceAuthorOf: (item: Evidence) => string,
+): Promise<TaskValues> {
   const rules = await rulesOf(context, before.type_id);
   if (change.title != null) requireTitle(change.title);
   const priority = change.priority == null ? before.priority : priorityIndex(change.priority);
@@ -121,14 +146,16 @@ async function valuesAfter(context: Context, before: TaskRow, change: TaskChange
   const dueDate = change.dueDate === undefined ? before.due_date : change.dueDate;
   if (change.startDate !== undefined || change.dueDate !== undefined) requireDatesInOrder(startDate, dueDate);
   const goalId = await goalAfter(context, before, change, workspaceId);
-  const proof = await proofAfter(context, rules, before, change);
+  const proof = await proofAfter(context, rules, before, change, evidenceAuthorOf);
   const requirementSetId = await requirementsAfter(
     context,
     before,
     change.requirements ?? undefined,
     workspaceId,
   );
-  return {
+  const requirements = await changeOfRequirements(context, before, requirementSetId);
+  await requireMayTakeAway(context, before.id, requirements.taken);
+  const values = {
     title: change.title ?? before.title,
     description: change.description ?? before.description,
     priority,
@@ -143,8 +170,13 @@ async function valuesAfter(context: Context, before: TaskRow, change: TaskChange
     goal_id: goalId,
     ...proof,
     requirement_set_id: requirementSetId,
+    requirement_authors: requirements.authors,
     completed_at: moved.category === 'terminal_success' ? before.completed_at : null,
   };
+  const fields = { before: taskOf(before), after: taskOf({ ...before, ...values }) };
+  await requireMayTakeAway(context, before.id, await silencedChecks(rules, before.acceptance, fields));
+  await requireSpawnedChecksStay(context, before.id, fields);
+  return values;
 }
 
 /** The goal that is named; one that stays must not belong to the workspace that the task leaves. */
@@ -184,16 +216,34 @@ async function proofAfter(
   rules: TypeRules,
   before: TaskRow,
   change: TaskChange,
+  evidenceAuthorOf: (item: Evidence) => string,
 ): Promise<Pick<TaskValues, 'acceptance' | 'evidence'>> {
   if (change.acceptance == null && change.evidence == null)
     return { acceptance: before.acceptance, evidence: before.evidence };
   const acceptance =
-    change.acceptance == null ? before.acceptance : parseAcceptance(change.acceptance, rules.acceptanceKeys);
-  if (change.acceptance != null) await requireSubjectsOfChecks(context, acceptance);
-  const evidence = change.evidence == null ? before.evidence : parseEvidence(change.evidence);
+    change.acceptance == null
+      ? before.acceptance
+      : await acceptanceAfter(context, rules, before, change.acceptance);
+  const evidence =
+    change.evidence == null
+      ? before.evidence
+      : withEvidenceAuthors(before.evidence, parseEvidence(change.evidence), evidenceAuthorOf);
   requireKnownChecks(evidence, [...rules.acceptanceKeys, ...acceptance.map(({ key }) => key)]);
   await requireEvidenceTargets(context, evidence);
   return { acceptance, evidence };
+}
+
+/** @throws Refusal those of checks, and `acceptance_protected` */
+async function acceptanceAfter(
+  context: Context,
+  rules: TypeRules,
+  before: TaskRow,
+  sent: readonly unknown[],
+): Promise<TaskCheck[]> {
+  const acceptance = parseAcceptance(sent, rules.acceptanceKeys);
+  await requireSubjectsOfChecks(context, acceptance);
+  await requireMayTakeAway(context, before.id, takenChecks(before.acceptance, acceptance));
+  return withAuthors(before.acceptance, acceptance, context.caller.principalId);
 }
 
 /** The changed fields for the event: values, but only a flag for custom fields and counts for documents. */

@@ -97,10 +97,12 @@ export async function migrateTaskType(
   const from = await rulesOf(context, before.type_id);
   const migration = await planMigration(context, from, typeVersion, statusMap);
   if (migration.to.id === from.id) return taskOf(before);
-  const [task] = await context.db.rows(findMigratingTasks(context.tenantId, [before.id]));
+  const [task] = await context.db.rows(
+    findMigratingTasks(context.tenantId, [before.id], context.caller.principalId),
+  );
   const move = {
     task: task as MigratingTaskRow,
-    status: statusAfterMigration(task as MigratingTaskRow, migration),
+    status: statusAfterMigration(context, task as MigratingTaskRow, migration),
   };
   await moveTasks(context, migration, [move], 'task');
   return getTask(context, { id: before.id, number: null });
@@ -181,9 +183,10 @@ async function migratePart(
 ): Promise<void> {
   const moves: Parameters<typeof moveTasks>[2][number][] = [];
   let turnEndsAt = performance.now() + turnMsMax;
-  for (const task of await context.db.rows(findMigratingTasks(context.tenantId, ids))) {
+  const { db, tenantId, caller } = context;
+  for (const task of await db.rows(findMigratingTasks(tenantId, ids, caller.principalId))) {
     try {
-      moves.push({ task, status: statusAfterMigration(task, migration) });
+      moves.push({ task, status: statusAfterMigration(context, task, migration) });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const { code, details } = error;
