@@ -27,8 +27,8 @@ import {
   takenChecks,
   withAuthors,
   withEvidenceAuthors,
-} from './protection.ts';
-import { requireSpawnedChecksStay } from './spawned-tasks.ts';
+} from '../protection/protection.ts';
+import { requireSpawnedChecksStay } from '../protection/spawned-tasks.ts';
 import { cancelOpenAttempt, hurryOpenAttempt } from '../verifications/attempts.ts';
 import { parseCustomFields } from './custom-fields.ts';
 import {

@@ -14,7 +14,7 @@ import { requireSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { requireGoalForTask } from '../goals/goals.ts';
-import { withAuthors, withEvidenceAuthors } from './protection.ts';
+import { withAuthors, withEvidenceAuthors } from '../protection/protection.ts';
 import { parseCustomFields } from './custom-fields.ts';
 import { refuseBeyondLimit } from './relation-limit.ts';
 import { authorsOfRequirements, resolveRequirements } from './requirements.ts';

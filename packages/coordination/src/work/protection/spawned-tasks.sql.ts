@@ -1,7 +1,11 @@
 import { sql } from '@baton/kernel/sql';
-import type { TaskRow } from './task.ts';
+import type { TaskCheck } from '../../definitions/acceptance/acceptance.ts';
 
-type SpawnedTaskRow = Pick<TaskRow, 'id' | 'type_id' | 'acceptance'>;
+interface SpawnedTaskRow {
+  id: string;
+  type_id: string;
+  acceptance: TaskCheck[];
+}
 
 /** Open tasks that came from this one first of all, and so read it in the conditions of their checks. */
 export function findSpawnedTasks(tenantId: string, taskId: string, tasksMax: number) {
