@@ -11,6 +11,9 @@ export const errors = {
   run_in_progress: conflict('A run of the presented claim is still running.'),
   task_already_completed: conflict('The task is completed.'),
   input_missing: conflict('An artifact that the task needs is not there.'),
+  acceptance_protected: forbidden(
+    'A check, a requirement or a holding relation is removed or changed only by whoever added it or by a person, and never by who works on the task or had a run of it.',
+  ),
   not_eligible: forbidden('The principal does not meet what is required here.'),
   relation_exists: conflict('The relation exists.'),
   invalid_sort: invalid('sort is startDate or dueDate.'),

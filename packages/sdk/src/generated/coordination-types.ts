@@ -405,6 +405,10 @@ artifactId: Uuid | null;
 requestedByPrincipalId: Uuid;
 status: "pending" | "approved" | "rejected" | "cancelled";
 gate: boolean;
+/** The attempt of a verification that asks it. */
+verificationId: Uuid | null;
+/** The check that the decision is about. */
+checkKey: string | null;
 requiredRoleId: Uuid | null;
 assignedPrincipalId: Uuid | null;
 excludedPrincipals: Uuid[];
@@ -2247,6 +2251,8 @@ kind: "deterministic" | "external_state" | "human" | "llm_judge";
 description: string;
 spec?: Record<string, unknown> | null;
 when?: string[] | null;
+/** Ignored: the service sets it. */
+addedByPrincipalId?: unknown;
 }>;
 evidence?: Array<{
 kind: "observation";
@@ -4049,6 +4055,7 @@ kind: "deterministic" | "external_state" | "human" | "llm_judge";
 description: string;
 spec?: Record<string, unknown> | null;
 when?: string[] | null;
+addedByPrincipalId: Uuid | null;
 }>;
 acceptanceChecks: number;
 evidence: Array<{
@@ -4114,6 +4121,8 @@ kind: "deterministic" | "external_state" | "human" | "llm_judge";
 description: string;
 spec?: Record<string, unknown> | null;
 when?: string[] | null;
+/** Ignored: the service sets it. */
+addedByPrincipalId?: unknown;
 }> | null;
 evidence?: Array<{
 kind: "observation";
@@ -4356,7 +4365,7 @@ results: Array<{
 key: string;
 kind: "deterministic" | "external_state" | "human" | "llm_judge";
 source: "output" | "type" | "task";
-status: "passed" | "skipped" | "failed" | "cancelled";
+status: "passed" | "skipped" | "failed" | "cancelled" | "waiting";
 evidence: string[];
 reason: string | null;
 message?: string;

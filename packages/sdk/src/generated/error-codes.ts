@@ -2,6 +2,7 @@
 
 /** Every code that the services refuse with; docs/errors.md says when, and how to react. */
 export type ErrorCode =
+  | 'acceptance_protected'
   | 'action_already_finished'
   | 'agent_identity_conflict'
   | 'agent_identity_not_linked'

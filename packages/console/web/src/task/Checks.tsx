@@ -58,13 +58,17 @@ export function Checks({ task }: { task: Task }) {
   );
 }
 
+const reasons: Readonly<Record<string, string>> = {
+  not_a_prover: 'the evidence is from nobody who may prove it',
+};
+
 function Outcome({ result }: { result: Result | undefined }) {
   if (result === undefined) return <p className="soft">not checked yet</p>;
   const { status, reason, message } = result;
   return (
     <p className={styles[status] ?? 'soft'}>
       {status}
-      {(message ?? reason) && <span className="text">: {message ?? reason}</span>}
+      {(message ?? reason) && <span className="text">: {message ?? reasons[reason ?? ''] ?? reason}</span>}
     </p>
   );
 }

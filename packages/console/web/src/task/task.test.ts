@@ -419,7 +419,14 @@ describe('what stands on the page of a task', () => {
     const [result] = verification.results;
     assert.ok(result);
     const task = taskWith({
-      acceptance: [{ key: 'seen', kind: 'human', description: `A person has looked ${evil}` }],
+      acceptance: [
+        {
+          key: 'seen',
+          kind: 'human',
+          description: `A person has looked ${evil}`,
+          addedByPrincipalId: graceId,
+        },
+      ],
       evidence: [external('safe', 'https://ci.example/1'), external('evil', 'javascript:window.ran=1')],
       verification: exampleOf('tasks.get').verification,
     });

@@ -1,5 +1,6 @@
 import { Refusal } from '@baton/kernel/refusal';
 import type { JsonObject } from '@baton/kernel/wire';
+import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import { findStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import { cancelCalls } from '../../leases/invocations/cancelling.ts';
@@ -108,7 +109,7 @@ async function openTask(
     ...(who?.principalId !== undefined && { assigneeId: who.principalId }),
     ...(who?.role !== undefined && { requirements: { roles: [who.role] } }),
   });
-  await createTask(context, request, taskId);
+  await createTask(context, request, taskId, await getCorePrincipalId(context));
   if (element !== null && effect.assign.length > 0)
     await addressTask(context, taskId, who?.addressee ?? addresseeOfNobody(effect.assign));
   await linkTask(context, taskId, links);

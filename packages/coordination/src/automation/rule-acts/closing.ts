@@ -1,4 +1,6 @@
 import { Refusal } from '@baton/kernel/refusal';
+import { getCorePrincipalId } from '../../access/principals/principals.ts';
+import type { Evidence } from '../../definitions/acceptance/evidence.ts';
 import { findStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
 import { rulesOf, type TypeRules } from '../../definitions/task-types/type-rules.ts';
 import { passClaimGate } from '../../leases/gate.ts';
@@ -6,7 +8,7 @@ import { failRunningRun } from '../../leases/run-ending.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { completeLockedTask, requireCompletable } from '../../work/completion/completion.ts';
 import { requireAddressee } from '../../work/tasks/addressees/addressees.ts';
-import { type Task, TaskChange, type TaskRow } from '../../work/tasks/task.ts';
+import { type Task, TaskChange, type TaskRow, taskOf } from '../../work/tasks/task.ts';
 import { updateTask } from '../../work/tasks/task-changes.ts';
 import { lockTaskRow } from '../../work/tasks/tasks.ts';
 import { defaultCheck } from '../rule-documents/action.ts';
@@ -96,7 +98,7 @@ async function complete(acting: Acting, task: TaskRow, dedupKey: string | null):
 
 /** Where the task has the check that the cause is evidence of, the cause becomes evidence of it. */
 async function addEvidence(
-  { context, evidence }: Acting,
+  { context, cause, evidence }: Acting,
   task: TaskRow,
   rules: TypeRules,
   check: string,
@@ -105,10 +107,13 @@ async function addEvidence(
   if (!known.includes(check)) return task;
   const added = evidence.map((item) => ({ ...item, check }));
   const ref = { id: task.id, number: null };
-  const change = TaskChange.safeParse({ evidence: [...task.evidence, ...added] });
+  const change = TaskChange.safeParse({ evidence: [...taskOf(task).evidence, ...added] });
   // A task has 200 pieces of evidence at most.
   if (!change.success) return refuseAct('invalid_evidence');
-  await updateTask(context, ref, task.version, change.data);
+  const core = await getCorePrincipalId(context);
+  // What the cause was done by is judged as theirs; that an observation belongs to the task, the rule vouches for.
+  const authorOf = ({ kind }: Evidence) => (kind === 'observation' ? core : (cause.trigger.actorId ?? core));
+  await updateTask(context, ref, task.version, change.data, { evidenceAuthorOf: authorOf });
   return lockTaskRow(context, ref);
 }
 

@@ -1,5 +1,7 @@
+import { newId } from '@baton/kernel/ids';
 import { Refusal } from '@baton/kernel/refusal';
 import type { JsonObject } from '@baton/kernel/wire';
+import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { ApprovalRequest } from '../../results/approvals/approval.ts';
 import { requestApproval } from '../../results/approvals/approvals.ts';
@@ -44,7 +46,8 @@ export async function fileWork(acting: Acting, roots: RuleRoots): Promise<WorkIt
     if (!changed.skipped || changed.reason === 'unchanged') await keep(acting, dedupKey, open.id);
     return changed.reason === 'unchanged' ? { ...untouched, dedupKey, taskId: open.id } : changed;
   }
-  const task = await createTask(context, newTaskOf(requestOf(acting, roots)));
+  const core = await getCorePrincipalId(context);
+  const task = await createTask(context, newTaskOf(requestOf(acting, roots)), newId(), core);
   await relate(acting, task, roots);
   await keep(acting, dedupKey, task.id);
   const approvalId = await askForDecision(acting, task, roots);

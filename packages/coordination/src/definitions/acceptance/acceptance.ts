@@ -8,6 +8,7 @@ import type { Context } from '../context.ts';
 import { faultInText, isOneExpression } from '../declared-actions/expressions.ts';
 import { fail } from '../errors.ts';
 import { findArtifactTypeKeys } from './acceptance.sql.ts';
+import { withoutAuthor } from './author.ts';
 import { parseDocument, withoutNulls } from './parsed-document.ts';
 
 export const acceptanceChecksMax = 50;
@@ -40,6 +41,16 @@ export const AcceptanceCheck = z.strictObject({
 });
 export type AcceptanceCheck = z.infer<typeof AcceptanceCheck>;
 
+/** A check of a task, with who added it or changed it last; null where nobody knows. */
+export const TaskCheck = AcceptanceCheck.extend({ addedByPrincipalId: Uuid.nullable() });
+/** A check as it is stored with its task. */
+export type TaskCheck = AcceptanceCheck & { addedByPrincipalId?: string | null };
+
+/** What a client may send back of a check that it has read: who added it is made by the service. */
+export const SentCheck = AcceptanceCheck.extend({
+  addedByPrincipalId: z.unknown().optional().meta({ description: 'Ignored: the service sets it.' }),
+});
+
 const skillRef = /^[^@\s][^@]{0,199}@[^@\s]{1,50}$/;
 const approval = { approver: Uuid.optional(), approverRole: Uuid.optional() };
 
@@ -62,7 +73,10 @@ const deterministicSpec = z.union([
 
 const specOf: Record<AcceptanceCheck['kind'], z.ZodType> = {
   deterministic: deterministicSpec,
-  external_state: z.strictObject({ event: z.string().min(1).max(200).optional() }),
+  external_state: z.strictObject({
+    event: z.string().min(1).max(200).optional(),
+    prover: z.union([z.strictObject({ principalId: Uuid }), z.strictObject({ roleId: Uuid })]).optional(),
+  }),
   human: z.strictObject(approval),
   llm_judge: z.strictObject({ ...approval, rubric: z.string().min(1).max(2000).optional() }),
 };
@@ -76,7 +90,7 @@ const specOf: Record<AcceptanceCheck['kind'], z.ZodType> = {
 export function parseAcceptance(sent: readonly unknown[], typeKeys: readonly string[]): AcceptanceCheck[] {
   const checks = sent.map((item, index) => {
     const field = `acceptance[${index}]`;
-    const check = withoutNulls(parseDocument(AcceptanceCheck, item, field, 'invalid_acceptance'));
+    const check = withoutNulls(parseDocument(AcceptanceCheck, readBack(item), field, 'invalid_acceptance'));
     if (check.key.startsWith('output.'))
       fail('invalid_acceptance', { field: `${field}.key`, message: 'output. is reserved' });
     if (typeKeys.includes(check.key))
@@ -88,6 +102,11 @@ export function parseAcceptance(sent: readonly unknown[], typeKeys: readonly str
   const duplicate = checks.find(({ key }, index) => checks.findIndex((other) => other.key === key) !== index);
   if (duplicate !== undefined) fail('duplicate_check_key', { key: duplicate.key });
   return checks;
+}
+
+/** A check that was read from a task and is sent back names its author, which the sender has no say in. */
+function readBack(sent: unknown): unknown {
+  return typeof sent === 'object' && sent !== null && !Array.isArray(sent) ? withoutAuthor(sent) : sent;
 }
 
 function checkSpec(kind: AcceptanceCheck['kind'], spec: JsonObject, field: string): void {

@@ -26,6 +26,9 @@ export const Evidence = z.discriminatedUnion('kind', [
 ]);
 export type Evidence = z.infer<typeof Evidence>;
 
+/** Evidence as it is stored with its task: with who added it, which decides whether it counts. */
+export type TaskEvidence = Evidence & { addedByPrincipalId?: string };
+
 /**
  * Parses a list of evidence; `requireEvidenceTargets` checks that the facts exist.
  * @param field the list's name in the body
@@ -66,9 +69,12 @@ export function requireKnownChecks(evidence: readonly Evidence[], known: readonl
  * Looks up what evidence points at.
  * @throws Refusal `not_found` with the id of the first that doesn't exist, or that the caller doesn't see
  */
-export async function requireEvidenceTargets(context: Context, evidence: readonly Evidence[]): Promise<void> {
+export async function requireEvidenceTargets(
+  context: Context,
+  evidence: readonly TaskEvidence[],
+): Promise<void> {
   const known = await findKnownFacts(context, evidence);
-  for (const { kind, check: _, note: __, ...target } of evidence) {
+  for (const { kind, check: _, note: __, addedByPrincipalId: ___, ...target } of evidence) {
     if ('externalRef' in target) continue;
     const [id] = Object.values(target);
     if (!known.has(`${kind}/${id}`)) fail('not_found', target);

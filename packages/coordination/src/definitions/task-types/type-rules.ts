@@ -15,6 +15,8 @@ export interface TypeRules {
   readonly id: string;
   readonly key: string;
   readonly version: number;
+  /** Who published it; null for the type that the core brings. */
+  readonly createdBy: string | null;
   readonly lifecycle: Lifecycle;
   /** For the custom fields. */
   readonly fieldSchema: PreparedSchema;
@@ -44,6 +46,7 @@ export async function rulesOf(context: Context, typeId: string): Promise<TypeRul
     id: row.id,
     key: row.key,
     version: row.version,
+    createdBy: row.created_by,
     lifecycle: row.lifecycle_schema,
     fieldSchema: prepareSchema(row.field_schema),
     acceptance: row.acceptance,

@@ -48,6 +48,8 @@ const common = {
   requestedByPrincipalId: Uuid,
   status: z.enum(approvalStatuses),
   gate: z.boolean(),
+  verificationId: Uuid.nullable().meta({ description: 'The verification attempt that requests it.' }),
+  checkKey: z.string().nullable().meta({ description: 'The check of that attempt.' }),
   requiredRoleId: Uuid.nullable(),
   assignedPrincipalId: Uuid.nullable(),
   excludedPrincipals: z.array(Uuid),

@@ -1,19 +1,20 @@
 import { type CredentialSnapshot, snapshotOf } from '../../access/authn/acting.ts';
 import type { Caller } from '../../service/caller.ts';
-import { type DecidedBy, isAddressee, isPersonWhoDecides } from '../../work/gates/deciders.ts';
+import { type DecidedBy, isAddressee, isOwnWork, isPersonWhoDecides } from '../../work/gates/deciders.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 
 /**
  * Refuses whoever may not decide an approval (core, section 14). Whoever asked for it may, unless the request excludes
- * them: a requester could cancel the gate as well.
+ * them: a requester could cancel the gate as well. A check of a task is not decided by whoever worked on the task or asked
+ * for its completion.
  * @throws Refusal `permission_denied` for an agent or a service, whatever was granted to it,
  * `separation_of_duties_violation`, `not_eligible`
  */
 export async function requireMayDecide(context: Context, approval: DecidedBy): Promise<void> {
   requirePersonWhoDecides(context.caller);
   const { principalId } = context.caller;
-  if (approval.excluded_principals.includes(principalId))
+  if (approval.excluded_principals.includes(principalId) || (await isOwnWork(context, approval)))
     fail('separation_of_duties_violation', { approvalId: approval.id });
   if (!(await isAddressee(context, approval, principalId))) fail('not_eligible', { approvalId: approval.id });
 }

@@ -4,16 +4,19 @@ import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { assertTookLess, longTest } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { done, makeTask, refused } from '../../testing/leases.ts';
+import { claimTask, done, makeTask, makeWorker, refused } from '../../testing/leases.ts';
 import { outcomeTester } from '../../testing/outcomes.ts';
 import { archiveThrough, pruneThrough } from '../../testing/retention.ts';
 
 let baton: TestCoordination;
 let person: Actor;
+/** Neither works on the tasks nor asks for the approvals. */
+let ci: Actor;
 let tester: ReturnType<typeof outcomeTester>;
 before(async () => {
   baton = await startCoordination();
   person = await baton.actor({ kind: 'human' });
+  ci = await baton.actor({ kind: 'service' });
   tester = outcomeTester(baton, person);
 });
 after(async () => {
@@ -24,7 +27,7 @@ after(async () => {
 const reason = 'The pipeline must be green.';
 const kind = 'ci.finished';
 const isGreen = { eq: [{ var: 'payload.data.result' }, 'green'] };
-const observe = (body: object, actor = baton.admin) =>
+const observe = (body: object, actor = ci) =>
   done(actor.post('/observations', { kind, content: 'The pipeline is done.', ...body }), 201);
 const approve = (id: string) => person.post(`/approvals/${id}:approve`);
 
@@ -58,7 +61,7 @@ test('the newest observation of the kind about the task opens the way, if its co
   await observe({ task: other.id, data: { result: 'green' } });
   await observe({ data: { result: 'green' } });
   await done(
-    baton.admin.post('/observations', {
+    ci.post('/observations', {
       kind: 'ci.begun',
       content: 'x',
       task: task.id,
@@ -157,6 +160,30 @@ test('a rejection and a cancellation need no observation', async () => {
   await done(baton.admin.post(`/approvals/${cancelled.id}:cancel`));
 });
 
+test('the agent’s own observation opens nothing, whatever source it names, and hides none of CI’s', async () => {
+  const worker = await makeWorker(baton);
+  const { id, task } = await gate({ source: 'ci:main' }, { condition: isGreen });
+  // It worked on the task before the gate was asked for.
+  await done(person.post(`/approvals/${id}:cancel`));
+  await claimTask(worker, task.id);
+  const request = { task: task.id, gate: true, assignedPrincipalId: person.principalId };
+  const asked = await done(baton.admin.post('/approvals', request), 201);
+  const green = { task: task.id, source: 'ci:main', data: { result: 'green' } };
+  const faked = await observe(green, worker.actor);
+  const refusal = [{ index: 0, cause: 'not_a_prover', observationId: faked.id }];
+  assert.deepEqual(await causesOf(asked.id), refusal);
+  const ofRequester = await observe(green, baton.admin);
+  assert.deepEqual(await causesOf(asked.id), [{ ...refusal[0], observationId: ofRequester.id }]);
+
+  await observe(green);
+  const red = await observe({ ...green, data: { result: 'red' } });
+  await observe({ ...green, supersedes: red.eventId }, worker.actor);
+  const wrong = [{ index: 0, cause: 'condition_not_met', observationId: red.id }];
+  assert.deepEqual(await causesOf(asked.id), wrong, 'the newest of CI, which the agent can’t supersede');
+  await observe({ ...green, supersedes: red.eventId });
+  assert.equal((await done(approve(asked.id))).status, 'approved');
+});
+
 longTest(
   'ten thousand observations from other sources neither hide what is looked for longer than stated nor cost much',
   async () => {
@@ -164,7 +191,7 @@ longTest(
     await observe({ task: task.id, source: 'ci:main' });
     await baton.pool.run(sql`
     insert into observations (id, event_id, tenant_id, created_by, kind, source, task_id)
-    select gen_random_uuid(), gen_random_uuid(), ${baton.tenantId}, ${baton.admin.principalId}, ${kind}, 'flood', ${task.id}
+    select gen_random_uuid(), gen_random_uuid(), ${baton.tenantId}, ${ci.principalId}, ${kind}, 'flood', ${task.id}
     from generate_series(1, 10000)`);
     const began = performance.now();
     assert.deepEqual(await causesOf(id), [{ index: 0, cause: 'observation_missing' }]);

@@ -14,16 +14,23 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { Observable } from '../observations/observation.ts';
 import { findNewest } from '../observations/observations.ts';
+import { findParties } from '../provers/provers.ts';
 
 /** Why a precondition does not hold, and of which observation. */
 interface Failure {
-  cause: 'unresolved_expression' | 'observation_missing' | 'condition_not_met' | 'condition_error';
+  cause:
+    | 'unresolved_expression'
+    | 'observation_missing'
+    | 'not_a_prover'
+    | 'condition_not_met'
+    | 'condition_error';
   observationId?: string;
 }
 
 /**
  * What must have been observed before a gate is approved (core, section 7.4): the newest observation of each precondition
- * that no later one supersedes exists, and its condition holds. Paths start from `payload`, which is that of the
+ * that no later one supersedes exists, and its condition holds. It is from somebody who neither worked on the task nor asked
+ * for the approval. Paths start from `payload`, which is that of the
  * observation's event, and from `task`.
  * @throws Refusal `approval_precondition_failed` with all that fail
  */
@@ -35,9 +42,10 @@ export async function requirePreconditions(
   if (preconditions.length === 0 || approval.task_id === null) return;
   const task = (await findTaskUnseen(context, { id: approval.task_id, number: null })) ?? fail('not_found');
   const lookup = lookupOf(context, task);
+  const barred = await findParties(context, task.id, approval.requested_by_principal_id);
   const failed = [];
   for (const [index, precondition] of preconditions.entries()) {
-    const failure = await failureOf(context, task, precondition, lookup);
+    const failure = await failureOf(context, task, precondition, { lookup, barred });
     const { observation, reason } = precondition;
     if (failure !== undefined) failed.push({ index, kind: observation.kind, reason, ...failure });
   }
@@ -48,13 +56,14 @@ async function failureOf(
   context: Context,
   task: Task,
   { observation, condition = true }: Precondition,
-  lookup: Lookup,
+  { lookup, barred }: { lookup: Lookup; barred: readonly string[] },
 ): Promise<Failure | undefined> {
   const observable = await observableOf(context, task, observation, lookup);
   if (observable === undefined) return { cause: 'unresolved_expression' };
-  const found = await findNewest(context, observable);
+  const found = await findNewest(context, { ...observable, barred });
   if (found === undefined) return { cause: 'observation_missing' };
-  const { id: observationId, payload } = found;
+  const { id: observationId, payload, isProof } = found;
+  if (!isProof) return { cause: 'not_a_prover', observationId };
   try {
     if (holdsCondition(condition, { payload, task })) return undefined;
     return { cause: 'condition_not_met', observationId };
@@ -70,7 +79,7 @@ async function observableOf(
   own: Task,
   { kind, source, task, externalRef }: Precondition['observation'],
   lookup: Lookup,
-): Promise<Observable | undefined> {
+): Promise<Omit<Observable, 'barred'> | undefined> {
   try {
     const ref = externalRef && {
       system: await textOf(externalRef.system, lookup),

@@ -1,8 +1,9 @@
 import { sql } from '@baton/kernel/sql';
 import type { InvocationRow } from '../../leases/invocations/invocation-row.ts';
 
-/** What an executor can execute; null restricts nothing. */
+/** Who asks for a call, and what they can execute; null restricts nothing. */
 export interface ExecutorReach {
+  principalId: string;
   protocols: readonly string[];
   localEntrypoints: readonly string[] | null;
   httpOrigins: readonly string[] | null;
@@ -37,6 +38,9 @@ const headsMax = 100;
  * Locks the oldest waiting call that an executor can execute and that nobody else has locked. It steps from queue to queue
  * of the tenant by the index, so that what waits in a queue of others costs one look, however much it is. The clock is read
  * in a subquery of its own, which makes it a condition of the index: what waits for its retry is not read either.
+ *
+ * Calls that judge the executor's own work are passed over. Where they stand at the head of a queue, the sets of barred
+ * principals in that queue are stepped over by an index of their own, so that any number of such calls costs one look, too.
  */
 export function lockNextPending(tenantId: string, reach: ExecutorReach) {
   return sql<{ id: string }>`
@@ -56,9 +60,9 @@ export function lockNextPending(tenantId: string, reach: ExecutorReach) {
         order by i.target, i.audience limit 1
       ) next
     ), heads as materialized (
-      select head.id
+      select q.*, head.id, head.is_barred
       from queues q cross join lateral (
-        select i.id, i.available_at from skill_invocations i
+        select i.id, i.available_at, ${reach.principalId} = any (i.barred_principals) as is_barred from skill_invocations i
         where i.tenant_id = ${tenantId} and i.status = 'pending' and i.protocol = q.protocol and i.target = q.target
           and i.audience = q.audience and i.available_at <= (select clock_timestamp())
         order by i.available_at, i.id limit ${headsOfQueueMax}::integer
@@ -70,10 +74,42 @@ export function lockNextPending(tenantId: string, reach: ExecutorReach) {
         end
         and (${reach.audiences}::text[] is null or q.audience = '' or q.audience = any (${reach.audiences}::text[]))
         and ${reach.invocationId}::uuid is null
+      order by head.is_barred, head.available_at, head.id limit ${headsMax}::integer
+    ), sets (protocol, target, audience, barred_set, is_barred) as (
+      select q.protocol, q.target, q.audience, first.barred_set, first.is_barred
+      from (select distinct protocol, target, audience from heads where is_barred) q cross join lateral (
+        select hash_array_extended(i.barred_principals, 0) as barred_set,
+          ${reach.principalId} = any (i.barred_principals) as is_barred
+        from skill_invocations i
+        where i.tenant_id = ${tenantId} and i.status = 'pending' and i.protocol = q.protocol and i.target = q.target
+          and i.audience = q.audience
+        order by hash_array_extended(i.barred_principals, 0) limit 1
+      ) first
+      union all
+      select s.protocol, s.target, s.audience, next.barred_set, next.is_barred
+      from sets s cross join lateral (
+        select hash_array_extended(i.barred_principals, 0) as barred_set,
+          ${reach.principalId} = any (i.barred_principals) as is_barred
+        from skill_invocations i
+        where i.tenant_id = ${tenantId} and i.status = 'pending' and i.protocol = s.protocol and i.target = s.target
+          and i.audience = s.audience and hash_array_extended(i.barred_principals, 0) > s.barred_set
+        order by hash_array_extended(i.barred_principals, 0) limit 1
+      ) next
+    ), behind as materialized (
+      select head.id
+      from sets s cross join lateral (
+        select i.id, i.available_at from skill_invocations i
+        where i.tenant_id = ${tenantId} and i.status = 'pending' and i.protocol = s.protocol and i.target = s.target
+          and i.audience = s.audience and hash_array_extended(i.barred_principals, 0) = s.barred_set
+          and i.available_at <= (select clock_timestamp())
+        order by i.available_at, i.id limit ${headsOfQueueMax}::integer
+      ) head
+      where not s.is_barred
       order by head.available_at, head.id limit ${headsMax}::integer
     )
     select i.id from skill_invocations i
-    where i.id in (select id from heads) and i.status = 'pending' and i.available_at <= clock_timestamp()
+    where i.id in (select id from heads where not is_barred union all select id from behind)
+      and i.status = 'pending' and i.available_at <= clock_timestamp() and ${reach.principalId} <> all (i.barred_principals)
     order by i.available_at, i.id limit 1
     for no key update skip locked`;
 }
@@ -109,7 +145,7 @@ export function lockNextPendingInSight(tenantId: string, reach: ExecutorReach, v
         select i.id, i.available_at from skill_invocations i
         where coalesce(i.workspace_id, i.tenant_id) = q.place and i.status = 'pending' and i.protocol = q.protocol
           and i.target = q.target and i.audience = q.audience and i.available_at <= (select clock_timestamp())
-          and (i.task_id is null or sees_task(${viewerId}::uuid, i.task_id))
+          and (i.task_id is null or sees_task(${viewerId}::uuid, i.task_id)) and ${reach.principalId} <> all (i.barred_principals)
         order by i.available_at, i.id limit ${headsOfQueueMax}::integer
       ) head
       where case q.protocol
@@ -122,6 +158,7 @@ export function lockNextPendingInSight(tenantId: string, reach: ExecutorReach, v
     )
     select i.id from skill_invocations i
     where i.id in (select id from heads) and i.status = 'pending' and i.available_at <= clock_timestamp()
+      and ${reach.principalId} <> all (i.barred_principals)
     order by i.available_at, i.id limit 1
     for no key update skip locked`;
 }
@@ -131,8 +168,8 @@ export function lockNextPendingInSight(tenantId: string, reach: ExecutorReach, v
  * @param viewerId whose sight the executor has; null for everybody who sees everything
  */
 export function lockNamedPending(tenantId: string, reach: ExecutorReach, viewerId: string | null) {
-  return sql<{ id: string }>`
-    select i.id from skill_invocations i
+  return sql<{ id: string; task_id: string | null; is_barred: boolean }>`
+    select i.id, i.task_id, ${reach.principalId} = any (i.barred_principals) as is_barred from skill_invocations i
     where i.id = ${reach.invocationId}::uuid and i.tenant_id = ${tenantId} and i.status = 'pending'
       and i.available_at <= clock_timestamp() and i.protocol = any (${reach.protocols}::text[])
       and case i.protocol

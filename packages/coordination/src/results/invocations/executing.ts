@@ -49,20 +49,20 @@ const looksMax = 20;
  * fencing token. Leases of the tenant that ran out are taken from their executors first, a few at a time. Where a decision point
  * says what identities may do, it is asked about whoever asked for the call; without its answer no call is given.
  * @returns undefined when there is none
- * @throws Refusal `invalid_protocol`, `invalid_executor_endpoint`, `policy_unavailable`, those of `requireLiveSession`
+ * @throws Refusal `invalid_protocol`, `invalid_executor_endpoint`, `policy_unavailable`, those of `requireLiveSession`,
+ * `not_eligible` for a named call that judges a task which the executor worked on
  */
 export async function claimInvocation(
   context: Context,
   asked: InvocationClaim,
 ): Promise<ClaimedInvocation | undefined> {
-  const { db, tenantId } = context;
-  const reach = reachOf(asked);
+  const reach = { ...reachOf(asked), principalId: context.caller.principalId };
   const sessionId = asked.sessionId ?? null;
   if (sessionId !== null) await requireLiveSession(context, sessionId);
   await lapseOfTenant(context);
   const viewerId = await viewerOf(context);
   for (let look = 1; look <= looksMax; look += 1) {
-    const found = await db.row(lockPending(tenantId, reach, viewerId));
+    const found = await lockPending(context, reach, viewerId);
     if (found === undefined) return undefined;
     const taken = await take(context, found.id, { sessionId, leaseSeconds: asked.leaseSeconds ?? null });
     if (taken !== undefined) return taken;
@@ -70,12 +70,24 @@ export async function claimInvocation(
   return undefined;
 }
 
-/** @param viewerId whose sight the executor has; null for everybody who sees everything */
-function lockPending(tenantId: string, reach: ExecutorReach, viewerId: string | null) {
-  if (reach.invocationId !== null) return lockNamedPending(tenantId, reach, viewerId);
-  return viewerId === null
-    ? lockNextPending(tenantId, reach)
-    : lockNextPendingInSight(tenantId, reach, viewerId);
+/**
+ * @param viewerId whose sight the executor has; null for everybody who sees everything
+ * @throws Refusal `not_eligible` for a named call that judges a task which the caller worked on
+ */
+async function lockPending(
+  { db, tenantId }: Context,
+  reach: ExecutorReach,
+  viewerId: string | null,
+): Promise<{ id: string } | undefined> {
+  if (reach.invocationId === null)
+    return db.row(
+      viewerId === null
+        ? lockNextPending(tenantId, reach)
+        : lockNextPendingInSight(tenantId, reach, viewerId),
+    );
+  const found = await db.row(lockNamedPending(tenantId, reach, viewerId));
+  if (found?.is_barred === true) fail('not_eligible', { invocationId: found.id, taskId: found.task_id });
+  return found;
 }
 
 /** Gives a locked call to the caller; one without basis is cancelled, one of a moved skill is put into its queue. */
@@ -136,7 +148,7 @@ function noteClaimed(context: Context, row: InvocationRow): void {
 }
 
 /** @throws Refusal `invalid_protocol`, `invalid_executor_endpoint` */
-function reachOf(asked: InvocationClaim): ExecutorReach {
+function reachOf(asked: InvocationClaim): Omit<ExecutorReach, 'principalId'> {
   const { protocols, localEntrypoints, httpOrigins, mcpEndpoints, audiences, invocationId } = asked;
   const unknown = protocols.find((name) => !skillProtocols.some((known) => known === name));
   if (unknown !== undefined) fail('invalid_protocol', { allowed: skillProtocols });

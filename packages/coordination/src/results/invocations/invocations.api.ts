@@ -83,7 +83,9 @@ export const invocationsApi = [
     description:
       '204 when there is none. The lease is `leaseSeconds`, else what the contract allows and 30 s, from 10 s to 3600 s. ' +
       'Executors of one queue never wait for what stands in another. A call without basis any more is cancelled instead. ' +
-      'A person whose bindings show `members` only gets calls of visible workspaces and of the tenant itself.',
+      'A person whose bindings show `members` only gets calls of visible workspaces and of the tenant itself. ' +
+      'A call that judges a task is given to nobody who worked on the task, and to no agent or service that asked for its ' +
+      'completion: they don’t meet it, and 403 `not_eligible` refuses it where they name it.',
     permission: 'skills.execute',
     body: InvocationClaim,
     returns: { 200: ClaimedInvocation, 204: null },
@@ -94,6 +96,7 @@ export const invocationsApi = [
       'session_owner_mismatch',
       'session_not_active',
       'session_expired',
+      'not_eligible',
     ],
     emits: [invocationClaimed, invocationCancelled, invocationRetryScheduled, invocationFailed],
     example: { protocols: ['http'], httpOrigins: ['https://tools.example.com'] },

@@ -23,11 +23,12 @@ export interface NewInvocation {
 
 /**
  * Keeps the skill from being disabled until the commit. No row when it is disabled, when the key names a call already, or
- * when the basis was used.
+ * when the basis was used. Nobody claims a task while it is verified, so whoever has worked on it is known by now.
  */
 export function insertInvocation(call: NewInvocation) {
   const basis = call.basis === null ? null : JSON.stringify(call.basis);
   const approvalId = call.basis?.kind === 'approval' ? call.basis.approvalId : null;
+  const verificationId = call.requestedBy.kind === 'verification' ? call.requestedBy.ref : null;
   return sql<InvocationRow>`
     with skill as materialized (
       select id, protocol, target, audience from skills
@@ -35,12 +36,12 @@ export function insertInvocation(call: NewInvocation) {
     )
     insert into skill_invocations (id, tenant_id, skill_id, protocol, target, audience, requested_by_kind,
       requested_by_ref, authority_principal_id, credential, authorization_basis, approval_id, idempotency_key, inputs,
-      task_id, run_id, workspace_id, max_attempts, timeout_seconds, backoff_seconds)
+      task_id, run_id, workspace_id, max_attempts, timeout_seconds, backoff_seconds, barred_principals)
     select ${call.id}, ${call.tenantId}, skill.id, skill.protocol, skill.target, skill.audience, ${call.requestedBy.kind},
       ${call.requestedBy.ref}, ${call.authorityPrincipalId}, ${JSON.stringify(call.credential)}, ${basis}::jsonb,
       ${approvalId}::uuid, ${call.idempotencyKey}, ${JSON.stringify(call.inputs)}, ${call.taskId}::uuid,
       ${call.runId}::uuid, ${call.workspaceId}::uuid, ${call.maxAttempts}::integer, ${call.timeoutSeconds}::integer,
-      ${call.backoffSeconds}::integer
+      ${call.backoffSeconds}::integer, barred_from_judging(${verificationId}::uuid)
     from skill
     on conflict do nothing
     returning *`;

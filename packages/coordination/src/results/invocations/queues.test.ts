@@ -56,7 +56,13 @@ test('calls of other protocols, origins and audiences, and those that wait for t
   const wanted = await done(invoke(baton.admin, mine), 201);
   await baton.pool.run(sql`analyze skill_invocations`);
   const asked = { protocols: ['http'], httpOrigins: ['https://own.example.com'], audiences: ['own'] };
-  const reach = { ...asked, localEntrypoints: null, mcpEndpoints: null, invocationId: null };
+  const reach = {
+    ...asked,
+    principalId: executor.principalId,
+    localEntrypoints: null,
+    mcpEndpoints: null,
+    invocationId: null,
+  };
   const pages = await pagesReadBy(baton.pool, lockNextPending(baton.tenantId, reach));
   assert.ok(pages <= pagesMax, `${pages} pages`);
   const { invocation } = await done(executor.post('/skill-invocations:claim', asked));

@@ -89,4 +89,6 @@ export interface Observable {
   source: string | undefined;
   taskId: string | undefined;
   externalRef: { system: string; id: string } | undefined;
+  /** Whose observations prove nothing. */
+  barred: readonly string[];
 }

@@ -35,39 +35,49 @@ export function findOwnSession(tenantId: string, principalId: string, sessionId:
     select id from sessions where id = ${sessionId} and tenant_id = ${tenantId} and principal_id = ${principalId}`;
 }
 
+/** An observation, and whether it is from a prover; those that are come first. */
+type FoundObservation = Pick<ObservationRow, 'id' | 'event_id'> & { is_proof: boolean };
+
 /** So many of the newest ones are looked at, so that a flood of others from other sources costs a few milliseconds. */
 const candidatesMax = 1000;
 
-type FoundObservation = Pick<ObservationRow, 'id' | 'event_id'>;
-
-/** The newest observation about a task that no later one supersedes; none where the newest 1,000 don't fit. */
-export function findNewestOfTask(tenantId: string, { kind, source, taskId }: Observable) {
+/**
+ * The newest observation about a task that no later one supersedes; none where the newest 1,000 don't fit. What is from no
+ * prover supersedes nothing of one, and is found where nothing of a prover is.
+ */
+export function findNewestOfTask(tenantId: string, { kind, source, taskId, barred }: Observable) {
   return sql<FoundObservation>`
-    select o.id, o.event_id from (
-      select id, event_id, source, recorded_at from observations
+    select o.id, o.event_id, o.created_by <> all (${barred}::uuid[]) as is_proof from (
+      select id, event_id, source, recorded_at, created_by from observations
       where tenant_id = ${tenantId} and task_id = ${taskId ?? null} and kind = ${kind}
       order by recorded_at desc, id desc limit ${candidatesMax}) o
     where (${source ?? null}::text is null or o.source = ${source ?? null})
-      and not exists (select from observations later where later.supersedes = o.event_id)
-    order by o.recorded_at desc, o.id desc limit 1`;
+      and not exists (
+        select from observations later
+        where later.supersedes = o.event_id
+          and (later.created_by <> all (${barred}::uuid[]) or o.created_by = any (${barred}::uuid[])))
+    order by is_proof desc, o.recorded_at desc, o.id desc limit 1`;
 }
 
 /** The same about an object of another system, and about a task as well where one is asked for. */
 export function findNewestOfReference(
   tenantId: string,
   { system, id }: { system: string; id: string },
-  { kind, source, taskId }: Observable,
+  { kind, source, taskId, barred }: Observable,
 ) {
   return sql<FoundObservation>`
-    select o.id, o.event_id from (
-      select id, event_id, source, task_id, recorded_at from observations
+    select o.id, o.event_id, o.created_by <> all (${barred}::uuid[]) as is_proof from (
+      select id, event_id, source, task_id, recorded_at, created_by from observations
       where tenant_id = ${tenantId} and hashtextextended(external_id, 0) = hashtextextended(${id}, 0)
         and external_id = ${id} and external_system = ${system} and kind = ${kind}
       order by recorded_at desc, id desc limit ${candidatesMax}) o
     where (${source ?? null}::text is null or o.source = ${source ?? null})
       and (${taskId ?? null}::uuid is null or o.task_id = ${taskId ?? null})
-      and not exists (select from observations later where later.supersedes = o.event_id)
-    order by o.recorded_at desc, o.id desc limit 1`;
+      and not exists (
+        select from observations later
+        where later.supersedes = o.event_id
+          and (later.created_by <> all (${barred}::uuid[]) or o.created_by = any (${barred}::uuid[])))
+    order by is_proof desc, o.recorded_at desc, o.id desc limit 1`;
 }
 
 /** What the event of an observation says, archived or not; no row where it was pruned. */

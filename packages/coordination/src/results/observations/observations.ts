@@ -128,11 +128,14 @@ async function requireObservation(context: Context, eventId: string): Promise<vo
   await requireSightOfPlace(context, row, details);
 }
 
-/** The newest observation of something, with the payload of its event; undefined when there is none. */
+/**
+ * The newest observation of something, with the payload of its event; undefined when there is none. It is from a prover, unless
+ * there is none of theirs.
+ */
 export async function findNewest(
   { db, tenantId }: Context,
   observable: Observable,
-): Promise<{ id: string; payload: JsonObject } | undefined> {
+): Promise<{ id: string; payload: JsonObject; isProof: boolean } | undefined> {
   const { externalRef } = observable;
   const statement =
     externalRef === undefined
@@ -141,5 +144,5 @@ export async function findNewest(
   const found = await db.row(statement);
   if (found === undefined) return undefined;
   const event = await db.row(findObservedPayload(tenantId, found.id, found.event_id));
-  return event === undefined ? undefined : { id: found.id, payload: event.payload };
+  return event === undefined ? undefined : { id: found.id, payload: event.payload, isProof: found.is_proof };
 }

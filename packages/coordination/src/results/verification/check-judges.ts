@@ -1,23 +1,23 @@
 import { Refusal } from '@baton/kernel/refusal';
 import { findActivePerson } from '../../access/principals/principals.ts';
 import { skillOfCheck } from '../../definitions/acceptance/acceptance.ts';
-import type { Evidence } from '../../definitions/acceptance/evidence.ts';
 import { eventText } from '../../service/documents.ts';
-import { writeApprovalRequest } from '../../work/gates/gates.ts';
+import { type ApprovalRow, writeApprovalRequest } from '../../work/gates/gates.ts';
 import { type TaskRow, taskOf } from '../../work/tasks/task.ts';
 import { subjectTaskOf } from '../../work/tasks/values/subject-task.ts';
 import type { AttemptCheck } from '../../work/verifications/attempt.ts';
 import { getApprovalRow } from '../approvals/approvals.ts';
 import type { Context } from '../context.ts';
+import { findParties } from '../provers/provers.ts';
+import { judgeExternalState } from './external-state.ts';
 import type { Judged, Verdict } from './judgement.ts';
 import { judgeBySkill } from './skill-judge.ts';
-import { findEventOfTask, findOpenGate, findOutputs, findRoleHolder } from './verifications.sql.ts';
+import { findOutputs, findRoleHolder } from './verifications.sql.ts';
 
 type Judge = (context: Context, judged: Judged) => Promise<Verdict>;
 
 const artifactsMax = 50;
-const evidenceMax = 5;
-const evidenceCharactersMax = 200;
+const ownWork = 'Nobody approves a task that they worked on, or whose completion they asked for.';
 
 /** The look at a check of each kind. Nothing passes by default: what nobody can judge fails. */
 export const judges: Record<AttemptCheck['kind'], Judge> = {
@@ -57,49 +57,27 @@ function isOneOf(mediaType: string, ranges: readonly string[]): boolean {
   return ranges.some((range) => fitting.includes(range.toLowerCase()));
 }
 
-/** Waits for evidence that names the check or, where it names one, for an event on the task since the attempt began. */
-async function judgeExternalState(
-  context: Context,
-  { attempt, task, check, hasWaited }: Judged,
-): Promise<Verdict> {
-  const { db, tenantId, settings } = context;
-  const evidence = task.evidence
-    .filter((item) => item.check === check.key)
-    .slice(0, evidenceMax)
-    .map((item) => `${item.kind}:${idOf(item)}`.slice(0, evidenceCharactersMax).toWellFormed());
-  if (evidence.length > 0) return { is: 'passed', evidence };
-  const type = check.spec?.['event'];
-  if (typeof type === 'string') {
-    const event = await db.row(findEventOfTask(tenantId, task.id, type, attempt));
-    if (event !== undefined) return { is: 'passed', evidence: [`event:${event.id}`] };
-  }
-  if (hasWaited && attempt.waited_seconds >= settings.CP_VERIFICATION_EXTERNAL_TIMEOUT_SECONDS)
-    return { is: 'failed', reason: 'no_result' };
-  return { is: 'waiting', for: 'waiting_external' };
-}
-
-function idOf(item: Evidence): string {
-  if (item.kind === 'observation') return item.observationId;
-  if (item.kind === 'artifact') return item.artifactId;
-  if (item.kind === 'context_pack') return item.contextPackId;
-  return `${item.externalRef.system}/${item.externalRef.id}`;
-}
-
-/** A person says yes or no: through a gate of the task that is open already, else through one that is asked for now. */
-async function judgeByPerson(
-  context: Context,
-  { attempt, task, check, acting, hasWaited }: Judged,
-): Promise<Verdict> {
-  if (hasWaited && attempt.approval_id !== null) return verdictOf(context, attempt.approval_id);
+/**
+ * A person says yes or no, through a gate that this attempt asks for this check: another approval of the task decides
+ * something else.
+ */
+async function judgeByPerson(context: Context, judged: Judged): Promise<Verdict> {
+  const { attempt, task, check, acting, hasWaited } = judged;
+  const asked = hasWaited && attempt.approval_id !== null ? await askedFor(context, judged) : undefined;
+  if (asked !== undefined) return verdictOf(asked);
   const { approver = null, approverRole = null } = (check.spec ?? {}) as Record<string, string | undefined>;
-  const open = await context.db.row(findOpenGate(task.id, approver, approverRole));
-  if (open !== undefined) return { is: 'waiting', for: 'waiting_human', approvalId: open.id, isAsked: false };
+  const parties = await findParties(context, task.id, attempt.requester_id);
   const decider =
     approverRole === null
-      ? await personFor(context, approver === null ? [task.owner_id, task.assignee_id] : [approver])
-      : await roleFor(context, task, approverRole);
-  if (decider === undefined) return { is: 'failed', reason: 'no_approver' };
-  const asked = {
+      ? await personFor(context, approver === null ? [task.owner_id, task.assignee_id] : [approver], parties)
+      : await roleFor(context, task, approverRole, parties);
+  if (decider === undefined) {
+    const isOwn = [approver, task.owner_id, task.assignee_id].some(
+      (id) => id !== null && parties.includes(id),
+    );
+    return { is: 'failed', reason: 'no_approver', ...(isOwn && { message: ownWork }) };
+  }
+  const request = {
     task: subjectTaskOf(context, taskOf(task)),
     artifactId: null,
     workspaceId: task.workspace_id,
@@ -108,14 +86,22 @@ async function judgeByPerson(
     comment: `${task.public_id}, verification ${attempt.attempt}, check ${check.key}: ${check.description}`,
     gate: true,
     isDeclared: true,
+    check: { verificationId: attempt.id, key: check.key },
   };
   try {
-    const gate = await writeApprovalRequest(acting, asked);
-    return { is: 'waiting', for: 'waiting_human', approvalId: gate.id, isAsked: true };
+    const gate = await writeApprovalRequest(acting, request);
+    return { is: 'waiting', for: 'waiting_human', approvalId: gate.id };
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'payload_too_large') throw error;
     return { is: 'failed', reason: 'no_decision', message: 'The task is too large to be shown to a person.' };
   }
+}
+
+/** The approval that the attempt waits for, if it is about this check of this attempt. */
+async function askedFor(context: Context, { attempt, check }: Judged): Promise<ApprovalRow | undefined> {
+  const approval = await getApprovalRow(context, attempt.approval_id as string);
+  const isOfCheck = approval.verification_id === attempt.id && approval.check_key === check.key;
+  return isOfCheck ? approval : undefined;
 }
 
 interface Decider {
@@ -123,32 +109,34 @@ interface Decider {
   requiredRoleId: string | null;
 }
 
-/** The first of them who is a person and active. */
-async function personFor(context: Context, ids: readonly (string | null)[]): Promise<Decider | undefined> {
+/** The first of them who is a person and active, and neither did the work nor asks whether it is done. */
+async function personFor(
+  context: Context,
+  ids: readonly (string | null)[],
+  parties: readonly string[],
+): Promise<Decider | undefined> {
   const person = await findActivePerson(
     context,
-    ids.filter((id) => id !== null),
+    ids.filter((id) => id !== null).filter((id) => !parties.includes(id)),
   );
   return person === undefined ? undefined : { assignedPrincipalId: person, requiredRoleId: null };
 }
 
-/** The role, if an active person holds it where the task is. */
+/** The role, if such a person holds it where the task is. */
 async function roleFor(
   { db, tenantId }: Context,
   task: TaskRow,
   requiredRoleId: string,
+  parties: readonly string[],
 ): Promise<Decider | undefined> {
-  const holder = await db.row(findRoleHolder(tenantId, requiredRoleId, task.workspace_id));
+  const holder = await db.row(findRoleHolder(tenantId, requiredRoleId, task.workspace_id, parties));
   return holder === undefined ? undefined : { assignedPrincipalId: null, requiredRoleId };
 }
 
-async function verdictOf(context: Context, approvalId: string): Promise<Verdict> {
-  const approval = await getApprovalRow(context, approvalId);
+function verdictOf({ id: approvalId, status, decision_comment: comment }: ApprovalRow): Verdict {
   const evidence = [`approval:${approvalId}`];
-  if (approval.status === 'pending')
-    return { is: 'waiting', for: 'waiting_human', approvalId, isAsked: false };
-  if (approval.status === 'approved') return { is: 'passed', evidence };
-  const reason = approval.status === 'rejected' ? 'approval_rejected' : 'approval_cancelled';
-  const { decision_comment: comment } = approval;
+  if (status === 'pending') return { is: 'waiting', for: 'waiting_human', approvalId };
+  if (status === 'approved') return { is: 'passed', evidence };
+  const reason = status === 'rejected' ? 'approval_rejected' : 'approval_cancelled';
   return { is: 'failed', reason, evidence, ...(comment && { message: eventText(comment) }) };
 }

@@ -1,7 +1,7 @@
 import type { Lookup } from '../../definitions/declared-actions/expressions.ts';
 import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
 import type { TaskRow } from '../../work/tasks/task.ts';
-import type { AttemptCheck, CheckResult } from '../../work/verifications/attempt.ts';
+import type { AttemptCheck, CheckResult, NotCounted } from '../../work/verifications/attempt.ts';
 import type { Context } from '../context.ts';
 import type { JudgedAttemptRow } from './verifications.sql.ts';
 
@@ -20,6 +20,7 @@ export interface Judgement {
 /** Why a check failed (core, section 8.8). */
 export type FailureReason =
   | 'no_result'
+  | 'not_a_prover'
   | 'expectation_not_met'
   | 'skill_failed'
   | 'skill_cancelled'
@@ -35,11 +36,11 @@ export type FailureReason =
 
 /** What a look at a check came to. */
 export type Verdict =
-  | { is: 'passed'; evidence: string[] }
-  | { is: 'failed'; reason: FailureReason; message?: string; evidence?: string[] }
-  | { is: 'waiting'; for: 'waiting_external' }
+  | { is: 'passed'; evidence: string[]; notCounted?: NotCounted[] }
+  | { is: 'failed'; reason: FailureReason; message?: string; evidence?: string[]; notCounted?: NotCounted[] }
+  | { is: 'waiting'; for: 'waiting_external'; notCounted: NotCounted[] }
   | { is: 'waiting'; for: 'running'; invocationId: string }
-  | { is: 'waiting'; for: 'waiting_human'; approvalId: string; isAsked: boolean };
+  | { is: 'waiting'; for: 'waiting_human'; approvalId: string };
 
 /** A check of an attempt in its turn; the task is locked. */
 export interface Judged {

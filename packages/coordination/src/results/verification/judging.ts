@@ -1,9 +1,10 @@
 import { canonicalJson } from '@baton/kernel/idempotency';
 import { callerOfSnapshot } from '../../access/authn/acting.ts';
+import { allHaveValues } from '../../definitions/declared-actions/task-values.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import { taskOf } from '../../work/tasks/task.ts';
-import { allHaveValues, lookupOf } from '../../work/tasks/values/lookup.ts';
-import type { AttemptCheck, CheckResult } from '../../work/verifications/attempt.ts';
+import { lookupOf, lookupOfConditions } from '../../work/tasks/values/lookup.ts';
+import type { AttemptCheck, CheckResult, NotCounted } from '../../work/verifications/attempt.ts';
 import { checksOf } from '../../work/verifications/attempts.ts';
 import { withdrawApproval } from '../approvals/decisions.ts';
 import type { Context } from '../context.ts';
@@ -57,14 +58,15 @@ export async function judgeAttempt(context: Context, attemptId: string): Promise
 
 /** Takes back what the attempt has asked for: it is over, and nobody waits for an answer. */
 async function takeBack(context: Context, attempt: JudgedAttemptRow): Promise<void> {
-  if (attempt.owns_approval) await withdrawApproval(context, attempt.approval_id as string);
+  if (attempt.owns_approval && attempt.approval_id !== null)
+    await withdrawApproval(context, attempt.approval_id);
   if (attempt.skill_invocation_id !== null) await withdrawCall(context, attempt.skill_invocation_id);
 }
 
 /** @param acting the context of who asked for the completion, in which approvals are asked for and the task is completed */
 async function judge(context: Context, acting: Context, judgement: Judgement): Promise<void> {
   const { attempt, task, checks, results } = judgement;
-  const lookup = lookupOf(context, taskOf(task));
+  const [lookup, conditions] = [lookupOf(context, taskOf(task)), lookupOfConditions(context, taskOf(task))];
   const isWaiting = attempt.waiting_since !== null;
   const waitsForCheck = isWaiting && attempt.cursor < attempt.checks.length;
   for (;;) {
@@ -81,7 +83,7 @@ async function judge(context: Context, acting: Context, judgement: Judgement): P
       continue;
     }
     const hasWaited = waitsForCheck && results.length === attempt.results.length;
-    const isDue = hasWaited || (await allHaveValues(check.when ?? [], lookup));
+    const isDue = hasWaited || (await allHaveValues(check.when ?? [], conditions));
     if (!isDue) {
       results.push(resultOf(check, 'skipped', { reason: 'condition_unmet' }));
       continue;
@@ -90,7 +92,7 @@ async function judge(context: Context, acting: Context, judgement: Judgement): P
     const verdict = await judges[check.kind](context, judged);
     if (verdict.is === 'waiting') return wait(context, judgement, verdict, hasWaited);
     if (verdict.is === 'failed') return failAt(context, judgement, verdict);
-    results.push(resultOf(check, 'passed', { evidence: verdict.evidence }));
+    results.push(resultOf(check, 'passed', verdict));
   }
   // A gate that was asked for meanwhile holds back a completion, whoever asks for it.
   if (task.pending_gates > 0) return wait(context, judgement, undefined, isWaiting && !waitsForCheck);
@@ -114,6 +116,7 @@ async function wait(
   const isPerson = verdict?.for === 'waiting_human';
   const approvalId = isPerson ? verdict.approvalId : null;
   const skillInvocationId = verdict?.for === 'running' ? verdict.invocationId : null;
+  const notCounted = verdict?.for === 'waiting_external' ? verdict.notCounted : [];
   const isSame =
     hasWaited &&
     attempt.status === status &&
@@ -126,13 +129,12 @@ async function wait(
     Math.min(waitedSeconds / 10, personLookSecondsMax),
   );
   if (isSame) {
-    await db.run(updateNextLook(tenantId, attempt.id, lookAgainSeconds));
+    await db.run(updateNextLook(tenantId, attempt.id, lookAgainSeconds, notCounted));
     return;
   }
-  const ownsApproval = isPerson && verdict.isAsked;
   const waitGoesOn = hasWaited;
-  const asked = { approvalId, ownsApproval, skillInvocationId };
-  const progress = { status, checks, results, ...asked, lookAgainSeconds, waitGoesOn };
+  const asked = { approvalId, skillInvocationId };
+  const progress = { status, checks, results, ...asked, lookAgainSeconds, waitGoesOn, notCounted };
   await db.run(updateAttempt(tenantId, attempt.id, progress));
 }
 
@@ -140,7 +142,7 @@ async function wait(
 async function failAt(
   context: Context,
   judgement: Judgement,
-  failure: { reason: FailureReason; message?: string; evidence?: string[] },
+  failure: { reason: FailureReason; message?: string; evidence?: string[]; notCounted?: NotCounted[] },
 ): Promise<void> {
   const { checks, results } = judgement;
   const check = checks[results.length];
@@ -155,7 +157,17 @@ function resultOf(
     reason = null,
     message,
     evidence = [],
-  }: { reason?: string | null; message?: string; evidence?: string[] },
+    notCounted = [],
+  }: { reason?: string | null; message?: string; evidence?: string[]; notCounted?: NotCounted[] },
 ): CheckResult {
-  return { key, kind, source, status, evidence, reason, ...(message !== undefined && { message }) };
+  return {
+    key,
+    kind,
+    source,
+    status,
+    evidence,
+    reason,
+    ...(message !== undefined && { message }),
+    ...(notCounted.length > 0 && { details: { notCounted } }),
+  };
 }

@@ -87,8 +87,8 @@ async function endAttempt(
   status: AttemptStatus,
 ): Promise<AttemptRow> {
   const { approval_id: approvalId, skill_invocation_id: skillInvocationId } = attempt;
-  const progress = { status, checks, results, approvalId, ownsApproval: false, skillInvocationId };
-  const end = { ...progress, lookAgainSeconds: null, waitGoesOn: false };
+  const progress = { status, checks, results, approvalId, skillInvocationId };
+  const end = { ...progress, lookAgainSeconds: null, waitGoesOn: false, notCounted: [] };
   return (await db.row(updateAttempt(tenantId, attempt.id, end))) as AttemptRow;
 }
 

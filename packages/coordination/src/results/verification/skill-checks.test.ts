@@ -27,8 +27,8 @@ const end = (call: any, verb: string, body: object) =>
   done(executor.post(`/skill-invocations/${call.id}:${verb}`, { fencingToken: call.fencingToken, ...body }));
 
 /** The attempt has asked for its call, and the executor has taken it. */
-async function called(skill: any, acceptance: object[], more: object = {}) {
-  const task = await openVerification(baton, acceptance, more);
+async function called(skill: any, acceptance: object[], by?: Actor) {
+  const task = await openVerification(baton, acceptance, {}, by);
   await judge.run();
   return { task, call: (await done(claimCall(executor, skill))).invocation };
 }
@@ -43,7 +43,7 @@ async function judgedAfter(task: { id: string }) {
 test('the skill is called once in the name of the completer, and its success passes the check', async () => {
   const skill = await makeCallable(baton.admin);
   const inputs = { title: '$.task.title', of: 'ticket $.task.publicId' };
-  const { task, call } = await called(skill, [checkOf(skill, { inputs })]);
+  const { task, call } = await called(skill, [checkOf(skill, { inputs })], baton.admin);
   assert.deepEqual(call.inputs, { title: task.title, of: `ticket ${task.publicId}` });
   const waiting = await attemptOf(task.id);
   assert.deepEqual([waiting.status, waiting.skillInvocationId], ['running', call.id]);

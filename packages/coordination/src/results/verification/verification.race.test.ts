@@ -110,6 +110,30 @@ test('a decision, a look at it and a cancellation leave no open gate and no seco
   }
 });
 
+test('a decoy gate, its approval and looks at once: the check waits for the approval that the attempt asked for', async () => {
+  const [agent, person] = await Promise.all([baton.actor(), baton.actor({ kind: 'human' })]);
+  const spec = { approver: person.principalId };
+  for (let round = 0; round < raceRounds; round += 1) {
+    const task = await openVerification(baton, [checkBy('human', { spec })], {}, agent);
+    const decoy = { task: task.id, gate: true, assignedPrincipalId: person.principalId };
+    const approveDecoy = async () => {
+      const { id } = await done(agent.post('/approvals', decoy), 201);
+      await done(person.post(`/approvals/${id}:approve`, {}));
+      return id as string;
+    };
+    const [decoyId] = await Promise.all([approveDecoy(), judgeAll(), judgeAll()]);
+    await letTimePass(baton, task.id, 0);
+    await judgeAll();
+    const { status, approvalId } = await attemptOf(task.id);
+    assert.equal(status, 'waiting_human', `round ${round}`);
+    assert.notEqual(approvalId, decoyId, `round ${round}`);
+    await Promise.all([done(person.post(`/approvals/${approvalId}:approve`, {})), judgeAll()]);
+    await judgeAll();
+    assert.equal((await read(task.id)).status, 'done', `round ${round}`);
+    await assertSettled(task.id, round);
+  }
+});
+
 test('a disable of the completer is seen by the attempt, or waits for it', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const completer = await baton.actor();
@@ -131,14 +155,15 @@ test('a disable of the completer is seen by the attempt, or waits for it', async
 test('a completer who is being disabled meanwhile completes nothing after the disable', async () => {
   const completer = await baton.actor();
   const task = await openVerification(baton, ready, { evidence }, completer);
+  let judged: Promise<unknown> | undefined;
   await baton.pool.transaction(async (tx) => {
     // As a disable does: it holds the principal alone until its commit.
     await tx.run(sql`select pg_advisory_xact_lock(principal_lock(${completer.principalId}))`);
-    const judged = judges[0]?.run().then(() => ({ status: 0, body: null, headers: new Headers() }));
+    judged = judges[0]?.run().then(() => ({ status: 0, body: null, headers: new Headers() }));
     await untilBlockedBy(tx, baton, judged as Promise<never>);
     await tx.run(sql`update principals set status = 'disabled' where id = ${completer.principalId}`);
   });
-  await judgeAll();
+  await judged;
   await judgeAll();
   assert.equal((await attemptOf(task.id)).results[0].reason, 'credential_inactive');
   assert.equal((await read(task.id)).status, 'todo');

@@ -406,28 +406,23 @@ describe('a check by a person', () => {
     assert.equal((await read(task.id)).status, 'done');
   });
 
-  test('a gate that is open already counts, if it asks the approver that the check names', async () => {
+  test('a gate of somebody else does not count, whomever it asks, and holds the completion back', async () => {
     const person = await baton.actor({ kind: 'human' });
-    const ask = (task: string, assignedPrincipalId: string) =>
-      done(baton.admin.post('/approvals', { task, gate: true, assignedPrincipalId }), 201);
-    const any = await openVerification(baton, [checkBy('human')]);
-    const gate = await ask(any.id, person.principalId);
-    await judge.run();
-    assert.equal((await attemptOf(any.id)).approvalId, gate.id);
-    assert.equal((await approvalsOf(any.id)).length, 1);
-
     const named = checkBy('human', { spec: { approver: person.principalId } });
-    const strict = await openVerification(baton, [named]);
-    const foreign = await ask(strict.id, baton.admin.principalId);
-    await judge.run();
-    const { approvalId } = await attemptOf(strict.id);
-    assert.notEqual(approvalId, foreign.id);
-    await decide(approvalId, 'approve', {}, person);
-    await judge.run();
-    assert.deepEqual((await read(strict.id)).status, 'todo', 'the other gate is still open');
-    await decide(foreign.id, 'reject');
-    await judge.run();
-    assert.equal((await read(strict.id)).status, 'done');
+    for (const asked of [person, baton.admin]) {
+      const task = await openVerification(baton, [named]);
+      const gate = { task: task.id, gate: true, assignedPrincipalId: asked.principalId };
+      const foreign = await done(baton.admin.post('/approvals', gate), 201);
+      await judge.run();
+      const { approvalId } = await attemptOf(task.id);
+      assert.notEqual(approvalId, foreign.id);
+      await decide(approvalId, 'approve', {}, person);
+      await judge.run();
+      assert.deepEqual((await read(task.id)).status, 'todo', 'the other gate is still open');
+      await decide(foreign.id, 'reject', {}, asked);
+      await judge.run();
+      assert.equal((await read(task.id)).status, 'done');
+    }
   });
 
   test('while it waits, a second completion is refused by the gate, and the claim too', async () => {
@@ -503,7 +498,7 @@ describe('a check of a state outside', () => {
     const check = checkBy('external_state', { spec: { event: 'task.comment_added' } });
     const before = await makeTask(baton, { acceptance: [check] });
     await done(baton.admin.post(`/tasks/${before.id}/comments`, { body: 'too early' }), 201);
-    const task = await done(complete(before));
+    const task = await done(complete(before, worker.actor));
     await judge.run();
     assert.equal((await attemptOf(task.id)).status, 'waiting_external');
     await done(baton.admin.post(`/tasks/${task.id}/comments`, { body: 'now' }), 201);
@@ -516,7 +511,7 @@ describe('a check of a state outside', () => {
 
   test('an event that was archived meanwhile counts too', async () => {
     const check = checkBy('external_state', { spec: { event: 'task.comment_added' } });
-    const task = await done(complete(await makeTask(baton, { acceptance: [check] })));
+    const task = await done(complete(await makeTask(baton, { acceptance: [check] }), worker.actor));
     await judge.run();
     await done(baton.admin.post(`/tasks/${task.id}/comments`, { body: 'now' }), 201);
     const event = await baton.pool.row<{ id: string }>(sql`
@@ -533,7 +528,7 @@ describe('a check of a state outside', () => {
     const observe = (task?: string) =>
       done(baton.admin.post('/observations', { kind: 'ci.passed', content: 'The tests pass.', task }), 201);
     await observe(before.id);
-    const task = await done(complete(before));
+    const task = await done(complete(before, worker.actor));
     await observe();
     await judge.run();
     assert.equal((await attemptOf(task.id)).status, 'waiting_external');
@@ -605,7 +600,7 @@ describe('conditions', () => {
       201,
     );
     await addArtifact(task.id, { metadata: { risk: 'high' } });
-    await done(complete(task));
+    await done(complete(task, worker.actor));
     await judge.run();
     assert.equal((await attemptOf(task.id)).status, 'waiting_human');
   });

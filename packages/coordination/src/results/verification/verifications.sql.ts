@@ -9,6 +9,7 @@ import type {
   AttemptRow,
   CheckResult,
   ListedAttemptRow,
+  NotCounted,
 } from '../../work/verifications/attempt.ts';
 
 const build = queryBuilder<{ verifications: AttemptRow }>();
@@ -49,6 +50,7 @@ export function findAttempts(tenantId: string, taskId: string, page: Page) {
       'finished_at',
       'started_at',
       'updated_at',
+      'not_counted',
     ])
     .select(shownChecks.as('checks'))
     .where('tenant_id', '=', tenantId)
@@ -92,14 +94,15 @@ export interface AttemptProgress {
   status: AttemptRow['status'];
   checks: readonly AttemptCheck[];
   results: readonly CheckResult[];
+  /** What the present check asked a person. */
   approvalId: string | null;
-  ownsApproval: boolean;
   /** The call that the present check waits for. */
   skillInvocationId: string | null;
   /** In how many seconds to look again; null for an attempt that ends. */
   lookAgainSeconds: number | null;
   /** Whether the check waited before: then the wait goes on. */
   waitGoesOn: boolean;
+  notCounted: readonly NotCounted[];
 }
 
 /** Writes how far an attempt is, under its task's lock. */
@@ -108,8 +111,9 @@ export function updateAttempt(tenantId: string, attemptId: string, progress: Att
   return sql<AttemptRow>`
     update verifications
     set status = ${progress.status}, checks = ${JSON.stringify(progress.checks)}, results = ${JSON.stringify(progress.results)},
-      cursor = ${progress.results.length}, approval_id = ${progress.approvalId}, owns_approval = ${progress.ownsApproval},
-      skill_invocation_id = ${progress.skillInvocationId}::uuid,
+      cursor = ${progress.results.length}, approval_id = ${progress.approvalId},
+      owns_approval = ${progress.approvalId !== null}, skill_invocation_id = ${progress.skillInvocationId}::uuid,
+      not_counted = ${JSON.stringify(progress.notCounted)},
       waiting_since = case when ${isOver} then null when ${progress.waitGoesOn} then waiting_since else clock_timestamp() end,
       next_check_at = case when not ${isOver} then clock_timestamp() + make_interval(secs => ${progress.lookAgainSeconds ?? 0}) end,
       updated_at = now(), finished_at = case when ${isOver} then now() end
@@ -118,16 +122,22 @@ export function updateAttempt(tenantId: string, attemptId: string, progress: Att
 }
 
 /** The same wait goes on. */
-export function updateNextLook(tenantId: string, attemptId: string, seconds: number) {
+export function updateNextLook(
+  tenantId: string,
+  attemptId: string,
+  seconds: number,
+  notCounted: readonly NotCounted[],
+) {
   return sql`
-    update verifications set next_check_at = clock_timestamp() + make_interval(secs => ${seconds})
+    update verifications
+    set next_check_at = clock_timestamp() + make_interval(secs => ${seconds}), not_counted = ${JSON.stringify(notCounted)}
     where id = ${attemptId} and tenant_id = ${tenantId}`;
 }
 
 /** Nothing is left to do for an attempt that has ended. */
 export function updateAttemptToSettled(tenantId: string, attemptId: string) {
   return sql`
-    update verifications set next_check_at = null, owns_approval = false
+    update verifications set next_check_at = null
     where id = ${attemptId} and tenant_id = ${tenantId}`;
 }
 
@@ -150,45 +160,19 @@ export function updateTaskToUnverified(tenantId: string, taskId: string, status:
       (select project_id from workspaces where id = t.workspace_id) as project_id`;
 }
 
-/** The oldest pending gate of a task; with an approver or a role, the one that asks them. */
-export function findOpenGate(taskId: string, approver: string | null, role: string | null) {
-  return sql<{ id: string }>`
-    select id from approvals
-    where task_id = ${taskId} and gate and status = 'pending'
-      and (${approver}::uuid is null or assigned_principal_id = ${approver}::uuid)
-      and (${role}::uuid is null or required_role_id = ${role}::uuid)
-    order by created_at, id limit 1`;
-}
-
-/** An active person who holds a role in the whole tenant, in a workspace, or above it. */
-export function findRoleHolder(tenantId: string, roleId: string, workspaceId: string | null) {
+/** An active person who holds a role in the whole tenant, in a workspace, or above it, and is none of the barred. */
+export function findRoleHolder(
+  tenantId: string,
+  roleId: string,
+  workspaceId: string | null,
+  barred: readonly string[],
+) {
   return sql<{ id: string }>`
     select p.id from role_assignments a join principals p on p.id = a.principal_id
     where a.role_id = ${roleId} and a.tenant_id = ${tenantId} and p.kind = 'human' and p.status = 'active'
+      and p.id <> all (${barred}::uuid[])
       and (a.workspace_id is null or a.workspace_id = any (
         (select path from workspaces where id = ${workspaceId}::uuid and tenant_id = ${tenantId})::uuid[]))
-    limit 1`;
-}
-
-/** An event of a type on a task since an attempt began; an observation about the task counts as one on it. */
-export function findEventOfTask(
-  tenantId: string,
-  taskId: string,
-  type: string,
-  { opened_position: position, started_at: startedAt }: AttemptRow,
-) {
-  return sql<{ id: string }>`
-    (select id from events
-    where tenant_id = ${tenantId} and entity_id = ${taskId} and position >= ${position} and type = ${type}
-    order by position, sequence limit 1)
-    union all
-    (select id from archived_events
-    where tenant_id = ${tenantId} and entity_id = ${taskId} and position >= ${position} and type = ${type}
-    order by position, sequence limit 1)
-    union all
-    (select event_id from observations
-    where ${type} = 'observation.recorded' and tenant_id = ${tenantId} and task_id = ${taskId}
-      and recorded_at >= ${startedAt} limit 1)
     limit 1`;
 }
 

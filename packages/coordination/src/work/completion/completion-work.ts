@@ -1,3 +1,4 @@
+import { allHaveValues } from '../../definitions/declared-actions/task-values.ts';
 import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
@@ -9,7 +10,7 @@ import {
   summaryOf,
 } from '../declared-actions/declared-actions.ts';
 import type { Task } from '../tasks/task.ts';
-import { allHaveValues, lookupOf } from '../tasks/values/lookup.ts';
+import { lookupOf } from '../tasks/values/lookup.ts';
 import { completionWorkExecuted, completionWorkFailed } from './completion.events.ts';
 
 /**

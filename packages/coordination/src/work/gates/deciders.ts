@@ -1,19 +1,33 @@
 import type { Caller } from '../../service/caller.ts';
 import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
-import { type ApprovalRow, shareHeldRole } from './gates.sql.ts';
+import { type ApprovalRow, isOfParty, shareHeldRole } from './gates.sql.ts';
 
 /** What of an approval says who may decide it. */
 export type DecidedBy = Pick<
   ApprovalRow,
-  'id' | 'assigned_principal_id' | 'required_role_id' | 'workspace_id' | 'excluded_principals'
+  | 'id'
+  | 'assigned_principal_id'
+  | 'required_role_id'
+  | 'workspace_id'
+  | 'excluded_principals'
+  | 'verification_id'
 >;
 
 /** Whether the caller may decide this approval. */
 export async function couldDecide(context: Context, approval: DecidedBy): Promise<boolean> {
   const { caller } = context;
   if (!isPersonWhoDecides(caller) || approval.excluded_principals.includes(caller.principalId)) return false;
-  return isAddressee(context, approval, caller.principalId);
+  return !(await isOwnWork(context, approval)) && isAddressee(context, approval, caller.principalId);
+}
+
+/** Whether the caller would decide a check of what they worked on, or asked to be completed. */
+export async function isOwnWork(
+  { db, tenantId, caller }: Context,
+  { verification_id: verificationId }: DecidedBy,
+): Promise<boolean> {
+  if (verificationId === null) return false;
+  return (await db.row(isOfParty(tenantId, verificationId, caller.principalId)))?.is_party === true;
 }
 
 /** Whether the caller is a person who decides approvals at all. */

@@ -22,6 +22,8 @@ export type NewApproval = Pick<
   | 'excluded_principals'
   | 'comment'
   | 'supersedes_approval_id'
+  | 'verification_id'
+  | 'check_key'
 > & { subject: Subject };
 
 /** Writes the request; a gate counts on its task, which the caller has locked. */
@@ -30,11 +32,11 @@ export function insertApproval({ subject: { digest, ...subject }, ...approval }:
     with made as (
       insert into approvals (id, tenant_id, workspace_id, task_id, artifact_id, requested_by_principal_id, gate,
         required_role_id, assigned_principal_id, excluded_principals, comment, subject, subject_digest,
-        supersedes_approval_id)
+        supersedes_approval_id, verification_id, check_key)
       values (${approval.id}, ${approval.tenant_id}, ${approval.workspace_id}, ${approval.task_id}, ${approval.artifact_id},
         ${approval.requested_by_principal_id}, ${approval.gate}, ${approval.required_role_id},
         ${approval.assigned_principal_id}, ${approval.excluded_principals}, ${approval.comment}, ${JSON.stringify(subject)}, ${digest},
-        ${approval.supersedes_approval_id})
+        ${approval.supersedes_approval_id}, ${approval.verification_id}, ${approval.check_key})
       returning *
     ), held as (
       update tasks t set pending_gates = t.pending_gates + 1 from made
@@ -85,4 +87,11 @@ export function shareHeldRole(of: {
         (select path from workspaces where id = ${of.workspaceId}::uuid and tenant_id = ${of.tenantId})::uuid[]))
     limit 1
     for share`;
+}
+
+/** Whether a principal worked on the task of a verification, or asked for its completion. */
+export function isOfParty(tenantId: string, verificationId: string, principalId: string) {
+  return sql<{ is_party: boolean }>`
+    select coalesce(requester_id = ${principalId}, false) or has_worked_on(task_id, ${principalId}) as is_party
+    from verifications where id = ${verificationId} and tenant_id = ${tenantId}`;
 }

@@ -31,6 +31,8 @@ export interface NewApprovalRequest {
   readonly isDeclared: boolean;
   /** The approval of an earlier subject, which this one asks for again. */
   readonly supersedesApprovalId?: string;
+  /** The check that an attempt of a verification asks it for. */
+  readonly check?: { readonly verificationId: string; readonly key: string };
 }
 
 /**
@@ -66,6 +68,8 @@ export async function writeApprovalRequest(
       comment: request.comment,
       subject,
       supersedes_approval_id: supersedesApprovalId,
+      verification_id: request.check?.verificationId ?? null,
+      check_key: request.check?.key ?? null,
     }),
   )) as ApprovalRow;
   emit(

@@ -8,7 +8,15 @@ export interface AdviceRow {
   verification_since: string | null;
   claimed_since: string | null;
   /** The unmet prerequisites: how they are related, and what holds them back themselves. */
-  blockers: { taskId: string; relationId: string; codes: string[]; holderId: string | null }[];
+  blockers: {
+    taskId: string;
+    relationId: string;
+    relatedBy: string;
+    codes: string[];
+    holderId: string | null;
+  }[];
+  /** Whether the caller had a run of the task, or has the claim on it. */
+  is_worker: boolean;
   /** The project whose archive keeps the task from being offered. */
   archived_project_id: string | null;
   archived_project_place: string | null;
@@ -21,7 +29,7 @@ export interface AdviceRow {
 export function findAdvice(tenantId: string, taskId: string, callerId: string, blockersMax: number) {
   return sql<AdviceRow>`
     with blockers as materialized (
-      select p.*, r.id as relation_id, r.created_at as related_at,
+      select p.*, r.id as relation_id, r.created_at as related_at, r.created_by as related_by,
         c.id is not null as is_claimed, c.holder_id
       from task_relations r join tasks p on p.id = r.prerequisite_task_id
       left join (claims c join sessions s on s.id = c.session_id and s.status = 'active' and s.expires_at > clock_timestamp())
@@ -37,7 +45,8 @@ export function findAdvice(tenantId: string, taskId: string, callerId: string, b
       (select v.started_at from verifications v where v.id = t.open_verification_id) as verification_since,
       (select c.acquired_at from claims c where c.id = t.active_claim_id) as claimed_since,
       coalesce((
-        select jsonb_agg(jsonb_build_object('taskId', b.id, 'relationId', b.relation_id, 'holderId', b.holder_id,
+        select jsonb_agg(jsonb_build_object('taskId', b.id, 'relationId', b.relation_id, 'relatedBy', b.related_by,
+          'holderId', b.holder_id,
           'codes', array_remove(array[
             case when b.category = 'terminal_cancelled' then 'task_not_claimable' end,
             case when exists (select from missing_items(b.tenant_id, b.requirement_set_id, ${callerId}))
@@ -48,6 +57,8 @@ export function findAdvice(tenantId: string, taskId: string, callerId: string, b
             case when b.open_verification_id is not null then 'verification_pending' end,
             case when b.is_claimed then 'task_already_claimed' end], null)) order by b.public_number)
         from blockers b), '[]') as blockers,
+      exists (select from claims c where c.id = t.active_claim_id and c.holder_id = ${callerId})
+        or exists (select from runs r where r.task_id = t.id and r.principal_id = ${callerId}) as is_worker,
       case when t.requirement_set_id is not null then is_fulfilled_by_anybody(t.tenant_id, t.requirement_set_id) end
         as is_for_anybody,
       archived.id as archived_project_id, archived.workspace_id as archived_project_place,

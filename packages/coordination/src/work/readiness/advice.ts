@@ -101,11 +101,11 @@ function remediesOf(code: string, details: Record<string, unknown>, source: Advi
         ? []
         : remediesOfLack(caller.principalId, lackedKinds(details), source);
     case 'task_not_ready':
-      return advice.blockers.flatMap(({ taskId: prerequisite, relationId, codes }) => [
+      return advice.blockers.flatMap(({ taskId: prerequisite, relationId, relatedBy, codes }) => [
         ...(codes.includes('task_not_claimable')
           ? []
           : [can('complete_prerequisite', 'POST', `/tasks/${prerequisite}:complete`, 'tasks.write')]),
-        can('remove_relation', 'DELETE', `/tasks/${taskId}/relations/${relationId}`, 'tasks.write'),
+        removeRelation(relationId, relatedBy, source),
       ]);
     case 'input_missing':
       return [can('record_input', 'POST', '/artifacts', 'artifacts.write')];
@@ -155,6 +155,18 @@ function remediesOfLack(
     ),
     can('change_requirements', 'PATCH', `/tasks/${taskId}`, 'tasks.write'),
   ];
+}
+
+/** For whoever relates the tasks and for people, and not for who works on the task. */
+function removeRelation(
+  relationId: string,
+  relatedBy: string,
+  { taskId, caller, advice }: AdviceSource,
+): Remedy {
+  const path = `/tasks/${taskId}/relations/${relationId}`;
+  const remedy = remedyFor(caller)('remove_relation', 'DELETE', path, 'tasks.write');
+  const isTheirs = caller.kind === 'human' || caller.principalId === relatedBy;
+  return { ...remedy, allowed: remedy.allowed && isTheirs && !advice.is_worker };
 }
 
 function remedyFor({ permissions }: Caller) {

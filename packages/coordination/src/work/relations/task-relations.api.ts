@@ -48,11 +48,13 @@ const remove = endpoint({
   method: 'DELETE',
   path: '/tasks/{ref}/relations/{id}',
   summary: 'Remove a relation of a task, in either direction.',
-  description: 'spawned_by is removed by holders of task_types.manage only, because checks depend on it.',
+  description:
+    'spawned_by is removed by holders of task_types.manage only, because checks depend on it. blocks and depends_on are ' +
+    'removed by whoever added them or by a person, and never by whoever works on the task that waits or had a run of it.',
   permission: 'tasks.write',
   params: { ref: TaskRef, id: Uuid },
   returns: { 204: null },
-  errors: ['not_found', 'permission_denied'],
+  errors: ['not_found', 'permission_denied', 'acceptance_protected'],
   emits: [taskRelationRemoved],
   handle: ({ params }, context) => deleteTaskRelation(context, params.ref, params.id),
 });

@@ -76,6 +76,17 @@ export function findRelations(tenantId: string, taskId: string) {
     order by created_at, id`;
 }
 
+export function findRelationOf(tenantId: string, taskId: string, id: string) {
+  return sql<TaskRelationRow>`
+    select * from task_relations
+    where id = ${id} and tenant_id = ${tenantId} and ${taskId} in (from_task_id, to_task_id)`;
+}
+
+/** Keeps a task from being changed until the commit. */
+export function shareTask(tenantId: string, taskId: string) {
+  return sql`select from tasks where id = ${taskId} and tenant_id = ${tenantId} for share`;
+}
+
 export function deleteRelation(tenantId: string, taskId: string, id: string) {
   return sql<TaskRelationRow>`
     delete from task_relations

@@ -1,29 +1,34 @@
 import { newId } from '@baton/kernel/ids';
+import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { holds } from '../../service/permissions.ts';
 import { requireSightOfTask, tasksInSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { requireMayTakeAway } from '../protection/protection.ts';
 import { refuseBeyondLimit } from '../tasks/relation-limit.ts';
 import type { Task } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { taskRelationAdded } from '../tasks/tasks.events.ts';
-import { getTask } from '../tasks/tasks.ts';
+import { getTask, lockTaskRow } from '../tasks/tasks.ts';
 import {
   relationTypes,
   type TaskRelation,
   type TaskRelationRequest,
+  type TaskRelationRow,
   taskRelationOf,
 } from './task-relation.ts';
 import { taskRelationRemoved } from './task-relations.events.ts';
 import {
   deleteRelation,
   findRelation,
+  findRelationOf,
   findRelations,
   insertRelation,
   isAncestor,
   isPrerequisite,
   lockRelationGraph,
+  shareTask,
 } from './task-relations.sql.ts';
 
 /**
@@ -77,7 +82,8 @@ async function closesCycle({ db, tenantId }: Context, from: Task, to: Task, type
 
 /**
  * Relates a task that this transaction made: nothing leads to it yet, so it closes no cycle, and the other relations of
- * the tenant need not be waited for.
+ * the tenant need not be waited for. A declaration asks for it, so the core has added it: who acts for the declaration may
+ * not remove what it holds back.
  * @throws Refusal those of `refuseBeyondLimit`
  */
 export async function relateNewTask(
@@ -85,9 +91,10 @@ export async function relateNewTask(
   task: Task,
   { toTaskId, type }: Pick<TaskRelation, 'toTaskId' | 'type'>,
 ): Promise<void> {
-  const { db, tenantId, caller } = context;
+  const { db, tenantId } = context;
   const ends = { fromTaskId: task.id, toTaskId, type };
-  const row = await db.row(insertRelation({ id: newId(), tenantId, ...ends, createdBy: caller.principalId }));
+  const createdBy = await getCorePrincipalId(context);
+  const row = await db.row(insertRelation({ id: newId(), tenantId, ...ends, createdBy }));
   if (row === undefined) throw new Error('a new task has a relation already');
   await refuseBeyondLimit(context, toTaskId);
   const about = { entityId: task.id, workspaceId: task.workspaceId };
@@ -116,8 +123,9 @@ export async function relationsInSight<Relation extends Pick<TaskRelation, 'from
 
 /**
  * Removes a relation that has the task at either end. Which task another one was spawned by decides whether its checks ask
- * a person, so whoever does the work must not remove that; who defines the types of tasks may.
- * @throws Refusal `not_found`, and for spawned_by `permission_denied` without task_types.manage
+ * a person, so whoever does the work must not remove that; who defines the types of tasks may. One that holds a task back
+ * is removed by whoever added it or by a person, and never by whoever works on that task or had a run of it.
+ * @throws Refusal `not_found`, for spawned_by `permission_denied` without task_types.manage, and `acceptance_protected`
  */
 export async function deleteTaskRelation(
   context: Context,
@@ -125,10 +133,13 @@ export async function deleteTaskRelation(
   relationId: string,
 ): Promise<undefined> {
   const task = await getTask(context, ref);
-  const row = await context.db.row(deleteRelation(context.tenantId, task.id, relationId));
+  const { db, tenantId } = context;
+  const found = await db.row(findRelationOf(tenantId, task.id, relationId));
+  if (found === undefined) return fail('not_found', { relationId });
+  await requireMayLetGo(context, task.id, found);
+  const row = await db.row(deleteRelation(tenantId, task.id, relationId));
   if (row === undefined) return fail('not_found', { relationId });
   const { id, fromTaskId, toTaskId, type } = taskRelationOf(row);
-  await requireSightOfTask(context, fromTaskId === task.id ? toTaskId : fromTaskId, { relationId });
   if (type === 'spawned_by' && !holds(context.caller.permissions, 'task_types.manage'))
     fail('permission_denied', { required: ['task_types.manage'] });
   emit(
@@ -137,4 +148,19 @@ export async function deleteTaskRelation(
     { entityId: task.id, workspaceId: task.workspaceId },
     { relationId: id, fromTaskId, toTaskId, type },
   );
+}
+
+/** @throws Refusal `not_found` for one to a task out of sight, `acceptance_protected` for one that holds a task back */
+async function requireMayLetGo(
+  context: Context,
+  ofTaskId: string,
+  { id, from_task_id, to_task_id, waiting_task_id, prerequisite_task_id, created_by }: TaskRelationRow,
+): Promise<void> {
+  const otherId = from_task_id === ofTaskId ? to_task_id : from_task_id;
+  await requireSightOfTask(context, otherId, { relationId: id });
+  if (waiting_task_id === null || prerequisite_task_id === null) return;
+  // The prerequisite first, as the completion of one does, which then locks what waits for it.
+  await context.db.run(shareTask(context.tenantId, prerequisite_task_id));
+  await lockTaskRow(context, { id: waiting_task_id, number: null });
+  await requireMayTakeAway(context, waiting_task_id, [{ key: `relation:${id}`, addedBy: created_by }]);
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { newId } from '@baton/kernel/ids';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import type { TakenAway } from '../protection/protection.ts';
 import {
   findRequirementItems,
   findSubjects,
@@ -120,6 +121,49 @@ export function namesOf(items: readonly RequirementItemRow[]): RequirementNames 
 /** `name@version` of a skill that is asked for in one version. */
 function nameOf({ kind, name, version, any_version }: RequirementItemRow): string {
   return kind === 'skill' && !any_version ? `${name}@${version}` : name;
+}
+
+/** Who added the requirements of a new task, by `role:reviewer` and the like. */
+export function authorsOfRequirements(names: RequirementNames, author: string): Record<string, string> {
+  const { roles, capabilities, skills } = names;
+  const keys = [
+    ...roles.map((name) => `role:${name}`),
+    ...capabilities.map((name) => `capability:${name}`),
+    ...skills.map((name) => `skill:${name}`),
+  ];
+  return Object.fromEntries(keys.map((key) => [key, author]));
+}
+
+/**
+ * What another set of requirements means for a task. It takes away the names that it lacks, and the roles that other roles
+ * of the same slug replace. What it adds is the caller's; what it keeps stays whose it was.
+ */
+export async function changeOfRequirements(
+  context: Context,
+  before: { requirement_set_id: string | null; requirement_authors: Readonly<Record<string, string>> },
+  setIdAfter: string | null,
+): Promise<{ taken: TakenAway[]; authors: Record<string, string> }> {
+  const { requirement_set_id: setId, requirement_authors: authors } = before;
+  if (setId === setIdAfter) return { taken: [], authors: { ...authors } };
+  const [old, now] = [
+    await itemsOfRequirements(context, setId),
+    await itemsOfRequirements(context, setIdAfter),
+  ];
+  const subjectOf = (item: RequirementItemRow) => (item.kind === 'role' ? item.subject_id : '');
+  const kept = new Map(now.map((item) => [keyOf(item), subjectOf(item)]));
+  const taken = old
+    .filter((item) => kept.get(keyOf(item)) !== subjectOf(item))
+    .map((item) => ({ key: keyOf(item), addedBy: authors[keyOf(item)] ?? null }));
+  const known = new Set(old.map(keyOf));
+  const entries = now.map(keyOf).flatMap((key): [string, string][] => {
+    const author = known.has(key) ? authors[key] : context.caller.principalId;
+    return author === undefined ? [] : [[key, author]];
+  });
+  return { taken, authors: Object.fromEntries(entries) };
+}
+
+function keyOf(item: RequirementItemRow): string {
+  return `${item.kind}:${nameOf(item)}`;
 }
 
 /**

@@ -69,6 +69,7 @@ describe('PATCH /tasks/{ref}', () => {
     const expected = {
       ...task,
       ...shown,
+      acceptance: [{ ...check, addedByPrincipalId: baton.admin.principalId }],
       dueDate: '2026-02-01T00:00:00.000Z',
       systemStatusCategory: 'blocked',
       acceptanceChecks: 1,

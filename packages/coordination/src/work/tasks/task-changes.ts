@@ -1,7 +1,12 @@
 import { canonicalJson } from '@baton/kernel/idempotency';
 import { requireMayMove } from '../../access/policy/filed-in.ts';
-import { parseAcceptance, requireSubjectsOfChecks } from '../../definitions/acceptance/acceptance.ts';
 import {
+  parseAcceptance,
+  requireSubjectsOfChecks,
+  type TaskCheck,
+} from '../../definitions/acceptance/acceptance.ts';
+import {
+  type Evidence,
   parseEvidence,
   requireEvidenceTargets,
   requireKnownChecks,
@@ -17,10 +22,23 @@ import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { requireGoalForTask, requireGoalStays } from '../goals/goals.ts';
+import {
+  requireMayTakeAway,
+  silencedChecks,
+  takenChecks,
+  withAuthors,
+  withEvidenceAuthors,
+} from '../protection/protection.ts';
+import { requireSpawnedChecksStay } from '../protection/spawned-tasks.ts';
 import { cancelOpenAttempt, hurryOpenAttempt } from '../verifications/attempts.ts';
 import { requireAddressee } from './addressees/addressees.ts';
 import { parseCustomFields } from './custom-fields.ts';
-import { namesOfRequirements, type RequirementNames, requirementsAfter } from './requirements.ts';
+import {
+  changeOfRequirements,
+  namesOfRequirements,
+  type RequirementNames,
+  requirementsAfter,
+} from './requirements.ts';
 import { priorities, type Task, type TaskChange, type TaskRow, taskOf } from './task.ts';
 import {
   priorityIndex,
@@ -57,18 +75,26 @@ export const nullableFields: readonly string[] = [
   'goalId',
 ];
 
+/** In whose name parts of a task are changed, where it isn't the caller's. */
+interface ChangeOptions {
+  readonly asProcess?: boolean;
+  readonly evidenceAuthorOf?: (item: Evidence) => string;
+}
+
 /**
  * Changes a task (core, section 8.4). The holder of the task's live claim must present it; values that are stored already
  * change nothing. A move to a cancelled status ends the run, the claim and the verification. A change of what was approved
- * requests the approval again. Only the task's addressee changes what a process step reads of it.
+ * requests the approval again. Only the task's addressee changes what a process step reads of it, and only whoever added it,
+ * or a person, takes away what the task must meet (`requireMayTakeAway`).
  * @param options.asProcess whether the process itself changes the task of its step
+ * @param options.evidenceAuthorOf who adds evidence that is new: the caller, unless a rule adds it
  */
 export async function updateTask(
   context: Context,
   ref: TaskRef,
   ifMatch: number,
   change: TaskChange,
-  options: { asProcess?: boolean } = {},
+  { asProcess = false, evidenceAuthorOf = () => context.caller.principalId }: ChangeOptions = {},
 ): Promise<Task> {
   const before = await lockTaskRow(context, ref, change.claimId);
   requireVersion(before, ifMatch);
@@ -80,14 +106,14 @@ export async function updateTask(
   );
   if (liveClaim !== undefined)
     await requireDelegated(context, { sessionId: liveClaim.session_id }, 'tasks.write');
-  const after = await valuesAfter(context, before, change);
+  const after = await valuesAfter(context, before, change, evidenceAuthorOf);
   const { claimId: _, fencingToken: __, ...fields } = change;
   if (Object.keys(fields).length === 0) fail('empty_update');
   const changes: Changes = differences(before, after);
   if (after.requirement_set_id !== before.requirement_set_id)
     changes['requirements'] = await namesOfRequirements(context, after.requirement_set_id);
   if (Object.keys(changes).length === 0) return taskOf(before);
-  if (options.asProcess !== true && readBySteps.some((field) => changes[field] !== undefined))
+  if (!asProcess && readBySteps.some((field) => changes[field] !== undefined))
     await requireAddressee(context, before);
 
   if (after.category === 'terminal_cancelled' && before.category !== 'terminal_cancelled') {
@@ -124,7 +150,12 @@ export async function updateTask(
 }
 
 /** The task as the change would leave it; the checks are in the contract's order. */
-async function valuesAfter(context: Context, before: TaskRow, change: TaskChange): Promise<TaskValues> {
+async function valuesAfter(
+  context: Context,
+  before: TaskRow,
+  change: TaskChange,
+  evidenceAuthorOf: (item: Evidence) => string,
+): Promise<TaskValues> {
   const rules = await rulesOf(context, before.type_id);
   if (change.title != null) requireTitle(change.title);
   const priority = change.priority == null ? before.priority : priorityIndex(change.priority);
@@ -141,14 +172,16 @@ async function valuesAfter(context: Context, before: TaskRow, change: TaskChange
   const dueDate = change.dueDate === undefined ? before.due_date : change.dueDate;
   if (change.startDate !== undefined || change.dueDate !== undefined) requireDatesInOrder(startDate, dueDate);
   const goalId = await goalAfter(context, before, change, workspaceId);
-  const proof = await proofAfter(context, rules, before, change);
+  const proof = await proofAfter(context, rules, before, change, evidenceAuthorOf);
   const requirementSetId = await requirementsAfter(
     context,
     before,
     change.requirements ?? undefined,
     workspaceId,
   );
-  return {
+  const requirements = await changeOfRequirements(context, before, requirementSetId);
+  await requireMayTakeAway(context, before.id, requirements.taken);
+  const values = {
     title: change.title ?? before.title,
     description: change.description ?? before.description,
     priority,
@@ -163,8 +196,13 @@ async function valuesAfter(context: Context, before: TaskRow, change: TaskChange
     goal_id: goalId,
     ...proof,
     requirement_set_id: requirementSetId,
+    requirement_authors: requirements.authors,
     completed_at: moved.category === 'terminal_success' ? before.completed_at : null,
   };
+  const fields = { before: taskOf(before), after: taskOf({ ...before, ...values }) };
+  await requireMayTakeAway(context, before.id, await silencedChecks(rules, before.acceptance, fields));
+  await requireSpawnedChecksStay(context, before.id, fields);
+  return values;
 }
 
 /** The goal that is named; one that stays must not belong to the workspace that the task leaves. */
@@ -204,16 +242,34 @@ async function proofAfter(
   rules: TypeRules,
   before: TaskRow,
   change: TaskChange,
+  evidenceAuthorOf: (item: Evidence) => string,
 ): Promise<Pick<TaskValues, 'acceptance' | 'evidence'>> {
   if (change.acceptance == null && change.evidence == null)
     return { acceptance: before.acceptance, evidence: before.evidence };
   const acceptance =
-    change.acceptance == null ? before.acceptance : parseAcceptance(change.acceptance, rules.acceptanceKeys);
-  if (change.acceptance != null) await requireSubjectsOfChecks(context, acceptance);
-  const evidence = change.evidence == null ? before.evidence : parseEvidence(change.evidence);
+    change.acceptance == null
+      ? before.acceptance
+      : await acceptanceAfter(context, rules, before, change.acceptance);
+  const evidence =
+    change.evidence == null
+      ? before.evidence
+      : withEvidenceAuthors(before.evidence, parseEvidence(change.evidence), evidenceAuthorOf);
   requireKnownChecks(evidence, [...rules.acceptanceKeys, ...acceptance.map(({ key }) => key)]);
   await requireEvidenceTargets(context, evidence);
   return { acceptance, evidence };
+}
+
+/** @throws Refusal those of checks, and `acceptance_protected` */
+async function acceptanceAfter(
+  context: Context,
+  rules: TypeRules,
+  before: TaskRow,
+  sent: readonly unknown[],
+): Promise<TaskCheck[]> {
+  const acceptance = parseAcceptance(sent, rules.acceptanceKeys);
+  await requireSubjectsOfChecks(context, acceptance);
+  await requireMayTakeAway(context, before.id, takenChecks(before.acceptance, acceptance));
+  return withAuthors(before.acceptance, acceptance, context.caller.principalId);
 }
 
 /** The changed fields for the event: values, but only a flag for custom fields and counts for documents. */

@@ -9,8 +9,9 @@ import {
   Timestamp,
   Uuid,
 } from '@baton/kernel/wire';
-import { AcceptanceCheck, acceptanceChecksMax } from '../../definitions/acceptance/acceptance.ts';
-import { Evidence, evidenceItemsMax } from '../../definitions/acceptance/evidence.ts';
+import { acceptanceChecksMax, SentCheck, TaskCheck } from '../../definitions/acceptance/acceptance.ts';
+import { withoutAuthor } from '../../definitions/acceptance/author.ts';
+import { Evidence, evidenceItemsMax, type TaskEvidence } from '../../definitions/acceptance/evidence.ts';
 import { Origin } from '../../definitions/acceptance/origin.ts';
 import { parsedLater } from '../../definitions/acceptance/parsed-document.ts';
 import { statusCategories } from '../../definitions/task-types/lifecycle.ts';
@@ -47,7 +48,7 @@ export const Task = z
     dueDate: Timestamp.nullable(),
     goalId: Uuid.nullable(),
     origin: Origin,
-    acceptance: z.array(AcceptanceCheck),
+    acceptance: z.array(TaskCheck),
     acceptanceChecks: z.int(),
     evidence: z.array(Evidence),
     version: z.int(),
@@ -77,7 +78,7 @@ const customFields = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBy
 const assigneeId = z
   .union([Uuid, z.string().regex(/^agent:.{1,200}$/)], 'must be a UUID or agent:<key>')
   .meta({ description: 'A principal, or `agent:<key>` for an agent of the registry.' });
-const acceptance = z.array(parsedLater(AcceptanceCheck)).max(acceptanceChecksMax);
+const acceptance = z.array(parsedLater(SentCheck)).max(acceptanceChecksMax);
 const evidence = z.array(parsedLater(Evidence)).max(evidenceItemsMax);
 
 export const NewTask = z
@@ -134,8 +135,9 @@ export type TaskRow = RowOf<
   {
     custom_fields: JsonObject;
     origin: Origin;
-    acceptance: AcceptanceCheck[];
-    evidence: Evidence[];
+    acceptance: TaskCheck[];
+    evidence: TaskEvidence[];
+    requirement_authors: Record<string, string>;
     verification: TaskVerificationSummary | null;
   }
 > & { type_key: string; type_version: number; project_id: string | null };
@@ -143,5 +145,8 @@ export type TaskRow = RowOf<
 export const taskOf = wireMapper<TaskRow>()(Task, {
   systemStatusCategory: ({ category }) => category,
   priority: ({ priority }) => priorities[priority] as Priority,
+  acceptance: ({ acceptance: checks }) =>
+    checks.map((check) => ({ ...check, addedByPrincipalId: check.addedByPrincipalId ?? null })),
   acceptanceChecks: ({ acceptance: checks }) => checks.length,
+  evidence: ({ evidence: items }) => items.map(withoutAuthor) as Evidence[],
 });

@@ -70,7 +70,10 @@ export const tasksApi = [
     path: '/tasks/{ref}',
     summary: 'Change a task.',
     description:
-      'Whoever holds the live claim presents claimId and fencingToken. Values that are stored already change nothing. A change of title, description, acceptance, or of a custom field that the outcome of an approved gate reads requests the approval again, unless the caller could give it.',
+      'Whoever holds the live claim presents claimId and fencingToken. Values that are stored already change nothing. A ' +
+      'change of title, description, acceptance, or of a custom field that the outcome of an approved gate reads requests the ' +
+      'approval again, unless the caller could give it. A check or a requirement is removed or changed, and the condition of a ' +
+      'check emptied, by whoever added it or by a person, and never by whoever works on the task or had a run of it.',
     permission: 'tasks.write',
     params: { ref: TaskRef },
     body: TaskChange,
@@ -101,6 +104,7 @@ export const tasksApi = [
       'invalid_acceptance',
       'invalid_acceptance_spec',
       'duplicate_check_key',
+      'acceptance_protected',
       'invalid_evidence',
       'duplicate_evidence',
       'unknown_acceptance_check',

@@ -59,6 +59,7 @@ export interface NewTaskValues {
   acceptance: readonly object[];
   evidence: readonly object[];
   requirementSetId: string | null;
+  requirementAuthors: Readonly<Record<string, string>>;
   createdBy: string;
   /** The relation to its parent, which needs no check for cycles: nothing leads to a new task yet. */
   relationId: string;
@@ -71,11 +72,12 @@ export function insertTask(task: NewTaskValues) {
     with made as (
       insert into tasks (id, tenant_id, public_number, workspace_id, goal_id, type_id, title, description, status, category, priority,
         owner_id, assignee_id, custom_fields, start_date, due_date, origin, acceptance, evidence, requirement_set_id,
-        is_restricted, created_by)
+        requirement_authors, is_restricted, created_by)
       values (${task.id}, ${task.tenantId}, next_task_number(${task.tenantId}), ${task.workspaceId}, ${task.goalId}, ${task.typeId}, ${task.title}, ${task.description},
         ${task.status}, ${task.category}, ${task.priority}, ${task.ownerId}, ${task.assigneeId},
         ${JSON.stringify(task.customFields)}, ${task.startDate}, ${task.dueDate}, ${JSON.stringify(task.origin)},
         ${JSON.stringify(task.acceptance)}, ${JSON.stringify(task.evidence)}, ${task.requirementSetId},
+        ${JSON.stringify(task.requirementAuthors)},
         ${task.requirementSetId !== null}
           or (select has_required_inputs(artifact_schema) from task_types where id = ${task.typeId}),
         ${task.createdBy})
@@ -108,6 +110,7 @@ export type TaskValues = Pick<
   | 'acceptance'
   | 'evidence'
   | 'requirement_set_id'
+  | 'requirement_authors'
   | 'completed_at'
 >;
 
@@ -121,6 +124,7 @@ export function updateTaskValues(tenantId: string, taskId: string, values: TaskV
       start_date = ${values.start_date}, due_date = ${values.due_date},
       acceptance = ${JSON.stringify(values.acceptance)}, evidence = ${JSON.stringify(values.evidence)},
       requirement_set_id = ${values.requirement_set_id},
+      requirement_authors = ${JSON.stringify(values.requirement_authors)},
       is_restricted = ${values.requirement_set_id !== null} or has_required_inputs(tt.artifact_schema),
       completed_at = ${values.completed_at}, version = t.version + 1, updated_at = now()
     from task_types tt

@@ -113,7 +113,8 @@ describe('POST /tasks', () => {
     assert.deepEqual(body.customFields, { estimate: 3, nested: { list: [1, null, 'x'] } });
     assert.deepEqual(body.origin, { kind: 'external', ref: 'ticket-7', evidence: [] });
     assert.equal(body.acceptanceChecks, 4);
-    assert.deepEqual(Object.keys(body.acceptance[0]).sort(), ['description', 'key', 'kind', 'spec']);
+    const members = ['addedByPrincipalId', 'description', 'key', 'kind', 'spec'];
+    assert.deepEqual(Object.keys(body.acceptance[0]).sort(), members);
     assert.deepEqual(body.evidence[1], {
       kind: 'external',
       externalRef: { system: 'ci', id: '12' },

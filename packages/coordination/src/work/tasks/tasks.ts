@@ -15,9 +15,10 @@ import { requireSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { requireGoalForTask } from '../goals/goals.ts';
+import { withAuthors, withEvidenceAuthors } from '../protection/protection.ts';
 import { parseCustomFields } from './custom-fields.ts';
 import { refuseBeyondLimit } from './relation-limit.ts';
-import { resolveRequirements } from './requirements.ts';
+import { authorsOfRequirements, resolveRequirements } from './requirements.ts';
 import { type NewTask, type Task, type TaskRow, taskOf } from './task.ts';
 import {
   priorityIndex,
@@ -63,10 +64,17 @@ export async function lockTaskRow(context: Context, ref: TaskRef, claimId?: stri
 /**
  * Creates a task (core, section 8.2).
  * @param id of the new task, where whoever asks knows it before
- * @throws Refusal `permission_denied` where a decision point keeps its workspace closed, what it lacks, and last those of `refuseBeyondLimit`
+ * @param author of its checks, requirements and evidence: the core where a declaration makes the task
+ * @throws Refusal `permission_denied` where a decision point keeps its workspace closed, what it lacks, and last those of
+ * `refuseBeyondLimit`
  */
-export async function createTask(context: Context, request: NewTask, id = newId()): Promise<Task> {
-  const { values, parentTaskId } = await valuesOf(context, request);
+export async function createTask(
+  context: Context,
+  request: NewTask,
+  id = newId(),
+  author = context.caller.principalId,
+): Promise<Task> {
+  const { values, parentTaskId } = await valuesOf(context, request, author);
   const relationId = newId();
   const { tenantId, caller } = context;
   const ids = { id, tenantId, createdBy: caller.principalId, relationId, parentTaskId };
@@ -95,7 +103,7 @@ export async function createTask(context: Context, request: NewTask, id = newId(
 }
 
 /** Checks what is asked for, in the contract's order, and fills in the defaults. */
-async function valuesOf(context: Context, request: NewTask) {
+async function valuesOf(context: Context, request: NewTask, author: string) {
   requireTitle(request.title);
   const priority = priorityIndex(request.priority);
   const rules = await resolveTaskType(context, request);
@@ -134,7 +142,15 @@ async function valuesOf(context: Context, request: NewTask) {
     workspaceId,
     goalId,
   };
-  const documents = { customFields, origin, acceptance, evidence, requirementSetId };
+  const documents = {
+    customFields,
+    origin,
+    acceptance: withAuthors([], acceptance, author),
+    evidence: withEvidenceAuthors([], evidence, () => author),
+    requirementSetId,
+    requirementAuthors:
+      request.requirements == null ? {} : authorsOfRequirements(request.requirements, author),
+  };
   return {
     values: { ...texts, ...state, startDate, dueDate, ...documents },
     parentTaskId: parent?.id ?? null,

@@ -4,6 +4,7 @@ import { resolveTaskType, type TypeRules } from '../../definitions/task-types/ty
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { refuseTakingAway, type TakenAway, takenByMigration } from '../protection/protection.ts';
 import { taskTypeMigrated } from './type-migration.events.ts';
 import {
   findActiveVersion,
@@ -17,6 +18,8 @@ export interface Migration {
   readonly from: TypeRules;
   readonly to: TypeRules;
   readonly statusMap: ReadonlyMap<string, string>;
+  /** Checks and required outputs that tasks lose by it. */
+  readonly taken: readonly TakenAway[];
 }
 
 /**
@@ -34,7 +37,12 @@ export async function planMigration(
   const found = await context.db.row(findActiveVersion(context.tenantId, typeKey, version ?? null));
   if (found === undefined) return fail('invalid_migration_target', { typeKey, typeVersion: version ?? null });
   const to = await resolveTaskType(context, { typeId: found.id });
-  return { from, to, statusMap: parseStatusMap(from, to, statusMap ?? {}) };
+  return {
+    from,
+    to,
+    statusMap: parseStatusMap(from, to, statusMap ?? {}),
+    taken: takenByMigration(from, to),
+  };
 }
 
 /** Statuses of the old version, each to an open one of the new version. */
@@ -59,9 +67,13 @@ function openStatuses({ lifecycle }: TypeRules): LifecycleStatus[] {
 /**
  * The status that a locked task has in the new version (core, section 8.14).
  * @throws Refusal `task_terminal`, `task_claimed`, `run_in_progress`, `verification_pending`, `approval_pending`,
- * `incompatible_status`, `custom_fields_invalid`, `invalid_acceptance`, `unknown_acceptance_check`
+ * `incompatible_status`, `custom_fields_invalid`, `acceptance_protected`, `invalid_acceptance`, `unknown_acceptance_check`
  */
-export function statusAfterMigration(task: MigratingTaskRow, { to, statusMap }: Migration): LifecycleStatus {
+export function statusAfterMigration(
+  context: Context,
+  task: MigratingTaskRow,
+  { to, statusMap, taken }: Migration,
+): LifecycleStatus {
   refuseBusyTask(task);
   const { id: taskId } = task;
   const statusKey = statusMap.get(task.status) ?? task.status;
@@ -71,6 +83,7 @@ export function statusAfterMigration(task: MigratingTaskRow, { to, statusMap }: 
     return fail('incompatible_status', { taskId, statusKey, known: open.map(({ key }) => key) });
   const errors = to.fieldSchema.faultsOf(task.custom_fields);
   if (errors.length > 0) fail('custom_fields_invalid', { errors });
+  refuseTakingAway(context, taken, task.had_run);
   const clash = task.acceptance.findIndex(({ key }) => to.acceptanceKeys.includes(key));
   if (clash >= 0)
     fail('invalid_acceptance', {

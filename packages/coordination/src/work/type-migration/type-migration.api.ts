@@ -23,7 +23,9 @@ export const typeMigrationApi = [
     summary: 'Give a task another version of its type.',
     description:
       'Without a version the newest active one is meant. Nobody may be at ' +
-      'work on the task, not even the caller. The version that it has already changes nothing. Approvals of the task are requested again, unless the caller could give them.',
+      'work on the task, not even the caller. The version that it has already changes nothing. Approvals of the task are ' +
+      'requested again, unless the caller could give them. Checks and required outputs are taken away only by whoever ' +
+      'published the version that has them or by a person, and never by who had a run of the task.',
     permission: 'task_types.manage',
     alsoOneOf: ['tasks.write'],
     ifMatch: 'task',
@@ -42,6 +44,7 @@ export const typeMigrationApi = [
       'approval_pending',
       'incompatible_status',
       'custom_fields_invalid',
+      'acceptance_protected',
       'invalid_acceptance',
       'unknown_acceptance_check',
       'not_eligible',

@@ -14,7 +14,7 @@ export function findActiveVersion(tenantId: string, key: string, version: number
     order by version desc limit 1`;
 }
 
-/** A task with what a migration looks at; without a live claim or a running run their columns are null. */
+/** A task with what a migration looks at, and whether its caller had a run of it; without a live claim or a running run their columns are null. */
 export type MigratingTaskRow = Pick<
   TaskRow,
   | 'id'
@@ -32,10 +32,11 @@ export type MigratingTaskRow = Pick<
   verification_status: string | null;
   pending_approvals: string[];
   has_approved_gates: boolean;
+  had_run: boolean;
 };
 
 /** Reads tasks that were locked before. A claim protects its task only while its lease and its session are live. */
-export function findMigratingTasks(tenantId: string, ids: readonly string[]) {
+export function findMigratingTasks(tenantId: string, ids: readonly string[], callerId: string) {
   return sql<MigratingTaskRow>`
     select t.id, t.status, t.category, t.custom_fields, t.acceptance, t.evidence, t.open_verification_id, t.is_addressed,
       t.verification ->> 'status' as verification_status, c.id as claim_id, c.expires_at, r.id as run_id,
@@ -44,7 +45,10 @@ export function findMigratingTasks(tenantId: string, ids: readonly string[]) {
       ) as pending_approvals,
       exists (
         select from approvals a where a.task_id = t.id and a.gate and a.status = 'approved'
-      ) as has_approved_gates
+      ) as has_approved_gates,
+      exists (
+        select from runs had where had.task_id = t.id and had.tenant_id = t.tenant_id and had.principal_id = ${callerId}
+      ) as had_run
     from tasks t
     left join (claims c join sessions s on s.id = c.session_id and s.status = 'active' and s.expires_at > clock_timestamp()
         and not exists (

@@ -101,10 +101,12 @@ export async function migrateTaskType(
   const from = await rulesOf(context, before.type_id);
   const migration = await planMigration(context, from, typeVersion, statusMap);
   if (migration.to.id === from.id) return taskOf(before);
-  const [task] = await context.db.rows(findMigratingTasks(context.tenantId, [before.id]));
+  const [task] = await context.db.rows(
+    findMigratingTasks(context.tenantId, [before.id], context.caller.principalId),
+  );
   const move = {
     task: task as MigratingTaskRow,
-    status: statusAfterMigration(task as MigratingTaskRow, migration),
+    status: statusAfterMigration(context, task as MigratingTaskRow, migration),
   };
   await requireAddressee(context, before);
   await moveTasks(context, migration, [move], 'task');
@@ -195,14 +197,15 @@ async function migratePart(
 ): Promise<void> {
   const moves: Move[] = [];
   let turnEndsAt = performance.now() + turnMsMax;
-  const tasks = await context.db.rows(findMigratingTasks(context.tenantId, ids));
+  const { db, tenantId, caller } = context;
+  const tasks = await db.rows(findMigratingTasks(tenantId, ids, caller.principalId));
   const addressed = tasks.filter((task) => task.is_addressed).map(({ id }) => id);
   const addressees = await findForeignAddressees(context, addressed);
   for (const task of tasks) {
     try {
       const addressee = addressees.get(task.id);
       if (addressee !== undefined) fail('not_eligible', { taskId: task.id, addressee });
-      moves.push({ task, status: statusAfterMigration(task, migration) });
+      moves.push({ task, status: statusAfterMigration(context, task, migration) });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       skipped.push(skippedFor(task.id, error));

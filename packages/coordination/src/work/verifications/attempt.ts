@@ -19,12 +19,21 @@ export const checkSources = ['output', 'type', 'task'] as const;
 export const AttemptCheck = AcceptanceCheck.extend({ key: z.string(), source: z.enum(checkSources) });
 export type AttemptCheck = z.infer<typeof AttemptCheck>;
 
-/** What came of one check. */
+/** Evidence that a check was offered and that doesn't count, because whoever it is from may not prove the check. */
+export type NotCounted = {
+  /** `external:ci/12`, `observation:<id>`, `event:<id>` and the like. */
+  readonly evidence: string;
+  /** Whom it is from; null for an author that nobody knows. */
+  readonly principalId: string | null;
+  readonly reason: 'not_a_prover';
+};
+
+/** What came of one check, or of the one that waits although evidence was offered. */
 export const CheckResult = z.strictObject({
   key: z.string(),
   kind: AcceptanceCheck.shape.kind,
   source: z.enum(checkSources),
-  status: z.enum(['passed', 'skipped', 'failed', 'cancelled']),
+  status: z.enum(['passed', 'skipped', 'failed', 'cancelled', 'waiting']),
   evidence: z.array(z.string()),
   reason: z.string().nullable(),
   message: z.string().optional(),
@@ -76,17 +85,28 @@ export type AttemptRow = RowOf<
     checks: AttemptCheck[];
     results: CheckResult[];
     credential: CredentialSnapshot;
+    not_counted: NotCounted[];
   }
 >;
 
 /** What a list reads of an attempt: not its credential, nor the specs of its checks. */
 export type ListedAttemptRow = Omit<
   AttemptRow,
-  'credential' | 'owns_approval' | 'waiting_since' | 'opened_position'
+  'credential' | 'owns_approval' | 'waiting_since' | 'opened_position' | 'requester_id'
 >;
 
 export const attemptOf = wireMapper<ListedAttemptRow>()(TaskVerification, {
   checks: ({ checks }) =>
     checks.map(({ key, kind, description, source }) => ({ key, kind, description, source })),
+  results: (row) => [...row.results, ...waitingResultOf(row)],
   nextCheckAt: (row) => (row.finished_at === null ? row.next_check_at : null),
 });
+
+/** The check that waits, where something was offered as proof of it that doesn't count. */
+function waitingResultOf({ checks, cursor, finished_at, not_counted }: ListedAttemptRow): CheckResult[] {
+  const check = checks[cursor];
+  if (finished_at !== null || check === undefined || not_counted.length === 0) return [];
+  const { key, kind, source } = check;
+  const details = { notCounted: not_counted };
+  return [{ key, kind, source, status: 'waiting', evidence: [], reason: 'not_a_prover', details }];
+}

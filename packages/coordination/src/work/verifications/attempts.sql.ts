@@ -10,14 +10,17 @@ export interface NewAttempt {
   trigger: AttemptTrigger;
   triggerRef: string | null;
   checks: readonly AttemptCheck[];
+  /** Who has no say in the checks for having asked for the completion; null where a declaration asks for it. */
+  requesterId: string | null;
 }
 
 /** The number of the attempt is the task's next one: the task is locked. */
 export function insertAttempt(attempt: NewAttempt) {
   return sql<AttemptRow>`
-    insert into verifications (id, tenant_id, task_id, authority_principal_id, credential, trigger, trigger_ref, checks,
+    insert into verifications (id, tenant_id, task_id, authority_principal_id, requester_id, credential, trigger, trigger_ref, checks,
       attempt, next_check_at)
     select ${attempt.id}, ${attempt.tenantId}, ${attempt.taskId}, ${attempt.credential.principalId},
+      ${attempt.requesterId}::uuid,
       ${JSON.stringify(attempt.credential)}, ${attempt.trigger}, ${attempt.triggerRef}, ${JSON.stringify(attempt.checks)},
       coalesce(max(v.attempt), 0) + 1, now()
     from verifications v where v.task_id = ${attempt.taskId}

@@ -1,6 +1,7 @@
 import { newId } from '@baton/kernel/ids';
 import { snapshotOf } from '../../access/authn/acting.ts';
-import type { AcceptanceCheck } from '../../definitions/acceptance/acceptance.ts';
+import type { TaskCheck } from '../../definitions/acceptance/acceptance.ts';
+import { withoutAuthor } from '../../definitions/acceptance/author.ts';
 import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
@@ -14,7 +15,7 @@ import { insertAttempt, updateOpenAttemptToCancelled, updateOpenAttemptToDue } f
  */
 export function checksOf(
   { acceptance, requiredOutputs }: Pick<TypeRules, 'acceptance' | 'requiredOutputs'>,
-  task: { acceptance: readonly AcceptanceCheck[] },
+  task: { acceptance: readonly TaskCheck[] },
 ): AttemptCheck[] {
   const outputs = requiredOutputs.map(({ key, type, mediaTypes, content = 'required' }) => ({
     key: `output.${key}`,
@@ -26,7 +27,7 @@ export function checksOf(
   return [
     ...outputs,
     ...acceptance.map((check) => ({ ...check, source: 'type' as const })),
-    ...task.acceptance.map((check) => ({ ...check, source: 'task' as const })),
+    ...task.acceptance.map((check) => ({ ...withoutAuthor(check), source: 'task' as const })),
   ];
 }
 
@@ -44,7 +45,10 @@ export interface AttemptOf {
 export async function openAttempt(context: Context, opened: AttemptOf): Promise<AttemptRow> {
   const { caller, tenantId } = context;
   const { task, checks, trigger, triggerRef, sessionId } = opened;
-  const about = { taskId: task.id, checks, trigger, triggerRef };
+  // What a person's rule or decision asks for is asked by the declaration.
+  const isDeclared = (trigger === 'rule' || trigger === 'approval') && caller.kind === 'human';
+  const requesterId = isDeclared ? null : caller.principalId;
+  const about = { taskId: task.id, checks, trigger, triggerRef, requesterId };
   const attempt = (await context.db.row(
     insertAttempt({ id: newId(), tenantId, ...about, credential: snapshotOf(caller) }),
   )) as AttemptRow;

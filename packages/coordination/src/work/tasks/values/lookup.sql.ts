@@ -19,3 +19,12 @@ export function findArtifactMetadata(tenantId: string, taskId: string, type: str
     where tenant_id = ${tenantId} and task_id = ${taskId} and type = ${type}
     order by created_at desc, id desc limit 1`;
 }
+
+/** The same of the newest artifact in which it has a value that is not empty. */
+export function findArtifactValue(tenantId: string, taskId: string, type: string, name: string) {
+  return sql<{ value: Json }>`
+    select metadata -> ${name} as value from artifacts
+    where tenant_id = ${tenantId} and task_id = ${taskId} and type = ${type}
+      and metadata -> ${name} not in ('null', '""', '{}', '[]')
+    order by created_at desc, id desc limit 1`;
+}

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
+import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import {
+  claimTask,
+  done,
+  makeRun,
+  makeTask,
+  makeWorker,
+  refused,
+  type Worker,
+} from '../../testing/leases.ts';
+import { checkBy, letTimePass, makeJudge } from '../../testing/verification.ts';
+
+/** A person decides the very check that the attempt asks about, and never their own work (trust, ruling 2). */
+let baton: TestCoordination;
+let judge: ReturnType<typeof makeJudge>;
+let worker: Worker;
+let person: Actor;
+before(async () => {
+  baton = await startCoordination();
+  judge = makeJudge(baton);
+  worker = await makeWorker(baton);
+  person = await baton.actor({ kind: 'human' });
+});
+after(async () => {
+  await judge.close();
+  await baton.close();
+});
+
+const read = (id: string) => done(baton.admin.get(`/tasks/${id}`));
+const attemptOf = async (id: string) => (await done(baton.admin.get(`/tasks/${id}/verifications`))).items[0];
+const decide = (id: string, verb: string, by: Actor = person) => by.post(`/approvals/${id}:${verb}`, {});
+const askedOf = ({ principalId }: Actor) => checkBy('human', { spec: { approver: principalId } });
+const succeed = (run: { id: string }, by: Worker = worker) =>
+  done(by.actor.post(`/runs/${run.id}:succeed`, {}));
+
+/** The task of a run that has succeeded, and whose check by a person has been asked for. */
+async function worked(by: Worker, task: object) {
+  const made = await makeRun(baton, by, { task });
+  await succeed(made.run, by);
+  await judge.run();
+  return { ...made, attempt: await attemptOf(made.task.id) };
+}
+
+describe('a decoy', () => {
+  test('the agent asks the person something else: their yes completes nothing', async () => {
+    const { task, run } = await makeRun(baton, worker, { task: { acceptance: [askedOf(person)] } });
+    await succeed(run);
+    const decoy = await done(
+      worker.actor.post('/approvals', {
+        task: task.id,
+        gate: true,
+        assignedPrincipalId: person.principalId,
+        comment: 'Is the weather fine?',
+      }),
+      201,
+    );
+    assert.deepEqual([decoy.verificationId, decoy.checkKey], [null, null]);
+    await judge.run();
+    const attempt = await attemptOf(task.id);
+    assert.notEqual(attempt.approvalId, decoy.id);
+
+    await done(decide(decoy.id, 'approve'));
+    await judge.run();
+    const { status, verification } = await read(task.id);
+    assert.deepEqual([status === 'done', verification.status], [false, 'waiting_human']);
+
+    const asked = await done(person.get(`/approvals/${attempt.approvalId}`));
+    assert.deepEqual([asked.verificationId, asked.checkKey], [attempt.id, 'checked']);
+    assert.equal(asked.assignedPrincipalId, person.principalId);
+    await done(decide(attempt.approvalId, 'reject'));
+    await judge.run();
+    assert.equal((await attemptOf(task.id)).results[0].reason, 'approval_rejected');
+    assert.notEqual((await read(task.id)).status, 'done');
+  });
+
+  test('a gate that was open before the completion, and the approval of an earlier attempt, do not count', async () => {
+    const task = await makeTask(baton, { acceptance: [askedOf(person)] });
+    const complete = async () => {
+      const { version } = await read(task.id);
+      await done(worker.actor.post(`/tasks/${task.id}:complete`, {}, { 'if-match': `task-${version}` }));
+      await judge.run();
+      return attemptOf(task.id);
+    };
+    const first = await complete();
+    await done(decide(first.approvalId, 'reject'));
+    await judge.run();
+    const second = await complete();
+    assert.notEqual(second.approvalId, first.approvalId);
+    assert.equal(second.status, 'waiting_human');
+    await done(decide(second.approvalId, 'approve'));
+    await judge.run();
+    const { results } = await attemptOf(task.id);
+    assert.deepEqual(results[0].evidence, [`approval:${second.approvalId}`]);
+    assert.equal((await read(task.id)).status, 'done');
+  });
+
+  test('each check of an attempt has an approval of its own', async () => {
+    const checks = [askedOf(person), { ...askedOf(person), key: 'again' }];
+    const { task, attempt } = await worked(worker, { acceptance: checks });
+    await done(decide(attempt.approvalId, 'approve'));
+    await judge.run();
+    const next = await attemptOf(task.id);
+    assert.equal(next.status, 'waiting_human');
+    const asked = await done(person.get(`/approvals/${next.approvalId}`));
+    assert.deepEqual([asked.verificationId, asked.checkKey], [attempt.id, 'again']);
+    await done(decide(next.approvalId, 'approve'));
+    await judge.run();
+    assert.equal((await read(task.id)).status, 'done');
+  });
+});
+
+describe('who decides', () => {
+  const violation = 'separation_of_duties_violation';
+
+  test('neither who had a run of the task, nor who only claimed it, nor who asked for the completion', async () => {
+    const role = await done(baton.admin.post('/roles', { slug: 'judges', name: 'Judges' }), 201);
+    const hired = async () => {
+      const one = await makeWorker(baton, { kind: 'human' });
+      const { principalId } = one.actor;
+      await done(baton.admin.post(`/principals/${principalId}/roles`, { roleId: role.id }), 201);
+      return one;
+    };
+    const [runner, claimer, completer, judging] = [
+      await hired(),
+      await hired(),
+      await hired(),
+      await hired(),
+    ];
+    const check = checkBy('human', { spec: { approverRole: role.id } });
+    const { task, run } = await makeRun(baton, runner, { task: { acceptance: [check] } });
+    await done(runner.actor.post(`/runs/${run.id}:suspend`, {}));
+    const claim = await claimTask(claimer, task.id);
+    await done(claimer.actor.post(`/claims/${claim.id}:release`, {}));
+    const { version } = await read(task.id);
+    const ifMatch = { 'if-match': `task-${version}` };
+    await done(completer.actor.post(`/tasks/${task.id}:complete`, {}, ifMatch));
+    await judge.run();
+    const { approvalId } = await attemptOf(task.id);
+    for (const { actor } of [runner, claimer, completer])
+      for (const verb of ['approve', 'reject'])
+        assert.deepEqual(await refused(decide(approvalId, verb, actor), 403, violation), { approvalId });
+    const check403 = { checks: [{ action: 'approve', resourceType: 'approval', resourceId: approvalId }] };
+    const { results } = await done(runner.actor.post('/authz:check', check403));
+    assert.deepEqual([results[0].allowed, results[0].reason.code], [false, violation]);
+    assert.equal((await attemptOf(task.id)).status, 'waiting_human');
+    await done(decide(approvalId, 'approve', judging.actor));
+    await judge.run();
+    assert.equal((await read(task.id)).status, 'done');
+  });
+
+  test('nobody is asked who could not decide: no_approver', async () => {
+    const own = await makeWorker(baton, { kind: 'human' });
+    const named = await worked(own, { acceptance: [askedOf(own.actor)] });
+    assert.deepEqual([named.attempt.status, named.attempt.results[0].reason], ['failed', 'no_approver']);
+    const owned = await worked(own, {
+      acceptance: [checkBy('human')],
+      ownerId: own.actor.principalId,
+      assigneeId: person.principalId,
+    });
+    const { assignedPrincipalId } = await done(person.get(`/approvals/${owned.attempt.approvalId}`));
+    assert.equal(assignedPrincipalId, person.principalId);
+    const role = await done(baton.admin.post('/roles', { slug: 'only-me', name: 'Only me' }), 201);
+    await done(baton.admin.post(`/principals/${own.actor.principalId}/roles`, { roleId: role.id }), 201);
+    const check = checkBy('human', { spec: { approverRole: role.id } });
+    const ofRole = await worked(own, { acceptance: [check] });
+    assert.equal(ofRole.attempt.results[0].reason, 'no_approver');
+  });
+
+  test('an approval that no check asks is decided by whoever works, too', async () => {
+    const own = await makeWorker(baton, { kind: 'human' });
+    const { task } = await makeRun(baton, own);
+    const { id } = await done(
+      baton.admin.post('/approvals', { task: task.id, assignedPrincipalId: own.actor.principalId }),
+      201,
+    );
+    await done(decide(id, 'approve', own.actor));
+  });
+});
+
+test('an attempt that had taken up a gate of somebody else asks for one of its own', async () => {
+  const { task, attempt } = await worked(worker, { acceptance: [askedOf(person)] });
+  const gate = { task: task.id, gate: true, assignedPrincipalId: person.principalId };
+  const decoy = await done(worker.actor.post('/approvals', gate), 201);
+  await done(decide(decoy.id, 'approve'));
+  // As a version of before left it.
+  await baton.pool.run(sql`
+    update verifications set approval_id = ${decoy.id}, owns_approval = false where id = ${attempt.id}`);
+  await letTimePass(baton, task.id, 0);
+  await judge.run();
+  const after = await attemptOf(task.id);
+  assert.equal(after.status, 'waiting_human');
+  assert.notEqual(after.approvalId, decoy.id);
+});

@@ -1,0 +1,114 @@
+import { getCorePrincipalId } from '../../access/principals/principals.ts';
+import type { TaskEvidence } from '../../definitions/acceptance/evidence.ts';
+import type { NotCounted } from '../../work/verifications/attempt.ts';
+import type { Context } from '../context.ts';
+import { findProvers, type Provers, proversAmong } from '../provers/provers.ts';
+import { findEventOfTask, findRecordedFacts, type RecordedFactRow } from './external-state.sql.ts';
+import type { Judged, Verdict } from './judgement.ts';
+
+const evidenceMax = 5;
+const evidenceCharactersMax = 200;
+/** Of what doesn't count, so many are named. */
+const notCountedMax = 20;
+const notFromProver = 'What was offered is from nobody who may prove it.';
+
+/**
+ * Waits for evidence that names the check or, where it names one, for an event on the task since the attempt began. Only what
+ * is from a prover counts; the rest is named.
+ */
+export async function judgeExternalState(context: Context, judged: Judged): Promise<Verdict> {
+  const { attempt, task, check, hasWaited } = judged;
+  const provers = await findProvers(
+    context,
+    { id: task.id, workspaceId: task.workspace_id },
+    attempt.requester_id,
+    check.spec?.['prover'],
+  );
+  const offered = task.evidence.filter((item) => item.check === check.key);
+  const { counted, notCounted } = await sort(context, task.id, provers, offered);
+  if (counted.length > 0) return { is: 'passed', evidence: counted.slice(0, evidenceMax), notCounted };
+  const type = check.spec?.['event'];
+  if (typeof type === 'string') {
+    const find = (of: Provers | null) => findEventOfTask(context.tenantId, task.id, type, attempt, of);
+    const event = await context.db.row(find(provers));
+    if (event !== undefined) return { is: 'passed', evidence: [`event:${event.id}`], notCounted };
+    const other = await context.db.row(find(null));
+    if (other !== undefined)
+      notCounted.push({ evidence: `event:${other.id}`, principalId: other.author, reason: 'not_a_prover' });
+  }
+  const isOver =
+    hasWaited && attempt.waited_seconds >= context.settings.CP_VERIFICATION_EXTERNAL_TIMEOUT_SECONDS;
+  if (isOver && notCounted.length === 0) return { is: 'failed', reason: 'no_result' };
+  if (isOver) return { is: 'failed', reason: 'not_a_prover', message: notFromProver, notCounted };
+  return { is: 'waiting', for: 'waiting_external', notCounted };
+}
+
+/** Sorts evidence by whether it is from a prover. */
+async function sort(
+  context: Context,
+  taskId: string,
+  provers: Provers,
+  offered: readonly TaskEvidence[],
+): Promise<{ counted: string[]; notCounted: NotCounted[] }> {
+  if (offered.length === 0) return { counted: [], notCounted: [] };
+  const { db, tenantId } = context;
+  const ids = offered.flatMap((item) => factIdOf(item) ?? []);
+  const facts = new Map((await db.rows(findRecordedFacts(tenantId, ids))).map((fact) => [fact.id, fact]));
+  const authors = [
+    ...offered.flatMap(({ addedByPrincipalId: id }) => id ?? []),
+    ...[...facts.values()].map(({ author }) => author),
+  ];
+  const proving = await proversAmong(context, provers, [...new Set(authors)]);
+  const vouching = new Set([...proving, await getCorePrincipalId(context)]);
+  const [counted, notCounted]: [string[], NotCounted[]] = [[], []];
+  for (const item of offered) {
+    const fact = facts.get(factIdOf(item) ?? '');
+    const evidence = nameOf(item);
+    if (isProof(item, fact, { taskId, proving, vouching })) counted.push(evidence);
+    else if (notCounted.length < notCountedMax)
+      notCounted.push({
+        evidence,
+        principalId: (item.kind === 'observation' ? fact?.author : item.addedByPrincipalId) ?? null,
+        reason: 'not_a_prover',
+      });
+  }
+  return { counted, notCounted };
+}
+
+/**
+ * An observation counts by its author, and an artifact by its author too, where they are about this very task: of what is
+ * about something else, a prover, or the rule that took it for evidence, must say that it belongs here. Anything else counts by
+ * whoever added it.
+ */
+function isProof(
+  { kind, addedByPrincipalId: addedBy = '' }: TaskEvidence,
+  fact: RecordedFactRow | undefined,
+  {
+    taskId,
+    proving,
+    vouching,
+  }: { taskId: string; proving: ReadonlySet<string>; vouching: ReadonlySet<string> },
+): boolean {
+  const isOfTask = fact?.task_id === taskId;
+  const isByProver = fact !== undefined && proving.has(fact.author);
+  if (kind === 'observation') return isByProver && (isOfTask || vouching.has(addedBy));
+  if (kind === 'artifact') return proving.has(addedBy) || (isByProver && isOfTask);
+  return proving.has(addedBy);
+}
+
+function factIdOf(item: TaskEvidence): string | undefined {
+  if (item.kind === 'observation') return item.observationId;
+  return item.kind === 'artifact' ? item.artifactId : undefined;
+}
+
+/** `external:ci/12`, `observation:<id>` and the like, as results have it. */
+function nameOf(item: TaskEvidence): string {
+  return `${item.kind}:${idOf(item)}`.slice(0, evidenceCharactersMax).toWellFormed();
+}
+
+function idOf(item: TaskEvidence): string {
+  if (item.kind === 'observation') return item.observationId;
+  if (item.kind === 'artifact') return item.artifactId;
+  if (item.kind === 'context_pack') return item.contextPackId;
+  return `${item.externalRef.system}/${item.externalRef.id}`;
+}

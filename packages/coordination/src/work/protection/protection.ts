@@ -1,0 +1,149 @@
+import { canonicalJson } from '@baton/kernel/idempotency';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { AcceptanceCheck, TaskCheck } from '../../definitions/acceptance/acceptance.ts';
+import { withoutAuthor } from '../../definitions/acceptance/author.ts';
+import type { Evidence, TaskEvidence } from '../../definitions/acceptance/evidence.ts';
+import type { Lookup } from '../../definitions/declared-actions/expressions.ts';
+import { allHaveValues, fieldOf } from '../../definitions/declared-actions/task-values.ts';
+import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
+import { findLiveClaim } from '../../leases/gate.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { hasRunOf } from './protection.sql.ts';
+
+/** Something that a task must meet, and that a change would take away. */
+export interface TakenAway {
+  readonly key: string;
+  /** Who added it; null where nobody knows. */
+  readonly addedBy: string | null;
+}
+
+/**
+ * Refuses to take away what a task must meet: that is for whoever added it and for people, and never for whoever works on
+ * the task or had a run of it. The task must be locked.
+ * @throws Refusal `acceptance_protected` {keys}
+ */
+export async function requireMayTakeAway(
+  context: Context,
+  taskId: string,
+  taken: readonly TakenAway[],
+): Promise<void> {
+  if (taken.length === 0) return;
+  const { db, tenantId, caller } = context;
+  const isWorker =
+    (await findLiveClaim(context, taskId))?.holder_id === caller.principalId ||
+    (await db.row(hasRunOf(tenantId, taskId, caller.principalId)))?.had === true;
+  refuseTakingAway(context, taken, isWorker);
+}
+
+/**
+ * The same where it is known whether the caller works on the task or had a run of it.
+ * @throws Refusal `acceptance_protected` {keys}
+ */
+export function refuseTakingAway(
+  { caller }: Pick<Context, 'caller'>,
+  taken: readonly TakenAway[],
+  isWorker: boolean,
+): void {
+  const isForeign = ({ addedBy }: TakenAway) => caller.kind !== 'human' && addedBy !== caller.principalId;
+  const keys = taken.filter((one) => isWorker || isForeign(one)).map(({ key }) => key);
+  if (keys.length > 0) fail('acceptance_protected', { keys: [...new Set(keys)] });
+}
+
+/** The checks that a change removes or changes, by their keys. */
+export function takenChecks(before: readonly TaskCheck[], after: readonly AcceptanceCheck[]): TakenAway[] {
+  const kept = new Map(after.map((check) => [check.key, contentOf(check)]));
+  return before
+    .filter((check) => kept.get(check.key) !== contentOf(check))
+    .map(({ key, addedByPrincipalId }) => ({ key, addedBy: addedByPrincipalId ?? null }));
+}
+
+function contentOf(check: TaskCheck): string {
+  return canonicalJson(withoutAuthor(check));
+}
+
+/** The checks as they are stored: what is new or changed is the author's, what stays as it was keeps its author. */
+export function withAuthors(
+  before: readonly TaskCheck[],
+  after: readonly AcceptanceCheck[],
+  author: string,
+): TaskCheck[] {
+  const stored = new Map(before.map((check) => [check.key, check]));
+  return after.map((check) => {
+    const known = stored.get(check.key);
+    if (known !== undefined && contentOf(known) === contentOf(check)) return known;
+    return { ...check, addedByPrincipalId: author };
+  });
+}
+
+/** The same for evidence: an item that differs in anything, a note included, is the author's. */
+export function withEvidenceAuthors(
+  before: readonly TaskEvidence[],
+  after: readonly Evidence[],
+  authorOf: (item: Evidence) => string,
+): TaskEvidence[] {
+  const stored = new Map(before.map((item) => [canonicalJson(withoutAuthor(item)), item]));
+  return after.map((item) => {
+    const known = stored.get(canonicalJson(item));
+    return known ?? { ...item, addedByPrincipalId: authorOf(item) };
+  });
+}
+
+interface TaskFields {
+  readonly customFields: JsonObject;
+}
+
+/** A change of a task, as the conditions of checks read it. */
+export interface FieldChange {
+  readonly before: TaskFields;
+  readonly after: TaskFields;
+}
+
+/**
+ * The checks that a change of a task's fields would have skipped: their conditions have values before it, and not after.
+ * What conditions read elsewhere stays as it is.
+ * @param own the checks of the task itself
+ * @param root as what the conditions read the changed task
+ */
+export async function silencedChecks(
+  { acceptance, createdBy }: Pick<TypeRules, 'acceptance' | 'createdBy'>,
+  own: readonly TaskCheck[],
+  { before, after }: FieldChange,
+  root: 'task' | 'spawnedBy' = 'task',
+): Promise<TakenAway[]> {
+  const ofType = acceptance.map((check) => ({ ...check, addedByPrincipalId: createdBy }));
+  const lookupIn =
+    (task: TaskFields): Lookup =>
+    async (expression) =>
+      expression.root === root && !expression.path.startsWith('artifact[')
+        ? fieldOf(task, expression.path)
+        : true;
+  const silenced: TakenAway[] = [];
+  for (const { key, when, addedByPrincipalId } of [...ofType, ...own]) {
+    if (when == null || (await allHaveValues(when, lookupIn(after)))) continue;
+    if (await allHaveValues(when, lookupIn(before)))
+      silenced.push({ key, addedBy: addedByPrincipalId ?? null });
+  }
+  return silenced;
+}
+
+/** Whether a change empties any field that conditions can read. */
+export function emptiesField({ before, after }: FieldChange): boolean {
+  const isEmpty = (value: unknown) =>
+    value == null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
+  const empties = (old: object, now: object) =>
+    Object.entries(old).some(([name, value]) => !isEmpty(value) && isEmpty((now as JsonObject)[name]));
+  return empties(before, after) || empties(before.customFields, after.customFields);
+}
+
+/** What a version of a type asks for that another one does not, or asks for otherwise. */
+export function takenByMigration(from: TypeRules, to: TypeRules): TakenAway[] {
+  const outputsOf = ({ requiredOutputs }: TypeRules) =>
+    requiredOutputs.map((output) => [`output.${output.key}`, canonicalJson(output)] as const);
+  const checksOf = ({ acceptance }: TypeRules) =>
+    acceptance.map((check) => [check.key, canonicalJson(check)] as const);
+  const kept = new Map([...outputsOf(to), ...checksOf(to)]);
+  return [...outputsOf(from), ...checksOf(from)]
+    .filter(([key, content]) => kept.get(key) !== content)
+    .map(([key]) => ({ key, addedBy: from.createdBy }));
+}
