@@ -179,7 +179,7 @@ function defaultSettings(
     CP_IAM_ISSUER: issuer,
     CP_IAM_BASE_URL: `${urls.localUrl}/iam`,
     CP_IAM_JWKS_URL: `${urls.localUrl}/iam/.well-known/jwks.json`,
-    CP_OUTBOUND_ALLOWED_HOSTS: JSON.stringify([new URL(urls.localUrl).hostname, 'localhost']),
+    CP_OUTBOUND_ALLOWED_HOSTS: JSON.stringify(ownHosts(urls.localUrl)),
     CP_LOG_LEVEL: 'warn',
   };
 }
