@@ -1,6 +1,9 @@
+import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { createConsole } from '@baton/console/server';
 import { shortSecretWarning } from '@baton/kernel/admin-secret';
+import { clientAddressOf } from '@baton/kernel/client-address';
+import { clientOfAddress } from '@baton/kernel/counted-address';
 import { createMcpEndpoint, type McpEndpoint } from '@baton/mcp/http/endpoint';
 import { artifactFolder } from './backup/artifact-bytes.ts';
 import { type BootstrapResult, bootstrap } from './bootstrap/bootstrap.ts';
@@ -113,11 +116,14 @@ async function start(
     localUrl: urls.localUrl,
     administratorId: () => administratorId,
   }));
+  const countedAs = (req: IncomingMessage) =>
+    clientOfAddress(clientAddressOf(req, settings.CP_TRUSTED_PROXIES));
   const page = createConsole({
     ...(signIn && { signIn }),
     demo,
     url: urls.localUrl,
     transport: (req) => onBehalf(services.identity, req),
+    countedAs,
     cache: home.path('console'),
     isSecure: urls.publicUrl.startsWith('https:'),
     say,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type ConsoleOptions, callbackPath } from '@baton/console/server';
+import { type ConsoleOptions, callbackPath, type ProviderSecret } from '@baton/console/server';
 import { OutboundClient } from '@baton/kernel/outbound';
 import { createClient } from '@baton/sdk';
 import type { PlatformSettings } from './config.ts';
@@ -43,7 +43,8 @@ export function consoleSignIn(
   };
 }
 
-function secretsIn(path: string): Map<string, string> {
+/** Lines of `key address secret`, or of `key:secret`, whose address is then the one that is found first. */
+function secretsIn(path: string): Map<string, ProviderSecret> {
   if (path === '') return new Map();
   let text: string;
   try {
@@ -54,10 +55,14 @@ function secretsIn(path: string): Map<string, string> {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   return new Map(
     lines.map((line, place) => {
-      const [, key, secret] = /^([^:\s]+):(\S+)\s*$/.exec(line) ?? [];
-      if (key === undefined || secret === undefined)
-        throw new StartError(`BATON_CONSOLE_SECRETS_FILE: line ${place + 1} must be key:secret.`);
-      return [key, secret] as const;
+      const [, key, address, secret] = /^([^:\s]+)(?:\s+(https?:\/\/\S+)\s+|:)(\S+)\s*$/.exec(line) ?? [];
+      const isAddress = address === undefined || URL.canParse(address);
+      if (key === undefined || secret === undefined || !isAddress)
+        throw new StartError(
+          `BATON_CONSOLE_SECRETS_FILE: line ${place + 1} must be "key address secret", as: corporate https://login.example.com the-secret`,
+        );
+      const origin = address === undefined ? undefined : new URL(address).origin;
+      return [key, { text: secret, address: origin }] as const;
     }),
   );
 }
