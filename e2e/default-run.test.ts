@@ -24,6 +24,7 @@ before(async () => {
   baton = await startRunningBaton({
     IAM_BOOTSTRAP_TOKENS_FILE: secretsFile,
     BATON_ALLOWED_HOSTS: '["baton.internal"]',
+    CP_TRUSTED_PROXIES: '["127.0.0.1"]',
   });
 });
 
@@ -82,6 +83,26 @@ test('a connection type may name the own port over http, and no other port of th
   ];
   for (const [place, [host, status]] of cases.entries())
     assert.equal(await statusOf(place + 1, `http://${host}`), status, host);
+});
+
+test('/mcp counts a client by the address that a trusted proxy names, not by that of the proxy', async () => {
+  const ask = async (from: string, n: number) => {
+    const answer = await fetch(`${baton.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer wrong-${from}-${n}`,
+        'x-forwarded-for': from,
+      },
+      body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+    });
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  const flood = Array.from({ length: 400 }, (_, n) => ask('198.51.100.1', n));
+  const others = Array.from({ length: 40 }, (_, n) => ask('198.51.100.2', n));
+  assert.deepEqual(new Set(await Promise.all(others)), new Set([401]));
+  assert.ok((await Promise.all(flood)).includes(503), 'the flood is bounded');
 });
 
 test('a name that a stranger lets point to this machine is not answered', async () => {

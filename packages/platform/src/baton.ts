@@ -131,6 +131,7 @@ async function start(
   const mcp = (parts.mcp = createMcpEndpoint({
     localUrl: urls.localUrl,
     transport: (req) => onBehalf(services.identity, req),
+    countedAs,
     publicUrl: settings.IAM_PUBLIC_URL || undefined,
     issuer: state.issuer,
   }));
