@@ -24,6 +24,7 @@ before(async () => {
   baton = await startRunningBaton({
     IAM_BOOTSTRAP_TOKENS_FILE: secretsFile,
     BATON_ALLOWED_HOSTS: '["baton.internal"]',
+    CP_TRUSTED_PROXIES: '["127.0.0.1"]',
   });
 });
 
@@ -54,6 +55,54 @@ test('SIGHUP reads the admin secrets again each time, and Baton keeps running', 
     assertTookLess(began, 5000, `the ${name} secret`);
     assert.ok(await isAdmitted(secret), `the ${name} secret is in use:\n${baton.process.output()}`);
   }
+});
+
+test('a connection type may name the own port over http, and no other port of this machine', async () => {
+  const { coordinationUrl, identityUrl, adminToken } = baton.connection;
+  const post = async (url: string, body: object, token?: string) => {
+    const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const headers = { 'content-type': 'application/json', ...authorization };
+    const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+    return { status: answer.status, body: (await answer.json()) as Record<string, string> };
+  };
+  const exchange = `${identityUrl}/api/v1/platform-access-tokens:exchange`;
+  const { accessToken } = (await post(exchange, { token: adminToken, audience: 'control-plane' })).body;
+  const { port } = new URL(baton.url);
+  const statusOf = async (version: number, origin: string) => {
+    const oauth2 = { authorizeUrl: 'https://p.example/', tokenUrlTemplate: `${origin}/token` };
+    const spec = { displayName: 'Doors', auth: ['oauth2'], oauth2 };
+    const type = { key: 'doors', version, spec };
+    return (await post(`${coordinationUrl}/api/v1/connection-types`, type, accessToken)).status;
+  };
+  const cases: readonly [host: string, status: number][] = [
+    [`127.0.0.1:${port}`, 201],
+    [`localhost:${port}`, 201],
+    [`127.0.0.1:${Number(port) - 1}`, 422],
+    ['localhost:5432', 422],
+    ['127.0.0.1', 422],
+  ];
+  for (const [place, [host, status]] of cases.entries())
+    assert.equal(await statusOf(place + 1, `http://${host}`), status, host);
+});
+
+test('/mcp counts a client by the address that a trusted proxy names, not by that of the proxy', async () => {
+  const ask = async (from: string, n: number) => {
+    const answer = await fetch(`${baton.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer wrong-${from}-${n}`,
+        'x-forwarded-for': from,
+      },
+      body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+    });
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  const flood = Array.from({ length: 400 }, (_, n) => ask('198.51.100.1', n));
+  const others = Array.from({ length: 40 }, (_, n) => ask('198.51.100.2', n));
+  assert.deepEqual(new Set(await Promise.all(others)), new Set([401]));
+  assert.ok((await Promise.all(flood)).includes(503), 'the flood is bounded');
 });
 
 test('a name that a stranger lets point to this machine is not answered', async () => {

@@ -570,6 +570,7 @@ create table connection_oauth_apps (
   secret_name text not null,
   version integer default 1 not null,
   updated_at timestamp(3) with time zone default now() not null,
+  type_version integer,
   constraint connection_oauth_apps_pkey PRIMARY KEY (tenant_id, type_key),
   constraint connection_oauth_apps_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );

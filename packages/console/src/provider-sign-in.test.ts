@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { AddressRates, rateBounds } from './address-rates.ts';
+import { discoveryBounds } from './known-endpoints.ts';
 import type { Outbound } from './provider.ts';
-import { ProviderGrant, ProviderSignIn, signInBounds } from './provider-sign-in.ts';
+import { ProviderGrant, type ProviderSecret, ProviderSignIn, signInBounds } from './provider-sign-in.ts';
 import { ConsoleRefusal } from './refusal.ts';
 
 // What a provider can do wrong, which the real one of e2e/console/provider-sign-in.test.ts does not.
@@ -52,7 +54,7 @@ test('answers without a usable ID token are refused, and an error of the provide
   }
 });
 
-test('a sign-in is over after ten minutes, and of more than the bound the oldest is gone', async () => {
+test('a sign-in is over after ten minutes, and served once, also where it came to nothing', async () => {
   let nowMs = 0;
   const signIn = signInWith(
     discovery,
@@ -61,20 +63,156 @@ test('a sign-in is over after ten minutes, and of more than the bound the oldest
   );
   const late = await signIn.begin('corporate', '/');
   nowMs += signInBounds.lastsMsMax;
+  const finish = ({ url }: { url: string }, browser: string) =>
+    signIn.finish(answerOf(stateIn(url)), browser);
+  await assert.rejects(finish(late, late.browser), refusedWith('sign_in_expired'));
+  const begun = await signIn.begin('corporate', '/');
+  await assert.rejects(finish(begun, begun.browser), refusedWith('provider_refused'));
+  await assert.rejects(finish(begun, begun.browser), refusedWith('sign_in_expired'));
+});
+
+test('however many others begin a sign-in or send answers, one that was begun can be finished', async () => {
+  const signIn = signInWith(discovery, () => ({ status: 400, json: undefined }));
+  const mine = await signIn.begin('corporate', '/');
+  for (let n = 0; n < 1500; n += 1) {
+    const { url, browser } = await signIn.begin('corporate', '/');
+    if (n % 2 === 0)
+      await assert.rejects(signIn.finish(answerOf(stateIn(url)), browser), refusedWith('provider_refused'));
+  }
+  await assert.rejects(signIn.finish(answerOf('A'.repeat(72)), mine.browser), refusedWith('sign_in_expired'));
   await assert.rejects(
-    signIn.finish(answerOf(stateIn(late.url)), late.browser),
-    refusedWith('sign_in_expired'),
-  );
-  const [oldest, second] = [await signIn.begin('corporate', '/'), await signIn.begin('corporate', '/')];
-  for (let n = 1; n < signInBounds.begunMax; n += 1) await signIn.begin('corporate', '/');
-  await assert.rejects(
-    signIn.finish(answerOf(stateIn(oldest.url)), oldest.browser),
-    refusedWith('sign_in_expired'),
-  );
-  await assert.rejects(
-    signIn.finish(answerOf(stateIn(second.url)), second.browser),
+    signIn.finish(answerOf(stateIn(mine.url)), mine.browser),
     refusedWith('provider_refused'),
   );
+});
+
+test('what a browser carries shows nothing, and opens unchanged beside its own state only', async () => {
+  const signIn = signInWith(discovery, () => ({ status: 400, json: undefined }));
+  const one = await signIn.begin('corporate', '/tasks?q=private', 'key-of-the-session');
+  assert.match(one.browser, /^[\w-]{100,3800}$/);
+  assert.doesNotMatch(Buffer.from(one.browser, 'base64url').toString('latin1'), /private|session|corporate/);
+  const cases: [name: string, change: (text: string) => string][] = [
+    ['nothing', () => ''],
+    ['a changed first byte', (text) => `${text.startsWith('A') ? 'B' : 'A'}${text.slice(1)}`],
+    [
+      'a changed byte in the midst',
+      (text) => `${text.slice(0, 80)}${text[80] === 'A' ? 'B' : 'A'}${text.slice(81)}`,
+    ],
+    ['a part of it', (text) => text.slice(0, -4)],
+    ['more than it', (text) => `${text}AAAA`],
+    ['that of another sign-in', () => one.browser],
+    ['4,000 characters', () => 'A'.repeat(4000)],
+  ];
+  for (const [name, change] of cases) {
+    const { url, browser } = await signIn.begin('corporate', '/');
+    const finished = signIn.finish(answerOf(stateIn(url)), change(browser));
+    await assert.rejects(finished, refusedWith('sign_in_of_another'), name);
+  }
+  const { url, browser } = await signIn.begin('corporate', '/');
+  const elsewhere = signInWith(discovery, () => ({ status: 400, json: undefined }));
+  await assert.rejects(elsewhere.finish(answerOf(stateIn(url)), browser), refusedWith('sign_in_expired'));
+});
+
+test('a way back that is too long for a cookie leads to the first page', async () => {
+  const tokens = () => ({ status: 200, json: { id_token: idToken({ nonce: 'to come' }) } });
+  const signIn = signInWith(discovery, tokens);
+  for (const next of [`/${'x'.repeat(8000)}`, `/?q=${'é'.repeat(900)}`]) {
+    const { browser } = await signIn.begin('corporate', next);
+    assert.match(browser, /^[\w-]{100,3800}$/);
+  }
+});
+
+test('the discovery document is read once for all who begin, and again after five minutes or a failure', async () => {
+  let nowMs = 0;
+  let reads = 0;
+  let isDown = false;
+  const outbound: Outbound = {
+    readJson: async () => {
+      reads += 1;
+      if (isDown) throw new Error('down');
+      return discovery;
+    },
+    send: async () => ({ status: 400, json: undefined }),
+  };
+  const options = { tenantId: 't', redirectUri: 'https://baton.example/console/callback' };
+  const read = async () => ({ issuer, audience: 'console', status: 'active' as const });
+  const providers = new Map([['corporate', undefined]]);
+  const signIn = new ProviderSignIn({ ...options, providers, read, outbound }, () => nowMs);
+  const begin = () => signIn.begin('corporate', '/');
+  await Promise.all([begin(), begin(), begin()]);
+  await begin();
+  assert.equal(reads, 1);
+  nowMs += discoveryBounds.keptMsMax;
+  isDown = true;
+  for (let n = 0; n < 20; n += 1) await assert.rejects(begin(), refusedWith('identity_provider_unavailable'));
+  assert.equal(reads, 2);
+  nowMs += discoveryBounds.failedMsMax;
+  isDown = false;
+  await begin();
+  assert.equal(reads, 3);
+});
+
+test("a client's secret goes to the scheme, host and port that it was entered for, or that were found first", async () => {
+  let document = discovery;
+  let nowMs = 0;
+  const sent: string[] = [];
+  const outbound: Outbound = {
+    readJson: async () => document,
+    send: async (address, { headers }) => {
+      sent.push(`${new URL(address).origin} ${headers['authorization'] ?? 'nothing'}`);
+      return { status: 400, json: undefined };
+    },
+  };
+  const basic = `Basic ${Buffer.from('console:key').toString('base64')}`;
+  const signInTo = (secret: ProviderSecret | undefined) =>
+    new ProviderSignIn(
+      {
+        tenantId: 't',
+        redirectUri: 'https://baton.example/console/callback',
+        providers: new Map([['corporate', secret]]),
+        read: async () => ({ issuer, audience: 'console', status: 'active' }),
+        outbound,
+      },
+      () => nowMs,
+    );
+  const attempt = async (signIn: ProviderSignIn) => {
+    const { url, browser } = await signIn.begin('corporate', '/');
+    await assert.rejects(signIn.finish(answerOf(stateIn(url)), browser), refusedWith('provider_refused'));
+  };
+  const moved = { ...discovery, token_endpoint: 'https://evil.example/token' };
+  for (const address of [issuer, undefined]) {
+    document = discovery;
+    const signIn = signInTo({ text: 'key', address });
+    await attempt(signIn);
+    assert.equal(sent.pop(), `${issuer} ${basic}`);
+    document = moved;
+    nowMs += discoveryBounds.keptMsMax;
+    await assert.rejects(signIn.begin('corporate', '/'), refusedWith('secret_address_changed'));
+    assert.deepEqual(sent, []);
+  }
+  await assert.rejects(
+    signInTo({ text: 'key', address: issuer }).begin('corporate', '/'),
+    refusedWith('secret_address_changed'),
+  );
+  await attempt(signInTo({ text: 'key', address: 'https://evil.example' }));
+  await attempt(signInTo(undefined));
+  assert.deepEqual(sent, [`https://evil.example ${basic}`, 'https://evil.example nothing']);
+});
+
+test('each address has a rate of its own', () => {
+  let nowMs = 0;
+  const rates = new AddressRates(() => nowMs);
+  const { burstMax, perSecond, addressesMax } = rateBounds;
+  for (let n = 0; n < burstMax; n += 1) assert.ok(rates.take('one'));
+  assert.ok(!rates.take('one'));
+  assert.ok(rates.take('two'));
+  nowMs += 1000 / perSecond;
+  assert.deepEqual([rates.take('one'), rates.take('one')], [true, false]);
+  nowMs += 3_600_000;
+  for (let n = 0; n < burstMax; n += 1) assert.ok(rates.take('one'));
+  assert.ok(!rates.take('one'), 'more than the burst was saved up');
+  for (let n = 0; n < addressesMax; n += 1) rates.take(`other ${n}`);
+  assert.ok(rates.take('one'), 'the oldest is forgotten');
 });
 
 test('a discovery document of another issuer, or with addresses that are not https, is not used', async () => {

@@ -1,24 +1,35 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { KnownEndpoints } from './known-endpoints.ts';
 import {
   askForTokens,
   claimsIn,
-  discover,
   type Outbound,
   type ProviderEndpoints,
   type ProviderTokens,
   type RegisteredProvider,
 } from './provider.ts';
 import { ConsoleRefusal } from './refusal.ts';
+import { type BegunSignIn, SignInSeals } from './sealed-sign-in.ts';
 
 export interface ProviderSignInOptions {
   readonly tenantId: string;
   /** The one address to which providers send browsers back. */
   readonly redirectUri: string;
   /** Keys of the providers that are offered, each with the secret of the console's client there, if it has one. */
-  readonly providers: ReadonlyMap<string, string | undefined>;
+  readonly providers: ReadonlyMap<string, ProviderSecret | undefined>;
   /** Reads a provider from identity. @throws where there is none */
   read(key: string): Promise<RegisteredProvider>;
   readonly outbound: Outbound;
+}
+
+/** The secret of the console as a client of a provider. */
+export interface ProviderSecret {
+  readonly text: string;
+  /**
+   * The scheme, host and port to which it may be sent, as `https://login.example.com`; undefined: those of the token endpoint
+   * that this process found first.
+   */
+  readonly address: string | undefined;
 }
 
 /** What a provider sent along with a browser. */
@@ -29,37 +40,31 @@ export interface ProviderAnswer {
   readonly error: string | undefined;
 }
 
-/** A sign-in that a browser has begun. */
-interface Begun {
-  readonly provider: string;
-  readonly clientId: string;
-  readonly endpoints: ProviderEndpoints;
-  readonly nonce: string;
-  readonly verifier: string;
-  readonly browser: string;
-  readonly next: string;
-  readonly session: string | undefined;
-  readonly endsAtMs: number;
-}
-
-export const signInBounds = { begunMax: 1000, lastsMsMax: 600_000 };
+export const signInBounds = { lastsMsMax: 600_000, answeredMax: 10_000, nextCharactersMax: 1000 };
 
 /** An ID token is used until so long before its end, so that it does not end on its way. */
 const leewayMs = 10_000;
 
 /**
  * Signs browsers in through the tenant's identity providers: authorization code, with PKCE, state and nonce. All of it
- * happens in this process; a browser gets no more than the address of the provider and a cookie.
+ * happens in this process; a browser gets no more than the address of the provider and a cookie. What was begun is sealed in
+ * that cookie, so nobody can end the sign-ins of others by beginning many.
  */
 export class ProviderSignIn {
   readonly #options: ProviderSignInOptions;
-  readonly #begun = new Map<string, Begun>();
+  readonly #seals = new SignInSeals();
+  readonly #endpoints: KnownEndpoints;
+  /** States that were answered, with their ends: each serves once. */
+  readonly #answered = new Map<string, number>();
+  /** Where the secrets without an address may be sent. */
+  readonly #addresses = new Map<string, string>();
   readonly #now: () => number;
 
   /** @param now milliseconds of a clock that does not go back */
   constructor(options: ProviderSignInOptions, now: () => number = () => performance.now()) {
     this.#options = options;
     this.#now = now;
+    this.#endpoints = new KnownEndpoints(options.outbound, now);
   }
 
   get providers(): string[] {
@@ -79,31 +84,26 @@ export class ProviderSignIn {
    * Begins a sign-in.
    * @param next where in the console to go afterwards
    * @param session the key of the session that the browser has now
-   * @returns the provider's address, and a key for the browser's cookie, without which nobody can finish
+   * @returns the provider's address, and a text for the browser's cookie, without which nobody can finish
    * @throws ConsoleRefusal
    */
   async begin(provider: string, next: string, session?: string): Promise<{ url: string; browser: string }> {
-    const { providers, read, outbound, redirectUri } = this.#options;
+    const { providers, read, redirectUri } = this.#options;
     const registered = providers.has(provider) ? await read(provider).catch(() => undefined) : undefined;
     if (registered?.status !== 'active')
       throw new ConsoleRefusal(404, 'identity_provider_not_found', 'Nobody signs in through this provider.');
-    const endpoints = await discover(outbound, registered.issuer);
-    const [state, nonce, verifier, browser] = [newKey(), newKey(), newKey(), newKey()];
-    const nowMs = this.#now();
-    for (const [key, { endsAtMs }] of this.#begun)
-      if (endsAtMs <= nowMs || this.#begun.size >= signInBounds.begunMax) this.#begun.delete(key);
-      else break;
-    this.#begun.set(hashOf(state), {
-      provider,
-      clientId: registered.audience,
-      endpoints,
-      nonce,
-      verifier,
-      browser: hashOf(browser),
-      next: localPath(next),
-      session,
-      endsAtMs: nowMs + signInBounds.lastsMsMax,
-    });
+    const endpoints = await this.#endpoints.of(provider, registered.issuer);
+    // Now, so that nobody signs in at the provider in vain.
+    this.#secretFor(provider, endpoints);
+    const [nonce, verifier] = [newKey(), newKey()];
+    const state = this.#seals.newState(this.#now() + signInBounds.lastsMsMax);
+    const begun = { provider, clientId: registered.audience, nonce, verifier, session };
+    const browser =
+      this.#seals.seal({ ...begun, next: localPath(next) }, state) ??
+      // A client id may be long, too; then the person comes to the first page.
+      this.#seals.seal({ ...begun, next: '/' }, state);
+    if (browser === undefined)
+      throw new ConsoleRefusal(409, 'client_id_too_long', 'The client id does not fit into a cookie.');
     const url = new URL(endpoints.authorization);
     const asked = {
       response_type: 'code',
@@ -129,19 +129,18 @@ export class ProviderSignIn {
     { state, code, issuer, error }: ProviderAnswer,
     browser: string,
   ): Promise<{ grant: ProviderGrant; next: string; session: string | undefined }> {
-    const key = hashOf(state);
-    const begun = this.#begun.get(key);
-    this.#begun.delete(key);
-    if (begun === undefined || begun.endsAtMs <= this.#now())
+    if (!this.#useUp(state))
       throw new ConsoleRefusal(401, 'sign_in_expired', 'This sign-in was finished, or took too long.');
-    if (!timingSafeEqual(Buffer.from(begun.browser), Buffer.from(hashOf(browser))))
+    const begun = this.#seals.open(browser, state);
+    if (begun === undefined)
       throw new ConsoleRefusal(401, 'sign_in_of_another', 'This sign-in was begun in another browser.');
-    const { endpoints } = begun;
+    const endpoints = await this.#endpoints.again(begun.provider);
+    if (endpoints === undefined) throw new Error('a sign-in was begun without asking its provider');
     if (issuer === undefined ? endpoints.isNamedInAnswers : issuer !== endpoints.issuer)
       throw new ConsoleRefusal(401, 'invalid_issuer', 'Another provider has answered.');
     if (error !== undefined || code === undefined)
       throw new ConsoleRefusal(401, 'provider_refused', 'The identity provider has not signed you in.');
-    const tokens = await this.#ask(begun, {
+    const tokens = await this.#ask(begun, endpoints, {
       grant_type: 'authorization_code',
       code,
       redirect_uri: this.#options.redirectUri,
@@ -150,17 +149,46 @@ export class ProviderSignIn {
     if (claimsIn(tokens.idToken).nonce !== begun.nonce)
       throw new ConsoleRefusal(401, 'invalid_nonce', 'The ID token is not the one of this sign-in.');
     const renew = (refreshToken: string) =>
-      this.#ask(begun, { grant_type: 'refresh_token', refresh_token: refreshToken });
+      this.#ask(begun, endpoints, { grant_type: 'refresh_token', refresh_token: refreshToken });
     const { next, session } = begun;
     return { grant: new ProviderGrant(begun.provider, tokens, renew), next, session };
   }
 
+  /** @returns whether the state is one of this process that was not answered before, and has not ended */
+  #useUp(state: string): boolean {
+    const endsAtMs = this.#seals.endOf(state);
+    const nowMs = this.#now();
+    if (endsAtMs === undefined || endsAtMs <= nowMs || this.#answered.has(state)) return false;
+    for (const [oldest, endMs] of this.#answered)
+      if (endMs <= nowMs || this.#answered.size >= signInBounds.answeredMax) this.#answered.delete(oldest);
+      else break;
+    this.#answered.set(state, endsAtMs);
+    return true;
+  }
+
   #ask(
-    { provider, clientId, endpoints }: Begun,
+    { provider, clientId }: BegunSignIn,
+    endpoints: ProviderEndpoints,
     grant: Readonly<Record<string, string>>,
   ): Promise<ProviderTokens> {
-    const { outbound, providers } = this.#options;
-    return askForTokens(outbound, endpoints, { id: clientId, secret: providers.get(provider) }, grant);
+    const secret = this.#secretFor(provider, endpoints);
+    return askForTokens(this.#options.outbound, endpoints, { id: clientId, secret }, grant);
+  }
+
+  /** @throws ConsoleRefusal where the provider's token endpoint is not where the secret may be sent */
+  #secretFor(provider: string, { token }: ProviderEndpoints): string | undefined {
+    const secret = this.#options.providers.get(provider);
+    if (secret === undefined) return undefined;
+    const { origin } = new URL(token);
+    const address = secret.address ?? this.#addresses.get(provider) ?? origin;
+    this.#addresses.set(provider, address);
+    if (origin !== address)
+      throw new ConsoleRefusal(
+        409,
+        'secret_address_changed',
+        `The secret of this provider is for ${address}, and its token endpoint is at ${origin}: an operator enters it anew.`,
+      );
+    return secret.text;
   }
 }
 
@@ -217,7 +245,8 @@ export class ProviderGrant {
 /** A path of the console, never another site. */
 function localPath(next: string): string {
   const own = 'http://console';
-  if (!next.startsWith('/') || !URL.canParse(next, own)) return '/';
+  if (!next.startsWith('/') || next.length > signInBounds.nextCharactersMax || !URL.canParse(next, own))
+    return '/';
   const { origin, pathname, search } = new URL(next, own);
   // A path that begins with two slashes names another host.
   return origin === own && !pathname.startsWith('//') ? pathname + search : '/';
@@ -225,8 +254,4 @@ function localPath(next: string): string {
 
 function newKey(): string {
   return randomBytes(32).toString('base64url');
-}
-
-function hashOf(key: string): string {
-  return createHash('sha256').update(key).digest('base64url');
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BatonError, createClient, type IssuedToken, type Transport } from '@baton/sdk';
+import { AddressRates } from './address-rates.ts';
 import { builtConsole } from './build.ts';
 import type { ConsoleDemo } from './demo.ts';
 import { Files, securityHeaders } from './files.ts';
@@ -13,12 +14,15 @@ import { ConsoleRefusal } from './refusal.ts';
 import { Sessions } from './sessions.ts';
 
 export type { ConsoleDemo } from './demo.ts';
+export type { ProviderSecret } from './provider-sign-in.ts';
 
 export interface ConsoleOptions {
   /** Where this process reaches Baton. */
   readonly url: string;
   /** How identity is asked for a browser's request, so that its limits count that browser; over the network without it. */
   readonly transport?: (req: IncomingMessage) => Transport;
+  /** Under what a browser that is not signed in is counted: its address, or its network. */
+  readonly countedAs: (req: IncomingMessage) => string;
   /** The tenant's identity providers through which people may sign in. */
   readonly signIn?: ProviderSignInOptions;
   /** The live demo; without it the console offers none. */
@@ -40,7 +44,7 @@ export interface Console {
 
 const audience = 'control-plane';
 const cookieName = 'baton_console';
-/** Says which browser began a sign-in; it must come back from another site, which SameSite=Strict would forbid. */
+/** Holds the sign-in that the browser began, sealed; it must come back from another site, which SameSite=Strict would forbid. */
 const beginCookie = 'baton_console_begin';
 /** Where identity providers send browsers back to, below the console's address. */
 export const callbackPath = '/console/callback';
@@ -68,9 +72,11 @@ const pages = new Set([
 
 /** Serves the console; builds it first, in the background, where no earlier build of the same content is there. */
 export function createConsole(options: ConsoleOptions): Console {
-  const { url, transport, signIn, demo, cache, isSecure, say } = options;
+  const { url, transport, countedAs, signIn, demo, cache, isSecure, say } = options;
   const sessions = new Sessions();
   const bySignIn = signIn && new ProviderSignIn(signIn);
+  // Beginning asks identity, finishing asks the provider; anybody may do both.
+  const rates = { begin: new AddressRates(), finish: new AddressRates() };
   let files: Files | undefined;
   let failure: string | undefined;
   builtConsole(cache, say).then(
@@ -158,6 +164,7 @@ export function createConsole(options: ConsoleOptions): Console {
     const forget = `${beginCookieOf('', isSecure)}; Max-Age=0`;
     try {
       if (bySignIn === undefined) throw new ConsoleRefusal(404, 'not_found', 'Nobody signs in so.');
+      if (!rates.finish.take(countedAs(req))) throw rateLimited();
       const { grant, next, session } = await bySignIn.finish(
         {
           state: answer.get('state') ?? '',
@@ -165,7 +172,7 @@ export function createConsole(options: ConsoleOptions): Console {
           issuer: answer.get('iss') ?? undefined,
           error: answer.get('error') ?? undefined,
         },
-        keyIn(req, beginCookie) ?? '',
+        sealedIn(req),
       );
       const subject = subjectOf(await exchangeGrant(req, grant));
       // From a provider of another site the browser comes back without the cookie of its session.
@@ -236,6 +243,7 @@ export function createConsole(options: ConsoleOptions): Console {
       // The cookie is for one host: at another the browser would not be known when it comes back.
       if (req.headers.host !== new URL(bySignIn.origin).host)
         throw new ConsoleRefusal(409, 'wrong_address', `Open the console at ${bySignIn.origin} for that.`);
+      if (!rates.begin.take(countedAs(req))) throw rateLimited();
       const { url: at, browser } = await bySignIn.begin(provider, next, keyIn(req));
       const cookie = `${beginCookieOf(browser, isSecure)}; Max-Age=${signInBounds.lastsMsMax / 1000}`;
       sendJson(res, 200, { url: at }, { 'set-cookie': cookie });
@@ -278,6 +286,10 @@ export function createConsole(options: ConsoleOptions): Console {
   };
 }
 
+function rateLimited(): ConsoleRefusal {
+  return new ConsoleRefusal(429, 'rate_limited', 'Too many attempts came from your address: wait a minute.');
+}
+
 function invalidCode(): ConsoleRefusal {
   const message = 'This code was used, or is older than a minute: get a new one with npx baton console.';
   return new ConsoleRefusal(401, 'code_invalid', message);
@@ -306,8 +318,13 @@ function beginCookieOf(key: string, isSecure: boolean): string {
   return `${beginCookie}=${key}; Path=${callbackPath}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
 }
 
-function keyIn(req: IncomingMessage, name = cookieName): string | undefined {
-  return new RegExp(`(?:^|;\\s*)${name}=([\\w-]{43})(?:;|$)`).exec(req.headers.cookie ?? '')?.[1];
+function keyIn(req: IncomingMessage): string | undefined {
+  return new RegExp(`(?:^|;\\s*)${cookieName}=([\\w-]{43})(?:;|$)`).exec(req.headers.cookie ?? '')?.[1];
+}
+
+/** What was sealed when this browser began to sign in; an empty text without it. */
+function sealedIn(req: IncomingMessage): string {
+  return new RegExp(`(?:^|;\\s*)${beginCookie}=([\\w-]+)(?:;|$)`).exec(req.headers.cookie ?? '')?.[1] ?? '';
 }
 
 /**

@@ -52,7 +52,8 @@ async function overHttp(token: string, at = `${baton.url}/mcp`, era: Era = '2026
 
 async function endpointWith(bounds: Partial<ClientBounds>): Promise<string> {
   const { issuer } = baton.connection;
-  const endpoint = createMcpEndpoint({ localUrl: baton.url, publicUrl: undefined, issuer, bounds });
+  const common = { localUrl: baton.url, publicUrl: undefined, countedAs: () => '' };
+  const endpoint = createMcpEndpoint({ ...common, issuer, bounds });
   const server = createServer((req, res) => endpoint.handler(req, res));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   closers.push(async () => {

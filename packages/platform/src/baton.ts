@@ -1,6 +1,9 @@
+import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { createConsole } from '@baton/console/server';
 import { shortSecretWarning } from '@baton/kernel/admin-secret';
+import { clientAddressOf } from '@baton/kernel/client-address';
+import { clientOfAddress } from '@baton/kernel/counted-address';
 import { createMcpEndpoint, type McpEndpoint } from '@baton/mcp/http/endpoint';
 import { artifactFolder } from './backup/artifact-bytes.ts';
 import { type BootstrapResult, bootstrap } from './bootstrap/bootstrap.ts';
@@ -113,11 +116,14 @@ async function start(
     localUrl: urls.localUrl,
     administratorId: () => administratorId,
   }));
+  const countedAs = (req: IncomingMessage) =>
+    clientOfAddress(clientAddressOf(req, settings.CP_TRUSTED_PROXIES));
   const page = createConsole({
     ...(signIn && { signIn }),
     demo,
     url: urls.localUrl,
     transport: (req) => onBehalf(services.identity, req),
+    countedAs,
     cache: home.path('console'),
     isSecure: urls.publicUrl.startsWith('https:'),
     say,
@@ -125,6 +131,7 @@ async function start(
   const mcp = (parts.mcp = createMcpEndpoint({
     localUrl: urls.localUrl,
     transport: (req) => onBehalf(services.identity, req),
+    countedAs,
     publicUrl: settings.IAM_PUBLIC_URL || undefined,
     issuer: state.issuer,
   }));
@@ -179,7 +186,7 @@ function defaultSettings(
     CP_IAM_ISSUER: issuer,
     CP_IAM_BASE_URL: `${urls.localUrl}/iam`,
     CP_IAM_JWKS_URL: `${urls.localUrl}/iam/.well-known/jwks.json`,
-    CP_OUTBOUND_ALLOWED_HOSTS: JSON.stringify([new URL(urls.localUrl).hostname, 'localhost']),
+    CP_OUTBOUND_ALLOWED_HOSTS: JSON.stringify(ownHosts(urls.localUrl)),
     CP_LOG_LEVEL: 'warn',
   };
 }

@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
+import { networks } from '@baton/kernel/client-address';
 import { integer, list, readSettings, type SettingValues, text } from '@baton/kernel/config';
 import type { Door } from './door.ts';
 
@@ -36,11 +37,14 @@ export const settingTable = {
     doc: "Keys of the identity providers through which people may sign in to the console. There, the provider's audience is the client id, and `/console/callback` below the public address the redirect URI.",
   }),
   BATON_CONSOLE_SECRETS_FILE: optional(
-    'A file of lines `key address secret`: the secret of the console as a client of that provider, and the address of its issuer, such as `https://login.example.com`. It goes to no other address. A line `key:secret` is bound to the address that the provider has when it is first used after a start. Providers without a line know the console as a public client.',
+    'A file of `key address secret` lines, as `corporate https://login.example.com the-secret`: the secret of the console as a client of that provider, and the scheme, host and port of its token endpoint, to which alone it is sent. In a line of `key:secret` the first token endpoint that is found counts. Providers without a line know the console as a public client.',
   ),
   IAM_OUTBOUND_ALLOWED_HOSTS: list({
     default: [],
     doc: 'Hosts of providers that may be private, or be called over http; for the console, too.',
+  }),
+  CP_TRUSTED_PROXIES: networks({
+    doc: 'Networks of the proxies in front of this Baton, for instance `["10.0.0.0/8"]`: what the console and `/mcp` count for each address counts for the last one in `X-Forwarded-For` that is none of theirs.',
   }),
   IAM_DATABASE_URL: secret("Identity's PostgreSQL, instead of the built-in one."),
   CP_DATABASE_URL: secret("Coordination's PostgreSQL, instead of the built-in one."),

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type ConsoleOptions, callbackPath } from '@baton/console/server';
+import { type ConsoleOptions, callbackPath, type ProviderSecret } from '@baton/console/server';
 import { OutboundClient } from '@baton/kernel/outbound';
 import { createClient } from '@baton/sdk';
 import type { PlatformSettings } from './config.ts';
@@ -37,39 +37,14 @@ export function consoleSignIn(
   return {
     tenantId,
     redirectUri: publicUrl.replace(/\/+$/, '') + callbackPath,
-    providers: new Map(keys.map((key) => [key, secrets.get(key)?.secret])),
-    async read(key) {
-      const provider = await identity.identityProviders.get(tenantId, key);
-      requireSameAddress(key, provider.issuer, secrets.get(key));
-      return provider;
-    },
+    providers: new Map(keys.map((key) => [key, secrets.get(key)])),
+    read: (key) => identity.identityProviders.get(tenantId, key),
     outbound: new OutboundClient({ allowedHosts: allowed.length > 0 ? allowed : allowedHosts }),
   };
 }
 
-interface BoundSecret {
-  readonly secret: string;
-  /** Scheme, host and port of the issuer for which it was entered; undefined until a provider without one is first read. */
-  origin: string | undefined;
-}
-
-/**
- * Lets no secret go to another address than the one for which it was entered: whoever changes the provider at identity would
- * be sent it otherwise.
- * @throws Error for a provider whose issuer has moved since
- */
-function requireSameAddress(key: string, issuer: string, bound: BoundSecret | undefined): void {
-  if (bound === undefined) return;
-  const { origin } = new URL(issuer);
-  bound.origin ??= origin;
-  if (origin === bound.origin) return;
-  throw new Error(
-    `The secret of ${key} in BATON_CONSOLE_SECRETS_FILE is for ${bound.origin}, and the provider is at ${origin} now. ` +
-      `Enter the secret for that address: ${key} ${origin} <secret>.`,
-  );
-}
-
-function secretsIn(path: string): Map<string, BoundSecret> {
+/** Lines of `key address secret`, or of `key:secret`, whose address is then the one that is found first. */
+function secretsIn(path: string): Map<string, ProviderSecret> {
   if (path === '') return new Map();
   let text: string;
   try {
@@ -78,18 +53,16 @@ function secretsIn(path: string): Map<string, BoundSecret> {
     throw new StartError(`BATON_CONSOLE_SECRETS_FILE ${path} can't be read.`, { cause });
   }
   const lines = text.split('\n').filter((line) => line.trim() !== '');
-  return new Map(lines.map((line, place) => secretIn(line, place + 1)));
-}
-
-/** `key address secret`, or `key:secret` for the address that the provider has when it is first used. */
-function secretIn(line: string, number: number): [string, BoundSecret] {
-  const [, boundKey, address, boundSecret] = /^([^:\s]+)\s+(https?:\/\/\S+)\s+(\S+)\s*$/.exec(line) ?? [];
-  if (boundKey !== undefined && boundSecret !== undefined && URL.canParse(address as string))
-    return [boundKey, { secret: boundSecret, origin: new URL(address as string).origin }];
-  const [, key, secret] = /^([^:\s]+):(\S+)\s*$/.exec(line) ?? [];
-  if (key === undefined || secret === undefined)
-    throw new StartError(
-      `BATON_CONSOLE_SECRETS_FILE: line ${number} must be \`key address secret\`, with the address of the issuer.`,
-    );
-  return [key, { secret, origin: undefined }];
+  return new Map(
+    lines.map((line, place) => {
+      const [, key, address, secret] = /^([^:\s]+)(?:\s+(https?:\/\/\S+)\s+|:)(\S+)\s*$/.exec(line) ?? [];
+      const isAddress = address === undefined || URL.canParse(address);
+      if (key === undefined || secret === undefined || !isAddress)
+        throw new StartError(
+          `BATON_CONSOLE_SECRETS_FILE: line ${place + 1} must be "key address secret", as: corporate https://login.example.com the-secret`,
+        );
+      const origin = address === undefined ? undefined : new URL(address).origin;
+      return [key, { text: secret, address: origin }] as const;
+    }),
+  );
 }

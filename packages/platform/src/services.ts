@@ -39,8 +39,8 @@ export async function startServices(env: Environment): Promise<Services> {
 }
 
 /**
- * What identity may reach over loopback: Baton's own port only. Other programs of this machine may trust whoever comes
- * over loopback, and the addresses of providers come through the API.
+ * What the services may reach over loopback: Baton's own port only. Other programs of this machine may trust whoever comes
+ * over loopback, and the addresses of providers and of connection types come through the API.
  */
 export function ownHosts(localUrl: string): string[] {
   const { hostname, port } = new URL(localUrl);

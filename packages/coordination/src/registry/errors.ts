@@ -39,6 +39,9 @@ export const errors = {
   connection_status_conflict: conflict('The connection is in a state that a report does not change.'),
   invalid_account: invalid("The account does not have the form that the type's providers give."),
   invalid_expiry: invalid('The credential is over already.'),
+  secret_address_changed: conflict(
+    'The stored secret was entered for another address; `enteredFor` and `address` name both. Whoever has the secret enters it again.',
+  ),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

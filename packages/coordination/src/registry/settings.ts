@@ -5,7 +5,7 @@ import { settings as lowerSettings } from '../results/settings.ts';
 export const settings = {
   CP_OUTBOUND_ALLOWED_HOSTS: list({
     default: [],
-    doc: 'Hosts (`host` or `host:port`) that may be private and be asked over http, where a connection type names them; all others are asked over https on public addresses only. The default run names this machine.',
+    doc: 'Hosts (`host` or `host:port`) that may be private and be asked over http, where a connection type names them; all others are asked over https on public addresses only. The default run names its own port alone.',
   }),
   CP_OAUTH_REDIRECT_URI: text({
     default: '',

@@ -467,6 +467,7 @@ interface ConnectionOauthAppsTable {
   secret_name: string;
   version: Generated<number>;
   updated_at: Generated<string>;
+  type_version: number | null;
 }
 
 interface ConnectionTypesTable {

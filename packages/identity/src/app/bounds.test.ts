@@ -179,12 +179,14 @@ test('a reason in the query has at most 200 characters', async () => {
     }
 });
 
-test('a scope has 1 to 120 characters', async () => {
+test('a scope has 1 to 120 characters, and no blank: access tokens separate scopes by blanks', async () => {
   const { body } = await identity.post('/tenants', { slug: 'scopes', name: 'x' });
   const statusOf = async (scope: string) => {
     const wanted = { key: 'abc', allowedScopes: [scope] };
     return (await identity.post(`/tenants/${body.id}/audiences`, wanted)).status;
   };
   assert.deepEqual([await statusOf(''), await statusOf('😀'.repeat(121))], [422, 422]);
+  for (const blank of [' ', '\t', '\n', '\u00a0', '\u0085', '\u2028', '\0'])
+    assert.equal(await statusOf(`a${blank}b`), 422, JSON.stringify(blank));
   assert.equal(await statusOf('😀'.repeat(120)), 201);
 });

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { fetchTransport, type WireRequest } from '@baton/sdk';
 import {
   clientOfEra,
   connectionOf,
@@ -39,11 +40,16 @@ async function connect(token: string, era: Era = '2025', at = `${baton.url}/mcp`
 }
 
 /** An endpoint of its own before the running Baton, to bound it otherwise. */
-async function endpointWith(bounds: McpEndpointOptions['bounds'] = {}) {
+async function endpointWith(
+  bounds: McpEndpointOptions['bounds'] = {},
+  more: Partial<McpEndpointOptions> = {},
+) {
   const endpoint = createMcpEndpoint({
     localUrl: baton.url,
     publicUrl: undefined,
     issuer: baton.connection.issuer,
+    countedAs: ({ socket }) => socket.remoteAddress ?? '',
+    ...more,
     bounds,
   });
   const server = createServer((req, res) => endpoint.handler(req, res));
@@ -252,6 +258,26 @@ describe('the endpoint', { concurrency: 4 }, () => {
     const full = await send(url, two.token);
     assert.equal(full.status, 503);
     assert.equal(full.headers.get('retry-after'), '1');
+  });
+
+  test('tokens that are not known yet are bounded for each client, not for the proxy in front of all of them', async () => {
+    const go = Promise.withResolvers<void>();
+    let opened = 0;
+    const countedAs: McpEndpointOptions['countedAs'] = ({ headers }) => String(headers['x-from']);
+    const transport = () => async (request: WireRequest) => {
+      opened += 1;
+      await go.promise;
+      return fetchTransport(request);
+    };
+    const { url } = await endpointWith({ openingsOfAddressMax: 2 }, { countedAs, transport });
+    const ask = (from: string, token: string) => send(url, token, list, { 'x-from': from });
+    const held = [ask('one', 'wrong-1'), ask('one', 'wrong-2')];
+    await until('both are looked at', async () => opened === 2);
+    assert.equal((await ask('one', agent.token)).status, 503);
+    const other = ask('two', agent.token);
+    go.resolve();
+    assert.equal((await other).status, 200);
+    for (const answer of held) assert.equal((await answer).status, 401);
   });
 
   test('requests of one token are bounded', async () => {

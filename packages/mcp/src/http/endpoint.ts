@@ -20,6 +20,8 @@ export interface McpEndpointOptions {
   readonly localUrl: string;
   /** How Baton is asked for a client, so that identity's limits count that client; by fetch without it. */
   readonly transport?: (req: IncomingMessage) => Transport;
+  /** Under what a client is counted before its token is known: its address, or its network. */
+  readonly countedAs: (req: IncomingMessage) => string;
   /** Where its clients reach it; without it, what they name in Host, which the port has checked. */
   readonly publicUrl: string | undefined;
   /** Who issues the tokens. */
@@ -72,7 +74,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
     const token = bearerOf(req);
     if (token === undefined)
       return refuse(res, 'invalid_token', base, req.headers.authorization !== undefined);
-    const client = await clients.find(token, req.socket.remoteAddress ?? '', options.transport?.(req));
+    const client = await clients.find(token, options.countedAs(req), options.transport?.(req));
     if (typeof client === 'string') return refuse(res, client, base, true);
     if (client.requests >= bounds.requestsMax) return refuse(res, 'busy', base, true);
     client.requests += 1;

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { createConsole } from '@baton/console/server';
 import { clientAddressOf } from '@baton/kernel/client-address';
 import { SettingError } from '@baton/kernel/config';
+import { clientOfAddress } from '@baton/kernel/counted-address';
 import { fetchTransport, type Transport } from '@baton/sdk';
 import type { Environment } from '../config.ts';
 import { doorOf } from '../config.ts';
@@ -50,6 +51,7 @@ export async function startConsoleService(
       ...(signIn && { signIn }),
       url: settings.BATON_COORDINATION_URL,
       transport: (req) => onBehalfElsewhere(settings, req),
+      countedAs: (req) => clientOfAddress(clientAddressOf(req, trusted)),
       cache: settings.cache,
       isSecure: url.startsWith('https:'),
       say,

@@ -1420,7 +1420,7 @@ cursor?: string;
 get(key: string, options?: CallOptions): Promise<ConnectionType>;
 /** Deprecate or disable a version of a connection type. A deprecated one serves the connections that it has, and no new ones; by a disabled one nobody connects by OAuth any more. Needs connections.manage. `PATCH /api/v1/connection-types/{key}` */
 update(key: string, body: ConnectionTypeChange, options: CallOptions & Matched): Promise<ConnectionType>;
-/** Set the application with which a type is known to its provider. Needs connections.manage. `PUT /api/v1/connection-types/{key}/oauth-app` */
+/** Set the application with which a type is known to its provider. The secret is sent to the scheme, host and port of the token address for which it was entered, and to no other. Needs connections.manage. `PUT /api/v1/connection-types/{key}/oauth-app` */
 putOauthApp(key: string, body: OauthAppRequest, options?: CallOptions): Promise<OauthApp>;
 /** Read whether a type has an application, never its secret. Needs connections.read. `GET /api/v1/connection-types/{key}/oauth-app` */
 getOauthApp(key: string, options?: CallOptions): Promise<OauthApp>;

@@ -2377,6 +2377,8 @@ export type OauthAppRequest = {
 clientId: string;
 /** Goes to the store of secrets; no call returns it. */
 clientSecret: string;
+/** The version of the type to whose token address the secret may be sent; the newest one by default. Versions with another scheme, host or port need it anew. */
+typeVersion?: number;
 };
 
 export type OperationalContext = {

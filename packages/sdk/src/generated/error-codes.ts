@@ -306,6 +306,7 @@ export type ErrorCode =
   | 'scim_version_mismatch'
   | 'scope_not_allowed'
   | 'scope_not_granted'
+  | 'secret_address_changed'
   | 'secret_material_rejected'
   | 'secret_store_unavailable'
   | 'separation_of_duties_violation'

@@ -79,6 +79,14 @@ export const OauthAppRequest = z
   .strictObject({
     clientId: z.string().min(1).max(500),
     clientSecret: z.string().min(1).max(4096).describe('Goes to the store of secrets; no call returns it.'),
+    typeVersion: z
+      .int()
+      .min(1)
+      .max(versionMax)
+      .optional()
+      .describe(
+        'The version of the type to whose token address the secret may be sent; the newest one by default. Versions with another scheme, host or port need it anew.',
+      ),
   })
   .meta({ id: 'OauthAppRequest' });
 export type OauthAppRequest = z.output<typeof OauthAppRequest>;

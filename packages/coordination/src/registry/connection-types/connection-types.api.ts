@@ -112,6 +112,8 @@ export const connectionTypesApi = [
     method: 'PUT',
     path: '/connection-types/{key}/oauth-app',
     summary: 'Set the application with which a type is known to its provider.',
+    description:
+      'The secret is sent to the scheme, host and port of the token address for which it was entered, and to no other.',
     permission: 'connections.manage',
     params: { key: ConnectionKey },
     body: OauthAppRequest,

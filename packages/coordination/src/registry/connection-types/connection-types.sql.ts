@@ -89,24 +89,27 @@ export interface NewApp {
   typeKey: string;
   clientId: string;
   secretName: string;
+  /** The version for whose token address the secret was entered. */
+  typeVersion: number;
   /** What was read before; 0 where there was none. */
   versionBefore: number;
 }
 
 /** No row when somebody else was first. */
-export function insertOauthApp({ tenantId, typeKey, clientId, secretName }: NewApp) {
+export function insertOauthApp({ tenantId, typeKey, clientId, secretName, typeVersion }: NewApp) {
   return sql<OauthAppRow>`
-    insert into connection_oauth_apps (tenant_id, type_key, client_id, secret_name)
-    values (${tenantId}, ${typeKey}, ${clientId}, ${secretName})
+    insert into connection_oauth_apps (tenant_id, type_key, client_id, secret_name, type_version)
+    values (${tenantId}, ${typeKey}, ${clientId}, ${secretName}, ${typeVersion})
     on conflict (tenant_id, type_key) do nothing
     returning *`;
 }
 
 /** No row when somebody else was first. */
-export function updateOauthApp({ tenantId, typeKey, clientId, secretName, versionBefore }: NewApp) {
+export function updateOauthApp(app: NewApp) {
   return sql<OauthAppRow>`
     update connection_oauth_apps
-    set client_id = ${clientId}, secret_name = ${secretName}, version = version + 1, updated_at = now()
-    where tenant_id = ${tenantId} and type_key = ${typeKey} and version = ${versionBefore}
+    set client_id = ${app.clientId}, secret_name = ${app.secretName}, type_version = ${app.typeVersion},
+      version = version + 1, updated_at = now()
+    where tenant_id = ${app.tenantId} and type_key = ${app.typeKey} and version = ${app.versionBefore}
     returning *`;
 }

@@ -6,10 +6,17 @@ import type { SecretChange, SecretName } from '../../access/secret-store/secret-
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { type OauthApp, type OauthAppRequest, type OauthAppRow, oauthAppOf } from './connection-type.ts';
+import {
+  type ConnectionTypeRow,
+  type OauthApp,
+  type OauthAppRequest,
+  type OauthAppRow,
+  oauthAppOf,
+} from './connection-type.ts';
 import { oauthAppSet } from './connection-types.events.ts';
-import { findOauthApp, insertOauthApp, updateOauthApp } from './connection-types.sql.ts';
+import { findOauthApp, findType, insertOauthApp, updateOauthApp } from './connection-types.sql.ts';
 import { getTypeRow } from './connection-types.ts';
+import { secretAddressOf } from './type-spec.ts';
 
 /** What the store of secrets has of an application: both belong together, whoever writes at the same time. */
 const AppSecret = z.object({ clientId: z.string(), clientSecret: z.string(), proofKey: z.string() });
@@ -19,6 +26,8 @@ export type AppSecret = z.infer<typeof AppSecret>;
 /** What stands in the store, and what it is to replace. */
 export interface PutApp {
   readonly change: SecretChange;
+  /** The version of the type that the person saw: one that is published meanwhile must not receive the secret. */
+  readonly typeVersion: number;
   readonly before: OauthAppRow | undefined;
 }
 
@@ -28,15 +37,16 @@ export interface PutApp {
  */
 export async function putAppAround(
   key: string,
-  { clientId, clientSecret }: OauthAppRequest,
+  { clientId, clientSecret, typeVersion }: OauthAppRequest,
   { context, command }: Surroundings<PutApp, Context>,
 ): Promise<Answer> {
-  const { spec } = await getTypeRow(context, { key, version: null });
+  const { spec, version } = await getTypeRow(context, { key, version: typeVersion ?? null });
   if (!spec.auth.includes('oauth2')) fail('auth_not_supported', { type: key });
   const before = await context.db.row(findOauthApp(context.tenantId, key));
   const secret: AppSecret = { clientId, clientSecret, proofKey: randomBytes(32).toString('base64url') };
   const kind = { folder: folderOf(key), kind: 'app' };
-  return command({ change: await putNewSecret(context, kind, JSON.stringify(secret)), before });
+  const change = await putNewSecret(context, kind, JSON.stringify(secret));
+  return command({ change, typeVersion: version, before });
 }
 
 /** @throws Refusal `not_found`, `secret_store_unavailable`, `oauth_app_write_conflict` */
@@ -44,13 +54,14 @@ export async function putApp(
   context: Context,
   key: string,
   clientId: string,
-  { change, before }: PutApp,
+  { change, typeVersion, before }: PutApp,
 ): Promise<OauthApp> {
   const { db, tenantId } = context;
   const { id } = await getTypeRow(context, { key, version: null });
   await keepNewSecret(context, change);
   const { name: secretName } = change.secret;
-  const made = { tenantId, typeKey: key, clientId, secretName, versionBefore: before?.version ?? 0 };
+  const versionBefore = before?.version ?? 0;
+  const made = { tenantId, typeKey: key, clientId, secretName, typeVersion, versionBefore };
   const row = await db.row(before === undefined ? insertOauthApp(made) : updateOauthApp(made));
   if (row === undefined) return fail('oauth_app_write_conflict', { type: key });
   if (before !== undefined) await dropSecret(context, secretOf(before));
@@ -66,20 +77,40 @@ export async function getApp(context: Context, key: string): Promise<OauthApp> {
 
 /**
  * The application's secret, from the store: outside of any transaction.
+ * @param type the version whose token address the secret will be sent to
  * @param secretName that of an earlier moment; absent, the one of now
  * @returns undefined where none is set, or it was replaced since
- * @throws Refusal `secret_store_unavailable`
+ * @throws Refusal `secret_address_changed`, `secret_store_unavailable`
  */
 export async function readAppSecret(
-  { db, tenantId, secrets }: Pick<Context, 'db' | 'tenantId' | 'secrets'>,
-  typeKey: string,
+  context: Context,
+  type: ConnectionTypeRow,
   secretName?: string,
 ): Promise<{ app: AppSecret; secretName: string } | undefined> {
-  const row = await db.row(findOauthApp(tenantId, typeKey));
+  const { db, tenantId, secrets } = context;
+  const row = await db.row(findOauthApp(tenantId, type.key));
   if (row === undefined || (secretName !== undefined && row.secret_name !== secretName)) return undefined;
+  await requireSameAddress(context, row, type);
   const text = await secrets.get(db, secretOf(row));
   if (text === undefined) return undefined;
   return { app: AppSecret.parse(JSON.parse(text)), secretName: row.secret_name };
+}
+
+/** @throws Refusal `secret_address_changed` unless the secret was entered for the token address of this version */
+async function requireSameAddress(
+  { db, tenantId }: Context,
+  { type_version: version }: OauthAppRow,
+  type: ConnectionTypeRow,
+): Promise<void> {
+  const then = version === null ? undefined : await db.row(findType(tenantId, { key: type.key, version }));
+  const [enteredFor = null, address = null] = [then, type].map((one) => addressOf(one));
+  if (address === null || enteredFor !== address)
+    fail('secret_address_changed', { type: type.key, version: type.version, enteredFor, address });
+}
+
+function addressOf(type: ConnectionTypeRow | undefined): string | undefined {
+  const { oauth2, accountField } = type?.spec ?? { oauth2: null, accountField: null };
+  return oauth2 === null ? undefined : secretAddressOf(oauth2, accountField?.pattern ?? null);
 }
 
 function secretOf({ tenant_id: tenantId, type_key: key, secret_name: name }: OauthAppRow): SecretName {

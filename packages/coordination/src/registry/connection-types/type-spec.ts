@@ -74,6 +74,8 @@ export const ConnectionTypeSpec = z
   .meta({ id: 'ConnectionTypeSpec' });
 export type ConnectionTypeSpec = z.output<typeof ConnectionTypeSpec>;
 
+export type OauthOfType = NonNullable<ConnectionTypeSpec['oauth2']>;
+
 /** With room for the other fields beside the schema. */
 const specBytesMax = 2 * documentBytesMax;
 const errorsMax = 20;
@@ -107,6 +109,17 @@ export function isAccountOf({ accountField, oauth2 }: ConnectionTypeSpec, accoun
   return accountField?.pattern == null || compilePattern(whole(accountField.pattern)).matches(account);
 }
 
+/**
+ * Where the secret of the application is sent: scheme, host and port of the token address. If the account is part of the host,
+ * the pattern of accounts is part of the result: a wider one would allow other hosts.
+ * @returns a text to compare and to show
+ */
+export function secretAddressOf({ tokenUrlTemplate }: OauthOfType, pattern: string | null): string {
+  // The parser of addresses leaves the placeholder as it is.
+  const { origin } = new URL(tokenUrlTemplate);
+  return origin.includes('{account}') ? `${origin} with {account} like ${pattern}` : origin;
+}
+
 const whole = (pattern: string) => `^(?:${pattern})$`;
 
 function checkOauth({ auth, oauth2, accountField }: ConnectionTypeSpec, hosts: readonly string[]): void {
@@ -130,10 +143,13 @@ function checkOauth({ auth, oauth2, accountField }: ConnectionTypeSpec, hosts: r
 
 function isAddress(text: string, allowedHosts: readonly string[]): boolean {
   if (!URL.canParse(text)) return false;
-  const { protocol, username, password, hash, hostname, host } = new URL(text);
+  const { protocol, username, password, hash, hostname, port } = new URL(text);
   if (`${username}${password}${hash}` !== '') return false;
   if (protocol === 'https:') return true;
-  return protocol === 'http:' && (allowedHosts.includes(hostname) || allowedHosts.includes(host));
+  return (
+    protocol === 'http:' &&
+    (allowedHosts.includes(hostname) || allowedHosts.includes(`${hostname}:${port || '80'}`))
+  );
 }
 
 function checkPattern(pattern: string): void {

@@ -23,17 +23,18 @@ export interface BegunAuthorization {
  * Makes the address at which a person agrees (organisation, section 13.2): authorization code with a state of 256 random bits and
  * PKCE (RFC 6749, RFC 7636).
  * @throws Refusal `not_found`, `unknown_connection_type`, `auth_not_supported`, `oauth_not_configured`,
- * `secret_store_unavailable`, `oauth_app_not_configured`
+ * `oauth_app_not_configured`, `secret_address_changed`, `secret_store_unavailable`
  */
 export async function authorizeAround(
   key: string,
   { context, command }: Surroundings<BegunAuthorization, Context>,
 ): Promise<Answer> {
   const row = await getConnectionRow(context, key);
-  const { spec } = await requireUsableType(context, row.type_key, row.type_version);
+  const type = await requireUsableType(context, row.type_key, row.type_version);
+  const { spec } = type;
   if (spec.oauth2 === null) return fail('auth_not_supported', { type: row.type_key });
   const redirectUri = redirectUriOf(context);
-  const found = await readAppSecret(context, row.type_key);
+  const found = await readAppSecret(context, type);
   if (found === undefined) return fail('oauth_app_not_configured', { type: row.type_key });
   const state = randomBytes(32).toString('base64url');
   const proof = proofOf(found.app, state);

@@ -258,6 +258,124 @@ describe('an account that the provider names', () => {
     });
 });
 
+describe("an application's secret goes to no other scheme, host or port than the one for which it was entered:", () => {
+  const publish = (actor: Actor, key: string, version: number, spec: object) =>
+    done(actor.post('/connection-types', { key, version, spec }), 201);
+  const putApp = (type: string, more: object = {}) => {
+    const { clientId, clientSecret } = provider;
+    return baton.admin.put(`/connection-types/${type}/oauth-app`, { clientId, clientSecret, ...more });
+  };
+  /** The same type, with token addresses of somebody else; the person is still sent to the provider itself. */
+  const moved = (tokenUrlTemplate: string, more: object = {}) =>
+    provider.spec({ oauth2: { ...(provider.spec()['oauth2'] as object), tokenUrlTemplate }, ...more });
+
+  test('an agent publishes a version with its own address; it gets no secret until a person enters one for it', async () => {
+    const { type } = await makeOauthConnection(baton.admin, provider);
+    const agent = await baton.actor({
+      kind: 'agent',
+      permissions: ['connections.manage', 'connections.read'],
+    });
+    // Of somebody else, and this process may reach it.
+    const theirs = headerProvider;
+    const asked = theirs.asked.length;
+    await publish(agent, type, 2, moved(`${theirs.url}/token`));
+    const { key } = await makeConnection(agent, type);
+    const details = await refused(authorize(key, agent), 409, 'secret_address_changed');
+    assert.deepEqual(details, { type, version: 2, enteredFor: provider.url, address: theirs.url });
+    const before = await makeConnection(agent, type);
+    assert.equal(before.typeVersion, 2);
+    await done(agent.patch(`/connections/${before.key}`, { typeVersion: 1 }, { 'if-match': 'connection-1' }));
+    const { query } = await begin(before.key, agent);
+    await done(agent.patch(`/connections/${before.key}`, { typeVersion: 2 }, { 'if-match': 'connection-2' }));
+    assert.equal((await comeBack(query)).status, 400);
+    assert.equal(await failedWith(before.id), 'oauth_app_not_configured');
+    assert.equal(theirs.asked.length, asked, 'the secret was sent to the agent');
+
+    await done(putApp(type));
+    await done(authorize(key, agent));
+    await done(agent.patch(`/connections/${before.key}`, { typeVersion: 1 }, { 'if-match': 'connection-3' }));
+    await refused(authorize(before.key), 409, 'secret_address_changed');
+  });
+
+  test('a person names the version that they saw, so that one published meanwhile does not get the secret', async () => {
+    const type = await makeType(baton.admin, provider.spec());
+    await publish(baton.admin, type, 2, moved('https://evil.example/token'));
+    await refused(putApp(type, { typeVersion: 3 }), 404, 'not_found');
+    await done(putApp(type, { typeVersion: 1 }));
+    const { key } = await makeConnection(baton.admin, type);
+    await refused(authorize(key), 409, 'secret_address_changed');
+    await done(baton.admin.patch(`/connections/${key}`, { typeVersion: 1 }, { 'if-match': 'connection-1' }));
+    assert.equal((await comeBack((await begin(key)).query)).status, 200);
+  });
+
+  const account = (host: string, pattern: string) => {
+    const oauth2 = {
+      authorizeUrl: 'https://p.example/authorize',
+      tokenUrlTemplate: `${host}/token`,
+      accountParam: 'shop',
+    };
+    return provider.spec({ oauth2, accountField: { title: 'Shop', pattern } });
+  };
+  const shops = '[a-z]+\\.shops\\.example';
+  const cases: readonly [name: string, first: () => object, second: () => object, isSame: boolean][] = [
+    ['another path', () => provider.spec(), () => moved(`${provider.url}/other/token`), true],
+    [
+      'another scheme',
+      () => provider.spec(),
+      () => moved(`${provider.url.replace('http:', 'https:')}/`),
+      false,
+    ],
+    ['another port', () => provider.spec(), () => moved(`http://${headerProvider.host}/token`), false],
+    [
+      'the port that https has anyway',
+      () => moved('https://P.example/a'),
+      () => moved('https://p.example:443/b'),
+      true,
+    ],
+    [
+      'the same accounts in the host',
+      () => account('https://{account}', shops),
+      () => account('https://{account}', shops),
+      true,
+    ],
+    [
+      'more accounts in the host',
+      () => account('https://{account}', shops),
+      () => account('https://{account}', '.+'),
+      false,
+    ],
+    [
+      'more accounts in the path',
+      () => account('https://p.example/{account}', 'a'),
+      () => account('https://p.example/{account}', '.+'),
+      true,
+    ],
+    [
+      'the account as the host',
+      () => account('https://p.example/{account}', shops),
+      () => account('https://{account}', shops),
+      false,
+    ],
+  ];
+  for (const [name, first, second, isSame] of cases)
+    test(`${name} ${isSame ? 'takes the same secret' : 'needs it anew'}`, async () => {
+      const type = await makeType(baton.admin, first());
+      await done(putApp(type));
+      await publish(baton.admin, type, 2, second());
+      const { key } = await makeConnection(baton.admin, type);
+      if (isSame) return void (await done(authorize(key)));
+      await refused(authorize(key), 409, 'secret_address_changed');
+      await done(putApp(type));
+      await done(authorize(key));
+    });
+
+  test('a secret of which nobody knows for what it was entered is sent nowhere', async () => {
+    const { key, type } = await makeOauthConnection(baton.admin, provider);
+    await baton.pool.run(sql`update connection_oauth_apps set type_version = null where type_key = ${type}`);
+    await refused(authorize(key), 409, 'secret_address_changed');
+  });
+});
+
 test('who began it and may no longer connect anything has not connected it', async () => {
   const { id, key } = await makeOauthConnection(baton.admin, provider);
   const person = await baton.actor({ kind: 'human', permissions: ['connections.manage'] });

@@ -88,7 +88,7 @@ async function outcomeOf(
     throw error;
   }
   try {
-    const found = await readAppSecret(context, type.key, begun.secret_name);
+    const found = await readAppSecret(context, type, begun.secret_name);
     if (found === undefined) return { reason: 'oauth_app_not_configured' };
     const { app } = found;
     const proof = proofOf(app, query['state'] as string);
@@ -98,6 +98,9 @@ async function outcomeOf(
   } catch (error) {
     if (error instanceof Refusal && error.code === 'secret_store_unavailable')
       return { reason: 'secret_store_unavailable' };
+    // The connection was moved to a version with another address, for which no secret was entered.
+    if (error instanceof Refusal && error.code === 'secret_address_changed')
+      return { reason: 'oauth_app_not_configured' };
     if (!(error instanceof NoToken)) throw error;
     context.log.warn({ connectionId: connection.id, reason: error.message }, 'a provider gave no token');
     return { reason: 'oauth_exchange_failed' };

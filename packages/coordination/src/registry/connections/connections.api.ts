@@ -162,6 +162,7 @@ export const connectionsApi = [
       'oauth_not_configured',
       'secret_store_unavailable',
       'oauth_app_not_configured',
+      'secret_address_changed',
     ],
     example: {},
     around: ({ params: { key } }, surroundings: Surroundings<BegunAuthorization, Context>) =>

@@ -1,8 +1,8 @@
+import { clientOfAddress } from '@baton/kernel/counted-address';
 import { type ErrorTable, Refusal } from '@baton/kernel/refusal';
 import { secretHash } from '../../service/secrets.ts';
 import { fail } from '../errors.ts';
 import type { Settings } from '../settings.ts';
-import { clientOfAddress } from './client-address.ts';
 
 const windowsMax = 100_000;
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { decodeJwt } from 'jose';
 import { sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import {
@@ -77,6 +78,8 @@ describe('POST …/legacy-credentials:import', () => {
       audience: 'control-plane',
     });
     assert.deepEqual([exchanged.status, exchanged.body.scope], [200, [readScope]]);
+    const { scope, client_id } = decodeJwt(exchanged.body.accessToken);
+    assert.deepEqual([scope, client_id], [readScope, keyPrefix]);
     const wrong = await identity.post('/platform-access-tokens:exchange', {
       token: `${key}x`,
       audience: 'control-plane',

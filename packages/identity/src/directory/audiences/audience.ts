@@ -27,7 +27,7 @@ export const Audience = z
   })
   .meta({ id: 'Audience' });
 
-/** Scopes are opaque; each has 1 to 120 characters, which the verb checks after the tenant. */
+/** Scopes are opaque; the verb checks their form after the tenant. */
 export const NewAudience = z
   .strictObject({
     key: Key,

@@ -3,7 +3,7 @@ import type { Db } from '@baton/kernel/db';
 import { audit } from '../../records/audit.ts';
 import { emit } from '../../records/journal/journal.ts';
 import { changeReason, changesOf } from '../../service/changes.ts';
-import { sortedSet } from '../../service/fields.ts';
+import { isScope, sortedSet } from '../../service/fields.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { tenantExists } from '../tenants/tenants.ts';
@@ -18,8 +18,6 @@ import {
   updateAudienceRow,
   upsertAlgorithmUse,
 } from './audiences.sql.ts';
-
-const scopeLengthMax = 120;
 
 /** @throws Refusal `tenant_not_found`, `invalid_scope`, `signing_algorithm_unavailable`, `audience_exists` */
 export async function createAudience(
@@ -100,7 +98,7 @@ export function refuseWiderCeiling(ceiling: readonly string[], allowedScopes: re
 }
 
 function refuseInvalidScopes(scopes: readonly string[]): void {
-  if (scopes.some((scope) => scope === '' || [...scope].length > scopeLengthMax)) fail('invalid_scope');
+  if (!scopes.every(isScope)) fail('invalid_scope');
 }
 
 /** RS256 never needs to be opted in: without its key, exchanges answer 500 (contract, section 4). */

@@ -9,6 +9,8 @@ export interface Grant {
   readonly principalId: string;
   readonly principalKind: string;
   readonly credentialId: string;
+  /** The public id of what was presented: a clientId, a public prefix, or `idp:` and the key of the provider. */
+  readonly clientId: string;
   readonly audience: string;
   /** That of the audience. */
   readonly algorithm: SigningAlgorithm;
@@ -23,7 +25,8 @@ export interface Grant {
 }
 
 /**
- * Signs the access token of a grant, with exactly these claims: consumers check for the exact set.
+ * Signs the access token of a grant, with exactly these claims: consumers check for the exact set. Form and names are those
+ * of RFC 9068; scopes contain no blanks (`isScope`), so their text can be split again.
  * Without a key, or with a full queue of signatures, it throws at once, so that nothing is recorded.
  * @throws NoSigningKeyError; Refusal `unavailable`
  */
@@ -34,9 +37,10 @@ export function signAccessToken({ settings, signingKeys, counters }: Context, gr
     sub: grant.principalId,
     tenant_id: grant.tenantId,
     aud: grant.audience,
-    scope: grant.scope,
+    scope: grant.scope.join(' '),
     principal_type: grant.principalKind,
     credential_id: grant.credentialId,
+    client_id: grant.clientId,
     iat: grant.nowSeconds,
     nbf: grant.nowSeconds,
     exp: grant.nowSeconds + settings.IAM_TOKEN_TTL_SECONDS,

@@ -30,6 +30,8 @@ export interface CredentialRow
   place: number;
   /** Why the credential is not valid, such as `credential_revoked`; null while it is. */
   refusal: string | null;
+  /** The clientId of a service account, the public prefix of a token or a legacy key. */
+  client_id: string;
   /** What the audience allows; null when it isn't an active audience of the tenant. */
   allowed_scopes: string[] | null;
   /** What signs its tokens; null likewise. */

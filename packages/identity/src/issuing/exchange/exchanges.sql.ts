@@ -14,7 +14,7 @@ import type { ClientQuery, ClientRow, TokenQuery, TokenRow } from './credential.
  */
 export function findTokens(queries: readonly TokenQuery[], useIntervalSeconds: number) {
   return sql<TokenRow>`
-    select asked.place, c.id, c.tenant_id, c.principal_id, c.name, c.public_prefix, c.secret_hash, c.audiences,
+    select asked.place, c.id, c.tenant_id, c.principal_id, c.name, c.public_prefix, c.public_prefix as client_id, c.secret_hash, c.audiences,
       c.scope_ceiling, c.acr, c.auth_time, c.created_at, c.expires_at, p.kind as principal_kind, p.display_name,
       case
         when c.revoked_at is not null or c.generation < p.token_generation then 'credential_revoked'
@@ -45,7 +45,8 @@ export function findTokens(queries: readonly TokenQuery[], useIntervalSeconds: n
 /** The same for client credentials. */
 export function findClients(queries: readonly ClientQuery[], useIntervalSeconds: number) {
   return sql<ClientRow>`
-    select asked.place, s.id, s.tenant_id, s.principal_id, s.secret_hash, s.audiences, s.scope_ceiling,
+    select asked.place, s.id, s.tenant_id, s.principal_id, s.client_id, s.secret_hash, s.audiences,
+      s.scope_ceiling,
       case
         when s.revoked_at is not null then 'service_account_revoked'
         when t.status <> 'active' then 'tenant_not_active'

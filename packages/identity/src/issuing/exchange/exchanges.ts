@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
 import { auditDraft } from '../../records/audit.ts';
-import { sortedSet } from '../../service/fields.ts';
+import { isScope, sortedSet } from '../../service/fields.ts';
 import type { Context } from '../context.ts';
 import { type Grant, signAccessToken } from './access-token.ts';
 import type { CredentialRow } from './credential.ts';
@@ -99,7 +99,9 @@ function grantableScopes(
   isWithheld: (scope: string) => boolean,
 ): string[] | 'audience_not_allowed' | 'scope_not_allowed' {
   if (!audiences.includes(audience) || allowed === null) return 'audience_not_allowed';
-  const grantable = ceiling.filter((scope) => allowed.includes(scope) && !isWithheld(scope));
+  const grantable = ceiling.filter(
+    (scope) => allowed.includes(scope) && isScope(scope) && !isWithheld(scope),
+  );
   return scopes.every((scope) => grantable.includes(scope)) ? grantable : 'scope_not_allowed';
 }
 
@@ -108,13 +110,14 @@ async function signAndRecord(
   context: Context,
   presented: Presented,
   row: CredentialRow,
-  grant: Omit<Grant, 'tenantId' | 'principalId' | 'credentialId' | 'algorithm' | 'nowSeconds'>,
+  grant: Omit<Grant, 'tenantId' | 'principalId' | 'credentialId' | 'clientId' | 'algorithm' | 'nowSeconds'>,
   reason?: string,
 ): Promise<string> {
   const signing = signAccessToken(context, {
     tenantId: row.tenant_id,
     principalId: row.principal_id,
     credentialId: row.id,
+    clientId: row.client_id,
     // Not null: its audience was found.
     algorithm: row.signing_algorithm as SigningAlgorithm,
     nowSeconds: row.now_seconds,

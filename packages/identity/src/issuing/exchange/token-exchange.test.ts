@@ -77,9 +77,10 @@ describe('exchanging a token', () => {
       sub: principalId,
       tenant_id: tenantId,
       aud: 'control-plane',
-      scope: [readScope, writeScope],
+      scope: `${readScope} ${writeScope}`,
       principal_type: 'agent',
       credential_id: credential.id,
+      client_id: credential.publicPrefix,
       nbf: iat,
       exp: iat + 300,
       scope_ceiling: [readScope, writeScope],
@@ -87,7 +88,7 @@ describe('exchanging a token', () => {
     });
   });
 
-  test('a person’s token carries the sign-in of its issue, 15 claims in all', async () => {
+  test('a person’s token carries the sign-in of its issue, 16 claims in all', async () => {
     const tenantId = await makeTenant(identity);
     await makeAudience(identity, tenantId);
     const person = await makePrincipal(identity, tenantId, 'human');
@@ -99,7 +100,7 @@ describe('exchanging a token', () => {
       [claims['principal_type'], claims['auth_time'], claims['acr']],
       ['human', '2026-01-02T03:04:05.000Z', 'urn:mfa'],
     );
-    assert.equal(Object.keys(claims).length, 15);
+    assert.equal(Object.keys(claims).length, 16);
   });
 
   test('writes an audit row, the first use, and no event', async () => {
@@ -175,11 +176,24 @@ describe('the scopes of an exchange', () => {
     assert.deepEqual((await verify(narrowed.accessToken))['scope_ceiling'], [writeScope]);
   });
 
-  test('an empty ceiling gives an empty list', async () => {
+  test('an empty ceiling gives an empty list, in the token an empty text', async () => {
     const { token } = await makeBearer(identity, { scopeCeiling: [] });
     const { scope, accessToken } = await made(exchange(token));
     assert.deepEqual(scope, []);
-    assert.deepEqual((await verify(accessToken))['scope'], []);
+    assert.equal((await verify(accessToken))['scope'], '');
+  });
+
+  test('a scope with a blank, stored before such were refused, never comes out: its text would be two scopes', async () => {
+    const { tenantId, token } = await makeBearer(identity);
+    const split = `${readScope} ${adminScope}`;
+    await identity.pool.run(sql`
+      update audiences set allowed_scopes = array_append(allowed_scopes, ${split}) where tenant_id = ${tenantId}`);
+    await identity.pool.run(sql`
+      update platform_access_tokens set scope_ceiling = array[${split}, ${writeScope}] where tenant_id = ${tenantId}`);
+    const plain = await made(exchange(token));
+    assert.deepEqual([plain.scope, (await verify(plain.accessToken))['scope']], [[writeScope], writeScope]);
+    const { status, body } = await exchange(token, { scopes: [split] });
+    assert.deepEqual([status, body], [403, { detail: 'scope_not_allowed' }]);
   });
 
   test('privileged scopes never come out: asked for they are refused, else left out', async () => {

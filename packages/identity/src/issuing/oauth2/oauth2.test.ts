@@ -49,6 +49,7 @@ test('both ways to authenticate give the token of the exchange, never to be stor
     assert.equal(answer.headers.get('cache-control'), 'no-store');
     const claims = decodeJwt(access_token);
     assert.deepEqual([claims.sub, claims.aud], [principalId, audience]);
+    assert.deepEqual([claims['client_id'], claims['scope']], [clientId, answer.body.scope]);
   }
 });
 

@@ -63,8 +63,9 @@ describe('federation:exchange', () => {
       sub: principalId,
       tenant_id: realm.tenantId,
       aud: 'control-plane',
-      scope: [readScope, writeScope],
+      scope: `${readScope} ${writeScope}`,
       principal_type: 'human',
+      client_id: `idp:${realm.key}`,
       scope_ceiling: [adminScope, readScope, writeScope],
       session_id: sessionId,
       auth_time: time,
@@ -115,7 +116,20 @@ describe('federation:exchange', () => {
     const realm = await makeRealm(identity, upstream);
     const { body } = await exchange(realm, { sub: newSubject() });
     assert.deepEqual(body.scope, [adminScope, readScope, writeScope]);
-    assert.deepEqual(tokenOf(body)['scope'], body.scope);
+    assert.equal(tokenOf(body)['scope'], body.scope.join(' '));
+  });
+
+  test('a scope with a blank, stored before such were refused, is granted to nobody', async () => {
+    const realm = await makeRealm(identity, upstream);
+    const split = `${readScope} fleet:admin`;
+    await identity.pool.run(sql`
+      update audiences set allowed_scopes = array[${split}, ${writeScope}]
+      where key = 'control-plane' and tenant_id = ${realm.tenantId}`);
+    const { body } = await exchange(realm, { sub: newSubject() });
+    const { scope, scope_ceiling } = tokenOf(body);
+    assert.deepEqual([body.scope, scope, scope_ceiling], [[writeScope], writeScope, [writeScope]]);
+    const asked = await exchange(realm, { sub: newSubject() }, { scopes: [split] });
+    assert.deepEqual([asked.status, asked.body], [403, { detail: 'scope_not_allowed' }]);
   });
 
   test('an agent, another audience and a scope outside are denied in this order; the sign-in stays', async () => {

@@ -6,7 +6,7 @@ import { limitFailures } from '../../credentials/failure-limits/failure-limits.t
 import { signAccessToken } from '../../issuing/exchange/access-token.ts';
 import { audit, auditDraft } from '../../records/audit.ts';
 import { flushRecords } from '../../records/journal/journal.ts';
-import { sortedSet } from '../../service/fields.ts';
+import { isScope, sortedSet } from '../../service/fields.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { OpenProvider } from '../identity-providers/identity-provider.ts';
@@ -104,8 +104,9 @@ async function grant(
   const tenantId = provider.tenant_id;
   const wanted = { tenantId, principalId, audience, groupKeys: [...privileged.values()] };
   const basis = (await context.db.row(findGrantBasis(wanted))) as GrantBasisRow;
-  const { allowed_scopes: allowed, signing_algorithm: algorithm, member_of: memberOf } = basis;
-  if (allowed === null || algorithm === null) return deny('audience_not_allowed');
+  const { allowed_scopes, signing_algorithm: algorithm, member_of: memberOf } = basis;
+  if (allowed_scopes === null || algorithm === null) return deny('audience_not_allowed');
+  const allowed = allowed_scopes.filter(isScope);
   const answer = decideScopes({ asked: scopes, allowed, memberOf, privileged });
   if (!answer.isGranted) return deny('scope_not_allowed', answer.groups);
 
@@ -116,6 +117,7 @@ async function grant(
     principalId,
     principalKind,
     credentialId: externalIdentityId,
+    clientId: `idp:${provider.key}`,
     audience,
     algorithm,
     scope: answer.scope,

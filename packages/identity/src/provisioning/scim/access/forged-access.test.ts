@@ -94,6 +94,23 @@ test('a token signed as ours is admitted, so the refusals below have the reason 
   await accepted(signed(input()));
 });
 
+test('the scope is one text or a list; part of a name, an empty text and other types are no scope', async () => {
+  assert.equal(claims['scope'], 'scim:write');
+  for (const scope of ['other scim:write', ['other', 'scim:write']])
+    await accepted(signed(input({}, { scope })));
+  for (const scope of [
+    '',
+    'scim:writer',
+    'xscim:write',
+    ['other scim:write'],
+    [],
+    { 'scim:write': true },
+    7,
+    null,
+  ])
+    assert.equal((await get(signed(input({}, { scope })))).status, 403, JSON.stringify(scope));
+});
+
 test('no other algorithm: none in any spelling, HMAC with our public key, PSS, other hashes, elliptic curves', async () => {
   const { n } = publicKey.export({ format: 'jwk' });
   const secrets: Record<string, string | Buffer> = {

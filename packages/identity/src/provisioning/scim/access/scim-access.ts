@@ -123,13 +123,18 @@ async function byAccessToken(
   };
   if (claims['principal_type'] !== 'service_account')
     deny('scim_service_identity_required', 'service_identity_required', bearer);
-  const scope = claims['scope'];
-  if (!Array.isArray(scope) || !scope.includes(settings.IAM_SCIM_SCOPE))
+  if (!scopesIn(claims['scope']).includes(settings.IAM_SCIM_SCOPE))
     deny('scim_scope_required', 'scope_required', bearer);
   const row = await reads(() => pool.row(findSourceOfAccount(accountId, principalId, tenantId)));
   if (row === undefined || !row.is_live) return deny('scim_unauthorized', 'account_not_active', bearer);
   if (row.source_id === null) deny('scim_source_required', 'source_required', bearer);
   return row as FoundSource;
+}
+
+/** @param scope the claim: one text (RFC 9068), or a list, as tokens had it that an older process issued */
+function scopesIn(scope: unknown): readonly unknown[] {
+  if (typeof scope === 'string') return scope.split(' ').filter((name) => name !== '');
+  return Array.isArray(scope) ? scope : [];
 }
 
 function upstreamOf(row: FoundSource): UpstreamSource | undefined {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clientOfAddress } from './client-address.ts';
+import { clientOfAddress } from './counted-address.ts';
 
 test('an IPv4 address counts for itself, in whatever form it is written', () => {
   for (const address of [

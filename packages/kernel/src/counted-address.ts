@@ -3,7 +3,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 const groupsOfNetwork = 4;
 
 /**
- * The key under which failures from an address are counted: an IPv4 address, also one that is mapped to IPv6; of an IPv6
+ * The key under which what comes from an address is counted: an IPv4 address, also one that is mapped to IPv6; of an IPv6
  * address its /64 network, which usually belongs to one household or machine. Any other text is its own key.
  */
 export function clientOfAddress(address: string): string {

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { createSign, generateKeyPairSync } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { freePort } from '@baton/kernel/testing/free-port';
+import { keepSecret } from '@baton/kernel/testing/leaks';
+import { createClient } from '@baton/sdk';
+import { byDepth } from '@baton/testing/depth';
+import { privateFolder } from '../testing/private-folder.ts';
+import { type SeparateServices, startSeparateServices } from '../testing/separate-services.ts';
+import { type ConsoleService, startConsoleService } from './console-service.ts';
+
+// Anybody may begin to sign in: what strangers can do to those who are signing in.
+
+const strangers = byDepth(1100, 5000);
+const clientSecret = 'the-secret-of-the-console-at-its-provider';
+const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const folder = privateFolder();
+const asked: Record<string, number> = {};
+const nonces = new Map<string, string>();
+const provider = createServer((req, res) => void answer(req).then((body) => res.end(JSON.stringify(body))));
+let issuer: string;
+let services: SeparateServices;
+let page: ConsoleService;
+
+before(async () => {
+  await new Promise<void>((done) => provider.listen(0, '127.0.0.1', done));
+  issuer = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+  keepSecret('client secret', clientSecret);
+  const port = await freePort();
+  const allowed = { IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]' };
+  services = await startSeparateServices(`http://127.0.0.1:${port}`, allowed);
+  const { tenantId, adminSecret, identityPort, coordinationPort } = services;
+  const identityUrl = `http://127.0.0.1:${identityPort}`;
+  const { identity } = createClient({ coordinationUrl: identityUrl, identityUrl, adminSecret });
+  for (const key of ['corporate', 'moved'])
+    await identity.identityProviders.create(tenantId, {
+      key,
+      issuer: key === 'corporate' ? issuer : `${issuer}/moved`,
+      audience: 'console',
+      jwksUri: `${issuer}/keys`,
+    });
+  const secrets = join(folder.path, 'secrets');
+  const lines = [`corporate ${issuer} ${clientSecret}`, `moved https://login.example.com ${clientSecret}`];
+  writeFileSync(secrets, lines.join('\n'), { mode: 0o600 });
+  page = await startConsoleService(
+    {
+      PORT: port,
+      BATON_HOME: folder.path,
+      BATON_COORDINATION_URL: `http://127.0.0.1:${coordinationPort}`,
+      BATON_IDENTITY_URL: identityUrl,
+      BATON_CONSOLE_TRUSTED_PROXIES: '["127.0.0.1"]',
+      BATON_CONSOLE_PROVIDERS: '["corporate","moved"]',
+      BATON_CONSOLE_SECRETS_FILE: secrets,
+      BATON_CONSOLE_TENANT_ID: tenantId,
+      IAM_BOOTSTRAP_TOKEN: adminSecret,
+      ...allowed,
+    },
+    () => undefined,
+  );
+});
+after(async () => {
+  await page?.close();
+  await services?.close();
+  provider.closeAllConnections();
+  provider.close();
+  await folder.remove();
+});
+
+/** A provider in a few lines: the code is the state, and each code gives a token of one person. */
+async function answer(req: IncomingMessage): Promise<object> {
+  const { pathname } = new URL(req.url ?? '/', issuer);
+  asked[pathname] = (asked[pathname] ?? 0) + 1;
+  if (pathname === '/keys')
+    return { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'RS256' }] };
+  if (pathname !== '/token') {
+    const own = pathname.replace(/\/\.well-known\/openid-configuration$/, '');
+    return {
+      issuer: issuer + own,
+      authorization_endpoint: `${issuer}/auth`,
+      token_endpoint: `${issuer}/token`,
+    };
+  }
+  let form = '';
+  for await (const chunk of req) form += chunk;
+  const nonce = nonces.get(new URLSearchParams(form).get('code') ?? '');
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  const claims = { iss: issuer, aud: 'console', sub: 'ada', iat: nowSeconds, exp: nowSeconds + 300, nonce };
+  const [head, payload] = [{ alg: 'RS256', kid: 'one', typ: 'JWT' }, claims].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url'),
+  );
+  const signature = createSign('sha256').update(`${head}.${payload}`).sign(privateKey, 'base64url');
+  return { id_token: `${head}.${payload}.${signature}`, token_type: 'Bearer' };
+}
+
+async function begin(from: string, key = 'corporate') {
+  const response = await fetch(`${page.url}/console/provider-sign-in`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-forwarded-for': from },
+    body: JSON.stringify({ provider: key, next: '/inbox' }),
+  });
+  const body = (await response.json()) as { url?: string; error?: { code: string; message: string } };
+  const [cookie = ''] = (response.headers.get('set-cookie') ?? '').split(';', 1);
+  return { status: response.status, body, cookie };
+}
+
+/** The person agrees at the provider, and comes back. @returns where the console sends them */
+async function finish({ body, cookie }: Awaited<ReturnType<typeof begin>>, from: string) {
+  const { searchParams } = new URL(body.url ?? '');
+  const state = searchParams.get('state') ?? '';
+  nonces.set(state, searchParams.get('nonce') ?? '');
+  const response = await fetch(`${page.url}/console/callback?state=${state}&code=${state}`, {
+    headers: { cookie, 'x-forwarded-for': from },
+    redirect: 'manual',
+  });
+  return response.headers.get('location');
+}
+
+const addressOf = (n: number) => `198.51.${100 + Math.floor(n / 250)}.${n % 250}`;
+
+test(`${strangers} strangers begin to sign in; a person who had begun before finishes, and the provider was read once`, async () => {
+  const person = await begin('203.0.113.1');
+  assert.equal(person.status, 200, JSON.stringify(person.body));
+  for (let n = 0; n < strangers; n += 50)
+    await Promise.all(
+      Array.from({ length: 50 }, async (_, at) => {
+        assert.equal((await begin(addressOf(n + at))).status, 200);
+      }),
+    );
+  assert.equal(asked['/.well-known/openid-configuration'], 1);
+  assert.equal(await finish(person, '203.0.113.1'), '/inbox');
+  assert.equal(await finish(person, '203.0.113.1'), '/sign-in?problem=sign_in_expired');
+});
+
+test('one address begins and finishes so often a minute; others are not held up by it', async () => {
+  const statuses: number[] = [];
+  for (let n = 0; n < 20; n += 1)
+    statuses.push(
+      ...(await Promise.all(Array.from({ length: 10 }, (_, at) => begin(`2001:db8:1:2::${n}${at}`)))).map(
+        ({ status }) => status,
+      ),
+    );
+  assert.deepEqual([...new Set(statuses)].sort(), [200, 429]);
+  assert.ok(statuses.filter((status) => status === 200).length < 150);
+  const other = await begin('2001:db8:1:3::1');
+  assert.equal(await finish(other, '2001:db8:1:3::1'), '/inbox');
+  const callback = `${page.url}/console/callback?state=x`;
+  const problems = new Set<string | null>();
+  for (let n = 0; n < 150; n += 1) {
+    const headers = { 'x-forwarded-for': '192.0.2.9' };
+    problems.add((await fetch(callback, { headers, redirect: 'manual' })).headers.get('location'));
+  }
+  assert.deepEqual([...problems].sort(), [
+    '/sign-in?problem=rate_limited',
+    '/sign-in?problem=sign_in_expired',
+  ]);
+  assert.equal(await finish(await begin('192.0.2.10'), '192.0.2.10'), '/inbox');
+});
+
+test('the secret of a client is not sent to an address that its line does not name', async () => {
+  const { status, body } = await begin('203.0.113.2', 'moved');
+  assert.deepEqual([status, body.error?.code], [409, 'secret_address_changed']);
+  assert.match(body.error?.message ?? '', /https:\/\/login\.example\.com/);
+});
