@@ -12,7 +12,7 @@ import {
 import { Command, type CommandEnd } from './command.ts';
 import { acknowledgeMessages } from './control-messages.ts';
 import type { FailedTasks } from './failed-tasks.ts';
-import { type Ask, askIn } from './protocol.ts';
+import { type Ask, askIn, createMark, fixedMark } from './protocol.ts';
 import { removeFolder } from './remove-folder.ts';
 import { Secrets, secretsMax } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
@@ -58,11 +58,15 @@ export class TaskRun {
   #stop: Stop | undefined;
   #fault: string | undefined;
   #asks = 0;
+  /** Random for each command: text that somebody else wrote and the command prints can't hold it. */
+  readonly #mark: string;
+  #hasWarned = false;
   #secrets = new Secrets([], {});
 
   constructor(lease: Lease, place: Place) {
     this.#lease = lease;
     this.#place = place;
+    this.#mark = place.settings.hasFixedMark ? fixedMark : createMark();
     this.#folder = join(place.settings.folder, 'runs', lease.run.id);
   }
 
@@ -135,6 +139,7 @@ export class TaskRun {
       BATON_CLAIM_ID: claim.id,
       BATON_FENCING_TOKEN: String(claim.fencingToken),
       BATON_IS_RESUMED: String(isResumed),
+      BATON_MARK: this.#mark,
       ...(settings.passesToken && { BATON_ACCESS_TOKEN: (await baton.accessToken?.get()) ?? '' }),
     };
   }
@@ -205,16 +210,26 @@ export class TaskRun {
   async #hear(line: string, command: Command): Promise<void> {
     if (this.#stop !== undefined || this.#fault !== undefined) return;
     try {
+      const ask = askIn(this.#secrets.hidden(line), this.#mark);
+      if (ask === undefined) return this.#warnOfFixedMark(line);
       this.#asks += 1;
       if (this.#asks > asksMax) throw new TypeError(`a command may print ${asksMax} of them`);
-      const ask = askIn(this.#secrets.hidden(line));
-      if (ask !== undefined) await this.#obey(ask, command);
+      await this.#obey(ask, command);
     } catch (error) {
       if (error instanceof LeaseLostError) return;
       if (!(error instanceof TypeError || error instanceof BatonError)) throw error;
       this.#fault = `a line for the runner could not be done: ${error.message}`;
       this.#place.say(`${this.#lease.task.publicId}: ${this.#fault}`);
     }
+  }
+
+  /** A command that was written for an older runner would otherwise ask for an approval that nobody sees. */
+  #warnOfFixedMark(line: string): void {
+    if (this.#hasWarned || !line.startsWith(`${fixedMark} `)) return;
+    this.#hasWarned = true;
+    this.#place.say(
+      `${this.#lease.task.publicId}: a line that begins with ${fixedMark} was ignored. Begin lines for the runner with $BATON_MARK, or start it with --fixed-mark.`,
+    );
   }
 
   async #obey(ask: Ask, command: Command): Promise<void> {
