@@ -454,7 +454,7 @@ test('the console is opened for whoever is signed in, here or elsewhere', async 
     const [, code] = /\/sign-in#code=([\w-]{43})$/.exec(url) ?? [];
     const answer = await fetch(`${baton.url}/console/sign-in`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', 'baton-console-key': 'A'.repeat(43) },
       body: JSON.stringify({ code }),
     });
     assert.equal(answer.status, 200, await answer.text());

@@ -38,6 +38,7 @@ interface Begun {
   readonly verifier: string;
   readonly browser: string;
   readonly next: string;
+  readonly pageKeyHash: string | undefined;
   readonly session: string | undefined;
   readonly endsAtMs: number;
 }
@@ -78,11 +79,17 @@ export class ProviderSignIn {
   /**
    * Begins a sign-in.
    * @param next where in the console to go afterwards
+   * @param pageKeyHash of the page that begins: the session will be for its storage, whichever browser is sent back
    * @param session the key of the session that the browser has now
    * @returns the provider's address, and a key for the browser's cookie, without which nobody can finish
    * @throws ConsoleRefusal
    */
-  async begin(provider: string, next: string, session?: string): Promise<{ url: string; browser: string }> {
+  async begin(
+    provider: string,
+    next: string,
+    pageKeyHash?: string,
+    session?: string,
+  ): Promise<{ url: string; browser: string }> {
     const { providers, read, outbound, redirectUri } = this.#options;
     const registered = providers.has(provider) ? await read(provider).catch(() => undefined) : undefined;
     if (registered?.status !== 'active')
@@ -101,6 +108,7 @@ export class ProviderSignIn {
       verifier,
       browser: hashOf(browser),
       next: localPath(next),
+      pageKeyHash,
       session,
       endsAtMs: nowMs + signInBounds.lastsMsMax,
     });
@@ -122,13 +130,13 @@ export class ProviderSignIn {
   /**
    * Finishes a sign-in. Whatever comes of it, its state is used up.
    * @param browser what the browser's cookie holds
-   * @returns what renews its access tokens, where in the console to go, and the session that the browser began with
+   * @returns what renews its access tokens, where in the console to go, and page and session that it began with
    * @throws ConsoleRefusal
    */
   async finish(
     { state, code, issuer, error }: ProviderAnswer,
     browser: string,
-  ): Promise<{ grant: ProviderGrant; next: string; session: string | undefined }> {
+  ): Promise<{ grant: ProviderGrant } & Pick<Begun, 'next' | 'pageKeyHash' | 'session'>> {
     const key = hashOf(state);
     const begun = this.#begun.get(key);
     this.#begun.delete(key);
@@ -151,8 +159,8 @@ export class ProviderSignIn {
       throw new ConsoleRefusal(401, 'invalid_nonce', 'The ID token is not the one of this sign-in.');
     const renew = (refreshToken: string) =>
       this.#ask(begun, { grant_type: 'refresh_token', refresh_token: refreshToken });
-    const { next, session } = begun;
-    return { grant: new ProviderGrant(begun.provider, tokens, renew), next, session };
+    const { next, pageKeyHash, session } = begun;
+    return { grant: new ProviderGrant(begun.provider, tokens, renew), next, pageKeyHash, session };
   }
 
   #ask(
