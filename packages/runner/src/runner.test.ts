@@ -601,6 +601,22 @@ describe('the runner', { concurrency: 8 }, () => {
     assert.ok(!kept.includes(token) && !kept.includes(apiKey));
   });
 
+  test('a command that is passed a token finds a valid one in a file, and a renewed one is hidden, too', async () => {
+    const { agent, tasks } = await agentWith('Long work');
+    const exec = `test "$(cat "$BATON_ACCESS_TOKEN_FILE")" = "$BATON_ACCESS_TOKEN" && ls -l "$BATON_ACCESS_TOKEN_FILE" && cat "$BATON_ACCESS_TOKEN_FILE"`;
+    const runner = run(agent, exec, '--once', '--pass-token');
+    assert.equal(await runner.ended, 0, runner.output());
+    const [log] = (await baton.admin.artifacts.list({ taskId: (tasks[0] as Task).id })).items;
+    const kept = await (await baton.admin.artifacts.getContent(log?.id as string)).text();
+    assert.match(kept, /^-rw------- .*\n\*\*\*$/);
+    const secrets = new Secrets(['the-token-of-the-runner'], {});
+    const stream = secrets.stream();
+    stream.take(Buffer.from('begun '));
+    for (const token of ['first-token', 'second-token', 'third-token', 'fourth-token']) secrets.renew(token);
+    assert.equal(secrets.hidden('fourth-token second-token the-token-of-the-runner'), '*** *** ***');
+    assert.equal(stream.take(Buffer.from('third-token, and')).toString(), '***, and');
+  });
+
   test('of more secrets than are looked for, tokens and values of one line come first', () => {
     const linesOf = (name: string) =>
       Array.from({ length: 150 }, (_, n) => `${name}, line ${n} of a long key`);

@@ -58,7 +58,8 @@ Makes a program an agent: takes tasks, and runs the command for each in an empty
   --lease-seconds N      how long a task stays taken when this machine is gone, 10 to 3600; 60 without it
   --name TEXT            what people see as the name; the machine's without it
   --folder PATH          for the session and the runs; .baton-runner without it
-  --pass-token           give the command an access token of 5 minutes in BATON_ACCESS_TOKEN
+  --pass-token           give the command an access token of 5 minutes in BATON_ACCESS_TOKEN, and always a valid one
+                         in the file BATON_ACCESS_TOKEN_FILE
   --fixed-mark           BATON_MARK is ::baton:: in every run; only for a command that prints no text of others
 
 From the environment: BATON_URL, where Baton answers; BATON_TOKEN, a personal access token. Without them the Baton

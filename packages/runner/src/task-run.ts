@@ -16,6 +16,7 @@ import { type Ask, askIn, createMark, fixedMark } from './protocol.ts';
 import { removeFolder } from './remove-folder.ts';
 import { Secrets, secretsMax } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
+import { TokenFile } from './token-file.ts';
 
 export interface Place {
   readonly baton: BatonClient;
@@ -62,6 +63,7 @@ export class TaskRun {
   readonly #mark: string;
   #hasWarned = false;
   #secrets = new Secrets([], {});
+  #tokenFile: TokenFile | undefined;
 
   constructor(lease: Lease, place: Place) {
     this.#lease = lease;
@@ -78,6 +80,7 @@ export class TaskRun {
       if (error instanceof LeaseLostError) return 'lost';
       throw error;
     } finally {
+      this.#tokenFile?.stop();
       this.#clear();
     }
   }
@@ -97,8 +100,8 @@ export class TaskRun {
     mkdirSync(work, { recursive: true, mode: 0o700 });
     const { settings } = this.#place;
     const passedOn = withoutOwn(settings.environment);
+    this.#secrets = new Secrets([settings.token], passedOn);
     const own = await this.#variables();
-    this.#secrets = new Secrets([settings.token, own['BATON_ACCESS_TOKEN'] ?? ''], passedOn);
     const { leftOut } = this.#secrets;
     if (leftOut > 0)
       this.#place.say(
@@ -116,6 +119,7 @@ export class TaskRun {
       onLine: (line) => this.#hear(line, command),
     });
     const end = await this.#watch(command);
+    this.#tokenFile?.stop();
     if (command.outputFault !== undefined)
       this.#place.say(`${this.#lease.task.publicId}: not all of its output is kept: ${command.outputFault}`);
     return this.#conclude(end);
@@ -127,7 +131,7 @@ export class TaskRun {
 
   async #variables(): Promise<Record<string, string>> {
     const { run, claim, task, isResumed } = this.#lease;
-    const { settings, baton } = this.#place;
+    const { settings } = this.#place;
     return {
       BATON_URL: settings.coordinationUrl,
       BATON_TASK: task.publicId,
@@ -140,8 +144,15 @@ export class TaskRun {
       BATON_FENCING_TOKEN: String(claim.fencingToken),
       BATON_IS_RESUMED: String(isResumed),
       BATON_MARK: this.#mark,
-      ...(settings.passesToken && { BATON_ACCESS_TOKEN: (await baton.accessToken?.get()) ?? '' }),
+      ...(settings.passesToken && (await this.#passToken())),
     };
+  }
+
+  async #passToken(): Promise<Record<string, string>> {
+    const path = join(this.#folder, 'access-token');
+    const get = async () => (await this.#place.baton.accessToken?.get()) ?? '';
+    this.#tokenFile = new TokenFile(path, get, (token) => this.#secrets.renew(token));
+    return { BATON_ACCESS_TOKEN: await this.#tokenFile.start(), BATON_ACCESS_TOKEN_FILE: path };
   }
 
   /** Stops the command when somebody asks for it, when its time is over, or before its lease may be. */
