@@ -21,6 +21,7 @@ import { addSignIn } from './sign-in/login.command.ts';
 import { addStatus } from './status.command.ts';
 import { addTask } from './tasks/task.command.ts';
 import { addAvailable } from './tasks/tasks.command.ts';
+import { terminalText } from './terminal-text.ts';
 import { version } from './version.ts';
 import { addWhoami } from './whoami.command.ts';
 import { addWork } from './work/work.command.ts';
@@ -96,11 +97,11 @@ export async function runProgram(args: readonly string[], context: CommandContex
   } catch (error) {
     if (error instanceof CommanderError) return exitCodeOf(error, context);
     if (error instanceof BatonError) {
-      context.output.progress(`${textOf(error)}\n`);
+      context.output.progress(`${terminalText(textOf(error))}\n`);
       return exitCodeFor(error);
     }
     if (!(error instanceof PlainError)) throw error;
-    context.output.progress(`${error.message}\n`);
+    context.output.progress(`${terminalText(error.message)}\n`);
     return error.exitCode;
   }
 }
@@ -113,7 +114,7 @@ function exitCodeOf({ code, exitCode, message }: CommanderError, { output }: Com
       .replace(/^error: /, '')
       .replaceAll('\n', ' ')
       .replace(/\.$/, '');
-    output.progress(`${text.charAt(0).toUpperCase()}${text.slice(1)}: see npx baton --help.\n`);
+    output.progress(terminalText(`${text.charAt(0).toUpperCase()}${text.slice(1)}: see npx baton --help.\n`));
   }
   return exitCodes.usage;
 }
