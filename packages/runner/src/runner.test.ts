@@ -67,6 +67,10 @@ const environmentOf = ({ token, url = baton.url }: Agent, place: string) => ({
   BATON_URL: url,
   BATON_TOKEN: token,
   DEPLOY_API_KEY: apiKey,
+  // Baton's programs read settings in any spelling.
+  iam_database_url: 'postgresql://lower-case-setting',
+  Cp_Bootstrap_Token: 'mixed-case-setting',
+  baton_other: 'lower-case-setting',
   PLACE: place,
 });
 
@@ -225,6 +229,7 @@ describe('the runner', { concurrency: 8 }, () => {
     assert.match(environment, /^BATON_FENCING_TOKEN=\d+$/m);
     assert.match(environment, /^BATON_TASK_TITLE=Say hello$/m);
     // The command is not the runner: it gets no credential.
+    assert.doesNotMatch(environment, /-case-setting/);
     assert.doesNotMatch(environment, /TOKEN=(?!\d+$)/m);
     assert.equal(readFileSync(join(runner.place, 'count'), 'utf8').trim(), '0');
     assert.equal(existsSync(readFileSync(join(runner.place, 'pwd'), 'utf8').trim()), false);

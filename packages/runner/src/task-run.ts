@@ -46,8 +46,11 @@ const failureMax = 2_000;
 const asksMax = 10_000;
 /** What the service refuses by these it would refuse again. */
 const finalStatuses = [400, 403, 404, 413, 422];
-/** Variables that Baton's own programs read: they may hold secrets, and the command is not one of them. */
-const ownVariables = /^(BATON|IAM|CP)_/;
+/**
+ * Variables that Baton's own programs read, whose names are case-insensitive: they may hold secrets, and the command is not
+ * one of these programs.
+ */
+const ownVariables = /^(BATON|IAM|CP)_/i;
 
 /** One task: starts its command, does what it asks for, stops it in time, and ends the run. */
 export class TaskRun {
