@@ -4,6 +4,8 @@ import { addApi } from './api/api.command.ts';
 import { addApply } from './apply/apply.command.ts';
 import type { CommandContext } from './command-context.ts';
 import { addCompletion } from './completion.command.ts';
+import { canAsk, saysYes } from './confirm.ts';
+import { ForeignConnection } from './connection.ts';
 import { addConsole } from './console.command.ts';
 import { addDemo } from './demo/demo.command.ts';
 import { addDoctor } from './doctor.command.ts';
@@ -96,6 +98,8 @@ export async function runProgram(args: readonly string[], context: CommandContex
     return Number(process.exitCode ?? 0);
   } catch (error) {
     if (error instanceof CommanderError) return exitCodeOf(error, context);
+    if (error instanceof ForeignConnection && canAsk(context.output))
+      return runIfAgreed(args, context, error);
     if (error instanceof BatonError) {
       context.output.progress(`${terminalText(textOf(error))}\n`);
       return exitCodeFor(error);
@@ -104,6 +108,17 @@ export async function runProgram(args: readonly string[], context: CommandContex
     context.output.progress(`${terminalText(error.message)}\n`);
     return error.exitCode;
   }
+}
+
+/** Nothing was done before the connection file was looked for, so the command begins again. */
+async function runIfAgreed(
+  args: readonly string[],
+  context: CommandContext,
+  { message, path, exitCode }: ForeignConnection,
+): Promise<number> {
+  context.output.progress(`${terminalText(message)}\n`);
+  if (!(await saysYes('Use it this once?'))) return exitCode;
+  return runProgram(args, { ...context, config: { ...context.config, agreed: path } });
 }
 
 /** Prints a usage error as one sentence; help, which ends the same way, was printed by Commander. */
