@@ -39,9 +39,14 @@ const example = (path: string) => join(repository, 'examples', path);
 const lastRunOf = async (taskId: string) => (await baton.admin.runs.list({ taskId })).items[0];
 
 /** Lets an agent's runner do its one task. @returns the exit code and what was printed */
-async function runOnce(agent: Participant, exec: string, environment: Record<string, string> = {}) {
+async function runOnce(
+  agent: Participant,
+  exec: string,
+  environment: Record<string, string> = {},
+  more: readonly string[] = [],
+) {
   const place = join(folder, agent.principalId);
-  const args = ['agent', 'run', '--exec', exec, '--once', '--mine', '--folder', place];
+  const args = ['agent', 'run', '--exec', exec, '--once', '--mine', '--folder', place, ...more];
   const settings = { BATON_URL: baton.url, BATON_TOKEN: agent.token, ...environment };
   const runner = runBaton(args, settings);
   return { code: await runner.ended, output: runner.output() };
@@ -170,11 +175,13 @@ longTest(
       const task = await baton.admin.tasks.create({ title: 'Guarded', assigneeId: agent.principalId });
       // The push goes to a local path, so the hook is a child of the command and needs both variables. A server sets its own.
       const server = `BATON_URL='${baton.url}' BATON_TOKEN_FILE='${tokenFile}'`;
-      const { output } = await runOnce(agent, `${server} ${example('agent-coding/work.sh')}`, {
+      const exec = `${server} ${example('agent-coding/work.sh')}`;
+      const environment = {
         REPOSITORY: repositoryPath,
         AGENT: example('agent-coding/stand-in.sh'),
         PUSH_WITH_LEASE: lease,
-      });
+      };
+      const { output } = await runOnce(agent, exec, environment, ['--pass-token']);
       assert.equal((await lastRunOf(task.id))?.status, status, output);
     }
   },

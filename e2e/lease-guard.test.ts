@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -21,6 +21,8 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
   let baton: RunningBaton;
   let folder: string;
   let agent: Participant;
+  /** May read every claim with its fencing token, and holds none. */
+  let reader: Participant;
   let tokenFile: string;
   const proxies: SilentProxy[] = [];
 
@@ -28,6 +30,7 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
     baton = await startRunningBaton();
     folder = mkdtempSync(join(tmpdir(), 'baton-guard-'));
     agent = await baton.participant();
+    reader = await baton.participant(['tasks.read']);
     const gateway = await baton.participant(['tasks.read']);
     tokenFile = join(folder, 'token');
     writeFileSync(tokenFile, `${gateway.token}\n`, { mode: 0o600 });
@@ -53,6 +56,7 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
     proxies.push(between);
     return { between, settings: { BATON_URL: between.url, BATON_TOKEN_FILE: tokenFile } };
   }
+  const accessTokenOf = async ({ baton: client }: Participant) => (await client.accessToken?.get()) ?? '';
   async function whileSilent<Value>(between: SilentProxy, work: () => Promise<Value>): Promise<Value> {
     between.isSilent = true;
     try {
@@ -85,6 +89,7 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
     async function push(
       branch: string,
       claim?: Pick<Claim, 'id' | 'fencingToken'>,
+      who: Participant | null = agent,
     ): Promise<string | undefined> {
       const author = ['-c', 'user.name=tests', '-c', 'user.email=tests@example.com'];
       execFileSync('git', ['-C', clone, ...author, 'commit', '--quiet', '--allow-empty', '-m', 'work']);
@@ -92,6 +97,8 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
         claim === undefined
           ? []
           : ['-o', `baton-claim=${claim.id}`, '-o', `baton-token=${claim.fencingToken}`];
+      if (claim !== undefined && who !== null)
+        options.push('-o', `baton-access-token=${await accessTokenOf(who)}`);
       const args = ['-C', clone, 'push', '--force', ...options, 'origin', `HEAD:refs/heads/${branch}`];
       return new Promise((resolve) => {
         const env = {
@@ -117,6 +124,16 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
       assert.match((await push(branch, { ...first, fencingToken: second.fencingToken })) ?? '', /is over/);
     });
 
+    test('who only reads the claim of somebody else pushes nothing', async () => {
+      const task = await newTask();
+      const { id } = await takenBy(agent, task);
+      const read = await reader.baton.claims.get(id);
+      const branch = `task/${task.publicId}`;
+      assert.match((await push(branch, read, reader)) ?? '', /This lease is somebody else's/);
+      assert.match((await push(branch, read, null)) ?? '', /Prove who you are/);
+      assert.equal(await push(branch, read), undefined);
+    });
+
     test('without a lease, or with one on another task, nothing is pushed; other branches are left alone', async () => {
       const task = await newTask();
       const other = await takenBy(agent, await newTask());
@@ -140,6 +157,7 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
   describe('the reverse proxy', { concurrency: false }, () => {
     /** What the service behind has heard, by the task that the proxy names. */
     const seen = new Map<unknown, string[]>();
+    const headersSeen: IncomingHttpHeaders[] = [];
     const seenOf = ({ id }: Task) => seen.get(id) ?? [];
     let between: SilentProxy;
     let service: Server;
@@ -149,6 +167,7 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
     before(async () => {
       service = createServer((req, res) => {
         const task = req.headers['baton-task'];
+        headersSeen.push(req.headers);
         seen.set(task, [...(seen.get(task) ?? []), `${req.method} ${req.url}`]);
         if (req.url === '/slow') return;
         req.pipe(res);
@@ -168,12 +187,20 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
       service?.close();
     });
 
-    async function deploy(claim?: Pick<Claim, 'id' | 'fencingToken'>, path = '/deploy') {
+    type Lease = Pick<Claim, 'id' | 'fencingToken'>;
+    const leaseHeaders = ({ id, fencingToken }: Lease) => ({
+      'baton-claim': id,
+      'baton-fencing-token': String(fencingToken),
+    });
+    async function deploy(claim?: Lease, path = '/deploy', accessToken?: string) {
       const answer = await fetch(url + path, {
         method: 'POST',
         body: 'version 2.4',
         ...(claim && {
-          headers: { 'baton-claim': claim.id, 'baton-fencing-token': String(claim.fencingToken) },
+          headers: {
+            ...leaseHeaders(claim),
+            'baton-access-token': accessToken ?? (await accessTokenOf(agent)),
+          },
         }),
       });
       return [answer.status, await answer.text()] as const;
@@ -192,6 +219,74 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
       assert.equal((await deploy(second))[0], 200);
       assert.equal(seenOf(task).length, 2);
     });
+
+    test('who only reads the claim of somebody else deploys nothing, and the service sees no access token', async () => {
+      const task = await newTask();
+      const claim = await takenBy(agent, task);
+      const read = await reader.baton.claims.get(claim.id);
+      const asReader = await accessTokenOf(reader);
+      assert.deepEqual(await deploy(read, '/deploy', asReader), [403, "This lease is somebody else's.\n"]);
+      for (const token of ['', 'a.b.c', `${asReader}x`, 'x'.repeat(9000)])
+        assert.equal((await deploy(read, '/deploy', token))[0], 401, token.slice(0, 10));
+      assert.deepEqual(seenOf(task), []);
+      assert.equal((await deploy(read))[0], 200);
+      assert.equal(headersSeen.at(-1)?.['baton-access-token'], undefined);
+    });
+
+    test('a body is never read as the request of another task, whatever the method', async () => {
+      const [own, others] = [await newTask(), await newTask()];
+      const claim = await takenBy(agent, own);
+      const lease = Object.entries({
+        ...leaseHeaders(claim),
+        'baton-access-token': await accessTokenOf(agent),
+      });
+      const smuggled = `POST /smuggled HTTP/1.1\r\nHost: x\r\nBaton-Task: ${others.id}\r\nContent-Length: 0\r\n\r\n`;
+      const chunked = `${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`;
+      const framings = {
+        chunked: ['Transfer-Encoding: chunked', chunked],
+        length: [`Content-Length: ${smuggled.length}`, smuggled],
+      } as const;
+      for (const method of ['GET', 'DELETE', 'OPTIONS', 'POST'])
+        for (const [name, [framing, body]] of Object.entries(framings)) {
+          const lines = [
+            `${method} /${name} HTTP/1.1`,
+            'Host: x',
+            ...lease.map((pair) => pair.join(': ')),
+            `Baton_Task: ${others.id}`,
+            framing,
+            'Connection: close',
+          ];
+          const answer = await raw(`${lines.join('\r\n')}\r\n\r\n${body}`);
+          assert.match(answer, /^HTTP\/1\.1 200 /, `${method} ${name}`);
+          assert.ok(answer.includes('POST /smuggled'), `${method} ${name}: the body comes as a body`);
+          assert.equal(seenOf(own).at(-1), `${method} /${name}`);
+          assert.equal(headersSeen.at(-1)?.['baton_task'], undefined);
+        }
+      assert.equal(seenOf(own).length, 8);
+      assert.deepEqual(seenOf(others), []);
+      const rest = lease.map((pair) => `${pair.join(': ')}\r\n`).join('');
+      for (const [head, status] of [
+        ['GET http://other.example/ HTTP/1.1\r\n', 400],
+        ['POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n', 501],
+        ['POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n', 400],
+      ] as const)
+        assert.match(
+          await raw(`${head}Host: x\r\nConnection: close\r\n${rest}\r\n0\r\n\r\n`),
+          new RegExp(`^HTTP/1\\.1 ${status} `),
+        );
+      assert.equal(seenOf(own).length, 8);
+    });
+
+    /** Sends these bytes to the proxy. @returns all that it answers */
+    async function raw(bytes: string): Promise<string> {
+      const { hostname, port } = new URL(url);
+      const socket = connect(Number(port), hostname);
+      socket.setTimeout(20_000, () => socket.destroy());
+      socket.write(bytes);
+      let answer = '';
+      for await (const chunk of socket) answer += chunk;
+      return answer;
+    }
 
     test('an answer that comes late lets no older token through', async () => {
       const task = await newTask();

@@ -4,7 +4,9 @@ import { code, pageStart, tableOf } from './markdown.ts';
 
 const intro = `\`npx baton COMMAND\`, in a checkout or where npm installed Baton; \`npx baton COMMAND --help\` prints a part of this page.
 Commands act at the Baton that \`npx baton context\` names: one that you signed in to by \`npx baton login\`, that of BATON_URL and
-BATON_TOKEN, or that of this machine. A shell completes commands after \`eval "$(npx baton completion bash)"\`.
+BATON_TOKEN, or that of this machine. A file \`.baton/connection.json\` in the current folder is used only if it belongs to you and nobody
+else can read it; for another one a command asks you at a terminal, and fails elsewhere. At a terminal, characters that would move its
+cursor are printed as escapes, also in JSON. A shell completes commands after \`eval "$(npx baton completion bash)"\`.
 
 | Exit code | |
 |---|---|

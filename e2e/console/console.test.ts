@@ -37,8 +37,8 @@ describe('the console', { skip: noBrowser }, () => {
     const stored = await page.evaluate(
       'JSON.stringify([Object.keys({ ...localStorage, ...sessionStorage }), document.cookie])',
     );
-    // Only how far pages were scrolled.
-    assert.match(String(stored), /^\[\[("tsr-scroll-restoration-[\w-]*")?\],""\]$/);
+    // Only the page's key, which opens nothing without the cookie, and how far pages were scrolled.
+    assert.match(String(stored), /^\[\["baton\.console-key"(,"tsr-scroll-restoration-[\w-]*")?\],""\]$/);
     const [cookie] = await page.context().cookies();
     assert.deepEqual([cookie?.httpOnly, cookie?.sameSite, cookie?.path], [true, 'Strict', '/console']);
     await page.reload();

@@ -130,7 +130,7 @@ describe('the live demo', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'No task is like this' }).waitFor();
     const ask = (act: string) =>
       page.evaluate(
-        `fetch('/console/demo', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"act":"${act}"}' }).then(async (answer) => [answer.status, (await answer.json()).error?.code])`,
+        `fetch('/console/demo', { method: 'POST', headers: { 'content-type': 'application/json', 'baton-console-key': localStorage.getItem('baton.console-key') }, body: '{"act":"${act}"}' }).then(async (answer) => [answer.status, (await answer.json()).error?.code])`,
       );
     assert.deepEqual(await ask('start'), [403, 'permission_denied']);
     assert.deepEqual(await ask('remove'), [403, 'permission_denied']);

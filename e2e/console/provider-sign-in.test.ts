@@ -160,17 +160,32 @@ describe('signing in to the console through an identity provider', { skip: noBro
     await problem(again.page, 'sign_in_expired');
   });
 
+  test('a cookie of a sign-in that somebody else has begun, planted by another port, signs nobody in', async () => {
+    const attacker = await begin('corporate');
+    const callback = await stoppedCallback(attacker.page, 'ada');
+    const [begun] = (await cookiesOf(attacker.page.context())).filter(({ name }) => name.endsWith('_begin'));
+    assert.ok(begun);
+    const victim = await openPage(world.browser);
+    await victim.page.context().addCookies([begun]);
+    await victim.page.goto(callback);
+    await victim.page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+    await victim.page.goto(url);
+    await victim.page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+  });
+
   test('whoever comes back from another site has no earlier session any more, though its cookie stays away', async () => {
     const { page } = await world.signedIn();
     const [before] = await cookiesOf(page.context());
     assert.equal(before?.name, 'baton_console');
+    const key = String(await page.evaluate("localStorage.getItem('baton.console-key')"));
     await page.goto(`${url}/sign-in`);
     await page.getByRole('button', { name: 'Sign in with corporate' }).click();
     await page.getByRole('heading', { name: 'Who are you?' }).waitFor();
     const callback = await stoppedCallback(page, 'ada');
     const begun = (await cookiesOf(page.context())).find(({ name }) => name === 'baton_console_begin');
     const tokenStatus = async () => {
-      const headers = { 'content-type': 'application/json', cookie: `baton_console=${before?.value}` };
+      const cookie = `baton_console=${before?.value}`;
+      const headers = { 'content-type': 'application/json', 'baton-console-key': key, cookie };
       return (await fetch(`${url}/console/token`, { method: 'POST', headers, body: '{}' })).status;
     };
     assert.equal(await tokenStatus(), 200);
@@ -264,11 +279,12 @@ describe('signing in to the console through an identity provider', { skip: noBro
     const ask = (body: object, headers: Record<string, string> = {}) =>
       fetch(`${url}/console/provider-sign-in`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
+        headers: { 'content-type': 'application/json', 'baton-console-key': 'A'.repeat(43), ...headers },
         body: JSON.stringify(body),
       });
     assert.equal((await ask({ provider: 'corporate' }, { 'sec-fetch-site': 'cross-site' })).status, 403);
     assert.equal((await ask({ provider: 'corporate' }, { 'content-type': 'text/plain' })).status, 400);
+    assert.equal((await ask({ provider: 'corporate' }, { 'baton-console-key': '' })).status, 400);
     assert.equal((await ask({ provider: 'unknown' })).status, 404);
     const elsewhere = await fetch(`${url.replace('127.0.0.1', 'localhost')}/console/provider-sign-in`, {
       method: 'POST',

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { byDepth } from '@baton/testing/depth';
@@ -195,6 +197,81 @@ describe('the security of the console', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'Work' }).waitFor();
   });
 
+  test('a server on another port of the host gets the cookie, and can neither use it nor plant one', async () => {
+    const rival = await world.person(['tasks.read']);
+    const ask = (path: string, cookie: string, key?: string, body: object = {}) =>
+      fetch(`${world.url}/console/${path}`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          origin: world.url,
+          cookie,
+          ...(key !== undefined && { 'baton-console-key': key }),
+        },
+        body: JSON.stringify(body),
+      });
+    const rivalsKey = 'r'.repeat(43);
+    const [rivalsCookie = ''] = (
+      (await ask('sign-in', '', rivalsKey, { token: rival.token })).headers.get('set-cookie') ?? ''
+    ).split(';');
+    assert.equal((await ask('token', rivalsCookie, rivalsKey)).status, 200);
+    const received: string[] = [];
+    let planted: string[] = [];
+    const near = createServer((req, res) => {
+      received.push(req.headers.cookie ?? '');
+      res.writeHead(200, { 'content-type': 'text/html', 'set-cookie': planted }).end('<title>Other</title>');
+    });
+    near.listen(0, '127.0.0.1');
+    await once(near, 'listening');
+    try {
+      const visit = async (page: Page, ...cookies: string[]) => {
+        planted = cookies;
+        const tab = await page.context().newPage();
+        await tab.goto(`http://127.0.0.1:${(near.address() as AddressInfo).port}/console/x`);
+        await tab.close();
+      };
+      const { page } = await world.signedIn();
+      const { displayName } = await world.baton.principals.get(world.me);
+      const isSignedIn = () =>
+        page.getByRole('navigation', { name: 'Pages' }).getByText(displayName, { exact: true }).waitFor();
+      await visit(page);
+      const stolen = received.at(-1) ?? '';
+      assert.match(stolen, /^baton_console=[\w-]{43}$/, 'the browser sends the cookie to every port');
+      for (const [path, body] of [
+        ['token', {}],
+        ['demo', { act: 'state' }],
+      ] as const) {
+        assert.equal((await ask(path, stolen, undefined, body)).status, 400);
+        assert.equal((await ask(path, stolen, rivalsKey, body)).status, 401);
+      }
+      await ask('sign-out', stolen, rivalsKey, { everywhere: 'yes' });
+      await page.reload();
+      await isSignedIn();
+      // One for a longer path, which the browser sends first, and one in the place of the own.
+      await visit(page, `${rivalsCookie}; Path=/console/token`);
+      await page.reload();
+      await isSignedIn();
+      const tab = await page.context().newPage();
+      await tab.goto(world.url);
+      await tab.getByRole('heading', { name: 'Work' }).waitFor();
+      await visit(page, `${rivalsCookie}; Path=/console`);
+      await page.reload();
+      await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+      // Nor is somebody who is not signed in.
+      const fresh = await openPage(world.browser);
+      await visit(fresh.page, `${rivalsCookie}; Path=/console`);
+      await fresh.page.goto(world.url);
+      await fresh.page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+      await fresh.page.goto(`${world.url}/sign-in#code=${await world.newCode()}`);
+      await fresh.page
+        .getByRole('navigation', { name: 'Pages' })
+        .getByText(displayName, { exact: true })
+        .waitFor();
+    } finally {
+      near.close();
+    }
+  });
+
   test('an address with the code of somebody else asks before it replaces who is signed in', async () => {
     const rival = await world.person(['tasks.read']);
     const { page, complaints } = await world.signedIn();
@@ -228,7 +305,9 @@ describe('the security of the console', { skip: noBrowser }, () => {
     await page.getByPlaceholder('Say something').fill('As the administrator');
     // As a sign-in through a provider does it: no page of the console tells the others.
     const address = `${world.url}/console/sign-in`;
-    const answer = await page.context().request.post(address, { data: { token: rival.token } });
+    const key = String(await page.evaluate("localStorage.getItem('baton.console-key')"));
+    const headers = { 'baton-console-key': key };
+    const answer = await page.context().request.post(address, { headers, data: { token: rival.token } });
     assert.equal(answer.status(), 200);
     let refused = 0;
     await page.route('**/api/v1/tasks/*/comments', async (route) => {

@@ -15,6 +15,7 @@ describe('signing in to the console', () => {
   let baton: StartedBaton;
   let port: string;
   let adminToken: string;
+  const pageKey = 'p'.repeat(43);
 
   before(async () => {
     baton = await startBaton({ IAM_FAILURES_PER_ADDRESS_MAX: '3' });
@@ -38,7 +39,7 @@ describe('signing in to the console', () => {
           path,
           method: 'POST',
           localAddress: from,
-          headers: { 'content-type': 'application/json', ...headers },
+          headers: { 'content-type': 'application/json', 'baton-console-key': pageKey, ...headers },
         },
         (answer) => {
           let text = '';
@@ -73,6 +74,41 @@ describe('signing in to the console', () => {
     assert.equal((await post('/console/sign-out', {}, own)).status, 200);
     assert.deepEqual(outcome(await post('/console/token', {}, own)), [401, 'signed_out']);
     assert.deepEqual(outcome(await post('/console/token', {})), [401, 'signed_out']);
+  });
+
+  test('without the key of the page that signed in, its cookie opens, changes and ends nothing', async () => {
+    const own = await signIn();
+    const calls = ['token', 'sign-out', 'demo', 'sign-in', 'provider-sign-in'];
+    for (const key of ['', 'short', 'p'.repeat(44)])
+      for (const call of calls) {
+        const body = { demo: { act: 'state' }, 'sign-in': { token: adminToken } }[call] ?? {};
+        const answer = await post(`/console/${call}`, body, { ...own, 'baton-console-key': key });
+        // Nobody signs in through a provider at this Baton.
+        const expected =
+          call === 'provider-sign-in' ? [404, 'identity_provider_not_found'] : [400, 'invalid_request'];
+        assert.deepEqual(outcome(answer), expected, `${call} ${key}`);
+        assert.equal(answer.headers['set-cookie'], undefined);
+      }
+    const other = { ...own, 'baton-console-key': 'q'.repeat(43) };
+    assert.deepEqual(outcome(await post('/console/token', {}, other)), [401, 'signed_out']);
+    assert.deepEqual(outcome(await post('/console/demo', { act: 'state' }, other)), [401, 'signed_out']);
+    for (const body of [{}, { everywhere: 'yes' }])
+      assert.equal((await post('/console/sign-out', body, other)).status, 200);
+    assert.equal((await post('/console/token', {}, own)).status, 200);
+  });
+
+  test('cookies that another port has planted hide no session', async () => {
+    const { cookie } = await signIn();
+    const foreign = cookieIn(
+      await post('/console/sign-in', { token: adminToken }, { 'baton-console-key': 'q'.repeat(43) }),
+    );
+    for (const cookies of [`${foreign}; ${cookie}`, `baton_console=x; ${foreign}; ${cookie}; ${foreign}`])
+      assert.equal((await post('/console/token', {}, { cookie: cookies })).status, 200, cookies);
+    const many = Array.from({ length: 20 }, () => foreign).join('; ');
+    assert.deepEqual(outcome(await post('/console/token', {}, { cookie: `${many}; ${cookie}` })), [
+      401,
+      'signed_out',
+    ]);
   });
 
   const cookieIn = ({ headers }: Answer) => (headers['set-cookie']?.[0] ?? '').split(';')[0] as string;

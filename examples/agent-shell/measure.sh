@@ -3,7 +3,7 @@
 set -eu
 
 # A line for the runner (docs/runner.md).
-tell() { printf '::baton:: %s\n' "$1"; }
+tell() { printf '%s %s\n' "$BATON_MARK" "$1"; }
 
 task=$(cat)
 case $BATON_TASK_TITLE in

@@ -4,17 +4,21 @@ import { join } from 'node:path';
 
 /** Baton's answer is waited for so long. */
 const answerMsMax = 5_000;
-const bodyCharactersMax = 65_536;
+const bodyCharactersMax = 1024 * 1024;
+const accessTokenCharactersMax = 8_192;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Why nobody is let through. `isStale`: the lease is over; else nobody could find out, or the question makes no sense. */
+/** Why nobody is let through. `status` is that of an answer over HTTP. */
 export class Refused extends Error {
-  constructor(message, { isStale = false, isOurFault = false } = {}) {
+  constructor(message, status = 400) {
     super(message);
-    this.isStale = isStale;
-    this.isOurFault = isOurFault;
+    this.status = status;
   }
 }
+const unknownCaller = 401;
+const notTheHolder = 403;
+const stale = 409;
+const ourFault = 503;
 
 /** Judges leases. What it can't find out, it refuses. */
 export class LeaseGuard {
@@ -36,20 +40,26 @@ export class LeaseGuard {
   }
 
   /**
-   * Lets the holder of a live lease through.
+   * Lets the holder of a live lease through, and nobody else. Everybody who may read tasks can read claims with their
+   * fencing tokens, so these prove nothing about the caller.
    * @param claimId the claim, as the client names it; @param fencingToken its token, as text or number
+   * @param accessToken the caller's own, for the audience control-plane
    * @returns the task, and how long the lease lasts, in milliseconds, by Baton's clock
    * @throws Refused
    */
-  async check(claimId, fencingToken) {
+  async check(claimId, fencingToken, accessToken) {
     const token = Number(fencingToken);
     if (!uuid.test(claimId ?? '') || !Number.isSafeInteger(token) || token < 1)
       throw new Refused('Name the lease: the id of the claim, and its fencing token.');
+    const caller = await this.#principalOf(accessToken);
+    const { answer: claim } = await this.#ask(`/api/v1/claims/${claimId}`);
+    if (!uuid.test(caller ?? '') || claim.holderId !== caller)
+      throw new Refused("This lease is somebody else's.", notTheHolder);
+    // Last, so that as little time as possible passes between the answer and what it allows.
     const { answer, atMs } = await this.#ask(`/api/v1/claims/${claimId}:check`, { fencingToken: token });
     const { live, reason, taskId, expiresAt } = answer;
-    if (!uuid.test(taskId ?? ''))
-      throw new Refused('Baton did not say which task it is.', { isOurFault: true });
-    if (live !== true) throw new Refused(`This lease is over (${reason}): stop.`, { isStale: true });
+    if (!uuid.test(taskId ?? '')) throw new Refused('Baton did not say which task it is.', ourFault);
+    if (live !== true) throw new Refused(`This lease is over (${reason}): stop.`, stale);
     this.#passOnce(taskId, token);
     return { taskId, leftMs: Date.parse(expiresAt) - atMs };
   }
@@ -69,7 +79,7 @@ export class LeaseGuard {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, String(token)), '');
     if (readdirSync(folder).some((seen) => Number(seen) > token))
-      throw new Refused('This lease is over (superseded): somebody else has the task.', { isStale: true });
+      throw new Refused('This lease is over (superseded): somebody else has the task.', stale);
   }
 
   /** @returns Baton's answer with the moment by its clock. @throws Refused */
@@ -79,9 +89,9 @@ export class LeaseGuard {
         const response = await this.#send(path, body, await this.#token());
         // Its time is over, or its key was rotated: one new one is tried.
         if (response.status === 401 && !isLast) this.#accessToken = undefined;
-        else if (response.status === 404) throw new Refused('Baton knows no such lease.', { isStale: true });
+        else if (response.status === 404) throw new Refused('Baton knows no such lease.', stale);
         else if (response.status !== 200)
-          throw new Refused(`Baton refuses this gateway (${response.status}).`, { isOurFault: true });
+          throw new Refused(`Baton refuses this gateway (${response.status}).`, ourFault);
         else
           return {
             answer: await jsonOf(response),
@@ -90,7 +100,26 @@ export class LeaseGuard {
       }
     } catch (error) {
       if (error instanceof Refused) throw error;
-      throw new Refused('Baton did not answer in time, so nobody is let through.', { isOurFault: true });
+      throw silent();
+    }
+  }
+
+  /** @returns the id of the principal whose access token this is, as Baton says. @throws Refused */
+  async #principalOf(accessToken) {
+    const isToken = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(accessToken ?? '');
+    if (!isToken || accessToken.length > accessTokenCharactersMax)
+      throw new Refused(
+        'Prove who you are: send your access token for the audience control-plane.',
+        unknownCaller,
+      );
+    try {
+      const response = await this.#send('/api/v1/harness/context', undefined, accessToken);
+      if (response.status === 200) return (await jsonOf(response)).principal?.id;
+      if (response.status === 401 || response.status === 403)
+        throw new Refused('Baton refuses your access token: get a new one.', unknownCaller);
+      throw new Refused(`Baton did not say who you are (${response.status}).`, ourFault);
+    } catch (error) {
+      throw error instanceof Refused ? error : silent();
     }
   }
 
@@ -116,12 +145,16 @@ export class LeaseGuard {
       body: JSON.stringify({ token: this.#credential(), audience: 'control-plane' }),
     });
     if (response.status !== 200)
-      throw new Refused(`Baton refuses the gateway's token (${response.status}).`, { isOurFault: true });
+      throw new Refused(`Baton refuses the gateway's token (${response.status}).`, ourFault);
     const { accessToken, expiresIn } = await jsonOf(response);
     this.#usedUntilMs = beganMs + expiresIn * 800;
     this.#accessToken = accessToken;
     return accessToken;
   }
+}
+
+function silent() {
+  return new Refused('Baton did not answer in time, so nobody is let through.', ourFault);
 }
 
 async function jsonOf(response) {

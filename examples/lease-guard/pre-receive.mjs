@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // A git pre-receive hook: a branch of a task is pushed to by whoever holds the task's lease, and by nobody else.
 //
-//   git push -o baton-claim=$BATON_CLAIM_ID -o baton-token=$BATON_FENCING_TOKEN origin HEAD:task/$BATON_TASK
+// The push has the options baton-claim, baton-token and baton-access-token (README.md).
 import { readFileSync } from 'node:fs';
 import { LeaseGuard, Refused } from './guard.mjs';
 
@@ -24,9 +24,13 @@ try {
   const pushed = lines.map((line) => line.split(' ')[2] ?? '').filter((ref) => ref.startsWith(branches));
   if (pushed.length > 0) {
     if (!url || !tokenFile)
-      throw new Refused('This server is not set up: BATON_URL and BATON_TOKEN_FILE.', { isOurFault: true });
+      throw new Refused('This server is not set up: BATON_URL and BATON_TOKEN_FILE.', 503);
     const guard = new LeaseGuard({ url, tokenFile, folder: gitDir });
-    const { taskId } = await guard.check(pushOption('baton-claim'), pushOption('baton-token'));
+    const { taskId } = await guard.check(
+      pushOption('baton-claim'),
+      pushOption('baton-token'),
+      pushOption('baton-access-token'),
+    );
     const publicId = await guard.publicIdOf(taskId);
     // A lease on one task opens no branch of another.
     const other = pushed.find(

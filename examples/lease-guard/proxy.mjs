@@ -1,7 +1,5 @@
 #!/usr/bin/env node
-// A reverse proxy before a service that deploys: a request passes only with a live lease.
-//
-//   curl -X POST http://127.0.0.1:9000/deploy -H "Baton-Claim: $BATON_CLAIM_ID" -H "Baton-Fencing-Token: $BATON_FENCING_TOKEN"
+// A reverse proxy before a service that deploys: a request passes only with a live lease, from its holder (README.md).
 import { createServer, request as send } from 'node:http';
 import { pipeline } from 'node:stream';
 import { LeaseGuard, Refused } from './guard.mjs';
@@ -17,16 +15,18 @@ const guard = new LeaseGuard({ url: BATON_URL, tokenFile: BATON_TOKEN_FILE, fold
 const leaseMsMin = 2_000;
 const requestMsMax = 60_000;
 const requestsMax = 64;
-/** Of one connection only; the lease is Baton's business, not the upstream's. */
-const dropped = new Set([
+/** Of one connection only. */
+const dropped = [
   'connection',
   'keep-alive',
+  'proxy-connection',
   'transfer-encoding',
   'upgrade',
   'te',
   'trailer',
   'host',
-]);
+  'expect',
+];
 let requests = 0;
 
 function answer(res, status, message) {
@@ -35,12 +35,43 @@ function answer(res, status, message) {
   res.end(`${message}\n`);
 }
 
+/** Without those of one connection, among them those that `Connection` names. */
+function endToEnd(headers) {
+  const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
+  return Object.entries(headers).filter(([name]) => !dropped.includes(name) && !named.includes(name));
+}
+
+/**
+ * The headers of what is passed on. Some services read `_` as `-`: none of the client's names may pass for `Baton-Task`.
+ * The access token is the gateway's to see, and not the service's.
+ */
+function headersOf(req, taskId) {
+  const own = endToEnd(req.headers).filter(([name]) => {
+    const plain = name.replaceAll('_', '-');
+    return plain !== 'baton-task' && plain !== 'baton-access-token';
+  });
+  return { ...Object.fromEntries(own), ...framingOf(req), host: upstream.host, 'baton-task': taskId };
+}
+
+/**
+ * The body is framed as it came. For GET, DELETE and OPTIONS Node frames no body by itself: the service would read an
+ * unframed one as the next request, under a task that its author chooses.
+ */
+function framingOf(req) {
+  const encoding = req.headers['transfer-encoding'];
+  if (encoding === undefined) return {};
+  if (encoding.trim().toLowerCase() !== 'chunked')
+    throw new Refused('Of transfer encodings, this proxy accepts chunked only.', 501);
+  return { 'transfer-encoding': 'chunked' };
+}
+
 async function serve(req, res) {
   const { 'baton-claim': claimId, 'baton-fencing-token': fencingToken } = req.headers;
-  const { leftMs, taskId } = await guard.check(claimId, fencingToken);
-  if (leftMs < leaseMsMin)
-    throw new Refused('This lease ends in a moment: prolong it first.', { isStale: true });
-  const headers = Object.fromEntries(Object.entries(req.headers).filter(([name]) => !dropped.has(name)));
+  if (!req.url.startsWith('/')) throw new Refused('The address must be a path.');
+  const hasBody =
+    req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
+  const { leftMs, taskId } = await guard.check(claimId, fencingToken, req.headers['baton-access-token']);
+  if (leftMs < leaseMsMin) throw new Refused('This lease ends in a moment: prolong it first.', 409);
   // A request must not outlive the lease under which it began.
   const signal = AbortSignal.timeout(Math.min(requestMsMax, leftMs));
   const passedOn = send(
@@ -48,17 +79,19 @@ async function serve(req, res) {
     {
       method: req.method,
       path: req.url,
-      headers: { ...headers, host: upstream.host, 'baton-task': taskId },
+      headers: headersOf(req, taskId),
+      // One connection for each request: whatever is left on it at the end is nobody's next request.
+      agent: false,
       signal,
     },
     (answered) => {
-      const own = Object.entries(answered.headers).filter(([name]) => !dropped.has(name));
-      res.writeHead(answered.statusCode ?? 502, Object.fromEntries(own));
+      res.writeHead(answered.statusCode ?? 502, Object.fromEntries(endToEnd(answered.headers)));
       pipeline(answered, res, () => undefined);
     },
   );
   passedOn.on('error', () => answer(res, 502, 'The service behind did not answer in time.'));
-  pipeline(req, passedOn, () => undefined);
+  if (hasBody) pipeline(req, passedOn, () => undefined);
+  else passedOn.end();
 }
 
 const server = createServer((req, res) => {
@@ -68,8 +101,8 @@ const server = createServer((req, res) => {
     requests -= 1;
   });
   serve(req, res).catch((error) => {
-    const status = !(error instanceof Refused) ? 500 : error.isStale ? 409 : error.isOurFault ? 503 : 400;
-    answer(res, status, error instanceof Refused ? error.message : 'The proxy has a fault.');
+    if (error instanceof Refused) answer(res, error.status, error.message);
+    else answer(res, 500, 'The proxy has a fault.');
   });
 });
 server.requestTimeout = requestMsMax;

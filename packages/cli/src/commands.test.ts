@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Task } from '@baton/sdk';
+import { repository } from '@baton/testing/baton-process';
 import { type Participant, type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
 import { runCommand } from './testing/run-command.ts';
 
@@ -450,6 +451,34 @@ test('doctor finds nothing wrong here, and says what to do where there is', asyn
   assert.match(wrong.text, /^✘ token +\w+\n {2}Sign in again: npx baton login\.$/m);
 });
 
+test('at a terminal, JSON and what a filter prints move no cursor; a program gets them as they are', {
+  skip: spawnSync('script', ['--version']).error !== undefined && 'script is not installed',
+}, async () => {
+  const title = 'Hostile\u001b[2J\u009b2J\u202e';
+  const { publicId } = await baton.admin.tasks.create({ title });
+  const main = join(repository, 'packages/cli/src/main.ts');
+  const env = { PATH: process.env.PATH, HOME: folder, BATON_HOME: baton.home };
+  const moves = (text: string) => ['\u001b', '\u009b', '\u202e'].some((one) => text.includes(one));
+  for (const [words, prints] of [
+    [`task view ${publicId} --json title`, JSON.stringify({ title })],
+    [`task view ${publicId} --jq .title`, title],
+    [`task view ${publicId} --jq .`, undefined],
+    [`api GET /tasks/${publicId} --json`, undefined],
+  ] as const) {
+    const command = `${process.execPath} --disable-warning=ExperimentalWarning ${main} ${words}`;
+    const piped = execFileSync('sh', ['-c', command], { env, encoding: 'utf8' });
+    assert.ok(moves(piped), words);
+    if (prints !== undefined) assert.equal(piped, `${prints}\n`);
+    const atTerminal = execFileSync('script', ['-qec', command, '/dev/null'], {
+      env,
+      encoding: 'utf8',
+      input: '',
+    });
+    assert.ok(!moves(atTerminal), words);
+    assert.match(atTerminal, /Hostile\\u001b\[2J\\u009b2J\\u202e/, words);
+  }
+});
+
 test('the console is opened for whoever is signed in, here or elsewhere', async () => {
   const elsewhere = { BATON_URL: baton.url, BATON_TOKEN: person.token };
   for (const env of [{ BATON_HOME: baton.home }, elsewhere]) {
@@ -457,7 +486,7 @@ test('the console is opened for whoever is signed in, here or elsewhere', async 
     const [, code] = /\/sign-in#code=([\w-]{43})$/.exec(url) ?? [];
     const answer = await fetch(`${baton.url}/console/sign-in`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', 'baton-console-key': 'A'.repeat(43) },
       body: JSON.stringify({ code }),
     });
     assert.equal(answer.status, 200, await answer.text());

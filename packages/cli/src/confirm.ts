@@ -9,14 +9,24 @@ import { PlainError } from './plain-error.ts';
  * @throws PlainError where the answer is no, or nobody can be asked
  */
 export async function confirm(question: string, readsInput: boolean, output: ConsoleOutput): Promise<void> {
-  if (process.stdin.isTTY !== true || !output.isTerminal || readsInput)
+  if (readsInput || !canAsk(output))
     throw new PlainError('Nothing was changed: say --yes to change it, or --dry-run for the plan alone.', {
       exitCode: exitCodes.usage,
     });
+  if (!(await saysYes(question))) throw new PlainError('Nothing was changed.');
+}
+
+/** Whether there is a person at a terminal. */
+export function canAsk(output: ConsoleOutput): boolean {
+  return process.stdin.isTTY === true && output.isTerminal;
+}
+
+/** @returns whether the answer at the terminal is the whole word */
+export async function saysYes(question: string): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   // The end of the input, as by Ctrl-D, is a no.
   const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
   const answer = await Promise.race([lines.question(`${question} Only yes goes on: `), ended]);
   lines.close();
-  if (answer.trim().toLowerCase() !== 'yes') throw new PlainError('Nothing was changed.');
+  return answer.trim().toLowerCase() === 'yes';
 }

@@ -3,10 +3,12 @@ import { fileURLToPath } from 'node:url';
 import {
   type Connection,
   ConnectionError,
+  ForeignConnectionError,
   findConnection as findFile,
   parseConnection as parseFile,
 } from '@baton/sdk/node';
 import type { CliConfig } from './config.ts';
+import { exitCodes } from './error-text.ts';
 import { PlainError } from './plain-error.ts';
 
 export type { Connection } from '@baton/sdk/node';
@@ -16,6 +18,16 @@ export interface ConnectionOptions {
   readonly connection?: string;
   /** Address of the Baton, instead of the one in the file. */
   readonly url?: string;
+}
+
+/** A connection file that isn't the user's own: it is used only if they agree. */
+export class ForeignConnection extends PlainError {
+  readonly path: string;
+
+  constructor({ message, path }: ForeignConnectionError) {
+    super(message, { exitCode: exitCodes.notSignedIn });
+    this.path = path;
+  }
 }
 
 /** The root of the checkout. */
@@ -36,7 +48,12 @@ export function readConnection(options: ConnectionOptions, config: CliConfig): C
 
 /** As `readConnection`, but returns undefined when there is no file and none was named. */
 export function findConnection(options: ConnectionOptions, config: CliConfig): Connection | undefined {
-  const places = { file: options.connection, home: config.home, folders: ['.', projectRoot] };
+  const places = {
+    file: options.connection,
+    home: config.home,
+    folders: ['.', projectRoot],
+    agreed: config.agreed,
+  };
   const found = plainly(() => findFile(places));
   return found && withUrl(found, options.url);
 }
@@ -50,6 +67,7 @@ function plainly<Value>(read: () => Value): Value {
   try {
     return read();
   } catch (error) {
+    if (error instanceof ForeignConnectionError) throw new ForeignConnection(error);
     if (error instanceof ConnectionError) throw new PlainError(error.message);
     throw error;
   }

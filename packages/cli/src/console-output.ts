@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { terminalText } from './terminal-text.ts';
 
 /** Where a command writes: results to standard output, progress and errors to standard error. */
 export interface ConsoleOutput {
@@ -11,14 +12,18 @@ export interface ConsoleOutput {
   readonly columns: number;
 }
 
-/** Whoever reads standard output may go away (`| head`): the program then ends with a sentence and exit code 1. */
+/**
+ * Whoever reads standard output may go away (`| head`): the program then ends with a sentence and exit code 1. Where it is a
+ * terminal, no command can print what moves its cursor: also JSON and what a filter makes of it hold others' texts.
+ */
 export function consoleOutput(): ConsoleOutput {
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
     process.stderr.write(`Standard output was closed (${code}): whoever read it went away.\n`);
     process.exit(1);
   });
+  const shown = process.stdout.isTTY ? terminalText : (text: string) => text;
   return {
-    line: (text) => process.stdout.write(`${text}\n`),
+    line: (text) => process.stdout.write(`${shown(text)}\n`),
     progress: (text) => process.stderr.write(text),
     async drained() {
       if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');

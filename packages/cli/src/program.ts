@@ -5,6 +5,8 @@ import { addApply } from './apply/apply.command.ts';
 import { addApproval } from './approvals/approval.command.ts';
 import type { CommandContext } from './command-context.ts';
 import { addCompletion } from './completion.command.ts';
+import { canAsk, saysYes } from './confirm.ts';
+import { ForeignConnection } from './connection.ts';
 import { addConsole } from './console.command.ts';
 import { addDemo } from './demo/demo.command.ts';
 import { addDoctor } from './doctor.command.ts';
@@ -22,6 +24,7 @@ import { addSignIn } from './sign-in/login.command.ts';
 import { addStatus } from './status.command.ts';
 import { addTask } from './tasks/task.command.ts';
 import { addAvailable } from './tasks/tasks.command.ts';
+import { terminalText } from './terminal-text.ts';
 import { version } from './version.ts';
 import { addWhoami } from './whoami.command.ts';
 import { addWork } from './work/work.command.ts';
@@ -97,14 +100,27 @@ export async function runProgram(args: readonly string[], context: CommandContex
     return Number(process.exitCode ?? 0);
   } catch (error) {
     if (error instanceof CommanderError) return exitCodeOf(error, context);
+    if (error instanceof ForeignConnection && canAsk(context.output))
+      return runIfAgreed(args, context, error);
     if (error instanceof BatonError) {
-      context.output.progress(`${textOf(error)}\n`);
+      context.output.progress(`${terminalText(textOf(error))}\n`);
       return exitCodeFor(error);
     }
     if (!(error instanceof PlainError)) throw error;
-    context.output.progress(`${error.message}\n`);
+    context.output.progress(`${terminalText(error.message)}\n`);
     return error.exitCode;
   }
+}
+
+/** Nothing was done before the connection file was looked for, so the command begins again. */
+async function runIfAgreed(
+  args: readonly string[],
+  context: CommandContext,
+  { message, path, exitCode }: ForeignConnection,
+): Promise<number> {
+  context.output.progress(`${terminalText(message)}\n`);
+  if (!(await saysYes('Use it this once?'))) return exitCode;
+  return runProgram(args, { ...context, config: { ...context.config, agreed: path } });
 }
 
 /** Prints a usage error as one sentence; help, which ends the same way, was printed by Commander. */
@@ -115,7 +131,7 @@ function exitCodeOf({ code, exitCode, message }: CommanderError, { output }: Com
       .replace(/^error: /, '')
       .replaceAll('\n', ' ')
       .replace(/\.$/, '');
-    output.progress(`${text.charAt(0).toUpperCase()}${text.slice(1)}: see npx baton --help.\n`);
+    output.progress(terminalText(`${text.charAt(0).toUpperCase()}${text.slice(1)}: see npx baton --help.\n`));
   }
   return exitCodes.usage;
 }

@@ -36,7 +36,7 @@ test('an ID token without the nonce of the sign-in, or with another, is refused'
   for (const claims of [{}, { nonce: 'another' }, { nonce: 1 }]) {
     const signIn = signInWith(discovery, () => ({ status: 200, json: { id_token: idToken(claims) } }));
     const { url, browser } = await signIn.begin('corporate', '/');
-    await assert.rejects(signIn.finish(answerOf(stateIn(url)), browser), refusedWith('invalid_nonce'));
+    await assert.rejects(signIn.finish(answerOf(stateIn(url)), [browser]), refusedWith('invalid_nonce'));
   }
 });
 
@@ -50,7 +50,7 @@ test('answers without a usable ID token are refused, and an error of the provide
   ] as const) {
     const signIn = signInWith(discovery, () => ({ status, json }));
     const { url, browser } = await signIn.begin('corporate', '/');
-    await assert.rejects(signIn.finish(answerOf(stateIn(url)), browser), refusedWith(code));
+    await assert.rejects(signIn.finish(answerOf(stateIn(url)), [browser]), refusedWith(code));
   }
 });
 
@@ -64,7 +64,7 @@ test('a sign-in is over after ten minutes, and served once, also where it came t
   const late = await signIn.begin('corporate', '/');
   nowMs += signInBounds.lastsMsMax;
   const finish = ({ url }: { url: string }, browser: string) =>
-    signIn.finish(answerOf(stateIn(url)), browser);
+    signIn.finish(answerOf(stateIn(url)), [browser]);
   await assert.rejects(finish(late, late.browser), refusedWith('sign_in_expired'));
   const begun = await signIn.begin('corporate', '/');
   await assert.rejects(finish(begun, begun.browser), refusedWith('provider_refused'));
@@ -77,18 +77,18 @@ test('however many others begin a sign-in or send answers, one that was begun ca
   for (let n = 0; n < 1500; n += 1) {
     const { url, browser } = await signIn.begin('corporate', '/');
     if (n % 2 === 0)
-      await assert.rejects(signIn.finish(answerOf(stateIn(url)), browser), refusedWith('provider_refused'));
+      await assert.rejects(signIn.finish(answerOf(stateIn(url)), [browser]), refusedWith('provider_refused'));
   }
-  await assert.rejects(signIn.finish(answerOf('A'.repeat(72)), mine.browser), refusedWith('sign_in_expired'));
+  await assert.rejects(signIn.finish(answerOf('A'.repeat(72)), [mine.browser]), refusedWith('sign_in_expired'));
   await assert.rejects(
-    signIn.finish(answerOf(stateIn(mine.url)), mine.browser),
+    signIn.finish(answerOf(stateIn(mine.url)), [mine.browser]),
     refusedWith('provider_refused'),
   );
 });
 
 test('what a browser carries shows nothing, and opens unchanged beside its own state only', async () => {
   const signIn = signInWith(discovery, () => ({ status: 400, json: undefined }));
-  const one = await signIn.begin('corporate', '/tasks?q=private', 'key-of-the-session');
+  const one = await signIn.begin('corporate', '/tasks?q=private', undefined, 'key-of-the-session');
   assert.match(one.browser, /^[\w-]{100,3800}$/);
   assert.doesNotMatch(Buffer.from(one.browser, 'base64url').toString('latin1'), /private|session|corporate/);
   const cases: [name: string, change: (text: string) => string][] = [
@@ -105,12 +105,12 @@ test('what a browser carries shows nothing, and opens unchanged beside its own s
   ];
   for (const [name, change] of cases) {
     const { url, browser } = await signIn.begin('corporate', '/');
-    const finished = signIn.finish(answerOf(stateIn(url)), change(browser));
+    const finished = signIn.finish(answerOf(stateIn(url)), [change(browser)]);
     await assert.rejects(finished, refusedWith('sign_in_of_another'), name);
   }
   const { url, browser } = await signIn.begin('corporate', '/');
   const elsewhere = signInWith(discovery, () => ({ status: 400, json: undefined }));
-  await assert.rejects(elsewhere.finish(answerOf(stateIn(url)), browser), refusedWith('sign_in_expired'));
+  await assert.rejects(elsewhere.finish(answerOf(stateIn(url)), [browser]), refusedWith('sign_in_expired'));
 });
 
 test('a way back that is too long for a cookie leads to the first page', async () => {
@@ -177,7 +177,7 @@ test("a client's secret goes to the scheme, host and port that it was entered fo
     );
   const attempt = async (signIn: ProviderSignIn) => {
     const { url, browser } = await signIn.begin('corporate', '/');
-    await assert.rejects(signIn.finish(answerOf(stateIn(url)), browser), refusedWith('provider_refused'));
+    await assert.rejects(signIn.finish(answerOf(stateIn(url)), [browser]), refusedWith('provider_refused'));
   };
   const moved = { ...discovery, token_endpoint: 'https://evil.example/token' };
   for (const address of [issuer, undefined]) {
@@ -233,7 +233,7 @@ test('where the provider says that it names itself, an answer without its name i
     json: undefined,
   }));
   const { url, browser } = await signIn.begin('corporate', '/');
-  await assert.rejects(signIn.finish(answerOf(stateIn(url)), browser), refusedWith('invalid_issuer'));
+  await assert.rejects(signIn.finish(answerOf(stateIn(url)), [browser]), refusedWith('invalid_issuer'));
 });
 
 test('a grant is renewed once for all who ask, never for another person, and survives an outage of the provider', async () => {

@@ -83,11 +83,17 @@ export class ProviderSignIn {
   /**
    * Begins a sign-in.
    * @param next where in the console to go afterwards
+   * @param pageKeyHash of the page that begins: the session will be for its storage, whichever browser is sent back
    * @param session the key of the session that the browser has now
    * @returns the provider's address, and a text for the browser's cookie, without which nobody can finish
    * @throws ConsoleRefusal
    */
-  async begin(provider: string, next: string, session?: string): Promise<{ url: string; browser: string }> {
+  async begin(
+    provider: string,
+    next: string,
+    pageKeyHash?: string,
+    session?: string,
+  ): Promise<{ url: string; browser: string }> {
     const { providers, read, redirectUri } = this.#options;
     const registered = providers.has(provider) ? await read(provider).catch(() => undefined) : undefined;
     if (registered?.status !== 'active')
@@ -97,7 +103,7 @@ export class ProviderSignIn {
     this.#secretFor(provider, endpoints);
     const [nonce, verifier] = [newKey(), newKey()];
     const state = this.#seals.newState(this.#now() + signInBounds.lastsMsMax);
-    const begun = { provider, clientId: registered.audience, nonce, verifier, session };
+    const begun = { provider, clientId: registered.audience, nonce, verifier, pageKeyHash, session };
     const browser =
       this.#seals.seal({ ...begun, next: localPath(next) }, state) ??
       // A client id may be long, too; then the person comes to the first page.
@@ -122,16 +128,17 @@ export class ProviderSignIn {
   /**
    * Finishes a sign-in. Whatever comes of it, its state is used up.
    * @param browser what the browser's cookie holds
-   * @returns what renews its access tokens, where in the console to go, and the session that the browser began with
+   * @returns what renews its access tokens, where in the console to go, and page and session that it began with
    * @throws ConsoleRefusal
    */
   async finish(
     { state, code, issuer, error }: ProviderAnswer,
-    browser: string,
-  ): Promise<{ grant: ProviderGrant; next: string; session: string | undefined }> {
+    browser: readonly string[],
+  ): Promise<{ grant: ProviderGrant } & Pick<BegunSignIn, 'next' | 'pageKeyHash' | 'session'>> {
     if (!this.#useUp(state))
       throw new ConsoleRefusal(401, 'sign_in_expired', 'This sign-in was finished, or took too long.');
-    const begun = this.#seals.open(browser, state);
+    let begun: BegunSignIn | undefined;
+    for (const text of browser) begun ??= this.#seals.open(text, state);
     if (begun === undefined)
       throw new ConsoleRefusal(401, 'sign_in_of_another', 'This sign-in was begun in another browser.');
     const endpoints = await this.#endpoints.again(begun.provider);
@@ -150,8 +157,8 @@ export class ProviderSignIn {
       throw new ConsoleRefusal(401, 'invalid_nonce', 'The ID token is not the one of this sign-in.');
     const renew = (refreshToken: string) =>
       this.#ask(begun, endpoints, { grant_type: 'refresh_token', refresh_token: refreshToken });
-    const { next, session } = begun;
-    return { grant: new ProviderGrant(begun.provider, tokens, renew), next, session };
+    const { next, pageKeyHash, session } = begun;
+    return { grant: new ProviderGrant(begun.provider, tokens, renew), next, pageKeyHash, session };
   }
 
   /** @returns whether the state is one of this process that was not answered before, and has not ended */

@@ -9,6 +9,8 @@ export interface BegunSignIn {
   readonly verifier: string;
   /** Where in the console to go afterwards. */
   readonly next: string;
+  /** Of the page that began it: the session will be for its storage. */
+  readonly pageKeyHash: string | undefined;
   /** The key of the session that the browser has now. */
   readonly session: string | undefined;
 }

@@ -11,7 +11,7 @@ import {
   signInBounds,
 } from './provider-sign-in.ts';
 import { ConsoleRefusal } from './refusal.ts';
-import { Sessions } from './sessions.ts';
+import { hashOf, Sessions } from './sessions.ts';
 
 export type { ConsoleDemo } from './demo.ts';
 export type { ProviderSecret } from './provider-sign-in.ts';
@@ -44,6 +44,10 @@ export interface Console {
 
 const audience = 'control-plane';
 const cookieName = 'baton_console';
+/** More cookies of one name than a browser has of the console's own: each is looked up. */
+const cookiesMax = 10;
+/** The header in which the page sends the key that the storage of its origin has. */
+const pageKeyHeader = 'baton-console-key';
 /** Holds the sign-in that the browser began, sealed; it must come back from another site, which SameSite=Strict would forbid. */
 const beginCookie = 'baton_console_begin';
 /** Where identity providers send browsers back to, below the console's address. */
@@ -121,8 +125,7 @@ export function createConsole(options: ConsoleOptions): Console {
    * @throws ConsoleRefusal where there is no session, or none any more
    */
   async function tokenOfSession(req: IncomingMessage): Promise<IssuedToken & { person: string }> {
-    const key = keyIn(req);
-    const session = key === undefined ? undefined : sessions.use(key);
+    const { key, session } = sessionOf(req) ?? {};
     if (key === undefined || session === undefined)
       throw new ConsoleRefusal(401, 'signed_out', 'Sign in first.');
     try {
@@ -138,15 +141,26 @@ export function createConsole(options: ConsoleOptions): Console {
       throw new ConsoleRefusal(401, code, message);
     }
   }
+  /**
+   * The session of the page that asks. Another port of this host can plant cookies of the same name: they don't fit the
+   * page's key, and don't hide the one that does.
+   * @throws ConsoleRefusal where the page sends no key
+   */
+  function sessionOf(req: IncomingMessage) {
+    const pageKey = pageKeyIn(req);
+    for (const key of keysIn(req)) {
+      const session = sessions.use(key, pageKey);
+      if (session !== undefined) return { key, session };
+    }
+    return undefined;
+  }
   /** A browser has one session: whoever signs in anew leaves none behind that nobody can end. */
   function endEarlierSession(req: IncomingMessage): void {
-    const key = keyIn(req);
-    if (key !== undefined) sessions.close(key);
+    for (const key of keysIn(req)) sessions.close(key);
   }
-  /** Whether this browser has a session of another person than this one. */
+  /** Whether this page has a session of another person than this one. */
   function isOfAnother(req: IncomingMessage, subject: string): boolean {
-    const key = keyIn(req);
-    const owner = key === undefined ? undefined : sessions.subjectOf(key);
+    const owner = sessionOf(req)?.session.subject;
     return owner !== undefined && owner !== subject;
   }
   /** Who an access token is of, at coordination. */
@@ -165,20 +179,21 @@ export function createConsole(options: ConsoleOptions): Console {
     try {
       if (bySignIn === undefined) throw new ConsoleRefusal(404, 'not_found', 'Nobody signs in so.');
       if (!rates.finish.take(countedAs(req))) throw rateLimited();
-      const { grant, next, session } = await bySignIn.finish(
+      const { grant, next, pageKeyHash, session } = await bySignIn.finish(
         {
           state: answer.get('state') ?? '',
           code: answer.get('code') ?? undefined,
           issuer: answer.get('iss') ?? undefined,
           error: answer.get('error') ?? undefined,
         },
-        sealedIn(req),
+        valuesIn(req, beginCookie, /^[\w-]+$/),
       );
+      if (pageKeyHash === undefined) throw withoutPageKey();
       const subject = subjectOf(await exchangeGrant(req, grant));
       // From a provider of another site the browser comes back without the cookie of its session.
       if (session !== undefined) sessions.close(session);
       endEarlierSession(req);
-      redirect(res, next, [cookieOf(sessions.open({ grant }, subject), isSecure), forget]);
+      redirect(res, next, [cookieOf(sessions.open({ grant }, subject, pageKeyHash), isSecure), forget]);
     } catch (error) {
       redirect(res, `/sign-in?problem=${encodeURIComponent(refusalOf(error).code)}`, [forget]);
     }
@@ -187,6 +202,7 @@ export function createConsole(options: ConsoleOptions): Console {
   const acts: Readonly<Record<string, (req: IncomingMessage, res: ServerResponse) => Promise<void>>> = {
     '/console/sign-in': async (req, res) => {
       const { code, token: given, replace } = await readBody(req, ['code', 'token', 'replace']);
+      const pageKeyHash = hashOf(pageKeyIn(req));
       if ((code === undefined) === (given === undefined))
         throw new ConsoleRefusal(400, 'invalid_request', 'Send either a code or a personal access token.');
       const token = given ?? (code && sessions.readCode(code)?.token);
@@ -200,7 +216,7 @@ export function createConsole(options: ConsoleOptions): Console {
         if (sessions.takeCode(code) === undefined) throw invalidCode();
       }
       endEarlierSession(req);
-      const key = sessions.open({ token }, subject);
+      const key = sessions.open({ token }, subject, pageKeyHash);
       sendJson(res, 200, tokenOf(issued), { 'set-cookie': cookieOf(key, isSecure) });
     },
     '/console/token': async (req, res) => {
@@ -227,7 +243,7 @@ export function createConsole(options: ConsoleOptions): Console {
     },
     '/console/sign-out': async (req, res) => {
       const { everywhere } = await readBody(req, ['everywhere']);
-      const key = keyIn(req);
+      const key = sessionOf(req)?.key;
       if (key !== undefined && everywhere !== undefined) sessions.closeAllOf(key);
       if (key !== undefined) sessions.close(key);
       sendJson(res, 200, {}, { 'set-cookie': `${cookieOf('', isSecure)}; Max-Age=0` });
@@ -244,7 +260,8 @@ export function createConsole(options: ConsoleOptions): Console {
       if (req.headers.host !== new URL(bySignIn.origin).host)
         throw new ConsoleRefusal(409, 'wrong_address', `Open the console at ${bySignIn.origin} for that.`);
       if (!rates.begin.take(countedAs(req))) throw rateLimited();
-      const { url: at, browser } = await bySignIn.begin(provider, next, keyIn(req));
+      const pageKeyHash = hashOf(pageKeyIn(req));
+      const { url: at, browser } = await bySignIn.begin(provider, next, pageKeyHash, sessionOf(req)?.key);
       const cookie = `${beginCookieOf(browser, isSecure)}; Max-Age=${signInBounds.lastsMsMax / 1000}`;
       sendJson(res, 200, { url: at }, { 'set-cookie': cookie });
     },
@@ -318,13 +335,26 @@ function beginCookieOf(key: string, isSecure: boolean): string {
   return `${beginCookie}=${key}; Path=${callbackPath}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
 }
 
-function keyIn(req: IncomingMessage): string | undefined {
-  return new RegExp(`(?:^|;\\s*)${cookieName}=([\\w-]{43})(?:;|$)`).exec(req.headers.cookie ?? '')?.[1];
+/** @returns the values of all cookies of this name that have the given form, ten at most */
+function valuesIn(req: IncomingMessage, name: string, form: RegExp): string[] {
+  const cookies = (req.headers.cookie ?? '').matchAll(new RegExp(`(?<=^|;\\s*)${name}=([\\w-]*)(?=;|$)`, 'g'));
+  return [...cookies]
+    .map(([, value = '']) => value)
+    .filter((value) => form.test(value))
+    .slice(0, cookiesMax);
 }
 
-/** What was sealed when this browser began to sign in; an empty text without it. */
-function sealedIn(req: IncomingMessage): string {
-  return new RegExp(`(?:^|;\\s*)${beginCookie}=([\\w-]+)(?:;|$)`).exec(req.headers.cookie ?? '')?.[1] ?? '';
+const keysIn = (req: IncomingMessage): string[] => valuesIn(req, cookieName, /^[\w-]{43}$/);
+
+/** @throws ConsoleRefusal for a request that no page of the console has sent */
+function pageKeyIn(req: IncomingMessage): string {
+  const key = req.headers[pageKeyHeader];
+  if (typeof key !== 'string' || !/^[\w-]{43}$/.test(key)) throw withoutPageKey();
+  return key;
+}
+
+function withoutPageKey(): ConsoleRefusal {
+  return new ConsoleRefusal(400, 'invalid_request', `Send the page's key in the header ${pageKeyHeader}.`);
 }
 
 /**

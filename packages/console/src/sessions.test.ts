@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Sessions, sessionBounds } from './sessions.ts';
+import { hashOf, Sessions, sessionBounds } from './sessions.ts';
 
 const { idleMsMax, lastsMsMax, sessionsMax, sessionsOfOneMax, codeMsMax, codesMax, codesOfOneMax } =
   sessionBounds;
+const pageKey = 'page';
+const pageKeyHash = hashOf(pageKey);
 
 test('a code signs in once, and within a minute', () => {
   let nowMs = 0;
@@ -29,53 +31,63 @@ test('of more codes than the bound the oldest is gone', () => {
 test('a session ends when it is closed, was idle for too long, or has lasted its time', () => {
   let nowMs = 0;
   const sessions = new Sessions(() => nowMs);
-  const closed = sessions.open({ token: 'a' }, 'somebody');
+  const closed = sessions.open({ token: 'a' }, 'somebody', pageKeyHash);
   sessions.close(closed);
-  assert.equal(sessions.use(closed), undefined);
-  const idle = sessions.open({ token: 'a' }, 'somebody');
+  assert.equal(sessions.use(closed, pageKey), undefined);
+  const idle = sessions.open({ token: 'a' }, 'somebody', pageKeyHash);
   nowMs += idleMsMax + 1;
-  assert.equal(sessions.use(idle), undefined);
-  const used = sessions.open({ token: 'a' }, 'somebody');
+  assert.equal(sessions.use(idle, pageKey), undefined);
+  const used = sessions.open({ token: 'a' }, 'somebody', pageKeyHash);
   const endsAtMs = nowMs + lastsMsMax;
-  for (; nowMs < endsAtMs; nowMs += idleMsMax) assert.equal(sessions.use(used)?.token, 'a');
-  assert.equal(sessions.use(used), undefined);
+  for (; nowMs < endsAtMs; nowMs += idleMsMax) assert.equal(sessions.use(used, pageKey)?.token, 'a');
+  assert.equal(sessions.use(used, pageKey), undefined);
+});
+
+test("a session opens with the key of its page only, and another's leaves it as it is", () => {
+  const sessions = new Sessions(() => 0);
+  const key = sessions.open({ token: 'a' }, 'somebody', pageKeyHash);
+  for (const other of ['', 'another page', pageKeyHash]) assert.equal(sessions.use(key, other), undefined);
+  assert.equal(sessions.use(key, pageKey)?.token, 'a');
 });
 
 test('of more sessions than the bound the one that was unused for longest is gone', () => {
   const sessions = new Sessions(() => 0);
   const [first, second] = Array.from({ length: sessionsMax }, (_, n) =>
-    sessions.open({ token: 'a' }, `person ${n}`),
+    sessions.open({ token: 'a' }, `person ${n}`, pageKeyHash),
   ) as [string, string];
-  assert.ok(sessions.use(first));
-  sessions.open({ token: 'b' }, 'somebody');
-  assert.ok(sessions.use(first));
-  assert.equal(sessions.use(second), undefined);
+  assert.ok(sessions.use(first, pageKey));
+  sessions.open({ token: 'b' }, 'somebody', pageKeyHash);
+  assert.ok(sessions.use(first, pageKey));
+  assert.equal(sessions.use(second, pageKey), undefined);
 });
 
 test('whoever signs in again and again ends only sessions and codes of their own', () => {
   const sessions = new Sessions(() => 0);
-  const ada = sessions.open({ token: 'a' }, 'ada');
+  const ada = sessions.open({ token: 'a' }, 'ada', pageKeyHash);
   const code = sessions.newCode({ token: 'a' }, 'ada');
-  const open = () => sessions.open({ token: 'b' }, 'grace');
+  const open = () => sessions.open({ token: 'b' }, 'grace', pageKeyHash);
   const [first, second] = Array.from({ length: sessionsOfOneMax }, open) as [string, string];
-  assert.ok(sessions.use(first));
+  assert.ok(sessions.use(first, pageKey));
   open();
-  assert.deepEqual([sessions.use(second), sessions.use(first)?.token], [undefined, 'b']);
+  assert.deepEqual([sessions.use(second, pageKey), sessions.use(first, pageKey)?.token], [undefined, 'b']);
   for (let n = 0; n < sessionsMax; n += 1) open();
-  assert.equal(sessions.use(first), undefined);
+  assert.equal(sessions.use(first, pageKey), undefined);
   const codes = Array.from({ length: codesMax }, () => sessions.newCode({ token: 'b' }, 'grace'));
   assert.equal(codes.filter((one) => sessions.takeCode(one)).length, codesOfOneMax);
-  assert.ok(sessions.use(ada));
+  assert.ok(sessions.use(ada, pageKey));
   assert.deepEqual(sessions.takeCode(code), { token: 'a' });
 });
 
 test('a person ends all their sessions at once, and nobody else is signed out', () => {
   const sessions = new Sessions(() => 0);
-  const [own, other] = [sessions.open({ token: 'a' }, 'ada'), sessions.open({ token: 'b' }, 'ada')];
-  const stranger = sessions.open({ token: 'c' }, 'grace');
+  const [own, other] = [
+    sessions.open({ token: 'a' }, 'ada', pageKeyHash),
+    sessions.open({ token: 'b' }, 'ada', pageKeyHash),
+  ];
+  const stranger = sessions.open({ token: 'c' }, 'grace', pageKeyHash);
   sessions.closeAllOf('unknown');
-  assert.ok(sessions.use(other));
+  assert.ok(sessions.use(other, pageKey));
   sessions.closeAllOf(own);
-  assert.deepEqual([sessions.use(own), sessions.use(other)], [undefined, undefined]);
-  assert.ok(sessions.use(stranger));
+  assert.deepEqual([sessions.use(own, pageKey), sessions.use(other, pageKey)], [undefined, undefined]);
+  assert.ok(sessions.use(stranger, pageKey));
 });

@@ -13,6 +13,7 @@ type SignedIn = ByToken | { readonly grant: ProviderGrant; readonly token?: unde
 type Session = SignedIn & {
   /** Identity's name of the person, so that all their sessions can be ended at once. */
   readonly subject: string;
+  readonly pageKeyHash: string;
   readonly endsAtMs: number;
   usedAtMs: number;
 };
@@ -36,6 +37,9 @@ export const sessionBounds = {
 /**
  * The browsers that are signed in, and the codes by which others may. Both are in memory only: a restart signs everybody
  * out. Keys are hashed, so that how long a look-up takes says nothing of a key.
+ *
+ * A session has two keys. Browsers send a cookie to every port of a host, and every port can set one, so the cookie's key
+ * alone opens nothing: the page's key is in the storage of the console's origin, which no other port can read or write.
  */
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
@@ -72,24 +76,26 @@ export class Sessions {
 
   /**
    * @param subject whose session it is
+   * @param pageKeyHash of the page that signs in
    * @returns the session's key for the browser; of twenty, the person's session that was unused for longest ends for it
    */
-  open(signedIn: SignedIn, subject: string): string {
+  open(signedIn: SignedIn, subject: string, pageKeyHash: string): string {
     const { sessionsMax, sessionsOfOneMax, lastsMsMax } = sessionBounds;
     const nowMs = this.#now();
     return put(this.#sessions, sessionsMax, sessionsOfOneMax, {
       ...signedIn,
       subject,
+      pageKeyHash,
       endsAtMs: nowMs + lastsMsMax,
       usedAtMs: nowMs,
     });
   }
 
-  /** @returns what the browser signed in with, and who; undefined when its session is over */
-  use(key: string): (SignedIn & { readonly subject: string }) | undefined {
+  /** @returns what the browser signed in with, and who; undefined when its session is over or is another page's */
+  use(key: string, pageKey: string): (SignedIn & { readonly subject: string }) | undefined {
     const hash = hashOf(key);
     const session = this.#sessions.get(hash);
-    if (session === undefined) return undefined;
+    if (session === undefined || session.pageKeyHash !== hashOf(pageKey)) return undefined;
     const nowMs = this.#now();
     this.#sessions.delete(hash);
     if (nowMs >= session.endsAtMs || nowMs - session.usedAtMs > sessionBounds.idleMsMax) return undefined;
@@ -97,11 +103,6 @@ export class Sessions {
     // Set again, it is the last of the map: the first is the one that was unused for longest.
     this.#sessions.set(hash, session);
     return session;
-  }
-
-  /** @returns whose session this is, or undefined when it is over */
-  subjectOf(key: string): string | undefined {
-    return this.use(key)?.subject;
   }
 
   close(key: string): void {
@@ -136,6 +137,7 @@ function put<Value extends { readonly subject: string }>(
   return key;
 }
 
-function hashOf(key: string): string {
+/** @returns the SHA-256 of a key, in base64url */
+export function hashOf(key: string): string {
   return createHash('sha256').update(key).digest('base64url');
 }

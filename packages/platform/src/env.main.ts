@@ -1,11 +1,16 @@
 // baton env: prints shell exports to connect to the Baton of this folder: eval "$(npx baton env)".
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { findConnection } from '@baton/sdk/node';
 import { readPlatformSettings } from './config.ts';
 import { connectionFile, parseConnection, shellExports } from './connection.ts';
 import { readPrivateFile } from './private-files.ts';
 
 try {
-  const path = join(readPlatformSettings(process.env).BATON_HOME, connectionFile);
+  const { BATON_HOME: home } = readPlatformSettings(process.env);
+  const path = join(home, connectionFile);
+  const isNamed = Object.entries(process.env).some(([name, value]) => /^BATON_HOME$/i.test(name) && value);
+  // Where npm installed Baton, the folder is that of whoever made the current one: refused unless it is the user's own.
+  if (!isNamed) findConnection({ folders: [dirname(home)] });
   const text = readPrivateFile(path);
   if (text === undefined) throw new Error(`There is no ${path}: start Baton first, with npx baton start.`);
   process.stdout.write(shellExports(parseConnection(text, path)));

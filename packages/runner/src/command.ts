@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
-import { lineBytesMax, mark } from './protocol.ts';
+import { lineBytesMax, markStart } from './protocol.ts';
 import type { Secrets } from './secrets.ts';
 import { killStrays } from './strays.ts';
 
@@ -20,7 +20,7 @@ export interface CommandOptions {
   readonly outputFile: string;
   /** What does not get there. */
   readonly secrets: Secrets;
-  /** Called with each line of standard output that is for the runner; the next line waits for it. */
+  /** Called with each line of standard output that may be for the runner; the next line waits for it. */
   onLine(line: string): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export interface CommandEnd {
 
 /** What is kept of the output of one run. More is read and dropped, so that the command does not stand still. */
 export const outputBytesMax = 10 * 1024 * 1024;
-const markBytes = Buffer.from(mark);
+const markBytes = Buffer.from(markStart);
 /** After the command's end its last output is waited for so long: a process of another group may hold the pipe. */
 const outputMsMax = 5_000;
 
@@ -185,7 +185,7 @@ function collect(
       for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
         const line = rest.subarray(0, end);
         rest = rest.subarray(end + 1);
-        if (!isTooLong && line.length <= lineBytesMax && isForRunner(line)) await onLine(textOf(line));
+        if (!isTooLong && line.length <= lineBytesMax && mayBeForRunner(line)) await onLine(textOf(line));
         isTooLong = false;
       }
       isTooLong ||= rest.length > lineBytesMax;
@@ -193,7 +193,7 @@ function collect(
       if (isTooLong) rest = Buffer.alloc(0);
     }
     file.keep(hidden.end());
-    if (isForRunner(rest)) await onLine(textOf(rest));
+    if (mayBeForRunner(rest)) await onLine(textOf(rest));
   };
   const readErrors = async () => {
     const hidden = secrets.stream();
@@ -213,7 +213,7 @@ function collect(
 }
 
 /** Other lines are not even decoded: a command may print millions of them. */
-function isForRunner(line: Buffer): boolean {
+function mayBeForRunner(line: Buffer): boolean {
   return line.subarray(0, markBytes.length).equals(markBytes);
 }
 

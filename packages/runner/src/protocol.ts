@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+
 /** What a command asks for by a line on standard output (docs/runner.md). */
 export type Ask =
   | { readonly do: 'checkpoint'; readonly kind: string; readonly data: Record<string, unknown> }
@@ -10,8 +12,16 @@ export type Ask =
     }
   | { readonly do: 'output'; readonly data: Record<string, unknown> };
 
-/** A line that begins so is for the runner; every other one is output. */
-export const mark = '::baton:: ';
+/** How the marks of all runs begin. */
+export const markStart = '::baton';
+
+/** The mark of every command that `--fixed-mark` starts. Text of others that such a command prints can hold it. */
+export const fixedMark = `${markStart}::`;
+
+/** @returns the mark of one command: a line that begins with it and a blank is for the runner, every other one is output */
+export function createMark(): string {
+  return `${markStart}-${randomBytes(16).toString('hex')}::`;
+}
 
 /** Longer lines are output, whatever they begin with: the longest document of a checkpoint fits. */
 export const lineBytesMax = 262_144;
@@ -21,11 +31,12 @@ const textMax = 10_000;
 /**
  * Reads a line of the protocol.
  * @param line without its end
+ * @param mark of the command that printed it
  * @returns undefined for a line that is output. @throws TypeError that says what is wrong with one that is for the runner
  */
-export function askIn(line: string): Ask | undefined {
-  if (!line.startsWith(mark)) return undefined;
-  const said = objectIn(line.slice(mark.length));
+export function askIn(line: string, mark: string): Ask | undefined {
+  if (!line.startsWith(`${mark} `)) return undefined;
+  const said = objectIn(line.slice(mark.length + 1));
   const { do: what, ...given } = said;
   switch (what) {
     case 'checkpoint': {

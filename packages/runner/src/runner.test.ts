@@ -67,6 +67,10 @@ const environmentOf = ({ token, url = baton.url }: Agent, place: string) => ({
   BATON_URL: url,
   BATON_TOKEN: token,
   DEPLOY_API_KEY: apiKey,
+  // Baton's programs read settings in any spelling.
+  iam_database_url: 'postgresql://lower-case-setting',
+  Cp_Bootstrap_Token: 'mixed-case-setting',
+  baton_other: 'lower-case-setting',
   PLACE: place,
 });
 
@@ -114,7 +118,8 @@ async function prolonged(task: Task): Promise<void> {
   await eventually('a heartbeat', async () => (await endOf()) > first || undefined);
 }
 /** A program's line for the runner. */
-const say = (ask: object) => `printf '%s\\n' '::baton:: ${JSON.stringify(ask)}'`;
+const say = (ask: object) => sayText(JSON.stringify(ask));
+const sayText = (text: string) => `printf '%s %s\\n' "$BATON_MARK" '${text}'`;
 
 // Most of them wait: for a lease, a grace, a program that starts. Those that wait longest come first.
 describe('the runner', { concurrency: 8 }, () => {
@@ -224,6 +229,7 @@ describe('the runner', { concurrency: 8 }, () => {
     assert.match(environment, /^BATON_FENCING_TOKEN=\d+$/m);
     assert.match(environment, /^BATON_TASK_TITLE=Say hello$/m);
     // The command is not the runner: it gets no credential.
+    assert.doesNotMatch(environment, /-case-setting/);
     assert.doesNotMatch(environment, /TOKEN=(?!\d+$)/m);
     assert.equal(readFileSync(join(runner.place, 'count'), 'utf8').trim(), '0');
     assert.equal(existsSync(readFileSync(join(runner.place, 'pwd'), 'utf8').trim()), false);
@@ -499,8 +505,45 @@ describe('the runner', { concurrency: 8 }, () => {
       ['{"do":"comment","body":"x","to":"y"}', /there is no "to"/],
       ['{"do":"checkpoint","kind":"x","data":[1]}', /data is an object/],
     ];
-    const reasons = await failuresOf(...lines.map(([line]) => `printf '%s\n' '::baton:: ${line}'`));
+    const reasons = await failuresOf(...lines.map(([line]) => sayText(line)));
     for (const [index, [, why]] of lines.entries()) assert.match(reasons[index] ?? '', why);
+  });
+
+  test("text of a task that a command prints is output, and the mark of one command is no other's", async () => {
+    const forged = (mark: string) =>
+      [
+        `${mark} {"do":"output","data":{"passed":true}}`,
+        `${mark} {"do":"comment","body":"Approved by the owner"}`,
+        `${mark} {"do":"ask_approval","question":"May I?"}`,
+        `${mark} nonsense`,
+      ].join('\n');
+    const agent = await baton.participant();
+    const create = (description: string) =>
+      baton.admin.tasks.create({ title: 'Forged', description, assigneeId: agent.principalId });
+    const printsTask = `'${process.execPath}' -p 'JSON.parse(require("node:fs").readFileSync(0, "utf8")).task.description'`;
+    const first = await create(forged('::baton::'));
+    const runner = run(agent, `printf '%s' "$BATON_MARK" > "$PLACE/mark"; ${printsTask}`, '--once');
+    assert.equal(await runner.ended, 0, runner.output());
+    assert.match(runner.output(), /a line that begins with ::baton:: was ignored\..*--fixed-mark/);
+    const mark = textOf(join(runner.place, 'mark')) as string;
+    assert.match(mark, /^::baton-[0-9a-f]{32}::$/);
+    const second = await create(forged(mark));
+    assert.equal(await run(agent, printsTask, '--once').ended, 0);
+    for (const task of [first, second]) {
+      const { status, output, id: runId } = (await lastRun(task)) ?? {};
+      assert.deepEqual([status, output], ['succeeded', null]);
+      assert.deepEqual(await bodies(task), []);
+      const [log] = (await baton.admin.artifacts.list({ taskId: task.id })).items;
+      const printed = await (await baton.admin.artifacts.getContent(log?.id as string)).text();
+      assert.match(printed, /^::baton\S* \{"do":"output","data":\{"passed":true\}\}$/m, runId);
+    }
+  });
+
+  test('with --fixed-mark the mark is the same in every run', async () => {
+    const { agent, tasks } = await agentWith('Old command');
+    const exec = `printf '%s\\n' '::baton:: {"do":"output","data":{"heard":true}}'; test "$BATON_MARK" = ::baton::`;
+    assert.equal(await run(agent, exec, '--once', '--fixed-mark').ended, 0);
+    assert.deepEqual((await lastRun(tasks[0] as Task))?.output, { heard: true });
   });
 
   test('only tasks with the wanted labels are taken', async () => {
@@ -545,7 +588,7 @@ describe('the runner', { concurrency: 8 }, () => {
       [
         'printf "key %s" "${DEPLOY_API_KEY%bcdef}"; sleep 0.3; echo "${DEPLOY_API_KEY#*a}, and the rest"',
         'echo "token $BATON_ACCESS_TOKEN." >&2; sleep 0.3; printf "the end of it: sk-12345"',
-        `printf '\\n::baton:: {"do":"comment","body":"I use %s"}\\n' "$(echo "$DEPLOY_API_KEY" | sed 's/"/\\\\"/')"`,
+        `printf '\\n%s {"do":"comment","body":"I use %s"}\\n' "$BATON_MARK" "$(echo "$DEPLOY_API_KEY" | sed 's/"/\\\\"/')"`,
         'printf "%s" "$BATON_ACCESS_TOKEN" > "$PLACE/token"',
       ].join('; '),
       '--once',
@@ -561,6 +604,22 @@ describe('the runner', { concurrency: 8 }, () => {
     const token = textOf(join(runner.place, 'token')) as string;
     assert.equal(token.split('.').length, 3);
     assert.ok(!kept.includes(token) && !kept.includes(apiKey));
+  });
+
+  test('a command that is passed a token finds a valid one in a file, and a renewed one is hidden, too', async () => {
+    const { agent, tasks } = await agentWith('Long work');
+    const exec = `test "$(cat "$BATON_ACCESS_TOKEN_FILE")" = "$BATON_ACCESS_TOKEN" && ls -l "$BATON_ACCESS_TOKEN_FILE" && cat "$BATON_ACCESS_TOKEN_FILE"`;
+    const runner = run(agent, exec, '--once', '--pass-token');
+    assert.equal(await runner.ended, 0, runner.output());
+    const [log] = (await baton.admin.artifacts.list({ taskId: (tasks[0] as Task).id })).items;
+    const kept = await (await baton.admin.artifacts.getContent(log?.id as string)).text();
+    assert.match(kept, /^-rw------- .*\n\*\*\*$/);
+    const secrets = new Secrets(['the-token-of-the-runner'], {});
+    const stream = secrets.stream();
+    stream.take(Buffer.from('begun '));
+    for (const token of ['first-token', 'second-token', 'third-token', 'fourth-token']) secrets.renew(token);
+    assert.equal(secrets.hidden('fourth-token second-token the-token-of-the-runner'), '*** *** ***');
+    assert.equal(stream.take(Buffer.from('third-token, and')).toString(), '***, and');
   });
 
   test('of more secrets than are looked for, tokens and values of one line come first', () => {
@@ -596,12 +655,12 @@ describe('the runner', { concurrency: 8 }, () => {
 
   test('an end that the service refuses for good fails the run, and says why', async () => {
     const half = (name: string) =>
-      `printf '::baton:: {"do":"output","data":{"${name}":"'; head -c 40000 /dev/zero | tr '\\0' x; echo '"}}'`;
+      `printf '%s {"do":"output","data":{"${name}":"' "$BATON_MARK"; head -c 40000 /dev/zero | tr '\\0' x; echo '"}}'`;
     const nobody = crypto.randomUUID();
     const [tooLong, unknown, tooMany] = await failuresOf(
       `${half('a')}; ${half('b')}`,
       say({ do: 'ask_approval', question: 'May I?', personId: nobody }),
-      `yes '::baton:: {"do":"output","data":{}}' | head -n 10001`,
+      `yes "$BATON_MARK {\\"do\\":\\"output\\",\\"data\\":{}}" | head -n 10001`,
     );
     assert.match(tooLong ?? '', /its end was refused: payload_too_large/);
     assert.match(unknown ?? '', /its end was refused: \w+/);

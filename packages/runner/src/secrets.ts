@@ -8,6 +8,7 @@ const secretCharactersMin = 8;
 const pieceCharactersMax = 4096;
 /** Each is looked for in all of the output: the 10 MiB that are kept are read 200 times at most. */
 export const secretsMax = 200;
+const renewedMax = 3;
 const instead = '***';
 
 /** What the output of a command must not hold: the tokens that are named, and variables whose names say that they are secret. */
@@ -15,6 +16,9 @@ export class Secrets {
   /** How many texts are not looked for, because there are more than 200. */
   readonly leftOut: number;
   readonly #texts: readonly string[];
+  /** The last three that were renewed: an older one is over. */
+  #renewed: readonly string[] = [];
+  #buffers: readonly Buffer[];
 
   constructor(tokens: readonly string[], environment: Readonly<Record<string, string | undefined>>) {
     const named = Object.entries(environment).filter(([name]) => secretName.test(name));
@@ -27,33 +31,44 @@ export class Secrets {
     this.leftOut = Math.max(0, texts.length - secretsMax);
     // The longer ones first: one may be the beginning of another.
     this.#texts = texts.slice(0, secretsMax).sort((a, b) => b.length - a.length);
+    this.#buffers = this.#texts.map((text) => Buffer.from(text));
   }
 
   /** The text with `***` in place of each secret. */
   hidden(text: string): string {
-    return this.#texts.reduce((rest, secret) => rest.replaceAll(secret, instead), text);
+    return [...this.#renewed, ...this.#texts].reduce(
+      (rest, secret) => rest.replaceAll(secret, instead),
+      text,
+    );
   }
 
   /** For the parts of one stream: a secret may begin in one part and end in the next. */
   stream(): HiddenStream {
-    return new HiddenStream(this.#texts.map((text) => Buffer.from(text)));
+    return new HiddenStream(() => this.#buffers);
+  }
+
+  /** From now on this token is hidden, too, in streams that have begun before. */
+  renew(token: string): void {
+    this.#renewed = [...this.#renewed, token].slice(-renewedMax);
+    this.#buffers = [...this.#renewed, ...this.#texts].map((text) => Buffer.from(text));
   }
 }
 
 /** Takes the parts of a stream and gives them back without secrets; what may be the beginning of one waits. */
 export class HiddenStream {
-  readonly #secrets: readonly Buffer[];
+  readonly #secretsNow: () => readonly Buffer[];
   #waiting: Buffer = Buffer.alloc(0);
 
-  constructor(secrets: readonly Buffer[]) {
-    this.#secrets = secrets;
+  constructor(secretsNow: () => readonly Buffer[]) {
+    this.#secretsNow = secretsNow;
   }
 
   take(part: Buffer): Buffer {
-    if (this.#secrets.length === 0) return part;
+    const secrets = this.#secretsNow();
+    if (secrets.length === 0) return part;
     const all = this.#waiting.length === 0 ? part : Buffer.concat([this.#waiting, part]);
-    const { hidden, rest } = this.#hide(all);
-    const waits = Math.max(0, ...this.#secrets.map((secret) => begunIn(rest, secret)));
+    const { hidden, rest } = hide(all, secrets);
+    const waits = Math.max(0, ...secrets.map((secret) => begunIn(rest, secret)));
     this.#waiting = rest.subarray(rest.length - waits);
     return Buffer.concat([...hidden, rest.subarray(0, rest.length - waits)]);
   }
@@ -62,22 +77,23 @@ export class HiddenStream {
   end(): Buffer {
     return this.#waiting;
   }
+}
 
-  #hide(all: Buffer): { hidden: Buffer[]; rest: Buffer } {
-    const hidden: Buffer[] = [];
-    const next = this.#secrets.map((secret) => all.indexOf(secret));
-    for (let from = 0; ; ) {
-      let first = -1;
-      for (const [index, secret] of this.#secrets.entries()) {
-        // Each is looked for again only after it was passed: so a part is read once for each secret.
-        if (next[index] !== -1 && Number(next[index]) < from) next[index] = all.indexOf(secret, from);
-        const at = Number(next[index]);
-        if (at !== -1 && (first === -1 || at < Number(next[first]))) first = index;
-      }
-      if (first === -1) return { hidden, rest: all.subarray(from) };
-      hidden.push(all.subarray(from, next[first]), Buffer.from(instead));
-      from = Number(next[first]) + Number(this.#secrets[first]?.length);
+/** @returns what stands before the last secret, with `***` in place of each, and the rest */
+function hide(all: Buffer, secrets: readonly Buffer[]): { hidden: Buffer[]; rest: Buffer } {
+  const hidden: Buffer[] = [];
+  const next = secrets.map((secret) => all.indexOf(secret));
+  for (let from = 0; ; ) {
+    let first = -1;
+    for (const [index, secret] of secrets.entries()) {
+      // Each is looked for again only after it was passed: so a part is read once for each secret.
+      if (next[index] !== -1 && Number(next[index]) < from) next[index] = all.indexOf(secret, from);
+      const at = Number(next[index]);
+      if (at !== -1 && (first === -1 || at < Number(next[first]))) first = index;
     }
+    if (first === -1) return { hidden, rest: all.subarray(from) };
+    hidden.push(all.subarray(from, next[first]), Buffer.from(instead));
+    from = Number(next[first]) + Number(secrets[first]?.length);
   }
 }
 

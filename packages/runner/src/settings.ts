@@ -26,6 +26,8 @@ export interface RunnerSettings extends Access {
   readonly leaseSeconds: number;
   /** Whether the command gets an access token. */
   readonly passesToken: boolean;
+  /** Whether the mark of lines for the runner is the same in every run. */
+  readonly hasFixedMark: boolean;
   /** The runner's own environment, of which the command gets what is no setting of Baton. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
@@ -56,7 +58,9 @@ Makes a program an agent: takes tasks, and runs the command for each in an empty
   --lease-seconds N      how long a task stays taken when this machine is gone, 10 to 3600; 60 without it
   --name TEXT            what people see as the name; the machine's without it
   --folder PATH          for the session and the runs; .baton-runner without it
-  --pass-token           give the command an access token of 5 minutes in BATON_ACCESS_TOKEN
+  --pass-token           give the command an access token of 5 minutes in BATON_ACCESS_TOKEN, and always a valid one
+                         in the file BATON_ACCESS_TOKEN_FILE
+  --fixed-mark           BATON_MARK is ::baton:: in every run; only for a command that prints no text of others
 
 From the environment: BATON_URL, where Baton answers; BATON_TOKEN, a personal access token. Without them the Baton
 of this machine is used, as its administrator; BATON_HOME names its folder.`;
@@ -94,6 +98,7 @@ export function readSettings(
     graceSeconds,
     leaseSeconds,
     passesToken: words['pass-token'] === true,
+    hasFixedMark: words['fixed-mark'] === true,
     environment,
   };
   return { ...given, ...accessOf(environment) };
@@ -116,6 +121,7 @@ function wordsOf(args: readonly string[]) {
         name: { type: 'string' },
         folder: { type: 'string' },
         'pass-token': { type: 'boolean' },
+        'fixed-mark': { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     }).values;

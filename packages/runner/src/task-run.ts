@@ -12,10 +12,11 @@ import {
 import { Command, type CommandEnd } from './command.ts';
 import { acknowledgeMessages } from './control-messages.ts';
 import type { FailedTasks } from './failed-tasks.ts';
-import { type Ask, askIn } from './protocol.ts';
+import { type Ask, askIn, createMark, fixedMark } from './protocol.ts';
 import { removeFolder } from './remove-folder.ts';
 import { Secrets, secretsMax } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
+import { TokenFile } from './token-file.ts';
 
 export interface Place {
   readonly baton: BatonClient;
@@ -45,8 +46,11 @@ const failureMax = 2_000;
 const asksMax = 10_000;
 /** What the service refuses by these it would refuse again. */
 const finalStatuses = [400, 403, 404, 413, 422];
-/** Variables that Baton's own programs read: they may hold secrets, and the command is not one of them. */
-const ownVariables = /^(BATON|IAM|CP)_/;
+/**
+ * Variables that Baton's own programs read, whose names are case-insensitive: they may hold secrets, and the command is not
+ * one of these programs.
+ */
+const ownVariables = /^(BATON|IAM|CP)_/i;
 
 /** One task: starts its command, does what it asks for, stops it in time, and ends the run. */
 export class TaskRun {
@@ -58,11 +62,16 @@ export class TaskRun {
   #stop: Stop | undefined;
   #fault: string | undefined;
   #asks = 0;
+  /** Random for each command: text that somebody else wrote and the command prints can't hold it. */
+  readonly #mark: string;
+  #hasWarned = false;
   #secrets = new Secrets([], {});
+  #tokenFile: TokenFile | undefined;
 
   constructor(lease: Lease, place: Place) {
     this.#lease = lease;
     this.#place = place;
+    this.#mark = place.settings.hasFixedMark ? fixedMark : createMark();
     this.#folder = join(place.settings.folder, 'runs', lease.run.id);
   }
 
@@ -74,6 +83,7 @@ export class TaskRun {
       if (error instanceof LeaseLostError) return 'lost';
       throw error;
     } finally {
+      this.#tokenFile?.stop();
       this.#clear();
     }
   }
@@ -93,8 +103,8 @@ export class TaskRun {
     mkdirSync(work, { recursive: true, mode: 0o700 });
     const { settings } = this.#place;
     const passedOn = withoutOwn(settings.environment);
+    this.#secrets = new Secrets([settings.token], passedOn);
     const own = await this.#variables();
-    this.#secrets = new Secrets([settings.token, own['BATON_ACCESS_TOKEN'] ?? ''], passedOn);
     const { leftOut } = this.#secrets;
     if (leftOut > 0)
       this.#place.say(
@@ -112,6 +122,7 @@ export class TaskRun {
       onLine: (line) => this.#hear(line, command),
     });
     const end = await this.#watch(command);
+    this.#tokenFile?.stop();
     if (command.outputFault !== undefined)
       this.#place.say(`${this.#lease.task.publicId}: not all of its output is kept: ${command.outputFault}`);
     return this.#conclude(end);
@@ -123,7 +134,7 @@ export class TaskRun {
 
   async #variables(): Promise<Record<string, string>> {
     const { run, claim, task, isResumed } = this.#lease;
-    const { settings, baton } = this.#place;
+    const { settings } = this.#place;
     return {
       BATON_URL: settings.coordinationUrl,
       BATON_TASK: task.publicId,
@@ -135,8 +146,16 @@ export class TaskRun {
       BATON_CLAIM_ID: claim.id,
       BATON_FENCING_TOKEN: String(claim.fencingToken),
       BATON_IS_RESUMED: String(isResumed),
-      ...(settings.passesToken && { BATON_ACCESS_TOKEN: (await baton.accessToken?.get()) ?? '' }),
+      BATON_MARK: this.#mark,
+      ...(settings.passesToken && (await this.#passToken())),
     };
+  }
+
+  async #passToken(): Promise<Record<string, string>> {
+    const path = join(this.#folder, 'access-token');
+    const get = async () => (await this.#place.baton.accessToken?.get()) ?? '';
+    this.#tokenFile = new TokenFile(path, get, (token) => this.#secrets.renew(token));
+    return { BATON_ACCESS_TOKEN: await this.#tokenFile.start(), BATON_ACCESS_TOKEN_FILE: path };
   }
 
   /** Stops the command when somebody asks for it, when its time is over, or before its lease may be. */
@@ -205,16 +224,26 @@ export class TaskRun {
   async #hear(line: string, command: Command): Promise<void> {
     if (this.#stop !== undefined || this.#fault !== undefined) return;
     try {
+      const ask = askIn(this.#secrets.hidden(line), this.#mark);
+      if (ask === undefined) return this.#warnOfFixedMark(line);
       this.#asks += 1;
       if (this.#asks > asksMax) throw new TypeError(`a command may print ${asksMax} of them`);
-      const ask = askIn(this.#secrets.hidden(line));
-      if (ask !== undefined) await this.#obey(ask, command);
+      await this.#obey(ask, command);
     } catch (error) {
       if (error instanceof LeaseLostError) return;
       if (!(error instanceof TypeError || error instanceof BatonError)) throw error;
       this.#fault = `a line for the runner could not be done: ${error.message}`;
       this.#place.say(`${this.#lease.task.publicId}: ${this.#fault}`);
     }
+  }
+
+  /** A command that was written for an older runner would otherwise ask for an approval that nobody sees. */
+  #warnOfFixedMark(line: string): void {
+    if (this.#hasWarned || !line.startsWith(`${fixedMark} `)) return;
+    this.#hasWarned = true;
+    this.#place.say(
+      `${this.#lease.task.publicId}: a line that begins with ${fixedMark} was ignored. Begin lines for the runner with $BATON_MARK, or start it with --fixed-mark.`,
+    );
   }
 
   async #obey(ask: Ask, command: Command): Promise<void> {

@@ -3,6 +3,7 @@ export {
   type Connection,
   ConnectionError,
   type ConnectionPlaces,
+  ForeignConnectionError,
   findConnection,
   parseConnection,
 } from './node/connection.ts';

@@ -29,7 +29,7 @@ export async function startTemporaryBaton(
   const home = mkdtempSync(join(tmpdir(), 'baton-demo-'));
   const port = await findFreePort();
   const child = spawn(process.execPath, [join(projectRoot, 'bin', 'baton.mjs'), 'start'], {
-    env: { ...environment, ...settings, BATON_HOME: home, PORT: String(port) },
+    env: withSettings(environment, { ...settings, BATON_HOME: home, PORT: String(port) }),
     // In its own process group, so that Ctrl-C reaches only the demo, which then stops it.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -42,6 +42,15 @@ export async function startTemporaryBaton(
   await waitUntilReady(child, `http://127.0.0.1:${port}`, recentOutput);
   const path = join(home, 'connection.json');
   return parseConnection(readFileSync(path, 'utf8'), path);
+}
+
+/** Names of settings are case-insensitive: another spelling of one of these would win, and the demo use another folder. */
+export function withSettings(
+  environment: CliConfig['environment'],
+  settings: Readonly<Record<string, string>>,
+): Record<string, string | undefined> {
+  const others = Object.entries(environment).filter(([name]) => !Object.hasOwn(settings, name.toUpperCase()));
+  return { ...Object.fromEntries(others), ...settings };
 }
 
 /** Whether the Baton at this address is ready. */

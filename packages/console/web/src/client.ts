@@ -1,11 +1,12 @@
 import { type BatonClient, BatonError, createClient, type IssuedToken } from '@baton/sdk';
+import { forgetPageKey, pageKey } from './page-key.ts';
 import { setServerClock } from './server-clock.ts';
 
 /** What the console's own server answers: an access token for the next minutes; the browser keeps it in memory alone. */
 async function ask<Answer = IssuedToken>(path: string, body: object = {}, msMax = 15_000): Promise<Answer> {
   const answer = await fetch(`/console/${path}`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', 'baton-console-key': pageKey() },
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(msMax),
   });
@@ -62,6 +63,7 @@ export async function signInThrough(provider: string, next: string): Promise<voi
 /** Ends the session of this browser, or of every browser that this person has signed in. */
 export async function signOut({ isEverywhere = false } = {}): Promise<void> {
   await ask<object>('sign-out', isEverywhere ? { everywhere: 'yes' } : {});
+  forgetPageKey();
   news.postMessage(signedOut);
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createWriteStream, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createWriteStream, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -47,7 +47,8 @@ const end = Buffer.alloc(1024);
 const page = 'p'.repeat(8192);
 const dataDirectory = [
   entry({ path: 'base', type: 'Directory', mode: 0o700 }),
-  entry({ path: 'base/1', type: 'File' }, page),
+  entry({ path: 'base/1', type: 'Directory', mode: 0o700 }),
+  entry({ path: 'base/1/2619', type: 'File' }, page),
   entry({ path: 'PG_VERSION', type: 'File' }, '18\n'),
 ];
 
@@ -95,11 +96,27 @@ test('what is packed is unpacked, with its manifest first and its checksum last'
   const to = join(folder.path, 'to');
   await mkdir(to);
   await unpack(to);
-  assert.equal(readFileSync(join(to, 'base/1'), 'utf8'), page);
+  assert.equal(readFileSync(join(to, 'base/1/2619'), 'utf8'), page);
   assert.equal(readFileSync(join(to, 'baton/secrets/key'), 'utf8'), 'secret');
   assert.deepEqual(readFileSync(join(to, 'baton/contents/t/01/one')), large);
   assert.equal(readFileSync(join(to, 'baton/contents/t/02/none'), 'utf8'), '');
   assert.deepEqual(readdirSync(to).sort(), ['PG_VERSION', 'base', 'baton']);
+});
+
+test("the server's configuration isn't unpacked, and nothing is open to others or runs as its owner", async () => {
+  const configuration = ['postgresql.conf', 'postgresql.auto.conf', 'pg_hba.conf', 'pg_ident.conf'];
+  await write([
+    entry({ path: 'base', type: 'Directory', mode: 0o777 }),
+    entry({ path: 'base/1', type: 'Directory', mode: 0o777 }),
+    entry({ path: 'base/1/2', type: 'File', mode: 0o4777 }, 'x'),
+    ...configuration.map((name) => entry({ path: name, type: 'File' }, "restore_command = 'x'")),
+  ]);
+  const to = join(folder.path, 'to');
+  await mkdir(to);
+  await unpack(to);
+  assert.deepEqual(readdirSync(to).sort(), ['base', 'baton']);
+  const modes = ['base', 'base/1', 'base/1/2'].map((name) => statSync(join(to, name)).mode & 0o7777);
+  assert.deepEqual(modes, [0o700, 0o700, 0o600]);
 });
 
 test('a backup that is cut off at any place is refused', async () => {
@@ -156,6 +173,14 @@ const hostile: Record<string, Buffer> = {
   'a symbolic link': entry({ path: 'base/link', type: 'SymbolicLink', linkpath: '/etc' }),
   'a hard link': entry({ path: 'base/link', type: 'Link', linkpath: '/etc/hostname' }),
   'a device': entry({ path: 'base/device', type: 'CharacterDevice' }),
+  'a request to recover by a command': entry({ path: 'recovery.signal', type: 'File' }),
+  'the same below a folder of the own name': entry({ path: './recovery.signal', type: 'File' }),
+  'a request to be a standby': entry({ path: 'standby.signal', type: 'File' }),
+  'a map of tablespaces': entry({ path: 'tablespace_map', type: 'File' }, '1 /etc'),
+  'a tablespace': entry({ path: 'pg_tblspc/1', type: 'Directory' }),
+  'the process id of a server': entry({ path: 'postmaster.pid', type: 'File' }, '1'),
+  'a library': entry({ path: 'base/5/evil.so', type: 'File' }, 'x'),
+  'an unknown file of the own folder': entry({ path: 'baton/restore.json', type: 'File' }, '{}'),
 };
 
 for (const [name, bytes] of Object.entries(hostile))

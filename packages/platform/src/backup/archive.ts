@@ -3,8 +3,9 @@ import type { FileHandle } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { extract, Header } from 'tar';
+import { extract, Header, type ReadEntry } from 'tar';
 import { failureCode, StartError } from '../start-error.ts';
+import { type Use, useOf } from './expected-names.ts';
 
 /** Raised with every change that an older Baton can't read. */
 export const formatVersion = 2;
@@ -105,7 +106,8 @@ export async function verifyArchive(file: FileHandle, path: string): Promise<Man
 }
 
 /**
- * Unpacks a verified backup. A checksum is no signature: names that lead elsewhere and links are refused all the same.
+ * Unpacks a verified backup, without the server's configuration. A checksum is no signature: links, and names that no
+ * backup of Baton contains, are refused all the same. Files and folders are for their owner only, whatever their modes.
  * @throws StartError for such a file, or when the folder can't take it
  */
 export async function unpackArchive(
@@ -137,12 +139,12 @@ function unpackInto(folder: string, path: string): Writable {
     preserveOwner: false,
     noMtime: true,
     filter(name, entry) {
-      const isPlain = 'type' in entry && ['File', 'Directory'].includes(entry.type) && isInside(name);
-      if (!isPlain)
+      const use = 'type' in entry && isInside(name) ? useOfEntry(name, entry) : 'refuse';
+      if (use === 'refuse')
         strange = new StartError(
-          `${path} is not a backup that Baton wrote: an entry leads out of its folder.`,
+          `${path} is not a backup that Baton wrote: no backup contains ${nameToShow(name)}.`,
         );
-      return isPlain;
+      return use === 'unpack';
     },
   });
   const writable = new Writable({
@@ -158,6 +160,16 @@ function unpackInto(folder: string, path: string): Writable {
   unpacker.on('error', (error: Error) => writable.destroy(error));
   return writable;
 }
+
+function useOfEntry(name: string, entry: ReadEntry): Use {
+  if (entry.type !== 'File' && entry.type !== 'Directory') return 'refuse';
+  // Also takes away the bits that let others run a file as its owner.
+  entry.mode = entry.type === 'File' ? 0o600 : 0o700;
+  return useOf(name, entry.type);
+}
+
+/** At most 100 characters, without those that move a terminal's cursor. */
+const nameToShow = (name: string) => JSON.stringify(name.slice(0, 100).replaceAll(/[^\x20-\x7e]/g, '?'));
 
 const isInside = (name: string) => !name.startsWith('/') && !name.split('/').includes('..');
 

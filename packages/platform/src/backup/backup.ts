@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
@@ -15,6 +15,8 @@ import { formatVersion, type Manifest, packArchive } from './archive.ts';
 import { artifactFiles, artifactSettingOutside } from './artifact-bytes.ts';
 import { baseBackup } from './base-backup.ts';
 import { readContents, settingsOutside } from './contents.ts';
+import { useOf } from './expected-names.ts';
+import { findForeignCode } from './foreign-code.sql.ts';
 
 export interface BackupOptions {
   readonly env: Environment;
@@ -37,6 +39,7 @@ export async function backUp({ env, file, say, signal }: BackupOptions): Promise
   try {
     const contents = readContents(settings);
     const address = server.cluster.url('postgres');
+    await refuseUnrestorable(server.cluster, settings.BATON_HOME);
     const manifest: Manifest = {
       format: 'baton-backup',
       version: formatVersion,
@@ -69,6 +72,31 @@ export function refuseOtherDatabases({ IAM_DATABASE_URL: iam, CP_DATABASE_URL: c
       'IAM_DATABASE_URL or CP_DATABASE_URL names a PostgreSQL of your own: use its own tools (docs/operations.md).',
     );
 }
+
+/**
+ * A restore refuses what could be an attack; whoever made it themselves learns that now, and not when they need the backup.
+ * @throws StartError naming the first such thing
+ */
+async function refuseUnrestorable(cluster: Cluster, home: string): Promise<void> {
+  const found = await findForeignCode(cluster.url);
+  if (found !== undefined)
+    throw new StartError(
+      `The built-in PostgreSQL contains ${found}, which a restore would refuse: drop it, then try again.`,
+    );
+  const data = join(home, 'postgres', 'data');
+  const strange = readdirSync(data, { withFileTypes: true }).find(
+    (entry) =>
+      !neverCopied.test(entry.name) && useOf(entry.name, entry.isFile() ? 'File' : 'Directory') === 'refuse',
+  );
+  if (strange !== undefined)
+    throw new StartError(
+      `${join(data, strange.name)} is not PostgreSQL's, and a restore would refuse it: move it elsewhere.`,
+    );
+}
+
+/** What PostgreSQL leaves out of every base backup. */
+const neverCopied =
+  /^(postmaster\.(pid|opts)|current_logfiles(\.tmp)?|postgresql\.auto\.conf\.tmp|tablespace_map)$/;
 
 /** The server of a running Baton; of one that is stopped, a server that is started here and stopped again. */
 async function findOrStart(

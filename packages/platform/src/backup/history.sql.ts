@@ -14,11 +14,14 @@ const forgetServer = `
     end if;
   end $$`;
 
-/** Makes both journals begin a new epoch: their readers may have seen events that the backup does not have. */
-export async function beginNewHistory(url: (database: string) => string): Promise<void> {
+/**
+ * Makes both journals begin a new epoch: their readers may have seen events that the backup does not have. It connects
+ * as the owner of each database, because a trigger of the backup runs with the rights of whoever writes.
+ */
+export async function beginNewHistory(url: (database: string, role: string) => string): Promise<void> {
   for (const database of ['identity', 'coordination']) {
     const client = new pg.Client({
-      connectionString: url(database),
+      connectionString: url(database, database),
       application_name: 'baton-restore',
       connectionTimeoutMillis: 10_000,
       query_timeout: 60_000,

@@ -7,7 +7,8 @@ import { connectionFile } from '../connection.ts';
 import { dataVersion, lockFolder } from '../home.ts';
 import { draftOf, finishReplacement, hasParts, removeDrafts, replaceParts } from '../home-parts.ts';
 import { locateBinaries } from '../postgres/binaries.ts';
-import { startCluster } from '../postgres/cluster.ts';
+import { type Cluster, startCluster } from '../postgres/cluster.ts';
+import { writeConfiguration } from '../postgres/configuration.ts';
 import { isServerOf, readPidFile } from '../postgres/pid-file.ts';
 import { readPrivateFile, writePrivateFile } from '../private-files.ts';
 import { failureCode, StartError } from '../start-error.ts';
@@ -15,6 +16,7 @@ import { type Manifest, ownFolder, unpackArchive, verifyArchive } from './archiv
 import { draftArtifactFiles } from './artifact-bytes.ts';
 import { refuseOtherDatabases, thisPlatform } from './backup.ts';
 import { auditHead, auditHeadFile } from './contents.ts';
+import { findForeignCode } from './foreign-code.sql.ts';
 import { beginNewHistory } from './history.sql.ts';
 
 export interface RestoreOptions {
@@ -109,6 +111,7 @@ async function prepare(
   const data = join(directory, 'data');
   mkdirSync(data, { recursive: true, mode: 0o700 });
   await unpackArchive(archive, path, data, signal);
+  writeConfiguration(data);
   const own = join(data, ownFolder);
   const head = readPrivateFile(join(own, auditHead));
   draftOwnFiles(home, own, path);
@@ -116,12 +119,22 @@ async function prepare(
   rmSync(own, { recursive: true });
   const cluster = await startCluster({ directory, durable: true, say });
   try {
+    await refuseForeignCode(cluster.url, path);
     await beginNewHistory(cluster.url);
   } finally {
     await cluster.stop();
   }
   signal.throwIfAborted();
   return head;
+}
+
+/** @throws StartError when the restored databases contain code that would run with the superuser's rights */
+async function refuseForeignCode(url: Cluster['url'], path: string): Promise<void> {
+  const found = await findForeignCode(url);
+  if (found !== undefined)
+    throw new StartError(
+      `${path} contains ${found}, which Baton never makes and which can run programs on this machine.`,
+    );
 }
 
 /** Each file is on disk before the next is written. */

@@ -40,7 +40,7 @@ after(async () => {
 const post = (path: string, body: object, headers: Record<string, string> = {}) =>
   fetch(url + path, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
+    headers: { 'content-type': 'application/json', 'baton-console-key': 'A'.repeat(43), ...headers },
     body: JSON.stringify(body),
   });
 
@@ -159,7 +159,7 @@ test('identity providers are asked for at identity, with the admin secret', asyn
     IAM_BOOTSTRAP_TOKEN: adminSecret,
   });
   const at = async (path: string, body: object) => {
-    const headers = { 'content-type': 'application/json' };
+    const headers = { 'content-type': 'application/json', 'baton-console-key': 'A'.repeat(43) };
     const answer = await fetch(`${asked.url}/console/${path}`, {
       method: 'POST',
       headers,

@@ -106,9 +106,7 @@ export async function launch(
   const isRunning = () => server.pid !== undefined && server.exitCode === null && server.signalCode === null;
   const ended = new Promise<string>((resolve) => {
     server.once('error', (error) => resolve(error.message));
-    server.once('exit', () =>
-      resolve(failureReason(readFileSync(logOf(directory), 'utf8').slice(log.length))),
-    );
+    server.once('exit', () => resolve(failureReason(readLog(directory).slice(log.length))));
   });
   server.unref();
   const ready = waitUntilReady(socketDirectory, isRunning, () =>
@@ -148,7 +146,7 @@ export async function waitUntilReady(
 
 async function acceptsConnections(socketDirectory: string): Promise<boolean> {
   const client = new pg.Client({
-    connectionString: addressOf(socketDirectory, 'postgres', superuser),
+    connectionString: guardedAddress(addressOf(socketDirectory, 'postgres', superuser)),
     connectionTimeoutMillis: 2000,
   });
   // A server that is stopping may cut the connection at any moment.
@@ -166,6 +164,16 @@ async function acceptsConnections(socketDirectory: string): Promise<boolean> {
 /** The address of a database in the cluster whose socket is in this folder. */
 export function addressOf(socketDirectory: string, database: string, user: string): string {
   return `postgresql://${user}@localhost:5432/${database}?host=${encodeURIComponent(socketDirectory)}`;
+}
+
+/**
+ * The same address for a connection that runs no event trigger and loads no library, whatever the cluster sets for its
+ * roles and databases: a restored cluster may be somebody else's.
+ * @param address as superuser
+ */
+export function guardedAddress(address: string): string {
+  const settings = ['event_triggers=off', 'session_preload_libraries=', 'local_preload_libraries='];
+  return `${address}&options=${encodeURIComponent(settings.map((setting) => `-c ${setting}`).join(' '))}`;
 }
 
 function command(account: Account, path: string, parameters: readonly string[]) {
@@ -197,6 +205,16 @@ function openLog(directory: string): { fd: number; length: number } {
   const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
   const fd = openSync(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
   return { fd, length: readFileSync(path, 'utf8').length };
+}
+
+/** Empty when the folder was removed, as a failed restore does as soon as the server has ended. */
+function readLog(directory: string): string {
+  try {
+    return readFileSync(logOf(directory), 'utf8');
+  } catch (error) {
+    if (failureCode(error) === 'ENOENT') return '';
+    throw error;
+  }
 }
 
 /** The line of a program's output that explains why it ended. */

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 
 /** What a running Baton writes to `connection.json` in its folder, for the programs of its owner. */
 export interface Connection {
@@ -17,13 +17,29 @@ export interface ConnectionPlaces {
   readonly file?: string | undefined;
   /** The folder of a Baton: its file, and no other. */
   readonly home?: string | undefined;
-  /** Folders whose `.baton` is looked into, one after the other. */
+  /** Folders whose `.baton` is looked into, one after the other. Such a file is used only if it is the user's own. */
   readonly folders: readonly string[];
+  /** The path of a file below one of these folders that the user has agreed to use although it isn't their own. */
+  readonly agreed?: string | undefined;
 }
 
 /** A connection file that can't be used. The message is a sentence for the user and holds no value of the file. */
 export class ConnectionError extends Error {
-  override readonly name = 'ConnectionError';
+  override readonly name: string = 'ConnectionError';
+}
+
+/**
+ * A connection file that was found in a folder and that somebody else may have put there: the folder may be shared, or come
+ * from a repository or an archive. Tokens and tasks would go to the address that it names.
+ */
+export class ForeignConnectionError extends ConnectionError {
+  override readonly name = 'ForeignConnectionError';
+  readonly path: string;
+
+  constructor(path: string, why: string) {
+    super(`${path} ${why}, so it is not used: set BATON_HOME=${dirname(path)} if you trust it.`);
+    this.path = path;
+  }
 }
 
 const fields = [
@@ -39,13 +55,14 @@ const fields = [
  * Finds how to connect to the Baton of this machine.
  * @example console.log(findConnection({ folders: [folder] })?.coordinationUrl);
  * @returns undefined where none of the places has a file
- * @throws ConnectionError when a file is damaged or can't be read, or the named one is missing
+ * @throws ConnectionError when a file is damaged or can't be read, or the named one is missing;
+ * ForeignConnectionError for one in a folder that belongs to somebody else, or that others can read or change
  */
-export function findConnection({ file, home, folders }: ConnectionPlaces): Connection | undefined {
+export function findConnection({ file, home, folders, agreed }: ConnectionPlaces): Connection | undefined {
   const named = file ?? (home && join(home, 'connection.json'));
   const candidates = named ? [named] : folders.map((folder) => resolve(folder, '.baton', 'connection.json'));
   for (const path of candidates) {
-    const text = readText(path);
+    const text = named !== undefined && named !== '' ? readText(path) : readOwnText(path, agreed);
     if (text !== undefined) return parseConnection(text, path);
   }
   if (file !== undefined) throw new ConnectionError(`There is no file ${file}.`);
@@ -83,8 +100,43 @@ function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (['ENOENT', 'ENOTDIR'].includes(code)) return undefined;
-    throw new ConnectionError(`${path} can't be read (${code}).`);
+    return withoutFile(path, error);
   }
+}
+
+/** Asks the opened file: one that is looked at before it is opened could be replaced in between. */
+function readOwnText(path: string, agreed: string | undefined): string | undefined {
+  let opened: number;
+  try {
+    // A pipe in its place would otherwise never be opened.
+    opened = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  } catch (error) {
+    return withoutFile(path, error);
+  }
+  try {
+    const why = whyForeign(fstatSync(opened));
+    if (why !== undefined && path !== agreed) throw new ForeignConnectionError(path, why);
+    return readFileSync(opened, 'utf8');
+  } finally {
+    closeSync(opened);
+  }
+}
+
+/**
+ * Baton writes its file for the eyes of its owner only. A checkout of a repository makes files that others can read, so
+ * the mode also tells a file that came with one. Windows has neither owner nor mode here.
+ */
+function whyForeign(found: Stats): string | undefined {
+  const ownId = process.geteuid?.();
+  if (!found.isFile()) return 'is no file';
+  if (ownId === undefined) return undefined;
+  if (found.uid !== ownId) return `belongs to user ${found.uid} and not to you`;
+  return (found.mode & 0o077) === 0 ? undefined : 'can be read or changed by others than you';
+}
+
+/** @returns undefined for a file that is not there */
+function withoutFile(path: string, error: unknown): undefined {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (['ENOENT', 'ENOTDIR'].includes(code)) return undefined;
+  throw new ConnectionError(`${path} can't be read (${code}).`);
 }

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { program, repository } from '@baton/testing/baton-process';
+
+// A folder that somebody else has made, with a connection file that leads to a server of theirs.
+
+let folder: string;
+let server: Server;
+const asked: string[] = [];
+
+before(async () => {
+  server = createServer((req, res) => {
+    asked.push(`${req.method} ${req.url}`);
+    req.resume();
+    res.writeHead(200, { 'content-type': 'application/json' });
+    res.end(JSON.stringify({ accessToken: 'a.b.c', expiresIn: 300, items: [], nextCursor: null }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  folder = mkdtempSync(join(tmpdir(), 'baton-foreign-'));
+  mkdirSync(join(folder, '.baton'));
+  const rest = { issuer: 'i', tenantId: 't', iamBootstrapToken: 'b', adminToken: 'theirs' };
+  const path = join(folder, '.baton', 'connection.json');
+  writeFileSync(path, JSON.stringify({ coordinationUrl: url, identityUrl: `${url}/iam`, ...rest }));
+  // As a clone of a repository makes it.
+  chmodSync(path, 0o644);
+});
+after(() => {
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+const cli = 'packages/cli/src/main.ts';
+const refusal =
+  /\.baton\/connection\.json can be read or changed by others than you, so it is not used: set BATON_HOME=\S+\.baton if you trust it/;
+
+test('no program goes where the connection file of a foreign folder leads, with a token of the user or without', async () => {
+  const programs: [string, string[], number][] = [
+    [cli, ['tasks', '--json'], 4],
+    [cli, ['doctor'], 1],
+    ['packages/runner/src/main.ts', ['--exec', 'true', '--once'], 1],
+    ['packages/mcp/src/main.ts', [], 1],
+  ];
+  for (const [file, args, code] of programs)
+    for (const token of ['', 'iam_pat_mine']) {
+      const running = program(file, args, { HOME: folder, BATON_TOKEN: token }, { cwd: folder });
+      assert.equal(await running.ended, code, running.output());
+      assert.match(running.output(), refusal);
+    }
+  assert.deepEqual(asked, []);
+});
+
+test('a person at a terminal is asked, and named files are used', {
+  skip: spawnSync('script', ['--version']).error !== undefined && 'script is not installed',
+}, async () => {
+  const command = `${process.execPath} --disable-warning=ExperimentalWarning ${join(repository, cli)} tasks --json`;
+  const answer = async (text: string) => {
+    const env = { PATH: process.env.PATH, HOME: folder };
+    const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder, env });
+    let printed = '';
+    let isAnswered = false;
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => {
+        printed += chunk.toString();
+        if (isAnswered || !printed.includes('Only yes goes on: ')) return;
+        isAnswered = true;
+        child.stdin.write(`${text}\n`);
+      });
+    const [code] = (await once(child, 'close')) as [number];
+    child.stdin.destroy();
+    return { code, printed };
+  };
+  const no = await answer('no');
+  assert.equal(no.code, 4, no.printed);
+  assert.match(no.printed, refusal);
+  assert.deepEqual(asked, []);
+  const yes = await answer('yes');
+  assert.equal(yes.code, 0, yes.printed);
+  assert.ok(asked.length > 0);
+  asked.length = 0;
+  const named = program(
+    cli,
+    ['tasks', '--json'],
+    { HOME: folder, BATON_HOME: join(folder, '.baton') },
+    { cwd: folder },
+  );
+  assert.equal(await named.ended, 0, named.output());
+  assert.ok(asked.length > 0);
+});

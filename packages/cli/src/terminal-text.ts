@@ -1,0 +1,15 @@
+/** Control and format characters, line and paragraph separators. Joiners stay: Persian and emoji need them. */
+const moving = /(?![\t\n\u200C\u200D])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/**
+ * A text for a terminal in which nothing moves the cursor, changes colours or turns the direction of writing. Each such
+ * character becomes the escape that JSON has for it, so that JSON remains the same value.
+ * @param text of one or several lines
+ */
+export function terminalText(text: string): string {
+  return text.replaceAll(moving, (character) =>
+    Array.from({ length: character.length }, (_, at) => escapeOf(character.charCodeAt(at))).join(''),
+  );
+}
+
+const escapeOf = (unit: number) => `\\u${unit.toString(16).padStart(4, '0')}`;

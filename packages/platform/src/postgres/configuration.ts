@@ -1,0 +1,32 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * The server's configuration files, with the values that initdb writes. A setting such as `restore_command` or
+ * `archive_command` names a program that PostgreSQL runs, so a restore never uses the files of the backup.
+ */
+const files: Readonly<Record<string, string>> = {
+  'postgresql.conf': `# Written by "baton restore". Baton starts PostgreSQL with arguments, which take precedence over this file.
+datestyle = 'iso, mdy'
+timezone = 'UTC'
+log_timezone = 'UTC'
+lc_messages = 'C'
+lc_monetary = 'C'
+lc_numeric = 'C'
+lc_time = 'C'
+default_text_search_config = 'pg_catalog.english'
+`,
+  'postgresql.auto.conf': '',
+  // The server has no network address, and only its owner can open the folder of its socket.
+  'pg_hba.conf': 'local all all trust\nlocal replication all trust\n',
+  'pg_ident.conf': '',
+};
+
+/** The names of all configuration files in a data directory. */
+export const configurationFiles: readonly string[] = Object.keys(files);
+
+/** Writes Baton's own configuration into a data directory. @param data a directory without configuration files */
+export function writeConfiguration(data: string): void {
+  for (const [name, text] of Object.entries(files))
+    writeFileSync(join(data, name), text, { mode: 0o600, flag: 'wx' });
+}

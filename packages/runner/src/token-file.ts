@@ -1,0 +1,47 @@
+import { renameSync, writeFileSync } from 'node:fs';
+
+/** An access token is given out for 80 % of its 300 seconds: one that is read here lasts another 30 s at least. */
+const renewEveryMs = 30_000;
+
+/** Keeps a valid access token in a file that only its owner may read, for a command that runs longer than a token lasts. */
+export class TokenFile {
+  readonly #path: string;
+  readonly #get: () => Promise<string>;
+  readonly #onRenewed: (token: string) => void;
+  #token = '';
+  #timer: NodeJS.Timeout | undefined;
+
+  /**
+   * @param get gives an access token that is valid for another minute
+   * @param onRenewed called before a token that differs from the one before is written
+   */
+  constructor(path: string, get: () => Promise<string>, onRenewed: (token: string) => void) {
+    this.#path = path;
+    this.#get = get;
+    this.#onRenewed = onRenewed;
+  }
+
+  /** Writes the first token, and then renews it until `stop`. @returns it. @throws BatonError where there is none */
+  async start(): Promise<string> {
+    await this.#write();
+    this.#timer = setInterval(() => {
+      // A service that is away is asked again; the file keeps the token that it has.
+      this.#write().catch(() => undefined);
+    }, renewEveryMs);
+    return this.#token;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #write(): Promise<void> {
+    const token = await this.#get();
+    if (token === this.#token) return;
+    this.#onRenewed(token);
+    // A command never reads half a token.
+    writeFileSync(`${this.#path}.new`, token, { mode: 0o600 });
+    renameSync(`${this.#path}.new`, this.#path);
+    this.#token = token;
+  }
+}

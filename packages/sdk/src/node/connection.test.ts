@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import { ForeignConnectionError, findConnection } from './connection.ts';
+
+const connection = {
+  identityUrl: 'http://127.0.0.1:1/iam',
+  coordinationUrl: 'http://127.0.0.1:1',
+  issuer: 'i',
+  tenantId: 't',
+  iamBootstrapToken: 'b',
+  adminToken: 'a',
+};
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'baton-connection-'));
+  mkdirSync(join(folder, '.baton'));
+  path = join(folder, '.baton', 'connection.json');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function write(mode: number, at = path): void {
+  writeFileSync(at, JSON.stringify(connection));
+  chmodSync(at, mode);
+}
+
+const foreign = (why: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof ForeignConnectionError, String(error));
+  assert.equal(error.path, path);
+  assert.match(error.message, why);
+  assert.match(error.message, /so it is not used: set BATON_HOME=\S+\.baton if you trust it\.$/);
+  return true;
+};
+
+test("a connection file of the current folder is used where it is the user's own and nobody else's to read", () => {
+  for (const mode of [0o600, 0o400]) {
+    write(mode);
+    assert.deepEqual(findConnection({ folders: [folder] }), connection);
+    rmSync(path);
+  }
+  assert.equal(findConnection({ folders: [folder] }), undefined);
+});
+
+test('one that came with a checkout, or that others can write, is refused unless it is named or agreed to', () => {
+  for (const mode of [0o644, 0o640, 0o602, 0o660]) {
+    write(mode);
+    assert.throws(() => findConnection({ folders: [folder] }), foreign(/can be read or changed by others/));
+    assert.deepEqual(findConnection({ home: join(folder, '.baton'), folders: [] }), connection);
+    assert.deepEqual(findConnection({ file: path, folders: [] }), connection);
+    assert.deepEqual(findConnection({ folders: [folder], agreed: path }), connection);
+    assert.throws(() => findConnection({ folders: [folder], agreed: folder }), ForeignConnectionError);
+  }
+});
+
+test('one of another user is refused, and so is one behind a link', {
+  skip: process.geteuid?.() !== 0,
+}, () => {
+  write(0o600);
+  chownSync(path, 65_534, 65_534);
+  assert.throws(() => findConnection({ folders: [folder] }), foreign(/belongs to user 65534 and not to you/));
+  const elsewhere = join(folder, 'elsewhere');
+  rmSync(path);
+  write(0o644, elsewhere);
+  symlinkSync(elsewhere, path);
+  assert.throws(() => findConnection({ folders: [folder] }), foreign(/can be read or changed/));
+});
+
+test('a pipe in its place is refused and not waited for', { skip: process.platform === 'win32' }, () => {
+  execFileSync('mkfifo', ['-m', '600', path]);
+  assert.throws(() => findConnection({ folders: [folder] }), foreign(/is no file/));
+});
