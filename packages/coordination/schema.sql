@@ -196,6 +196,8 @@ create table approvals (
   subject_digest text,
   requested_subject jsonb,
   supersedes_approval_id uuid,
+  verification_id uuid,
+  check_key text,
   constraint approvals_pkey PRIMARY KEY (id),
   constraint approvals_check CHECK (((required_role_id IS NULL) <> (assigned_principal_id IS NULL))),
   constraint approvals_check1 CHECK (((NOT gate) OR (task_id IS NOT NULL))),
@@ -203,13 +205,15 @@ create table approvals (
   constraint approvals_check3 CHECK (((decision_at IS NULL) = (decision_by_principal_id IS NULL))),
   constraint approvals_check4 CHECK (((subject IS NULL) = (subject_digest IS NULL))),
   constraint approvals_excluded_principals_check CHECK ((cardinality(excluded_principals) <= 100)),
+  constraint approvals_of_check CHECK (((verification_id IS NULL) = (check_key IS NULL))),
   constraint approvals_subject_digest_check CHECK ((subject_digest ~ '^sha256:[0-9a-f]{64}$'::text)),
   constraint approvals_assigned_principal_id_fkey FOREIGN KEY (assigned_principal_id) REFERENCES principals(id),
   constraint approvals_decision_by_principal_id_fkey FOREIGN KEY (decision_by_principal_id) REFERENCES principals(id),
   constraint approvals_requested_by_principal_id_fkey FOREIGN KEY (requested_by_principal_id) REFERENCES principals(id),
   constraint approvals_supersedes_approval_id_fkey FOREIGN KEY (supersedes_approval_id) REFERENCES approvals(id),
   constraint approvals_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
-  constraint approvals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  constraint approvals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint approvals_verification_id_fkey FOREIGN KEY (verification_id) REFERENCES verifications(id)
 );
 CREATE INDEX approvals_by_status ON public.approvals USING btree (tenant_id, status, created_at DESC, id DESC);
 CREATE INDEX approvals_newest ON public.approvals USING btree (tenant_id, created_at DESC, id DESC);
@@ -1858,6 +1862,7 @@ create table skill_invocations (
   updated_at timestamp(3) with time zone default clock_timestamp() not null,
   started_at timestamp(3) with time zone,
   finished_at timestamp(3) with time zone,
+  barred_principals uuid[] default '{}'::uuid[] not null,
   constraint skill_invocations_pkey PRIMARY KEY (id),
   constraint skill_invocations_check CHECK (((status = 'running'::text) = (lease_expires_at IS NOT NULL))),
   constraint skill_invocations_check1 CHECK (((finished_at IS NULL) = (status = ANY (ARRAY['pending'::text, 'running'::text])))),
@@ -1872,6 +1877,7 @@ create table skill_invocations (
   constraint skill_invocations_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
   constraint skill_invocations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX skill_invocations_by_barred ON public.skill_invocations USING btree (tenant_id, protocol, target, audience, hash_array_extended(barred_principals, (0)::bigint), available_at, id) WHERE (status = 'pending'::text);
 CREATE INDEX skill_invocations_by_task ON public.skill_invocations USING btree (task_id, created_at DESC, id DESC) WHERE (task_id IS NOT NULL);
 CREATE INDEX skill_invocations_due ON public.skill_invocations USING btree (lease_expires_at, id) WHERE (status = 'running'::text);
 CREATE INDEX skill_invocations_due_of_tenant ON public.skill_invocations USING btree (tenant_id, lease_expires_at) WHERE (status = 'running'::text);
@@ -2084,6 +2090,7 @@ create table tasks (
   turn_at timestamp(3) with time zone default now() not null,
   lacks_input boolean default false not null,
   is_addressed boolean default false not null,
+  requirement_authors jsonb default '{}'::jsonb not null,
   constraint tasks_pkey PRIMARY KEY (id),
   constraint tasks_tenant_id_public_number_key UNIQUE (tenant_id, public_number),
   constraint tasks_check CHECK (((active_claim_id IS NULL) = (lease_expires_at IS NULL))),
@@ -2151,6 +2158,8 @@ create table verifications (
   started_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
   finished_at timestamp(3) with time zone,
+  requester_id uuid,
+  not_counted jsonb default '[]'::jsonb not null,
   constraint verifications_pkey PRIMARY KEY (id),
   constraint verifications_task_id_attempt_key UNIQUE (task_id, attempt),
   constraint verifications_check CHECK (((finished_at IS NULL) = (status = ANY (ARRAY['running'::text, 'waiting_human'::text, 'waiting_external'::text])))),
@@ -2319,6 +2328,18 @@ AS $function$
       where p.id = (a.work ->> 'project')::uuid and p.tenant_id = tenant and p.workspace_id = any (place_path)
         and (p.id = place_project or (a.work -> 'includeSubprojects')::boolean)))
     and (viewer is null or a.workspace_id is null or sees_workspace(viewer, a.workspace_id))
+$function$;
+
+CREATE OR REPLACE FUNCTION public.barred_from_judging(verification uuid)
+ RETURNS uuid[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select array(
+    select holder_id from claims c join verifications v on v.task_id = c.task_id where v.id = verification
+    union
+    select authority_principal_id from verifications where id = verification and credential ->> 'kind' <> 'human'
+    order by 1)
 $function$;
 
 CREATE OR REPLACE FUNCTION public.change_offers(tenant uuid, root uuid, project uuid, is_offered boolean)
@@ -2575,6 +2596,14 @@ CREATE OR REPLACE FUNCTION public.has_required_inputs(artifact_schema jsonb)
  IMMUTABLE
 AS $function$
   select coalesce(jsonb_path_exists(artifact_schema, '$.inputs[*] ? (@.required == true)'), false)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.has_worked_on(task uuid, principal uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (select from claims where task_id = task and holder_id = principal)
 $function$;
 
 CREATE OR REPLACE FUNCTION public.held_tokens(tenant uuid, principal uuid)

@@ -229,6 +229,8 @@ interface ApprovalsTable {
   subject_digest: string | null;
   requested_subject: unknown;
   supersedes_approval_id: string | null;
+  verification_id: string | null;
+  check_key: string | null;
 }
 
 interface ArchivedEventsTable {
@@ -1354,6 +1356,7 @@ interface SkillInvocationsTable {
   updated_at: Generated<string>;
   started_at: string | null;
   finished_at: string | null;
+  barred_principals: Generated<string[]>;
 }
 
 interface SkillsTable {
@@ -1487,6 +1490,7 @@ interface TasksTable {
   turn_at: Generated<string>;
   lacks_input: Generated<boolean>;
   is_addressed: Generated<boolean>;
+  requirement_authors: Generated<unknown>;
 }
 
 interface TenantsTable {
@@ -1520,6 +1524,8 @@ interface VerificationsTable {
   started_at: Generated<string>;
   updated_at: Generated<string>;
   finished_at: string | null;
+  requester_id: string | null;
+  not_counted: Generated<unknown>;
 }
 
 interface ViewsTable {

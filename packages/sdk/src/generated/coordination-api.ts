@@ -342,7 +342,7 @@ cursor?: string;
 }, options?: CallOptions): Paged<TaskPage, Task>;
 /** Read a task. Needs tasks.read. `GET /api/v1/tasks/{ref}` */
 get(ref: string, options?: CallOptions): Promise<Task>;
-/** Change a task. Whoever holds the live claim presents claimId and fencingToken. Values that are stored already change nothing. A change of title, description, acceptance, or of a custom field that the outcome of an approved gate reads requests the approval again, unless the caller could give it. Needs tasks.write. `PATCH /api/v1/tasks/{ref}` */
+/** Change a task. Whoever holds the live claim presents claimId and fencingToken. Values that are stored already change nothing. A change of title, description, acceptance, or of a custom field that the outcome of an approved gate reads requests the approval again, unless the caller could give it. A check or a requirement is removed or changed, and the condition of a check emptied, by whoever added it or by a person, and never by whoever works on the task or had a run of it. Needs tasks.write. `PATCH /api/v1/tasks/{ref}` */
 update(ref: string, body: TaskChange, options: CallOptions & Matched): Promise<Task>;
 /** Complete a task. A task with checks keeps its status until a verification attempt has passed; a second call answers the task as it is. Needs tasks.write. `POST /api/v1/tasks/{ref}:complete` */
 complete(ref: string, body: TaskCompletion, options: CallOptions & Matched): Promise<Task>;
@@ -387,13 +387,13 @@ limit?: number;
 /** The `nextCursor` of the page before; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<TaskCommentRevisionPage, TaskCommentRevision>;
-/** Give a task another version of its type. Without a version the newest active one is meant. Nobody may be at work on the task, not even the caller. The version that it has already changes nothing. Approvals of the task are requested again, unless the caller could give them. Needs task_types.manage. `POST /api/v1/tasks/{ref}:migrate-type` */
+/** Give a task another version of its type. Without a version the newest active one is meant. Nobody may be at work on the task, not even the caller. The version that it has already changes nothing. Approvals of the task are requested again, unless the caller could give them. Checks and required outputs are taken away only by whoever published the version that has them or by a person, and never by who had a run of the task. Needs task_types.manage. `POST /api/v1/tasks/{ref}:migrate-type` */
 migrateType(ref: string, body: TypeMigration, options: CallOptions & Matched): Promise<Task>;
 /** Relate a task to another. parent: this is a child of the other. blocks: this must end before the other. depends_on: this waits for the other. spawned_by: this came from the other; the first such relation is what $.spawnedBy reads. related_to: for people to know. A task has at most 1,000 relations, both directions together; one more at either end is refused by `invalid_relation` with `maxRelations`. Needs tasks.write. `POST /api/v1/tasks/{ref}/relations` */
 createRelation(ref: string, body: TaskRelationRequest, options?: CallOptions): Promise<TaskRelation>;
 /** List the relations of a task in both directions, oldest first. All of them, not in pages: a task has at most 1,000. Those to tasks out of the caller’s sight are left out. Needs tasks.read. `GET /api/v1/tasks/{ref}/relations` */
 listRelations(ref: string, options?: CallOptions): Paged<TaskRelationPage, TaskRelation>;
-/** Remove a relation of a task, in either direction. spawned_by is removed by holders of task_types.manage only, because checks depend on it. Needs tasks.write. `DELETE /api/v1/tasks/{ref}/relations/{id}` */
+/** Remove a relation of a task, in either direction. spawned_by is removed by holders of task_types.manage only, because checks depend on it. blocks and depends_on are removed by whoever added them or by a person, and never by whoever works on the task that waits or had a run of it. Needs tasks.write. `DELETE /api/v1/tasks/{ref}/relations/{id}` */
 deleteRelation(ref: string, id: string, options?: CallOptions): Promise<undefined>;
 }
 
@@ -1257,7 +1257,7 @@ runId?: Uuid;
 }
 
 export interface SkillInvocationsApi {
-/** Take the oldest call that waits and that the executor can execute. 204 when there is none. The lease is `leaseSeconds`, else what the contract allows and 30 s, from 10 s to 3600 s. Executors of one queue never wait for what stands in another. A call without basis any more is cancelled instead. A person whose bindings show `members` only gets calls of visible workspaces and of the tenant itself. Needs skills.execute. `POST /api/v1/skill-invocations:claim` */
+/** Take the oldest call that waits and that the executor can execute. 204 when there is none. The lease is `leaseSeconds`, else what the contract allows and 30 s, from 10 s to 3600 s. Executors of one queue never wait for what stands in another. A call without basis any more is cancelled instead. A person whose bindings show `members` only gets calls of visible workspaces and of the tenant itself. A call that judges a task is given to nobody who worked on the task, and to no agent or service that asked for its completion: they don’t meet it, and 403 `not_eligible` refuses it where they name it. Needs skills.execute. `POST /api/v1/skill-invocations:claim` */
 claim(body: SkillInvocationClaim, options?: CallOptions): Promise<ClaimedSkillInvocation>;
 /** Read a call: for whoever asked for it, its executor, and all who execute skills. Needs skills.invoke or skills.execute. `GET /api/v1/skill-invocations/{id}` */
 get(id: string, options?: CallOptions): Promise<SkillInvocation>;

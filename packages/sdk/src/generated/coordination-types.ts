@@ -405,9 +405,9 @@ artifactId: Uuid | null;
 requestedByPrincipalId: Uuid;
 status: "pending" | "approved" | "rejected" | "cancelled";
 gate: boolean;
-/** The attempt of a verification that asks it. */
+/** The verification attempt that requests it. */
 verificationId: Uuid | null;
-/** The check that the decision is about. */
+/** The check of that attempt. */
 checkKey: string | null;
 requiredRoleId: Uuid | null;
 assignedPrincipalId: Uuid | null;
@@ -2001,6 +2001,10 @@ artifactId: Uuid | null;
 requestedByPrincipalId: Uuid;
 status: "pending" | "approved" | "rejected" | "cancelled";
 gate: boolean;
+/** The verification attempt that requests it. */
+verificationId: Uuid | null;
+/** The check of that attempt. */
+checkKey: string | null;
 requiredRoleId: Uuid | null;
 assignedPrincipalId: Uuid | null;
 excludedPrincipals: Uuid[];

@@ -81,7 +81,7 @@ const newestFirst: ListOrder<SessionRow> = {
   direction: 'desc',
 };
 
-/** Sessions in sight of a person: `sees_session` (migration 0090) says which. */
+/** Sessions in sight of a person: `sees_session` (migration 0092) says which. */
 export function listOfSessions(
   tenantId: string,
   filter: { status: string | undefined },

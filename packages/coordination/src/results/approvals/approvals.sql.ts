@@ -109,6 +109,8 @@ const listedColumns = [
   'requested_by_principal_id',
   'status',
   'gate',
+  'verification_id',
+  'check_key',
   'required_role_id',
   'assigned_principal_id',
   'excluded_principals',

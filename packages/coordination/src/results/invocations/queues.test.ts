@@ -85,7 +85,8 @@ test('calls of hidden workspaces slow no claim of a person with a narrow sight',
   const wanted = await callIn(mine.id);
   await baton.pool.run(sql`analyze skill_invocations`);
   const asked = { protocols: ['http'], httpOrigins: ['https://sight.example.com'] };
-  const reach = { ...asked, audiences: null, localEntrypoints: null, mcpEndpoints: null, invocationId: null };
+  const none = { audiences: null, localEntrypoints: null, mcpEndpoints: null, invocationId: null };
+  const reach = { ...asked, ...none, principalId: person.principalId };
   const statement = lockNextPendingInSight(baton.tenantId, reach, person.principalId);
   const pages = await pagesReadBy(baton.pool, statement);
   assert.ok(pages <= pagesMax, `${pages} pages`);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { canonicalJson } from '@baton/kernel/idempotency';
 import { FreeObject, type Json, type JsonObject, Timestamp } from '@baton/kernel/wire';
-import { AcceptanceCheck } from '../../definitions/acceptance/acceptance.ts';
+import { TaskCheck } from '../../definitions/acceptance/acceptance.ts';
 import type { Lookup } from '../../definitions/declared-actions/expressions.ts';
 import {
   type ExpressionValues,
@@ -27,7 +27,7 @@ const TaskSnapshot = z.strictObject({
   startDate: Timestamp.nullable(),
   dueDate: Timestamp.nullable(),
   customFields: FreeObject,
-  acceptance: z.array(AcceptanceCheck),
+  acceptance: z.array(TaskCheck),
 });
 
 /** What a decider is shown. */
