@@ -79,7 +79,10 @@ test('however many others begin a sign-in or send answers, one that was begun ca
     if (n % 2 === 0)
       await assert.rejects(signIn.finish(answerOf(stateIn(url)), [browser]), refusedWith('provider_refused'));
   }
-  await assert.rejects(signIn.finish(answerOf('A'.repeat(72)), [mine.browser]), refusedWith('sign_in_expired'));
+  await assert.rejects(
+    signIn.finish(answerOf('A'.repeat(72)), [mine.browser]),
+    refusedWith('sign_in_expired'),
+  );
   await assert.rejects(
     signIn.finish(answerOf(stateIn(mine.url)), [mine.browser]),
     refusedWith('provider_refused'),

@@ -337,7 +337,9 @@ function beginCookieOf(key: string, isSecure: boolean): string {
 
 /** @returns the values of all cookies of this name that have the given form, ten at most */
 function valuesIn(req: IncomingMessage, name: string, form: RegExp): string[] {
-  const cookies = (req.headers.cookie ?? '').matchAll(new RegExp(`(?<=^|;\\s*)${name}=([\\w-]*)(?=;|$)`, 'g'));
+  const cookies = (req.headers.cookie ?? '').matchAll(
+    new RegExp(`(?<=^|;\\s*)${name}=([\\w-]*)(?=;|$)`, 'g'),
+  );
   return [...cookies]
     .map(([, value = '']) => value)
     .filter((value) => form.test(value))
