@@ -6,15 +6,20 @@ import { createServer } from 'node:net';
 const portMin = 20_000;
 const portMax = 32_000;
 const triesMax = 100;
+/** Ports that this process has returned: the caller may not listen yet, or may have stopped a server to restart it. */
+const returned = new Set<number>();
 
 /**
  * Finds a port of 127.0.0.1 that nobody listens on, for programs that take no 0 and for servers that restart on their port.
+ * Within a process it returns no port twice.
  * @throws Error after 100 ports that are in use
  */
 export async function freePort(): Promise<string> {
   for (let tries = 0; tries < triesMax; tries += 1) {
     const port = randomInt(portMin, portMax);
-    if (await isFree(port)) return String(port);
+    if (returned.has(port) || !(await isFree(port))) continue;
+    returned.add(port);
+    return String(port);
   }
   throw new Error(`${triesMax} ports between ${portMin} and ${portMax} are in use`);
 }

@@ -11,7 +11,7 @@ import { startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
 import { longTest } from '@baton/testing/depth';
 import { startWorker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { writeEvents } from '../../testing/journal-writer.ts';
+import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { emptyOutbox, makeWebhookSecret, type Receiver, startReceiver } from '../../testing/sinks.ts';
 import { until as untilIn } from '../../testing/waiting.ts';
 
@@ -90,6 +90,8 @@ test('what a client changes reaches a webhook, signed, with the id of the event'
     id: string;
     data: object;
   };
+  // Delivery reads the outbox; readers of the journal also wait for older transactions of other tests.
+  await journalIsStable(baton.pool);
   const { items } = (await baton.admin.get(`/events?entityId=${task.body.id}`)).body;
   assert.deepEqual([id, data], [items[0].id, items[0]]);
 });
