@@ -1,8 +1,8 @@
 import type { Approval, ApprovalSubject } from './generated/coordination-types.ts';
 
-/** One value of a subject that differs from an earlier one. */
+/** A value that differs between two subjects. */
 export interface SubjectChange {
-  /** From the top of the snapshot, as `['task', 'customFields', 'amount']`. Acceptance checks are named by their keys. */
+  /** From the root of the snapshot, as `['task', 'customFields', 'amount']`. Items of lists are numbered from 1, checks have their key. */
   readonly path: readonly string[];
   /** Undefined where the value was added. */
   readonly before: unknown;
@@ -11,13 +11,13 @@ export interface SubjectChange {
 }
 
 /**
- * The subject that an approval is about at present. Show it to whoever decides, and approve with its digest: the service
- * refuses the decision if the subject has changed meanwhile.
+ * The current subject of an approval. Show it to the decider and approve with its digest: the service rejects the decision
+ * if the subject has changed since.
  * @example
  * const { id } = await baton.approvals.request({ task: task.id, assignedPrincipalId: personId, comment: 'May I?' });
  * const subject = presentSubject(await baton.approvals.get(id));
  * console.log(subject?.snapshot.task?.title, subject?.digest);
- * @returns undefined where it can't be shown: it has become too large
+ * @returns undefined if it is too large to be shown
  */
 export function presentSubject({
   subject,
@@ -28,7 +28,7 @@ export function presentSubject({
 }
 
 /**
- * What differs between two subjects, value by value. A list of another length differs as a whole.
+ * The differences between two subjects, value by value. Acceptance checks are compared by key, items of other lists by position.
  * @example
  * const { id } = await baton.approvals.request({ task: task.id, assignedPrincipalId: personId, comment: 'May I?' });
  * const approval = await baton.approvals.get(id);
@@ -42,7 +42,7 @@ export function subjectChanges(before: ApprovalSubject, after: ApprovalSubject):
   return changes;
 }
 
-/** A snapshot is at most as deep as the documents that the service takes. */
+/** Recursion is bounded: the service limits how deep its documents are. */
 function addChanges(
   before: unknown,
   after: unknown,
@@ -60,11 +60,11 @@ function addChanges(
   const names = new Set([...old.keys(), ...now.keys()]);
   const countBefore = changes.length;
   for (const name of names) addChanges(old.get(name), now.get(name), [...path, name], changes);
-  // Of the same members, only the order differs.
+  // The members are equal and only their order differs.
   if (changes.length === countBefore) changes.push({ path, before, after });
 }
 
-/** The members of a value by name; undefined where it is compared as a whole. */
+/** The members of a value by name; undefined if it is compared as a whole. */
 function membersOf(value: unknown, path: readonly string[]): ReadonlyMap<string, unknown> | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (!Array.isArray(value)) return new Map(Object.entries(value));

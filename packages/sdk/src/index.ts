@@ -11,6 +11,7 @@ export type { ErrorCode } from './generated/error-codes.ts';
 export type * as identity from './generated/identity-types.ts';
 export type { Harness, HarnessOptions, WorkOptions } from './harness/harness.ts';
 export type { Lease, LeaseEnd } from './harness/lease.ts';
+export { revealHidden } from './hidden-characters.ts';
 export { newIdempotencyKey } from './idempotency-key.ts';
 export type { Store } from './store.ts';
 export { fetchTransport, type Transport, type WireRequest } from './transport.ts';
