@@ -1,43 +1,16 @@
 import type { Machine } from './machine.ts';
 import { endAll, startList } from './sequences.ts';
-import type { Parked, SequenceNode } from './state.ts';
+import type { Parked } from './state.ts';
 import { freeze, thaw } from './timers.ts';
 
 /** How an instance is suspended, goes on and ends (organisation, section 15.4). */
 
-/** @param by the list of steps that has come to a `complete` step, if one has */
-export function completeInstance(m: Machine, outcome: string | null, by?: SequenceNode): void {
-  endAll(m, 'cancelled', stagesDone(m, by));
+export function completeInstance(m: Machine, outcome: string | null): void {
+  endAll(m, 'cancelled');
   m.state.status = 'completed';
   m.state.outcome = outcome;
   m.note('state', null, 'completed', { outcome });
   m.tell('process.completed', { outcome, memory: null });
-}
-
-/**
- * The active stages whose last step is done: nothing of them is open but the lists around that step, each at its end. Whatever else
- * is open is not done, and its stage is terminated.
- */
-function stagesDone(m: Machine, by: SequenceNode | undefined): ReadonlySet<string> {
-  const around = new Set<string>();
-  let isLast = true;
-  for (let list = by; list !== undefined; list = listAround(m, list)) {
-    const steps = m.definition.lists.get(list.id)?.length ?? 0;
-    // The list itself has gone on already.
-    isLast &&= list.at >= (list === by ? steps : steps - 1);
-    around.add(list.id);
-  }
-  const active = Object.entries(m.state.stages).filter(([, { state }]) => state === 'active');
-  const isDone = (id: string) => {
-    const open = m.sequences().filter(({ stage }) => stage === id);
-    return open.length === 0 || (isLast && open.every((list) => around.has(list.id)));
-  };
-  return new Set(active.flatMap(([id]) => (isDone(id) ? [id] : [])));
-}
-
-function listAround(m: Machine, { parent }: SequenceNode): SequenceNode | undefined {
-  const owner = parent === null ? undefined : m.element(parent);
-  return owner && m.sequence(owner.parent);
 }
 
 type SuspendCause = 'event' | 'operator' | 'input_failed';

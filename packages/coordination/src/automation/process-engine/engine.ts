@@ -177,10 +177,11 @@ function take(m: Machine, input: Input): void {
   const { hasBegun } = m.state;
   // One that was called begins by whatever comes first, and once.
   if (hasBegun === true && kind === 'start') return;
-  if (kind === 'park') tellStartedBefore(m, input);
-  else if (hasBegun === false) {
+  if (m.state.isStarted === false && (kind === 'park' || kind === 'cancel')) tellStarted(m, triggerOf(input));
+  if (hasBegun === false && kind !== 'park') {
     m.state.hasBegun = true;
-    if (kind !== 'start') start(m, null);
+    // One that is cancelled need not be able to begin.
+    if (kind !== 'start' && kind !== 'cancel') start(m, null);
   }
   if (kind === 'start') return start(m, input.event);
   if (kind === 'event') {
@@ -234,8 +235,8 @@ function start(m: Machine, event: EventRoot | null): void {
   }
 }
 
-/** Once, also where the start itself was at fault and is taken again. */
-function tellStarted(m: Machine, trigger: Pick<EventRoot, 'id' | 'type'> | null): void {
+/** Once, before all else that is told of the instance: also where the start is at fault, and taken again later. */
+function tellStarted(m: Machine, trigger: Trigger | null): void {
   if (m.state.isStartTold === true) return;
   m.state.isStartTold = true;
   m.tell('process.started', {
@@ -245,10 +246,9 @@ function tellStarted(m: Machine, trigger: Pick<EventRoot, 'id' | 'type'> | null)
   });
 }
 
-/** Whoever follows the events hears of an instance before it is suspended, also where it could not start. */
-function tellStartedBefore(m: Machine, { trigger }: Extract<Input, { kind: 'park' }>): void {
-  if (m.state.isStarted === false) tellStarted(m, trigger ?? null);
-}
+type Trigger = Pick<EventRoot, 'id' | 'type'>;
+
+const triggerOf = (input: Input): Trigger | null => (input.kind === 'park' && input.trigger) || null;
 
 function takeEvent(m: Machine, input: Extract<Input, { kind: 'event' }>): void {
   const { event, task, call, child, output, correlations = [] } = input;

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import { kindOf, type Retry, type Step } from '../process-language/step.ts';
 import { discretionaryList } from './definition-lists.ts';
+import { findDoneStages } from './done-stages.ts';
 import { activityId } from './ids/activity-ids.ts';
 import { durationMs, type Machine } from './machine.ts';
 import type { ElementNode, SequenceNode, StepError, StepRoot } from './state.ts';
@@ -274,18 +275,17 @@ function delayMs({ delay, backoff, maxDelay }: Retry, retry: number): number {
   return maxDelay === undefined ? waitMs : Math.min(waitMs, durationMs(maxDelay));
 }
 
-/**
- * Ends everything that is open, in no particular outcome of its own.
- * @param stagesDone those of the active stages that are completed, and not terminated
- */
-export function endAll(m: Machine, outcome: ExitOutcome, stagesDone: ReadonlySet<string> = new Set()): void {
+/** Ends everything that is open, in no particular outcome of its own. A stage whose last step is done is completed, any other terminated. */
+export function endAll(m: Machine, outcome: ExitOutcome): void {
+  const done = findDoneStages(m);
   for (const node of m.elements()) if (m.state.nodes[node.id] !== undefined) cancelElement(m, node, outcome);
   for (const [id, node] of Object.entries(m.state.nodes))
     if (node.kind === 'sequence') delete m.state.nodes[id];
-  for (const [id, stage] of Object.entries(m.state.stages)) {
-    if (stage.state !== 'active' && stage.state !== 'available') continue;
+  for (const { id } of m.definition.spec.stages) {
+    const stage = m.state.stages[id];
+    if (stage?.state !== 'active' && stage?.state !== 'available') continue;
     if (stage.state === 'active') m.tell('process.stage_exited', { stage: id });
-    stage.state = stagesDone.has(id) ? 'completed' : 'terminated';
+    stage.state = done.has(id) ? 'completed' : 'terminated';
   }
   for (const timer of Object.values(m.state.timers))
     if (timer.state === 'pending' || timer.state === 'frozen') timer.state = 'cancelled';

@@ -87,7 +87,7 @@ const kinds: Record<StepKind, Enter> = {
   complete(m, node, { complete }) {
     tellEntered(m, node);
     finish(m, node, null);
-    completeInstance(m, complete?.outcome ?? null, m.sequence(node.parent));
+    completeInstance(m, complete?.outcome ?? null);
   },
   suspend(m, node, { suspend }) {
     tellEntered(m, node);

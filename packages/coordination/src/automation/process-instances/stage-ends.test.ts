@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
 import { agentSpec, linkAgent, publishAgent } from '../../testing/agents.ts';
 import { done, eventsOf } from '../../testing/leases.ts';
 import {
@@ -12,22 +13,23 @@ import {
   startProcesses,
   startProcessInstance,
 } from '../../testing/process-instances.ts';
+import { observe } from '../../testing/rules.ts';
 
 // What is told of an instance is told in pairs and in order, whatever ends it.
 
-const { baton, worker, get, act, publish, start, complete } = await startProcesses();
+const { baton, worker, agent, get, act, publish, start, complete, told } = await startProcesses();
 
 const typesOf = async (id: string) =>
   (await eventsOf(baton, id)).map(({ type }) => type.replace('process.', ''));
 /** Stages as `state`, and the events of stages with what ended the instance, in their order. */
 async function endOf(id: string) {
-  const told = (await eventsOf(baton, id)).flatMap(({ type, payload }) => {
+  const events = (await eventsOf(baton, id)).flatMap(({ type, payload }) => {
     const name = type.replace('process.', '');
     if (name.startsWith('stage_')) return [`${name} ${payload['stage']}`];
     return ['completed', 'cancelled', 'failed'].includes(name) ? [name] : [];
   });
   const { stages } = await get(id);
-  return { states: stages.map(({ state }: { state: string }) => state), told };
+  return { states: stages.map(({ state }: { state: string }) => state), told: events };
 }
 /** With a condition, so that what comes behind it could be reached. */
 const end = () => ({ id: 'end', when: 'instance.version == 1', complete: { outcome: 'done' } });
@@ -66,6 +68,58 @@ test('a stage that a complete step ends as its last one is completed, also from 
   }
 });
 
+test('a stage whose last step is done is completed, also where the instance ends before its next step would begin', async () => {
+  const type = `go-${newId()}`;
+  const listen = (id: string) => ({ id, listen: { any: [{ observation: type }] } });
+  const fork = (mode: string, ...lists: object[][]) => ({
+    id: 'both',
+    fork: { mode, branches: lists.map((steps, n) => ({ id: `branch-${n}`, do: steps })) },
+  });
+  // The list with `complete` goes on first, when that of the other branch or stage is at its end.
+  const ends: [object[], string][] = [
+    [[fork('all', [listen('a'), end()], [listen('b')])], 'completed'],
+    [[fork('compete', [listen('a'), end()], [humanStep('b')])], 'completed'],
+    [[fork('all', [listen('a'), end()], [listen('b')]), setStep('c', { n: '1' })], 'terminated'],
+    [[fork('all', [listen('a'), end()], [listen('b'), setStep('c', { n: '1' })])], 'terminated'],
+    [[fork('compete', [listen('a'), end(), setStep('c', { n: '1' })], [humanStep('b')])], 'terminated'],
+  ];
+  const made = [];
+  for (const [steps] of ends) made.push(await start(steps));
+  const stages = (last: object[]) => ({
+    stages: [
+      { id: 'one', steps: [listen('a'), end()] },
+      { id: 'two', entry: 'true', steps: [listen('b'), ...last] },
+      { id: 'three', entry: 'true', steps: [humanStep('c')] },
+    ],
+  });
+  const [all, some] = [await start([], stages([])), await start([], stages([setStep('d', { n: '1' })]))];
+  await observe(baton.admin, type);
+  await worker.run();
+  for (const [n, [steps, state]] of ends.entries())
+    assert.deepEqual(
+      await endOf(made[n].id),
+      { states: [state], told: oneStage('completed') },
+      JSON.stringify(steps),
+    );
+  assert.deepEqual((await endOf(all.id)).states, ['completed', 'completed', 'terminated']);
+  assert.deepEqual((await endOf(some.id)).states, ['completed', 'terminated', 'terminated']);
+});
+
+test('a stage that a later version renames is exited under its old name and entered under the new one', async () => {
+  const key = await publish([], { stages: [{ id: 'old', steps: [humanStep('look')] }] });
+  const made = await startProcessInstance(baton.admin, key);
+  const migrations = [{ from: 1, to: 2, policy: 'migrate', map: { old: 'new' } }];
+  const second = { version: 2, stages: [{ id: 'new', steps: [humanStep('look')] }], migrations };
+  await publishProcess(baton.admin, specOf(agent.key, [], second), key);
+  await worker.run();
+  await complete(made.openElements[0].taskId);
+  await worker.run();
+  assert.deepEqual(await endOf(made.id), {
+    states: ['completed'],
+    told: ['stage_entered old', 'stage_exited old', 'stage_entered new', 'stage_exited new', 'completed'],
+  });
+});
+
 test('every stage that was entered is left: by a failure, by a cancel, and by the end of the instance', async () => {
   const failed = await start([humanStep('open'), raise]);
   await complete(failed.openElements[0].taskId);
@@ -100,21 +154,33 @@ test('an instance that can not start is told of as started before it is told of 
   const made = await startProcessInstance(baton.admin, key, { when: 'never' });
   assert.equal(made.status, 'suspended');
   assert.deepEqual(await typesOf(made.id), ['started', 'suspended']);
-  assert.equal((await act(made.id, 'resume', {})).status, 'suspended');
-  assert.deepEqual(
-    (await typesOf(made.id)).filter((type) => type === 'started'),
-    ['started'],
-  );
-  await act(made.id, 'cancel', { reason: 'enough' });
-  const types = await typesOf(made.id);
-  assert.deepEqual([types[0], types.at(-1)], ['started', 'cancelled']);
-
-  const parent = await start([{ id: 'call', call: { process: key, input: { when: "'never'" } } }]);
+  await act(made.id, 'resume', {});
   await worker.run();
-  const [entered] = (await eventsOf(baton, parent.id)).filter(({ type }) => type === 'process.step_entered');
-  const childId = entered?.payload['childInstanceId'] as string;
-  assert.equal((await get(childId)).status, 'suspended');
-  assert.deepEqual(await typesOf(childId), ['started', 'suspended']);
+  assert.deepEqual(await typesOf(made.id), ['started', 'suspended', 'resumed', 'suspended']);
+  await act(made.id, 'cancel', { reason: 'enough' });
+  assert.equal((await typesOf(made.id)).at(-1), 'cancelled');
+});
+
+test('a called instance that can not start is told of as started, and ends with its caller or by an operator', async () => {
+  const timers = [{ id: 'tick', at: 'timestamp(data.when)', do: [setStep('ticked', { n: '1' })] }];
+  const key = await publish([setStep('a', { n: '1' })], { timers });
+  const call = async () => {
+    const parent = await start([{ id: 'call', call: { process: key, input: { when: "'never'" } } }]);
+    await worker.run();
+    const [entered] = await told(parent.id, 'step_entered');
+    const childId = entered?.['childInstanceId'] as string;
+    assert.equal((await get(childId)).status, 'suspended');
+    assert.deepEqual(await typesOf(childId), ['started', 'suspended']);
+    return { parent, childId };
+  };
+  const ended = ['started', 'suspended', 'cancelled'];
+  const first = await call();
+  await act(first.parent.id, 'cancel', { reason: 'enough' });
+  await worker.run();
+  assert.deepEqual(await typesOf(first.childId), ended);
+  const second = await call();
+  assert.equal((await act(second.childId, 'cancel', { reason: 'enough' })).status, 'cancelled');
+  assert.deepEqual(await typesOf(second.childId), ended);
 });
 
 test('a suspended instance whose task was refused names no task, until it is opened', async () => {

@@ -67,15 +67,11 @@ function closeWhatIsGone(m: Machine, plan: MigrationPlan): Set<string> {
   return bereft;
 }
 
-function moveStages(m: Machine, { from, to, became, stepOf }: MigrationPlan): void {
+function moveStages(m: Machine, plan: MigrationPlan): void {
+  const { from, to, became, stepOf } = plan;
   const before = m.state.stages;
   const names = new Map(Object.keys(before).map((id) => [became(id), id]));
-  for (const [id, { state }] of Object.entries(before)) {
-    const name = became(id);
-    if (state !== 'active' || (name !== null && to.stages.has(name))) continue;
-    m.note('state', id, 'migrated');
-    m.tell('process.stage_exited', { stage: id });
-  }
+  tellRenamedStages(m, plan);
   const stages: Record<string, StageState> = {};
   let hasBegun = false;
   for (const { id, entry } of to.spec.stages.toReversed()) {
@@ -90,6 +86,19 @@ function moveStages(m: Machine, { from, to, became, stepOf }: MigrationPlan): vo
   }
   m.state.stageOrder = to.spec.stages.map(({ id }) => id);
   m.state.stages = Object.fromEntries(to.spec.stages.map(({ id }) => [id, stages[id] as StageState]));
+}
+
+/** A stage has no id besides its name: under each name that it has while it is active it is entered and exited once. */
+function tellRenamedStages(m: Machine, { to, became }: MigrationPlan): void {
+  const entered: string[] = [];
+  for (const [id, { state }] of Object.entries(m.state.stages)) {
+    const name = became(id);
+    if (state !== 'active' || (name === id && to.stages.has(id))) continue;
+    if (name !== null && to.stages.has(name)) entered.push(name);
+    else m.note('state', id, 'migrated');
+    m.tell('process.stage_exited', { stage: id });
+  }
+  for (const stage of entered) m.tell('process.stage_entered', { stage });
 }
 
 function movedNodes(m: Machine, plan: MigrationPlan): Record<string, Node> {

@@ -20,7 +20,18 @@ export interface Fiber {
   readonly run: Run<void>;
   readonly ended: () => void;
   readonly failed: (error: unknown) => void;
+  /** Whether it is a branch of a fork. */
+  readonly isBranch: boolean;
+  /** The lists that it is in, the innermost last. */
+  readonly lists: ListAt[];
   isOver: boolean;
+}
+
+export interface ListAt {
+  /** Steps behind the one that it is at. */
+  left: number;
+  /** Null between two steps. */
+  open: Open | null;
 }
 
 export interface TryFrame {
@@ -52,6 +63,10 @@ export interface Open {
   readonly ballots: Map<string, Ballot>;
   opens: (() => void) | null;
   closes: (() => void) | null;
+  /** Of a fork. */
+  branches: Fiber[];
+  /** Of a step that compensates: what it undoes next. */
+  undoing: Undo[];
 }
 
 export interface ModelTimer {

@@ -277,38 +277,30 @@ export class Interpreter extends StepInterpreter {
   }
 
   protected over(error: unknown, name: string, stage: string | null): void {
-    if (error instanceof Completed) {
-      this.completeStages(stage, error.isLast);
-      return this.finish('completed', error.outcome);
-    }
+    if (error instanceof Completed) return this.finish('completed', error.outcome, error.working);
     if (error instanceof Raised && this.isEnding) {
       this.stalled = { name, steps: error.rest, stage };
       return this.pause();
     }
-    if (error instanceof Raised) return this.finish('failed', null);
+    if (error instanceof Raised) return this.finish('failed', null, this.working().add(stage));
     throw error;
   }
 
-  /** What a `complete` step leaves of stages is done where it was the last step of its stage, or nothing of it is left. */
-  protected completeStages(of: string | null, isLast: boolean): void {
-    for (const [id, is] of this.stages) {
-      const isEmpty = !this.fibers.some((fiber) => fiber.stage === id);
-      if (is.state === 'active' && isEmpty && (id !== of || isLast)) is.state = 'completed';
-    }
-  }
-
-  protected finish(status: string, outcome: string | null): void {
-    this.endAll();
+  protected finish(status: string, outcome: string | null, working?: ReadonlySet<string | null>): void {
+    this.endAll(working);
     this.status = status;
     this.outcome = outcome;
   }
 
-  protected endAll(): void {
+  /** @param working the stages whose last step is not done */
+  protected endAll(working: ReadonlySet<string | null> = this.working()): void {
     this.stopAll(null);
     this.queued = [];
     this.timers = [];
-    for (const is of this.stages.values())
+    for (const [id, is] of this.stages) {
+      if (is.state === 'active' && !working.has(id)) is.state = 'completed';
       if (is.state === 'active' || is.state === 'available') is.state = 'terminated';
+    }
   }
 
   protected begin(name: string, steps: readonly StepSpec[], stage: string | null): void {
@@ -316,7 +308,7 @@ export class Interpreter extends StepInterpreter {
       name,
       steps,
       { stage, tries: null },
-      { ended: () => {}, failed: (error) => this.over(error, name, stage) },
+      { ended: () => {}, failed: (error) => this.over(error, name, stage), isBranch: false },
     );
   }
 

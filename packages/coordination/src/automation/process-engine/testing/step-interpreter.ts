@@ -2,6 +2,7 @@ import type { JsonObject } from '@baton/kernel/wire';
 import type {
   Ballot,
   Fiber,
+  ListAt,
   Message,
   ModelTimer,
   Open,
@@ -52,10 +53,10 @@ export class StepInterpreter {
     name: string,
     steps: readonly StepSpec[],
     place: Omit<Place, 'fiber'>,
-    to: Pick<Fiber, 'ended' | 'failed'>,
+    to: Pick<Fiber, 'ended' | 'failed' | 'isBranch'>,
   ): Fiber {
     const run = this.list(steps, { ...place, fiber: () => fiber });
-    const fiber: Fiber = { name, stage: place.stage, run, isOver: false, ...to };
+    const fiber: Fiber = { name, stage: place.stage, run, lists: [], isOver: false, ...to };
     this.fibers.push(fiber);
     this.drive(fiber, () => run.next());
     return fiber;
@@ -109,18 +110,32 @@ export class StepInterpreter {
   protected *list(steps: readonly StepSpec[], place: Place): Run<void> {
     this.lists += 1;
     const list = this.lists;
-    for (const [n, step] of steps.entries()) {
-      yield list;
-      try {
-        if (step.when === undefined || apply(step.when, this.data) === true) yield* this.step(step, place);
-      } catch (error) {
-        // Of the lists that it leaves, the last says where it would go on.
-        if (error instanceof Raised) error.rest = steps.slice(n);
-        if (error instanceof Completed && n < steps.length - 1) error.isLast = false;
-        throw error;
+    const { lists } = place.fiber();
+    const at: ListAt = { left: steps.length, open: null };
+    lists.push(at);
+    try {
+      for (const [n, step] of steps.entries()) {
+        yield list;
+        at.left = steps.length - n - 1;
+        try {
+          if (step.when === undefined || apply(step.when, this.data) === true) yield* this.step(step, place);
+        } catch (error) {
+          // Of the lists that it leaves, the last says where it would go on.
+          if (error instanceof Raised) error.rest = steps.slice(n);
+          throw error;
+        }
       }
+      yield list;
+    } finally {
+      lists.pop();
     }
-    yield list;
+  }
+
+  /** The stages that have steps left to do. */
+  protected working(): Set<string | null> {
+    return new Set(
+      this.fibers.filter((fiber) => !fiber.isBranch && !isDone(fiber)).map(({ stage }) => stage),
+    );
   }
 
   protected *step(step: StepSpec, place: Place): Run<void> {
@@ -139,8 +154,12 @@ export class StepInterpreter {
       ballots: new Map(),
       opens: null,
       closes: null,
+      branches: [],
+      undoing: [],
     };
     this.open.set(id, open);
+    const at = place.fiber().lists.at(-1) as ListAt;
+    at.open = open;
     let completes: string | undefined;
     try {
       const end = yield* this.body(open);
@@ -163,8 +182,9 @@ export class StepInterpreter {
       if ((!open.isRefused || open.ballots.size > 0) && !open.isAnswered) open.closes?.();
       this.timers = this.timers.filter((timer) => timer.element !== id);
       this.open.delete(id);
+      at.open = null;
     }
-    if (completes !== undefined) throw new Completed(completes);
+    if (completes !== undefined) throw new Completed(completes, this.working());
   }
 
   protected *body(open: Open): Run<Extract<Message, { is: 'done' | 'skip' }>> {
@@ -263,7 +283,7 @@ export class StepInterpreter {
     const { mode = 'all', branches } = open.step.fork as NonNullable<StepSpec['fork']>;
     const parent = open.place.fiber();
     let working = branches.length;
-    const children: Fiber[] = [];
+    const { branches: children } = open;
     try {
       for (const { id, do: steps } of branches)
         children.push(
@@ -273,10 +293,8 @@ export class StepInterpreter {
               if (mode === 'compete') this.send(open.id, { is: 'done', result: { winner: id } });
               else if (working === 0) this.send(open.id, { is: 'done', result: null });
             },
-            failed: (error) => {
-              if (error instanceof Completed && children.some(({ isOver }) => !isOver)) error.isLast = false;
-              this.drive(parent, () => parent.run.throw(error));
-            },
+            failed: (error) => this.drive(parent, () => parent.run.throw(error)),
+            isBranch: true,
           }),
         );
       const said = yield* this.waited();
@@ -288,6 +306,7 @@ export class StepInterpreter {
 
   protected *compensate(open: Open, which: 'all' | readonly string[]): Run<Given> {
     const chosen = this.undoable.filter(({ element }) => which === 'all' || which.includes(element));
+    open.undoing = chosen;
     const undone: string[] = [];
     for (let next = chosen.pop(); next !== undefined; next = chosen.pop()) {
       const { element, steps } = next;
@@ -490,4 +509,19 @@ export class StepInterpreter {
 
 function msOf(duration: string): number {
   return Number(duration.slice(2, -1)) * 1000;
+}
+
+/** Whether nothing is left for it to do but to notice that its lists, and those of its forks, are at their end. */
+function isDone({ lists }: Fiber): boolean {
+  return lists.every(({ left, open }, n) => {
+    if (left > 0) return false;
+    if (open === null) return true;
+    return open.undoing.length === 0 && (n < lists.length - 1 || isForked(open));
+  });
+}
+
+function isForked({ step, branches }: Open): boolean {
+  const open = branches.filter(({ isOver }) => !isOver);
+  if (open.length === 0) return false;
+  return step.fork?.mode === 'compete' ? open.some(isDone) : open.every(isDone);
 }

@@ -14,10 +14,11 @@ export class Raised extends Error {
 
 export class Completed extends Error {
   readonly outcome: string;
-  /** Whether nothing comes behind it in the lists that it leaves, nor beside it in forks. */
-  isLast = true;
-  constructor(outcome: string) {
+  /** The stages that have work left then. */
+  readonly working: ReadonlySet<string | null>;
+  constructor(outcome: string, working: ReadonlySet<string | null>) {
     super(outcome);
     this.outcome = outcome;
+    this.working = working;
   }
 }

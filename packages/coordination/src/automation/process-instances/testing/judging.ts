@@ -205,6 +205,14 @@ async function compare(db: Db, one: Played, model: Interpreter, inputs: readonly
     'ends that are told',
   );
   assert.equal(of('started').length, 1);
+  assert.equal(told[0]?.type, 'process.started');
+  assert.deepEqual(
+    insideOf(told),
+    Object.keys(row.state.stages)
+      .filter((stage) => row.state.stages[stage].state === 'active')
+      .sort(),
+    'stages that were entered and not exited',
+  );
   const entered = of('step_entered').map(({ element, attempt }) => `${element}#${attempt}`);
   assert.equal(new Set(entered).size, entered.length, 'a step was entered twice');
   assert.deepEqual(
@@ -225,4 +233,16 @@ async function compare(db: Db, one: Played, model: Interpreter, inputs: readonly
         (one.spec.correlate ?? one.spec.onEvent) !== undefined,
       'it waits for nothing',
     );
+}
+
+/** The stages that an instance is in by its events. @throws AssertionError where one is entered or exited twice */
+function insideOf(told: readonly { readonly type: string; readonly payload: JsonObject }[]): string[] {
+  const inside = new Set<string>();
+  for (const { type, payload } of told) {
+    const stage = String(payload['stage']);
+    if (type === 'process.stage_entered') assert.ok(!inside.has(stage), `${stage} was entered twice`);
+    if (type === 'process.stage_entered') inside.add(stage);
+    if (type === 'process.stage_exited') assert.ok(inside.delete(stage), `${stage} was exited twice`);
+  }
+  return [...inside].sort();
 }
