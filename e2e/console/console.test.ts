@@ -194,7 +194,7 @@ describe('the console', { skip: noBrowser }, () => {
     });
     const { page, complaints } = await signedIn('/inbox');
     await page.getByText('May I release?').waitFor();
-    await page.getByPlaceholder('A word to it (optional)').fill('Go on.');
+    await page.getByPlaceholder('Comment (optional)').fill('Go on.');
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
     const { status, decisionComment } = await baton.approvals.get(approval.id);

@@ -134,7 +134,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     const { page, complaints } = await world.signedIn('/inbox');
     const asked = page.getByRole('article').filter({ hasText: 'May I delete 1,312 accounts?' });
     await asked.getByText('All from 2019.').waitFor();
-    await asked.getByText('What was done so far').focus();
+    await asked.getByText('Work so far').focus();
     await page.keyboard.press('Enter');
     await asked.getByText('Last checkpoint: counted').waitFor();
     await asked.getByText('1312', { exact: true }).waitFor();
@@ -180,7 +180,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     });
     const { page, complaints } = await world.signedIn('/inbox');
     const asked = page.getByRole('article').filter({ hasText: comment });
-    await asked.getByRole('region', { name: 'If you approve' }).getByText('Pays 10 to ACME Ltd').waitFor();
+    await asked.getByRole('region', { name: 'If approved' }).getByText('Pays 10 to ACME Ltd').waitFor();
     await page.route('**/api/v1/approvals/*:approve', async (route) => {
       await page.unroute('**/api/v1/approvals/*:approve');
       const customFields = { to: 'Mallory', amount: 1_000_000 };
@@ -189,7 +189,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
       await route.continue();
     });
     await asked.getByRole('button', { name: 'Approve' }).click();
-    await asked.getByText('This changed after you opened it. Nothing was approved.').waitFor();
+    await asked.getByText('This changed while you were reviewing it. Nothing was approved.').waitFor();
     const changes = asked.getByRole('region', { name: 'Changed since it was requested' });
     const row = changes.getByRole('row').filter({ hasText: 'amount' });
     assert.deepEqual(
@@ -198,8 +198,8 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     );
     await assertAccessible(page, 'a request that changed');
     assert.equal((await baton.approvals.get(id)).status, 'pending');
-    await asked.getByRole('button', { name: 'I have looked at the change' }).click();
-    await asked.getByRole('button', { name: 'Approve as it is now' }).click();
+    await asked.getByRole('button', { name: 'I have reviewed the changes' }).click();
+    await asked.getByRole('button', { name: 'Approve the current version' }).click();
     await page.getByText('You have approved it.').waitFor();
     const { subject, requestedSubject } = await baton.approvals.get(id);
     const toOf = (one: typeof subject) => one?.snapshot.task?.customFields['to'];

@@ -1,5 +1,6 @@
+import { revealHidden } from '@baton/sdk';
 import styles from './approval.module.css';
-import { unhidden, valueText } from './subject-words.ts';
+import { valueText } from './subject-words.ts';
 
 type Action = Readonly<Record<string, unknown>>;
 
@@ -9,14 +10,18 @@ interface ActionsProps {
   readonly isChanged: boolean;
 }
 
-/** The actions that the task's type declares for an answer, with the inputs that they are done with. */
+/** The actions that the task's type declares for a decision, with their inputs filled in. */
 export function Actions({ title, actions, isChanged }: ActionsProps) {
   return (
     <section className={styles.answer} aria-label={title}>
       <p className={styles.answerTitle}>
         {title} {isChanged && <span className={styles.badge}>changed</span>}
       </p>
-      {actions.length === 0 ? <p className="soft">No action follows.</p> : <ActionList actions={actions} />}
+      {actions.length === 0 ? (
+        <p className="soft">No follow-up actions.</p>
+      ) : (
+        <ActionList actions={actions} />
+      )}
     </section>
   );
 }
@@ -32,16 +37,16 @@ function ActionList({ actions }: { readonly actions: readonly Action[] }) {
   );
 }
 
-/** What an action does, and the member that says to what. */
+/** What an action does, and the member that names its object. */
 const kinds: Readonly<Record<string, readonly [words: string, member?: string]>> = {
   invokeSkill: ['Calls the skill', 'skill'],
   ensureWork: ['Creates the task', 'title'],
-  comment: ['Writes the comment', 'body'],
+  comment: ['Adds the comment', 'body'],
   completeTask: ['Completes the task', 'task'],
   transition: ['Sets the status', 'status'],
 };
 
-const reactions = { onSuccess: 'Once that has succeeded', onFailure: 'Once that has failed' } as const;
+const reactions = { onSuccess: 'On success', onFailure: 'On failure' } as const;
 
 function OneAction({ kind, content }: { readonly kind: string; readonly content: Action }) {
   const [words, main] = Object.hasOwn(kinds, kind) ? (kinds[kind] ?? []) : [];
@@ -51,9 +56,9 @@ function OneAction({ kind, content }: { readonly kind: string; readonly content:
   return (
     <li>
       <p>
-        {words ?? unhidden(kind)}{' '}
+        {words ?? revealHidden(kind)}{' '}
         {main !== undefined && content[main] != null && (
-          <strong className="text">{unhidden(valueText(content[main]))}</strong>
+          <strong className="text">{revealHidden(valueText(content[main]))}</strong>
         )}
       </p>
       {members.length > 0 && (
@@ -62,8 +67,8 @@ function OneAction({ kind, content }: { readonly kind: string; readonly content:
             .flatMap(([name, value]) => leavesOf(name, value))
             .map(([name, value]) => (
               <div key={name} className={styles.input}>
-                <dt className={styles.name}>{unhidden(name)}</dt>
-                <dd className="text">{unhidden(valueText(value))}</dd>
+                <dt className={styles.name}>{revealHidden(name)}</dt>
+                <dd className="text">{revealHidden(valueText(value))}</dd>
               </div>
             ))}
         </dl>
@@ -82,7 +87,7 @@ function OneAction({ kind, content }: { readonly kind: string; readonly content:
   );
 }
 
-/** The values within an object, each by its way there; a list stays together. */
+/** The values within an object, each by its path; a list is one value. */
 function leavesOf(name: string, value: unknown): [string, unknown][] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[name, value]];
   const members = Object.entries(value);

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import type { Approval } from '@baton/sdk';
+import { type Approval, type HarnessContext, presentSubject, revealHidden } from '@baton/sdk';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { Who } from '../parts/Who.tsx';
@@ -8,18 +8,19 @@ import { meQuery } from '../queries.ts';
 import { useTitle } from '../shell/title.ts';
 import styles from './approval.module.css';
 import { approvalQuery } from './approval-query.ts';
+import { Decider } from './Decider.tsx';
 import { Decision } from './Decision.tsx';
 import { Request } from './Request.tsx';
 import { DecidedReview, Review } from './Review.tsx';
 
 const route = getRouteApi('/shell/approvals/$id');
 
-/** One approval: what it is about, who decides it or has decided it, and what has changed since. */
+/** One approval: its subject with what has changed, and who decides or has decided it. */
 export function ApprovalPage() {
   const { id } = route.useParams();
   const me = useQuery(meQuery).data;
   const query = useQuery(approvalQuery(id));
-  useTitle('Approval');
+  useTitle(titleOf(query.data));
   if (query.isError && query.data === undefined)
     return (
       <div className="page">
@@ -34,14 +35,14 @@ export function ApprovalPage() {
       </div>
     );
   const approval = query.data;
-  const isMine = me?.pendingApprovals.some((one) => one.id === id) ?? false;
+  const isMine = me !== undefined && isForMe(approval, me);
   return (
     <div className="page">
       <p className="row soft">
         <Link to="/inbox">Inbox</Link>
         {approval.supersedesApprovalId !== null && (
           <Link to="/approvals/$id" params={{ id: approval.supersedesApprovalId }}>
-            The approval before the change
+            Earlier approval
           </Link>
         )}
       </p>
@@ -68,22 +69,50 @@ export function ApprovalPage() {
   );
 }
 
-const answers = { approved: 'Approved', rejected: 'Rejected', cancelled: 'Cancelled' } as const;
+function titleOf(approval: Approval | undefined): string {
+  const subject = approval?.status === 'pending' ? presentSubject(approval) : approval?.subject;
+  const title = subject?.snapshot.task?.title;
+  return title === undefined ? 'Approval' : `Approval: ${revealHidden(title)}`;
+}
 
-/** Who decides it, or who has decided what. */
+/**
+ * Whether it is addressed to this person. The person's own list of pending approvals has only the newest, and the service
+ * checks each decision.
+ */
+function isForMe(
+  approval: Approval,
+  { principal, permissions, roles, pendingApprovals }: HarnessContext,
+): boolean {
+  if (pendingApprovals.some(({ id }) => id === approval.id)) return true;
+  const { requiredRoleId, assignedPrincipalId, excludedPrincipals } = approval;
+  const mayDecide = permissions.includes('approvals.decide') || permissions.includes('admin');
+  if (!mayDecide || excludedPrincipals.includes(principal.id)) return false;
+  return requiredRoleId === null
+    ? assignedPrincipalId === principal.id
+    : roles.some(({ id }) => id === requiredRoleId);
+}
+
+const decisions = { approved: 'Approved', rejected: 'Rejected', cancelled: 'Cancelled' } as const;
+
+/** Who decides it, or who has decided it and how. */
 function State({ approval }: { readonly approval: Approval }) {
-  const { status, assignedPrincipalId, decisionByPrincipalId, decisionAt, decisionComment } = approval;
+  const { status, decisionByPrincipalId, decisionAt, decisionComment, outcomeStatus } = approval;
   if (status === 'pending')
     return (
       <p>
-        Pending. Decided by{' '}
-        {assignedPrincipalId === null ? 'whoever holds the role' : <Who id={assignedPrincipalId} />}.
+        Pending a decision by <Decider approval={approval} />.
       </p>
     );
   return (
     <>
       <p>
-        <strong>{answers[status]}</strong> by <Who id={decisionByPrincipalId} nobody="nobody" />
+        <strong>{decisions[status]}</strong>
+        {decisionByPrincipalId !== null && (
+          <>
+            {' '}
+            by <Who id={decisionByPrincipalId} />
+          </>
+        )}
         {decisionAt !== null && (
           <span className="soft">
             {' '}
@@ -91,7 +120,8 @@ function State({ approval }: { readonly approval: Approval }) {
           </span>
         )}
       </p>
-      {decisionComment && <p className="text">{decisionComment}</p>}
+      {decisionComment && <p className="text">{revealHidden(decisionComment)}</p>}
+      {outcomeStatus !== null && <p className="soft">Follow-up actions: {outcomeStatus}</p>}
     </>
   );
 }

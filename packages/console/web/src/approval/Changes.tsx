@@ -1,6 +1,8 @@
-import type { SubjectChange } from '@baton/sdk';
+import { useMemo } from 'react';
+import { revealHidden, type SubjectChange } from '@baton/sdk';
 import styles from './approval.module.css';
-import { differenceOf, placeOf, unhidden, valueText } from './subject-words.ts';
+import { placeOf, valueText } from './subject-words.ts';
+import { compareWords, type Part } from './word-differences.ts';
 
 interface ChangesProps {
   readonly changes: readonly SubjectChange[];
@@ -37,102 +39,99 @@ export function Changes({ changes, title, before, after }: ChangesProps) {
 }
 
 function Change({ change, labels }: { change: SubjectChange; labels: readonly [string, string] }) {
-  const [old, now] = textsOf(change);
-  const difference = old === undefined || now === undefined ? undefined : differenceOf(old, now);
-  const { start = '', end = '' } = difference ?? {};
+  const { before, after } = useMemo(() => partsOf(change), [change]);
   return (
     <tr>
       <th scope="row">
         <Place path={change.path} />
       </th>
       <td data-label={labels[0]}>
-        <Side
-          of={old}
-          start={start}
-          end={end}
-          changed={difference?.before ?? old ?? ''}
-          mark="del"
-          sign="−"
-          words="was"
-        />
+        <Side parts={before} mark="del" sign="−" words="was" />
       </td>
       <td data-label={labels[1]}>
-        <Side
-          of={now}
-          start={start}
-          end={end}
-          changed={difference?.after ?? now ?? ''}
-          mark="ins"
-          sign="+"
-          words="is"
-        />
+        <Side parts={after} mark="ins" sign="+" words="is" />
       </td>
     </tr>
   );
 }
 
-/** Our word for the part of the snapshot, and the names that others gave what is in it. */
+/** Our word for the part of the snapshot, and the names that others gave to what is in it. */
 function Place({ path }: { readonly path: readonly string[] }) {
   const { part, names } = placeOf(path);
   return (
     <>
       {part}{' '}
       {names.length > 0 && (
-        <span className={styles.name}>{names.map((name) => unhidden(name)).join(' › ')}</span>
+        <span className={styles.name}>{names.map((name) => revealHidden(name)).join(' › ')}</span>
       )}
     </>
   );
 }
 
 interface SideProps {
-  /** Undefined where there is no such value. */
-  readonly of: string | undefined;
-  readonly start: string;
-  readonly changed: string;
-  readonly end: string;
+  /** Undefined if there is no such value. */
+  readonly parts: readonly Part[] | undefined;
   readonly mark: 'del' | 'ins';
   readonly sign: string;
   readonly words: string;
 }
 
-function Side({ of, start, changed, end, mark: Mark, sign, words }: SideProps) {
-  if (of === undefined) return <span className="soft">nothing</span>;
+function Side({ parts, mark: Mark, sign, words }: SideProps) {
+  if (parts === undefined) return <span className="soft">not set</span>;
   return (
     <div className={styles.side}>
       <span aria-hidden="true" className={Mark === 'del' ? styles.minus : styles.plus}>
         {sign}{' '}
       </span>
       <span className="text">
-        {start !== '' && unhidden(shortStart(start), false)}
-        {of === '' ? (
-          <span className="soft">empty</span>
-        ) : (
-          changed !== '' && (
-            <Mark className={styles[Mark]}>
+        {parts.length === 0 && <span className="soft">empty</span>}
+        {parts.map(({ text, isChanged }, index) =>
+          isChanged ? (
+            <Mark key={index} className={styles[Mark]}>
               <span className="visually-hidden">{words} </span>
-              {unhidden(changed, false)}
+              {changedText(text)}
             </Mark>
-          )
+          ) : (
+            equalText(text, index > 0, index < parts.length - 1)
+          ),
         )}
-        {end !== '' && unhidden(shortEnd(end), false)}
       </span>
     </div>
   );
 }
 
-/** Both values as text; as JSON where the text alone doesn't tell them apart, as of 10 and "10". */
-function textsOf({ before, after }: SubjectChange): [string | undefined, string | undefined] {
-  const [old, now] = [before, after].map((value) => (value === undefined ? undefined : valueText(value)));
-  return old !== undefined && old === now ? [JSON.stringify(before), JSON.stringify(after)] : [old, now];
+/** The parts of both values; a value that isn't set has none. */
+function partsOf({ before, after }: SubjectChange): {
+  readonly before: readonly Part[] | undefined;
+  readonly after: readonly Part[] | undefined;
+} {
+  const all = (value: unknown): Part[] | undefined => {
+    if (value === undefined) return undefined;
+    const text = valueText(value);
+    return text === '' ? [] : [{ text, isChanged: true }];
+  };
+  if (before === undefined || after === undefined) return { before: all(before), after: all(after) };
+  const [old, now] = [valueText(before), valueText(after)];
+  // The text alone doesn't distinguish 10 and "10".
+  return old === now ? compareWords(JSON.stringify(before), JSON.stringify(after)) : compareWords(old, now);
 }
 
-/** So much of what is equal stands around a change; all of it stands in the list of what is decided. */
+/** A changed part in which nothing is hidden: joiners and mere white space are shown, too. */
+function changedText(text: string): string {
+  if (text.trim() !== '') return revealHidden(text, { all: true });
+  const signs: Readonly<Record<string, string>> = { ' ': '␣', '\n': '↵\n', '\t': '⇥' };
+  return Array.from(text, (blank) => signs[blank] ?? codeOf(blank)).join('');
+}
+
+const codeOf = (blank: string) => `⟨U+${blank.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
+
+/** At most this much of an equal part is shown beside a change; the list of what is covered shows all of it. */
 const equalCharactersMax = 240;
 
-function shortStart(text: string): string {
-  return text.length > equalCharactersMax ? `… ${text.slice(-equalCharactersMax)}` : text;
-}
-
-function shortEnd(text: string): string {
-  return text.length > equalCharactersMax ? `${text.slice(0, equalCharactersMax)} …` : text;
+function equalText(text: string, hasBefore: boolean, hasAfter: boolean): string {
+  const isAlone = !hasBefore && !hasAfter;
+  const start = hasBefore || isAlone ? equalCharactersMax : 0;
+  const end = hasAfter || isAlone ? equalCharactersMax : 0;
+  if (text.length <= start + end) return revealHidden(text);
+  return [text.slice(0, start), text.slice(text.length - end)].map((one) => revealHidden(one)).join(' … ');
 }

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import { type ApprovalSubject, BatonError, presentSubject, subjectChanges } from '@baton/sdk';
+import { type ApprovalSubject, BatonError, presentSubject, revealHidden, subjectChanges } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
@@ -11,11 +11,12 @@ import styles from './approval.module.css';
 import { approvalQuery } from './approval-query.ts';
 import { type Asked, Request } from './Request.tsx';
 import { Review } from './Review.tsx';
-import { placeOf, unhidden } from './subject-words.ts';
+import { placeOf } from './subject-words.ts';
 
 /**
- * One request with all that is decided, and its answers. Approve sends the digest of what stands on the page. Where that
- * has changed since the person looked at it, they look again first. A second click decides nothing more.
+ * A pending approval with its subject, and the buttons that decide it. Approve sends the digest of the version on the page. If
+ * that has changed since the person saw it, they confirm first that they have reviewed the changes. A second click decides
+ * nothing more.
  */
 export function Decision({ approval }: { readonly approval: Asked }) {
   const { id, taskId } = approval;
@@ -24,37 +25,41 @@ export function Decision({ approval }: { readonly approval: Asked }) {
   const isTaskKnown = taskId === null || !task.isPending;
   const review = useQuery({ ...approvalQuery(id, task.data?.version), enabled: isTaskKnown });
   const now = review.data && presentSubject(review.data);
-  const [looked, setLooked] = useLookedAt(now);
-  const isOther = now !== undefined && looked !== undefined && now.digest !== looked.digest;
+  const [reviewed, setReviewed] = useReviewed(now);
+  const isOther = now !== undefined && reviewed !== undefined && now.digest !== reviewed.digest;
   const decide = useDecide(id, comment, now?.digest);
   const isRefused = isSubjectChanged(decide.error);
-  const lookAgain = () => {
-    setLooked(now);
+  const reviewAgain = () => {
+    setReviewed(now);
     decide.reset();
   };
   return (
-    <article className="card stack" data-decision>
+    <article className="card stack" data-decision tabIndex={-1}>
       <Request approval={approval} isReviewed />
       {review.data !== undefined && <Review approval={review.data} />}
       {review.isPending && <Loading />}
       {review.isError && review.data === undefined && (
         <>
           <ErrorNote error={review.error} onRetry={() => void review.refetch()} />
-          <p className="soft">What you would approve can't be shown, so you can only reject it here.</p>
+          <p>
+            What you would approve can't be shown, so you can only reject it.
+            {isForbidden(review.error) && ' To see it, you need the permission approvals.read.'}
+          </p>
         </>
       )}
-      {isOther && <ChangedMeanwhile looked={looked} now={now} />}
+      {isOther && <ChangedMeanwhile reviewed={reviewed} now={now} takesFocus={isRefused} />}
       {isRefused && !isOther && !decide.isPending && (
         <p role="alert">
-          This had changed when you approved it, and is again what you were shown. Nothing was approved yet.
+          This had changed when you approved it, and is now the same again as you were shown. Nothing was
+          approved yet.
         </p>
       )}
       <label className="stack">
-        <span className="visually-hidden">A word to the decision</span>
+        <span className="visually-hidden">Comment on the decision</span>
         <input
           value={comment}
           onChange={({ target }) => setComment(target.value)}
-          placeholder="A word to it (optional)"
+          placeholder="Comment (optional)"
           maxLength={4000}
         />
       </label>
@@ -63,12 +68,12 @@ export function Decision({ approval }: { readonly approval: Asked }) {
           type="button"
           className="primary"
           disabled={decide.isPending || now === undefined}
-          onClick={() => (isOther ? lookAgain() : decide.mutate('approve'))}
+          onClick={() => (isOther ? reviewAgain() : decide.mutate('approve'))}
         >
           {isOther
-            ? 'I have looked at the change'
+            ? 'I have reviewed the changes'
             : review.data?.subjectChanged
-              ? 'Approve as it is now'
+              ? 'Approve the current version'
               : 'Approve'}
         </button>
         <button type="button" disabled={decide.isPending} onClick={() => decide.mutate('reject')}>
@@ -80,29 +85,35 @@ export function Decision({ approval }: { readonly approval: Asked }) {
   );
 }
 
-/** What the person has looked at: what was shown first, until they say that they have looked at something later. */
-function useLookedAt(now: ApprovalSubject | undefined) {
-  const [looked, setLooked] = useState(now);
-  if (looked === undefined && now !== undefined) setLooked(now);
-  return [looked, setLooked] as const;
+/** The version that the person has reviewed: the first one that was shown, until they confirm a later one. */
+function useReviewed(now: ApprovalSubject | undefined) {
+  const [reviewed, setReviewed] = useState(now);
+  if (reviewed === undefined && now !== undefined) setReviewed(now);
+  return [reviewed, setReviewed] as const;
 }
 
-/** Says what has changed since the person looked. The values themselves stand above it. */
-function ChangedMeanwhile({ looked, now }: Readonly<Record<'looked' | 'now', ApprovalSubject>>) {
+interface ChangedMeanwhileProps {
+  readonly reviewed: ApprovalSubject;
+  readonly now: ApprovalSubject;
+  /** Whether it is the response to a click. A change that comes by itself leaves the focus and the page where they are. */
+  readonly takesFocus: boolean;
+}
+
+/** Names what has changed since the person reviewed it. The values are above it. */
+function ChangedMeanwhile({ reviewed, now, takesFocus }: ChangedMeanwhileProps) {
   const ref = useRef<HTMLDivElement>(null);
-  // The changes, which stand above it, have moved it.
   useEffect(() => {
-    ref.current?.scrollIntoView({ block: 'nearest' });
-  }, []);
-  const places = subjectChanges(looked, now).map(({ path }) => {
+    if (takesFocus) ref.current?.focus();
+  }, [takesFocus]);
+  const places = subjectChanges(reviewed, now).map(({ path }) => {
     const { part, names } = placeOf(path);
-    return [part, ...names.map((name) => unhidden(name))].join(' › ');
+    return [part, ...names.map((name) => revealHidden(name))].join(' › ');
   });
   return (
-    <div className={styles.meanwhile} role="alert" ref={ref}>
+    <div className={styles.meanwhile} role="alert" tabIndex={-1} ref={ref}>
       <p>
-        <strong>This changed after you opened it. Nothing was approved.</strong> You see it as it is now. Look
-        at it again:
+        <strong>This changed while you were reviewing it. Nothing was approved.</strong> The current version
+        is shown above. Review what changed:
       </p>
       <ul className={styles.places}>
         {[...new Set(places)].map((place) => (
@@ -115,10 +126,13 @@ function ChangedMeanwhile({ looked, now }: Readonly<Record<'looked' | 'now', App
   );
 }
 
+const isForbidden = (error: unknown): boolean =>
+  error instanceof BatonError && error.code === 'permission_denied';
+
 const isSubjectChanged = (error: unknown): boolean =>
   error instanceof BatonError && error.code === 'approval_subject_changed';
 
-/** @param subjectDigest of what stands on the page */
+/** @param subjectDigest of the version on the page */
 function useDecide(id: string, comment: string, subjectDigest: string | undefined) {
   const queries = useQueryClient();
   const keys = useIdempotencyKeys();
@@ -133,13 +147,13 @@ function useDecide(id: string, comment: string, subjectDigest: string | undefine
       const read = Promise.all(
         ['me', 'approvals', 'tasks'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
       );
-      // The answers stay locked until the change stands on the page.
+      // The buttons stay disabled until the page shows the change.
       if (isSubjectChanged(error)) await read;
     },
   });
 }
 
-/** The request is gone from the page by then: what was decided, and by whom, is told above it. */
+/** The request has left the page by then, so a notice above it says what was decided, and by whom. */
 async function tellWhoDecided(error: unknown, id: string): Promise<void> {
   if (!(error instanceof BatonError) || error.code !== 'approval_already_decided') return;
   const now = await baton.approvals.get(id).catch(() => undefined);

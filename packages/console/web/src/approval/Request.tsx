@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { Approval } from '@baton/sdk';
+import { type Approval, revealHidden } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { Priority, Status } from '../parts/Category.tsx';
 import { Moment } from '../parts/Moment.tsx';
@@ -12,7 +12,7 @@ import { taskQuery } from '../queries.ts';
 import { runsQuery } from '../task/runs.ts';
 import styles from './approval.module.css';
 
-/** A request, as the person's own context and the list of approvals both tell of it. */
+/** A request, as both the person's own context and the list of approvals have it. */
 export type Asked = Pick<Approval, 'id' | 'taskId' | 'artifactId' | 'gate' | 'comment' | 'createdAt'> & {
   readonly requestedBy?: string;
   readonly requestedByPrincipalId?: string;
@@ -23,22 +23,22 @@ const artifactsMax = 5;
 
 interface RequestProps {
   readonly approval: Asked;
-  /** What is decided stands in full beside it, as it was recorded: it isn't repeated from the task. */
+  /** The recorded subject is shown in full beside it, so the task's own values aren't repeated. */
   readonly isReviewed?: boolean;
 }
 
-/** Who asks what, of which task and result, and what hangs on the answer. */
+/** Who requests what, for which task and artifact, and whether the task is on hold until then. */
 export function Request({ approval, isReviewed = false }: RequestProps) {
   const { taskId, artifactId, comment, createdAt, gate } = approval;
   const task = useQuery({ ...taskQuery(taskId ?? ''), enabled: taskId !== null }).data;
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <p className="text">{comment || 'Asks for an approval, without a word.'}</p>
+      <p className="text">{revealHidden(comment) || 'Approval requested, without a comment.'}</p>
       <p className="soft">
         <Who id={approval.requestedBy ?? approval.requestedByPrincipalId ?? null} /> ·{' '}
         <Moment at={createdAt} />
-        {gate && ' · the task waits for it'}
+        {gate && ' · the task is on hold until it is decided'}
       </p>
       {task !== undefined && (
         <div className={styles.about}>
@@ -69,7 +69,7 @@ export function Request({ approval, isReviewed = false }: RequestProps) {
       {artifactId !== null && <ArtifactOf id={artifactId} />}
       {taskId !== null && (
         <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-          <summary>What was done so far</summary>
+          <summary>Work so far</summary>
           {isOpen && <SoFar taskId={taskId} />}
         </details>
       )}
@@ -77,7 +77,7 @@ export function Request({ approval, isReviewed = false }: RequestProps) {
   );
 }
 
-/** The result that is to be approved. */
+/** The artifact to be approved. */
 function ArtifactOf({ id }: { readonly id: string }) {
   const { data } = useQuery({
     queryKey: ['artifacts', id],
@@ -87,14 +87,14 @@ function ArtifactOf({ id }: { readonly id: string }) {
   return (
     <div className={styles.about}>
       <p className="text">
-        {data.name} <span className="soft">({data.type})</span>
+        {revealHidden(data.name)} <span className="soft">({revealHidden(data.type)})</span>
       </p>
-      {data.content !== null && <Values of={data.content} />}
+      {data.content !== null && <Values of={data.content} isWhole />}
     </div>
   );
 }
 
-/** How the last attempt stands: its last checkpoint, and what it has left. */
+/** The last attempt: its status, last checkpoint and artifacts. */
 function SoFar({ taskId }: { readonly taskId: string }) {
   const runs = useQuery(runsQuery({ id: taskId }));
   const last = runs.data?.[0];
@@ -104,7 +104,7 @@ function SoFar({ taskId }: { readonly taskId: string }) {
     enabled: last !== undefined,
   });
   if (runs.isError || context.isError) return <ErrorNote error={runs.error ?? context.error} />;
-  if (runs.data?.length === 0) return <p className="soft">Nobody has begun with it.</p>;
+  if (runs.data?.length === 0) return <p className="soft">No attempt yet.</p>;
   if (last === undefined || context.data === undefined) return null;
   const checkpoint = context.data.checkpoints.toSorted((one, other) =>
     one.createdAt.localeCompare(other.createdAt),

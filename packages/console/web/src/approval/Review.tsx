@@ -1,11 +1,20 @@
 import { useQuery } from '@tanstack/react-query';
+import { memo } from 'react';
 import { type Approval, type ApprovalSubject, presentSubject, subjectChanges } from '@baton/sdk';
 import { approvalQuery } from './approval-query.ts';
 import { Changes } from './Changes.tsx';
 import { Subject } from './Subject.tsx';
+import { fieldsText } from './subject-words.ts';
 
-/** What a pending approval is about, and what has changed since it was requested or, where it is requested again, approved. */
-export function Review({ approval }: { readonly approval: Approval }) {
+interface ReviewProps {
+  readonly approval: Approval;
+}
+
+/**
+ * The subject of a pending approval, with its changes since the request and, if it was requested again, since the earlier
+ * approval. Not rendered again for each letter of a comment: a comparison of long texts takes tens of milliseconds.
+ */
+export const Review = memo(function Review({ approval }: ReviewProps) {
   const { supersedesApprovalId, subject, subjectChanged, changedFields } = approval;
   const earlier = useQuery({
     ...approvalQuery(supersedesApprovalId ?? ''),
@@ -15,8 +24,8 @@ export function Review({ approval }: { readonly approval: Approval }) {
   if (now === undefined)
     return (
       <p role="note">
-        What this is about has become too large to be shown, so it can't be approved:{' '}
-        {changedFields.join(', ')} changed since it was requested. Reject it, or have the task shortened.
+        The current version is too large to be shown, so it can't be approved. Changed since the request:{' '}
+        {fieldsText(changedFields)}. Reject it, or ask for a shorter task.
       </p>
     );
   const sinceRequest = changesOf(subject, now);
@@ -25,13 +34,13 @@ export function Review({ approval }: { readonly approval: Approval }) {
     <>
       {subject === null && (
         <p role="note">
-          What this was about when it was requested was not recorded. You see what it is about now.
+          The version at the time of the request was not recorded. The current version is shown.
         </p>
       )}
       {earlier.isError && (
         <p role="note">
-          A change after the approval made it necessary again. What was approved can't be shown:{' '}
-          {earlier.error.message}
+          The task was changed after it had been approved, so it needs approval again. The approved version
+          can't be shown: {earlier.error.message}
         </p>
       )}
       {sinceApproval.length > 0 && (
@@ -53,16 +62,16 @@ export function Review({ approval }: { readonly approval: Approval }) {
       <Subject
         snapshot={now.snapshot}
         changes={[...sinceApproval, ...sinceRequest]}
-        title="What you decide"
+        title="What this approval covers"
       />
     </>
   );
-}
+});
 
-/** What was decided, and how that differs from the request and from the present. */
-export function DecidedReview({ approval }: { readonly approval: Approval }) {
+/** The subject that was decided, with its differences from the request and from the current version. */
+export function DecidedReview({ approval }: ReviewProps) {
   const { subject, requestedSubject, current } = approval;
-  if (subject === null) return <p className="soft">What was decided was not recorded.</p>;
+  if (subject === null) return <p className="soft">The decided version was not recorded.</p>;
   const sinceRequest = changesOf(requestedSubject, subject);
   const sinceDecision = changesOf(subject, current);
   return (

@@ -1,34 +1,34 @@
 import type { ReactNode } from 'react';
-import type { ApprovalSubject, SubjectChange } from '@baton/sdk';
+import { type ApprovalSubject, revealHidden, type SubjectChange } from '@baton/sdk';
 import { Actions } from './Actions.tsx';
 import styles from './approval.module.css';
-import { fieldWords, isChangedAt, unhidden, valueText } from './subject-words.ts';
+import { answers, fieldWords, isChangedAt, valueText } from './subject-words.ts';
 
 type Snapshot = ApprovalSubject['snapshot'];
 
 interface SubjectProps {
   readonly snapshot: Snapshot;
-  /** Values that were changed, which are marked. */
+  /** Changed values, to be marked. */
   readonly changes: readonly SubjectChange[];
   readonly title: string;
 }
 
 const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'long' });
 
-/** All that is decided, in full: the task, the result, and the actions that follow from either answer. */
+/** The subject of a decision in full: the task, the artifact, and the follow-up actions of either decision. */
 export function Subject({ snapshot, changes, title }: SubjectProps) {
   const { task, artifact, outcome } = snapshot;
   return (
     <section className="stack" aria-label={title}>
       <h3>{title}</h3>
       {task === null && artifact === null && (
-        <p className="soft">Neither a task nor a result: only the question above.</p>
+        <p className="soft">No task and no artifact, only the request above.</p>
       )}
       <dl className={styles.facts}>
         {task !== null && <TaskFacts task={task} changes={changes} />}
         {artifact !== null && (
-          <Fact name="Result" isChanged={isChangedAt(changes, 'artifact')}>
-            {unhidden(artifact.name)} <span className="soft">({unhidden(artifact.type)})</span>
+          <Fact name="Artifact" isChanged={isChangedAt(changes, 'artifact')}>
+            {revealHidden(artifact.name)} <span className="soft">({revealHidden(artifact.type)})</span>
             {artifact.digest !== null && (
               <span className={`mono soft ${styles.digest}`}>{artifact.digest}</span>
             )}
@@ -38,12 +38,12 @@ export function Subject({ snapshot, changes, title }: SubjectProps) {
       {outcome !== null && (
         <div className={styles.answers}>
           <Actions
-            title="If you approve"
+            title={answers.approved}
             actions={outcome.approved}
             isChanged={isChangedAt(changes, 'outcome', 'approved')}
           />
           <Actions
-            title="If you reject"
+            title={answers.rejected}
             actions={outcome.rejected}
             isChanged={isChangedAt(changes, 'outcome', 'rejected')}
           />
@@ -61,15 +61,15 @@ function TaskFacts({ task, changes }: { task: TaskSnapshot; changes: readonly Su
   return (
     <>
       <Fact name={fieldWords('title')} isChanged={isChanged('title')}>
-        {unhidden(title)}
+        {revealHidden(title)}
       </Fact>
       {(description !== '' || isChanged('description')) && (
         <Fact name={fieldWords('description')} isChanged={isChanged('description')}>
-          {description === '' ? <span className="soft">empty</span> : unhidden(description)}
+          {description === '' ? <span className="soft">empty</span> : revealHidden(description)}
         </Fact>
       )}
       <Fact name={fieldWords('typeKey')} isChanged={isChanged('typeKey') || isChanged('typeVersion')}>
-        {unhidden(typeKey)} <span className="soft">version {typeVersion}</span>
+        {revealHidden(typeKey)} <span className="soft">version {typeVersion}</span>
       </Fact>
       <Fact name={fieldWords('priority')} isChanged={isChanged('priority')}>
         {priority}
@@ -89,7 +89,7 @@ function TaskFacts({ task, changes }: { task: TaskSnapshot; changes: readonly Su
       })}
       {Object.entries(customFields).map(([name, value]) => (
         <Fact key={name} name="Field" ownName={name} isChanged={isChanged('customFields', name)}>
-          {value === '' ? <span className="soft">empty</span> : unhidden(valueText(value))}
+          {value === '' ? <span className="soft">empty</span> : revealHidden(valueText(value))}
         </Fact>
       ))}
       {acceptance.map((check) => (
@@ -99,7 +99,7 @@ function TaskFacts({ task, changes }: { task: TaskSnapshot; changes: readonly Su
           ownName={check.key}
           isChanged={isChanged('acceptance', check.key)}
         >
-          {unhidden(check.description || check.key)}{' '}
+          {revealHidden(check.description || check.key)}{' '}
           <span className="soft">({check.kind.replaceAll('_', ' ')})</span>
           <CheckDetails check={check} />
         </Fact>
@@ -108,12 +108,12 @@ function TaskFacts({ task, changes }: { task: TaskSnapshot; changes: readonly Su
   );
 }
 
-/** What a check looks for, and when. */
+/** The details of a check: its spec, and when it applies. */
 function CheckDetails({ check }: { check: TaskSnapshot['acceptance'][number] }) {
   const { key: _key, kind: _kind, description: _description, ...details } = check;
   const given = Object.fromEntries(Object.entries(details).filter(([, value]) => value != null));
   if (Object.keys(given).length === 0) return null;
-  return <span className={`mono soft ${styles.digest}`}>{unhidden(valueText(given))}</span>;
+  return <span className={`mono soft ${styles.digest}`}>{revealHidden(valueText(given))}</span>;
 }
 
 interface FactProps {
@@ -128,7 +128,7 @@ function Fact({ name, ownName, isChanged, children }: FactProps) {
   return (
     <div className={`${styles.fact} ${isChanged ? styles.isChanged : ''}`}>
       <dt>
-        {name} {ownName !== undefined && <span className={styles.name}>{unhidden(ownName)}</span>}
+        {name} {ownName !== undefined && <span className={styles.name}>{revealHidden(ownName)}</span>}
         {isChanged && (
           <>
             {' '}

@@ -6,6 +6,7 @@ import {
   type Answers,
   all,
   click,
+  everything,
   exampleOf,
   find,
   isThere,
@@ -18,7 +19,7 @@ import {
   test,
 } from '../testing/page.ts';
 import { graceId, taskWith } from '../testing/tasks.ts';
-import { differenceOf, unhidden } from './subject-words.ts';
+import { compareWords } from './word-differences.ts';
 
 const id = '0190b2c4-0000-7000-8000-0000000000a7';
 const evil = '<img src=x onerror="window.ran=1">';
@@ -105,10 +106,10 @@ describe('what is decided', () => {
       'Field lines\n[\n{\n"sku": "a1"\n}\n]',
       'Done when booked\nIt is booked (external state)',
       '"system": "bank"',
-      'Result\nInvoice 7 (invoice)',
-      'If you approve\nCalls the skill payments.send\ninputs › to\nACME Ltd\ninputs › amount › value\n10',
-      'Once that has succeeded:\nSets the status paid',
-      'If you reject\nWrites the comment Not paid.',
+      'Artifact\nInvoice 7 (invoice)',
+      'If approved\nCalls the skill payments.send\ninputs › to\nACME Ltd\ninputs › amount › value\n10',
+      'On success:\nSets the status paid',
+      'If rejected\nAdds the comment Not paid.',
     ])
       assert.ok(page.includes(part), `${part} is missing in:\n${page}`);
     assert.ok(!page.includes('changed'));
@@ -130,14 +131,14 @@ describe('what is decided', () => {
     assert.deepEqual(service.askedFor('approvals.approve')[0]?.body, { subjectDigest: 'sha256:asked' });
   });
 
-  test('that it was not recorded is told, and what it is now stands there', async () => {
+  test('a subject that was not recorded is named so, and the current version is shown', async () => {
     const service = await openPending(
       { subject: null, ...changedTo(changed, ['title']) },
       { 'approvals.approve': exampleOf('approvals.approve') },
     );
-    await see('What this was about when it was requested was not recorded.');
+    await see('The version at the time of the request was not recorded. The current version is shown.');
     await see('Field to\nMallory');
-    await click('button', 'Approve as it is now');
+    await click('button', 'Approve the current version');
     assert.deepEqual(service.askedFor('approvals.approve')[0]?.body, { subjectDigest: 'sha256:changed' });
   });
 
@@ -155,10 +156,22 @@ describe('what is decided', () => {
         'approvals.reject': exampleOf('approvals.reject', { status: 'rejected' }),
       },
     });
-    await see("What you would approve can't be shown, so you can only reject it here.");
+    await see(
+      "What you would approve can't be shown, so you can only reject it. To see it, you need the permission approvals.read.",
+    );
     assert.equal((await find<HTMLButtonElement>('button', 'Approve')).disabled, true);
     await click('button', 'Reject');
     assert.deepEqual(service.askedFor('approvals.reject')[0]?.body, {});
+  });
+
+  test('the content of an artifact is shown in full', async () => {
+    const content = { text: `${'x'.repeat(5_000)}the end` };
+    const artifact = exampleOf('artifacts.get', { name: 'the plan\u202E', type: 'plan', content });
+    await open('/inbox', {
+      me: { pendingApprovals: [{ ...pending, artifactId: artifact.id }] },
+      answers: { 'artifacts.get': artifact },
+    });
+    await see(/the plan⟨U\+202E⟩ \(plan\)\ntext\nx+the end$/m);
   });
 
   test('texts of others are shown as they are, and what they hide is shown', async () => {
@@ -168,7 +181,8 @@ describe('what is decided', () => {
       { title: evil, description: hidden, customFields: { [evil]: evil } },
       { outcome: { approved: [{ [evil]: { [evil]: evil } }], rejected: [] } },
     );
-    await openPending({ subject });
+    await openPending({ subject, comment: 'May I?\u202E' });
+    await see('May I?⟨U+202E⟩');
     await see(`Title\n${evil}\nDescription\nACME⟨U+202E⟩ dtL⟨U+200B⟩`);
     await see(`Field ${evil}\n${evil}`);
     assert.equal(document.querySelector('img'), null);
@@ -204,8 +218,8 @@ describe('what has changed since it was requested', () => {
     assert.equal(table?.querySelectorAll('ins').length, 4);
     await see('Title\nPay the invoice');
     await see('Field to changed\nMallory');
-    await see('If you approve changed');
-    await click('button', 'Approve as it is now');
+    await see('If approved changed');
+    await click('button', 'Approve the current version');
     assert.deepEqual(service.askedFor('approvals.approve')[0]?.body, { subjectDigest: 'sha256:changed' });
   });
 
@@ -220,6 +234,33 @@ describe('what has changed since it was requested', () => {
     assert.match(old, /^− … .*same pay was ACME and so on.* …$/);
   });
 
+  test('of a long text two changes far apart are marked each, and what is equal between them is shortened', async () => {
+    const between = ' and so on'.repeat(100);
+    const text = (to: string, when: string) => `Pay ${to} now${between} by ${when}.`;
+    await openPending({
+      subject: subjectWith('asked', { description: text('ACME', 'Monday') }),
+      ...changedTo(subjectWith('changed', { description: text('Mallory', 'Sunday') }), ['description']),
+    });
+    const marked = (tag: string) =>
+      [...document.querySelectorAll(`table ${tag}`)].map(({ textContent }) => textContent);
+    assert.deepEqual(marked('del'), ['was ACME', 'was Monday']);
+    assert.deepEqual(marked('ins'), ['is Mallory', 'is Sunday']);
+    const [[, , now = ''] = []] = rowsOf('Changed since it was requested');
+    assert.match(now, /^\+ Pay is Mallory now and so on.* … .*and so on by is Sunday\.$/);
+    assert.ok(now.length < 600, `${now.length} characters`);
+    await see(text('Mallory', 'Sunday'));
+  });
+
+  test('mere white space is shown by signs', async () => {
+    await openPending({
+      subject: subjectWith('asked', { description: 'one two' }),
+      ...changedTo(subjectWith('changed', { description: 'one\u00A0two\n' }), ['description']),
+    });
+    assert.deepEqual(rowsOf('Changed since it was requested'), [
+      ['Description', '− onewas ␣two', '+ oneis ⟨U+00A0⟩twois ↵'],
+    ]);
+  });
+
   test('what was added, removed or only hidden is told', async () => {
     const before = subjectWith('asked', {
       customFields: { gone: 'x', number: 10, name: 'ACME' },
@@ -228,10 +269,10 @@ describe('what has changed since it was requested', () => {
     const after = subjectWith('changed', { customFields: { number: '10', name: 'AC\u200DME', new: '' } });
     await openPending({ subject: before, ...changedTo(after, ['customFields']) });
     assert.deepEqual(rowsOf('Changed since it was requested'), [
-      ['Field gone', '− was x', 'nothing'],
+      ['Field gone', '− was x', 'not set'],
       ['Field number', '− was 10', '+ is "10"'],
       ['Field name', '− was ACME', '+ is AC⟨U+200D⟩ME'],
-      ['Field new', 'nothing', '+ empty'],
+      ['Field new', 'not set', '+ empty'],
     ]);
   });
 
@@ -250,8 +291,8 @@ describe('what has changed since it was requested', () => {
       { subject: asked, subjectChanged: true, changedFields: ['customFields', 'outcome'], current: null },
       { 'approvals.reject': exampleOf('approvals.reject', { status: 'rejected' }) },
     );
-    await see(/too large to be shown, so it can't be approved: customFields, outcome changed/);
-    assert.equal((await find<HTMLButtonElement>('button', 'Approve as it is now')).disabled, true);
+    await see(/too large to be shown, so it can't be approved\. .*: Custom fields, Follow-up actions\./);
+    assert.equal((await find<HTMLButtonElement>('button', 'Approve the current version')).disabled, true);
     await click('button', 'Reject');
     assert.deepEqual(service.askedFor('approvals.reject')[0]?.body, {});
   });
@@ -276,15 +317,16 @@ describe('what changes while the page is open', () => {
     );
     await click('button', 'Approve');
     const alert = await find('alert');
-    assert.match(seen(alert), /^This changed after you opened it\. Nothing was approved\./);
+    assert.match(seen(alert), /^This changed while you were reviewing it\. Nothing was approved\./);
     assert.match(seen(alert), /\nField › to\nField › amount\n/);
+    assert.equal(document.activeElement, alert);
     await see('Changed since it was requested: 4 values');
     assert.ok(!isThere('button', /^Approve/));
     service.answer({ 'approvals.approve': exampleOf('approvals.approve', { status: 'approved' }) });
-    await click('button', 'I have looked at the change');
+    await click('button', 'I have reviewed the changes');
     assert.ok(!isThere('alert'));
     assert.equal(service.askedFor('approvals.approve').length, 1);
-    await click('button', 'Approve as it is now');
+    await click('button', 'Approve the current version');
     const sent = service
       .askedFor('approvals.approve')
       .map(({ body, headers }) => [body, headers.get('idempotency-key')]);
@@ -301,7 +343,7 @@ describe('what changes while the page is open', () => {
       { 'approvals.approve': new Refusal(409, 'approval_subject_changed', 'It has changed.') },
     );
     await click('button', 'Approve');
-    await see('This had changed when you approved it, and is again what you were shown.');
+    await see('This had changed when you approved it, and is now the same again as you were shown.');
     service.answer({ 'approvals.approve': exampleOf('approvals.approve', { status: 'approved' }) });
     await click('button', 'Approve');
     await see('You have approved it.');
@@ -322,9 +364,10 @@ describe('what changes while the page is open', () => {
     });
     const { queries } = await import('../queries.ts');
     await queries.invalidateQueries({ queryKey: ['tasks'] });
-    await see('This changed after you opened it.');
-    await click('button', 'I have looked at the change');
-    await click('button', 'Approve as it is now');
+    await see('This changed while you were reviewing it.');
+    assert.ok(!(await find('alert')).contains(document.activeElement), 'it leaves the focus where it is');
+    await click('button', 'I have reviewed the changes');
+    await click('button', 'Approve the current version');
     assert.deepEqual(service.askedFor('approvals.approve')[0]?.body, { subjectDigest: 'sha256:changed' });
   });
 });
@@ -347,7 +390,7 @@ describe('the page of an approval', () => {
       '− was ACME Ltd',
       '+ is Mallory',
     ]);
-    const link = await find('link', 'The approval before the change');
+    const link = await find('link', 'Earlier approval');
     assert.equal(link.getAttribute('href'), `/approvals/${earlierId}`);
     assert.ok(isThere('button', 'Approve'));
   });
@@ -360,6 +403,7 @@ describe('the page of an approval', () => {
           status: 'approved',
           decisionByPrincipalId: meId,
           decisionComment: 'Only this once.',
+          outcomeStatus: 'executed',
           subject: changed,
           requestedSubject: asked,
           ...changedTo(subjectWith('later', { title: 'Later' }), ['title', 'customFields', 'outcome']),
@@ -367,7 +411,8 @@ describe('the page of an approval', () => {
       },
     });
     await see(/Approved by Ada/);
-    await see('Only this once.');
+    await see('Only this once.\nFollow-up actions: executed');
+    assert.equal(document.title, 'Approval: Pay the invoice · Baton');
     assert.equal(rowsOf('Changed between the request and the decision').length, 4);
     assert.deepEqual(rowsOf('Changed since the decision')[0], [
       'Title',
@@ -378,35 +423,83 @@ describe('the page of an approval', () => {
     assert.ok(!isThere('button', /Approve|Reject/));
   });
 
+  test('that was cancelled by nobody in particular names nobody', async () => {
+    await open(`/approvals/${id}`, {
+      answers: { 'approvals.get': approvalWith({ id, status: 'cancelled', decisionByPrincipalId: null }) },
+    });
+    await see('Cancelled');
+    assert.ok(!seen().includes('Cancelled by'));
+  });
+
+  const roleId = '0190b2c4-0000-7000-8000-0000000000b1';
+  for (const [addressed, isDecidable] of [
+    [{ assignedPrincipalId: meId }, true],
+    [{ requiredRoleId: roleId }, true],
+    [{ requiredRoleId: roleId, excludedPrincipals: [meId] }, false],
+    [{ requiredRoleId: graceId }, false],
+  ] as const)
+    test(`that is not among the newest pending ones can${isDecidable ? '' : "'t"} be decided there: ${Object.keys(addressed).join(', ')}`, async () => {
+      const approval = { id, ...addressed };
+      await open(`/approvals/${id}`, {
+        me: {
+          permissions: [...everything, 'approvals.decide'],
+          roles: [{ id: roleId, slug: 'payer', name: 'Payer', workspaceId: null }],
+        },
+        answers: { 'approvals.get': approvalWith(approval as Partial<Approval>) },
+      });
+      await see('What this approval covers');
+      assert.equal(isThere('button', 'Approve'), isDecidable);
+    });
+
   test('that waits for somebody else has no answers', async () => {
     await open(`/approvals/${id}`, {
       answers: { 'approvals.get': approvalWith({ id, assignedPrincipalId: graceId }) },
     });
-    await see('Pending. Decided by Grace.');
-    await see('What you decide\nTitle');
+    await see('Pending a decision by Grace.');
+    await see('What this approval covers\nTitle');
     assert.ok(!isThere('button', /Approve|Reject/));
   });
 });
 
 describe('the words of a change', () => {
-  test('are those that differ between the common start and end', () => {
-    const cases: readonly [string, string, string, string][] = [
-      ['a b c', 'a x c', 'b', 'x'],
-      ['a b', 'a b c', '', ' c'],
-      ['', 'x', '', 'x'],
-      ['a a', 'a a a', '', ' a'],
-      ['one', 'two', 'one', 'two'],
+  /** The text with its changed parts in brackets. */
+  const marked = (parts: ReturnType<typeof compareWords>['before']) =>
+    parts.map(({ text, isChanged }) => (isChanged ? `[${text}]` : text)).join('');
+
+  test('are marked one by one, the rest stays as it is', () => {
+    const cases: readonly [before: string, after: string, was: string, is: string][] = [
+      ['a b c', 'a x c', 'a [b] c', 'a [x] c'],
+      ['a b', 'a b c', 'a b', 'a b[ c]'],
+      ['', 'x', '', '[x]'],
+      ['a a', 'a a a', 'a a', 'a a[ a]'],
+      ['one', 'two', '[one]', '[two]'],
+      ['same', 'same', 'same', 'same'],
+      ['10 to ACME Ltd, now', '99 to Mallory, now', '[10] to [ACME Ltd], now', '[99] to [Mallory], now'],
+      ['pay A B today', 'pay C D today', 'pay [A B] today', 'pay [C D] today'],
+      ['one\ntwo', 'one two', 'one[\n]two', 'one[ ]two'],
+      ['私は医者です', '私は学生です', '私は[医者]です', '私は[学生]です'],
     ];
     for (const [before, after, was, is] of cases) {
-      const { start, end, ...middle } = differenceOf(before, after);
-      assert.deepEqual(middle, { before: was, after: is }, `${before} → ${after}`);
-      assert.deepEqual([start + was + end, start + is + end], [before, after]);
+      const parts = compareWords(before, after);
+      assert.deepEqual([marked(parts.before), marked(parts.after)], [was, is]);
+      for (const [side, text] of [
+        ['before', before],
+        ['after', after],
+      ] as const)
+        assert.equal(parts[side].map((part) => part.text).join(''), text);
     }
   });
 
-  test('hide nothing', () => {
-    assert.equal(unhidden('a\u0000b\u202Ec\uFEFFd\u{E0041}'), 'a⟨U+0000⟩b⟨U+202E⟩c⟨U+FEFF⟩d⟨U+E0041⟩');
-    assert.equal(unhidden('👨\u200D👩\n\tx'), '👨\u200D👩\n\tx');
-    assert.equal(unhidden('a\u200Db', false), 'a⟨U+200D⟩b');
+  test('of a text that was written anew, or of a very long change, are marked as one', () => {
+    const words = (count: number, word: string) => Array.from({ length: count }, (_, n) => `${word}${n}`);
+    const anew = words(12, 'old').join(' of ');
+    assert.equal(marked(compareWords(anew, words(12, 'new').join(' of ')).before), `[${anew}]`);
+    const long = words(2_000, 'old').join(' same ');
+    const { before, after } = compareWords(
+      `first ${long} last`,
+      `first ${words(2_000, 'new').join(' same ')} last`,
+    );
+    assert.equal(marked(before), `first [${long}] last`);
+    assert.equal(after.length, 3);
   });
 });

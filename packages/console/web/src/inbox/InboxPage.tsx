@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { Decider } from '../approval/Decider.tsx';
 import { Decision } from '../approval/Decision.tsx';
 import { Request } from '../approval/Request.tsx';
 import { baton } from '../client.ts';
 import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
-import { Who } from '../parts/Who.tsx';
 import { meQuery } from '../queries.ts';
 import { useKeys } from '../shell/keys.ts';
 import { ControlMessages } from './ControlMessages.tsx';
@@ -61,16 +61,15 @@ export function InboxPage() {
               <li key={approval.id} className="card stack">
                 <Request approval={approval} />
                 <p className="soft">
-                  Decided by{' '}
-                  {approval.assignedPrincipalId === null ? (
-                    'whoever holds the role'
-                  ) : (
-                    <Who id={approval.assignedPrincipalId} />
-                  )}
+                  Pending a decision by <Decider approval={approval} />
                 </p>
-                {approval.subjectChanged && <p>⚠ Changed since it was requested.</p>}
+                {approval.subjectChanged && (
+                  <p>
+                    <span aria-hidden="true">⚠ </span>Changed since it was requested.
+                  </p>
+                )}
                 <Link to="/approvals/$id" params={{ id: approval.id }}>
-                  What is decided
+                  Show details
                 </Link>
               </li>
             ))}
@@ -83,11 +82,17 @@ export function InboxPage() {
   );
 }
 
-/** Moves the focus to the next request's, or the previous one's, first answer. */
+/**
+ * Moves the focus to the next pending approval, or the previous one: to its first button if all of it fits on the screen, else to
+ * its beginning, so that Enter decides nothing that is out of sight.
+ */
 function focusDecision(step: 1 | -1): void {
   const all = [...document.querySelectorAll<HTMLElement>('[data-decision]')];
   const at = all.findIndex((one) => one.contains(document.activeElement));
   const next = all[Math.min(Math.max(at + step, 0), all.length - 1)];
-  next?.querySelector<HTMLElement>('button.primary')?.focus();
-  next?.scrollIntoView({ block: 'nearest' });
+  if (next === undefined) return;
+  const fits = next.offsetHeight <= (next.closest('main')?.clientHeight ?? 0);
+  const target = (fits && next.querySelector<HTMLElement>('button.primary:not(:disabled)')) || next;
+  target.focus({ preventScroll: true });
+  next.scrollIntoView({ block: fits ? 'nearest' : 'start' });
 }

@@ -58,7 +58,7 @@ describe('the inbox', () => {
       },
     });
     await see('May I release?');
-    await see(/Grace · .* · the task waits for it/);
+    await see(/Grace · .* · the task is on hold until it is decided/);
     await see(new RegExp(`${task.publicId}\\s*open`));
     await see(`Title\nRelease 2.4\nDescription\n${'x'.repeat(500)}\n`);
     const link = await find('link', 'Inbox1 wait for you');
@@ -80,7 +80,7 @@ describe('the inbox', () => {
           },
         },
       });
-      await fill('textbox', 'A word to the decision', 'Go on.');
+      await fill('textbox', 'Comment on the decision', 'Go on.');
       await click('button', button);
       await see('Nothing waits for you');
       await see(`You have ${status} it. Whoever asked goes on from here.`);
@@ -137,6 +137,20 @@ describe('the inbox', () => {
     assert.equal(document.activeElement?.textContent, 'Approve');
   });
 
+  test('j stops at the beginning of a request that the screen can not show at once: Enter decides nothing', async () => {
+    const service = await open('/inbox', { me: { pendingApprovals: [pending('1'), pending('2')] } });
+    const [first, second] = all('article');
+    assert.ok(first !== undefined && second !== undefined);
+    Object.defineProperty(first, 'offsetHeight', { value: 10_000 });
+    await press('j');
+    assert.equal(document.activeElement, first);
+    await press('Enter');
+    assert.equal(service.askedFor('approvals.approve').length, 0);
+    await press('j');
+    assert.equal(document.activeElement?.textContent, 'Approve');
+    assert.ok(second.contains(document.activeElement));
+  });
+
   test('what waits for others is told, and for whom', async () => {
     const approval = (id: string, comment: string, assignedPrincipalId: string | null) => {
       const subjectChanged = assignedPrincipalId === null;
@@ -149,12 +163,12 @@ describe('the inbox', () => {
       },
     });
     const [first, second] = all('listitem', /^For /);
-    assert.match(seen(first), /^For Grace\n.*\nDecided by Grace\nWhat is decided$/);
+    assert.match(seen(first), /^For Grace\n.*\nPending a decision by Grace\nShow details$/);
     assert.match(
       seen(second),
-      /Decided by whoever holds the role\n⚠ Changed since it was requested\.\nWhat is decided$/,
+      /Pending a decision by a holder of the required role\n⚠ Changed since it was requested\.\nShow details$/,
     );
-    const link = await find('link', 'What is decided', first);
+    const link = await find('link', 'Show details', first);
     assert.equal(link.getAttribute('href'), '/approvals/a1');
   });
 
@@ -210,7 +224,7 @@ describe('the inbox', () => {
       },
     });
     assert.equal(service.askedFor('runs.getContext').length, 0);
-    (await find('summary', 'What was done so far')).click();
+    (await find('summary', 'Work so far')).click();
     await see(/Attempt 2 of Grace: suspended/);
     await see(/Last checkpoint: late .*\nstep\ntwo/);
   });
@@ -221,7 +235,7 @@ describe('the inbox', () => {
       me: { pendingApprovals: [pending('1', { artifactId: artifact.id, comment: '' })] },
       answers: { 'artifacts.get': artifact },
     });
-    await see('Asks for an approval, without a word.');
+    await see('Approval requested, without a comment.');
     await see('the plan (plan)\ncost\n12');
   });
 

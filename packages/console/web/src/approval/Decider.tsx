@@ -1,0 +1,9 @@
+import type { Approval } from '@baton/sdk';
+import { Who } from '../parts/Who.tsx';
+
+type Addressed = Pick<Approval, 'assignedPrincipalId'>;
+
+/** Whose decision an approval needs. */
+export function Decider({ approval: { assignedPrincipalId } }: { readonly approval: Addressed }) {
+  return assignedPrincipalId === null ? <>a holder of the required role</> : <Who id={assignedPrincipalId} />;
+}
