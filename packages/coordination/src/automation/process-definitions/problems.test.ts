@@ -329,6 +329,17 @@ const problems: [string, Record<string, unknown>, string][] = [
     '/stages/0/steps/0/export/as/approved',
   ],
   [
+    'expression_type_error',
+    withSteps(
+      step(
+        'a',
+        { approve: { approvers: [{ role: 'aa' }] } },
+        { export: { as: { change: 'step.result.outcom' } } },
+      ),
+    ),
+    '/stages/0/steps/0/export/as/change',
+  ],
+  [
     'data_type_mismatch',
     withSteps(step('a', { set: { approved: '"yes"' } })),
     '/stages/0/steps/0/set/approved',
@@ -561,41 +572,74 @@ test('secret_material_rejected: a text that is shaped like a credential', async 
 });
 
 test('what a skill gives out is checked against the field that takes it; what fits is published', async () => {
-  const made = await makeCallable(baton.admin, {
-    name: `s-${newId()}`,
-    contract: { outputs: { type: 'object', properties: { image: { type: 'string' } } } },
-  });
+  const outputs = { type: 'object', properties: { image: { type: 'string' }, seconds: { type: 'number' } } };
+  const made = await makeCallable(baton.admin, { name: `s-${newId()}`, contract: { outputs } });
   const { key: agent } = await publishAgent(baton.admin, agentSpec());
+  const publish = (...steps: object[]) =>
+    processSpec({ identity: { agent }, stages: [stageOf('review', steps)] });
   const call = (as: string | object, more: object = {}) =>
-    processSpec({
-      identity: { agent },
-      stages: [
-        stageOf('review', [
-          step('a', { call: { skill: `${made.name}@${made.version}` } }, { export: { as }, ...more }),
-        ]),
-      ],
-    });
-  assert.deepEqual(await found(call('change')), ['data_type_mismatch /stages/0/steps/0/export/as']);
+    publish(step('a', { call: { skill: `${made.name}@${made.version}` } }, { export: { as }, ...more }));
+  const at = '/stages/0/steps/0/export/as';
+  assert.deepEqual(await found(call('change')), [`data_type_mismatch ${at}`]);
+  const field = { approved: 'step.result.image' };
+  assert.deepEqual(await found(call(field)), [`data_type_mismatch ${at}/approved`]);
+  const shaped = { output: { as: 'step.result.image' } };
+  assert.deepEqual(await found(call('approved', shaped)), [`data_type_mismatch ${at}`]);
+
+  const form = { type: 'object', properties: { hours: { type: 'number' }, ok: { type: 'boolean' } } };
   const fitting = [
     call({ change: 'step.result.image' }),
-    call('change', { output: { as: 'step.result.image' } }),
-    processSpec({
-      identity: { agent },
-      stages: [
-        stageOf('review', [
-          step(
-            'vote',
-            { approve: { approvers: [{ role: 'aa' }] } },
-            {
-              export: {
-                as: { change: 'step.result.outcome', approved: 'step.result.outcome == "approved"' },
-              },
-            },
-          ),
-        ]),
-      ],
-    }),
+    call('change', shaped),
+    // A schema without `additionalProperties` allows more than it names.
+    call({ approved: 'step.result.more' }),
+    // A number of JSON is an integer or not, whatever the schema calls it.
+    call({ amount: 'step.result.seconds * 2' }),
+    publish(
+      look({ export: { as: { amount: 'step.result.hours + 1', approved: 'step.result.ok' } } }, { form }),
+    ),
+    publish(
+      step(
+        'vote',
+        { approve: { approvers: [{ role: 'aa' }] } },
+        {
+          export: { as: { change: 'step.result.outcome', approved: 'step.result.outcome == "approved"' } },
+        },
+      ),
+    ),
+    // The event that was heard is JSON: its time is a text.
+    publish(
+      step(
+        'hear',
+        { listen: { any: [{ event: 'a.b' }] } },
+        {
+          output: { as: 'step.result.time.substring(0, 10)' },
+          export: { as: 'change' },
+        },
+      ),
+    ),
   ];
   for (const spec of fitting)
     await done(baton.admin.post('/process-definitions', { key: newProcessKey(), spec }), 201);
+});
+
+test('types that refer to each other in ever more ways are compared once', async () => {
+  const levels = 60;
+  const chain = (name: string) =>
+    Array.from({ length: levels }, (_, n): [string, object] => {
+      const next = n + 1 < levels ? { $ref: `#/$defs/${name}${n + 1}` } : { type: 'string' };
+      return [`${name}${n}`, { type: 'object', properties: { x: next, y: next } }];
+    });
+  const spec = processSpec({
+    data: {
+      type: 'object',
+      $defs: Object.fromEntries([...chain('a'), ...chain('b')]),
+      properties: { a: { $ref: '#/$defs/a0' }, b: { $ref: '#/$defs/b0' }, n: { type: 'integer' } },
+    },
+    start: { on: { event: 'task.created' }, key: 'event.id' },
+    stages: [stageOf('review', [step('one', { set: { a: 'data.b', n: 'data.b' } })])],
+  });
+  assert.deepEqual(
+    (await found(spec)).filter((text) => text.startsWith('data_type_mismatch')),
+    ['data_type_mismatch /stages/0/steps/0/set/n'],
+  );
 });

@@ -160,13 +160,13 @@ async function skillProblems(context: Context, elements: readonly PlacedStep[]):
   });
 }
 
-/** The schemas of what skills give out whose results are exported as they are, by `name@version`. */
+/** The schemas of what skills give out, by `name@version`: of those whose results are exported. */
 export async function findExportedOutputs(
   { db, tenantId }: Context,
   spec: ProcessSpec,
 ): Promise<ReadonlyMap<string, JsonObject>> {
   const exporting = [...elementsOf(spec)].flatMap(({ step }) =>
-    step?.call?.skill !== undefined && typeof step.export?.as === 'string' ? [step.call.skill] : [],
+    step?.call?.skill !== undefined && step.export !== undefined ? [step.call.skill] : [],
   );
   if (exporting.length === 0) return new Map();
   const parts = [...new Set(exporting)].map((ref) => ref.split('@', 2) as [string, string]);

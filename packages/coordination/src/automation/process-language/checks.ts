@@ -4,11 +4,11 @@ import { type Element, elementsOf } from './elements.ts';
 import { environmentsOf, type ProcessEnvironments, withResult } from './environments.ts';
 import { compileExpression, type ExpressionEnvironment, type Program } from './expressions/expressions.ts';
 import { ExpressionProblem } from './expressions/parsing.ts';
-import { dyn, isWritable, mayFit, nameOf, type Type } from './expressions/types.ts';
+import { dyn, isWritable, mayFit, nameOf, type SchemaReading, type Type } from './expressions/types.ts';
 import { checkingFlow } from './flow.ts';
 import { type ProcessProblem, problem, warning } from './problems.ts';
 import type { Step } from './step.ts';
-import { resultTypeOf } from './step-results.ts';
+import { asResult, resultTypeOf } from './step-results.ts';
 import { checkingTables } from './tables.ts';
 import { partsOfTemplate } from './templates.ts';
 import { type Place, placesOf, type Wanted } from './walk.ts';
@@ -138,16 +138,16 @@ class KnownResults {
     this.#outputs = outputs;
   }
 
-  /** What an expression says of its own step's result, where the type of that is known; a field may take more than it declares. */
+  /** What an expression says of its own step's result, where the type of that is known. */
   problemsOf({ ofResult, environment, text, path, wanted }: Place, dataType: Type): ProcessProblem[] {
     if (ofResult === undefined) return [];
     const { step, part } = ofResult;
-    const result =
-      part === 'export' && step.output !== undefined
-        ? this.#shapedBy(step)
-        : resultTypeOf(step, this.#spec, this.#outputs);
-    const checked = compiled(text, path, withResult(this.#environments[environment], result));
-    if (part === 'output') this.#shaped = { step, type: 'code' in checked ? dyn : checked.type };
+    const checkedBy = (result: Type) =>
+      compiled(text, path, withResult(this.#environments[environment], result));
+    const exact = checkedBy(this.#resultOf(step, part));
+    // JSON has one kind of number: arithmetic may do for the value what it does not for the type that a schema names.
+    const checked = 'code' in exact ? checkedBy(this.#resultOf(step, part, { hasAnyNumbers: true })) : exact;
+    if (part === 'output') this.#shaped = { step, type: 'code' in checked ? dyn : asResult(checked.type) };
     if ('code' in checked) return [checked];
     if (typeof wanted !== 'object') return [];
     const target = fieldType(dataType, wanted.field);
@@ -156,9 +156,12 @@ class KnownResults {
       : [mismatch(checked.type, target, wanted.field, path)];
   }
 
-  /** Of an output that is at fault itself nothing is known. */
-  #shapedBy(step: Step): Type {
-    return this.#shaped?.step === step ? this.#shaped.type : dyn;
+  #resultOf(step: Step, part: 'output' | 'export', as: SchemaReading = {}): Type {
+    if (part === 'output' || step.output === undefined)
+      return resultTypeOf(step, this.#spec, this.#outputs, as);
+    // Of an output that is at fault itself nothing is known.
+    const isKnown = this.#shaped?.step === step && as.hasAnyNumbers !== true;
+    return isKnown ? (this.#shaped?.type ?? dyn) : dyn;
   }
 }
 

@@ -14,8 +14,8 @@ import {
 
 /** What expressions may read, by where they stand (organisation, section 15.3). What is missing reads as null. */
 
-/** What expressions read as `event`, and what a step that listens gives. */
-export const eventType = objectOf({
+/** What expressions read of `event`. */
+export const eventFields = {
   id: string,
   type: string,
   time: timestamp,
@@ -24,7 +24,8 @@ export const eventType = objectOf({
   actorId: string,
   correlationId: string,
   payload: mapOf(dyn),
-});
+};
+const event = objectOf(eventFields);
 
 const stepWith = (result: Type) =>
   objectOf({
@@ -99,10 +100,10 @@ export function environmentsOf(
   const inputsOf = ({ id: table, inputs }: DecisionTable) =>
     inputs.map(({ id }): [string, Type] => [variableOf(id), inputTypes.get(`${table}/${id}`) ?? dyn]);
   return {
-    event: known({ event: eventType }),
+    event: known({ event }),
     instance: known(running),
     step: known(ofStep),
-    handler: known({ ...ofStep, event: eventType }),
+    handler: known({ ...ofStep, event }),
     tables: new Map(
       decisions.map((table) => [table.id, known({ data: dataType, ...Object.fromEntries(inputsOf(table)) })]),
     ),

@@ -102,7 +102,7 @@ export function memberType(type: Type, key: Part | string, what: string): Type {
     case 'object':
       if (keyKind !== 'string' && keyKind !== 'dyn') return noOverload('a member', type, keyTypeOf(key));
       if (typeof name !== 'string') return dyn;
-      return type.fields.get(name) ?? typeError(`${what} declares no ${name}`);
+      return type.fields.get(name) ?? (type.isOpen ? dyn : typeError(`${what} declares no ${name}`));
     default:
       return noOverload('a member', type);
   }

@@ -7,8 +7,8 @@ export type Scalar = 'dyn' | 'null' | 'bool' | 'int' | 'double' | 'string' | 'ti
 export type Type = (
   | { readonly kind: Scalar }
   | { readonly kind: 'list' | 'map' | 'optional'; readonly of: Type }
-  /** A closed object: another member than these is a fault when the definition is written. */
-  | { readonly kind: 'object'; readonly fields: ReadonlyMap<string, Type> }
+  /** A closed object, where another member than these is a fault when the definition is written; an open one may have others. */
+  | { readonly kind: 'object'; readonly fields: ReadonlyMap<string, Type>; readonly isOpen?: boolean }
 ) & {
   /** Whether null may be written to it. */
   readonly nullable?: boolean;
@@ -65,53 +65,82 @@ export function areComparable(a: Type, b: Type): boolean {
  * optional value as what is in it; what a map holds is only known when it is there.
  */
 export function isWritable(from: Type, to: Type): boolean {
-  if (from.kind === 'optional') return isWritable(from.of, to);
+  return fits(from, to, writable);
+}
+
+/**
+ * The same for what a schema describes. The value may have more fields than its place declares, which a schema allows unless it
+ * refuses them, and a number of it may be whole.
+ */
+export function mayFit(from: Type, to: Type): boolean {
+  return fits(from, to, fitting);
+}
+
+/**
+ * What was found of types that hold others: schemas that refer to the same parts in many ways have few types, and very many paths
+ * through them.
+ */
+type Found = WeakMap<Type, WeakMap<Type, boolean>>;
+const writable: Found = new WeakMap();
+const fitting: Found = new WeakMap();
+
+function fits(from: Type, to: Type, found: Found): boolean {
+  if (!isCompound(from) || !isCompound(to)) return compared(from, to, found);
+  const known = found.get(from) ?? new WeakMap<Type, boolean>();
+  found.set(from, known);
+  const before = known.get(to);
+  if (before !== undefined) return before;
+  const now = compared(from, to, found);
+  known.set(to, now);
+  return now;
+}
+
+const isCompound = (type: Type) => 'of' in type || 'fields' in type;
+
+function compared(from: Type, to: Type, found: Found): boolean {
+  if (from.kind === 'optional') return fits(from.of, to, found);
   if (from.kind === 'dyn' || to.kind === 'dyn') return true;
   if (from.kind === 'null') return to.kind === 'null' || to.nullable === true;
   if (from.kind === 'int' && to.kind === 'double') return true;
+  if (from.kind === 'double' && to.kind === 'int') return found === fitting;
   if (to.kind === 'string') return ['string', 'timestamp', 'duration'].includes(from.kind);
-  if (from.kind === 'list' && to.kind === 'list') return isWritable(from.of, to.of);
-  if (from.kind === 'map' && to.kind === 'map') return isWritable(from.of, to.of);
+  if (from.kind === 'list' && to.kind === 'list') return fits(from.of, to.of, found);
+  if (from.kind === 'map' && to.kind === 'map') return fits(from.of, to.of, found);
   if (from.kind === 'map' && to.kind === 'object') return true;
   if (from.kind === 'object' && to.kind === 'map')
-    return [...from.fields.values()].every((field) => isWritable(field, to.of));
+    return [...from.fields.values()].every((field) => fits(field, to.of, found));
   if (from.kind === 'object' && to.kind === 'object')
     return [...from.fields].every(([name, field]) => {
       const target = to.fields.get(name);
-      return target !== undefined && isWritable(field, target);
+      return target === undefined ? found === fitting : fits(field, target, found);
     });
   return from.kind === to.kind;
-}
-
-/** The same for a value that may have more fields than its place declares: a schema allows others where it does not refuse them. */
-export function mayFit(from: Type, to: Type): boolean {
-  if (from.kind === 'list' && to.kind === 'list') return mayFit(from.of, to.of);
-  if (from.kind === 'object' && to.kind === 'map')
-    return [...from.fields.values()].every((field) => mayFit(field, to.of));
-  if (from.kind === 'object' && to.kind === 'object')
-    return [...from.fields].every(([name, field]) => {
-      const target = to.fields.get(name);
-      return target === undefined || mayFit(field, target);
-    });
-  return isWritable(from, to);
 }
 
 /**
  * The type of what a JSON Schema describes: an object with `properties` is closed, one without is open (organisation, section
  * 15.3). What has several types is `dyn`.
  * @param root the whole schema, for references inside of it
+ * @param as whether its objects are open all the same, and its numbers of either kind: JSON has one
  */
-export function typeOfSchema(root: JsonObject): Type {
-  return new SchemaReader(root).typeOf(root);
+export function typeOfSchema(root: JsonObject, as: SchemaReading = {}): Type {
+  return new SchemaReader(root, as).typeOf(root);
+}
+
+export interface SchemaReading {
+  readonly isOpen?: boolean;
+  readonly hasAnyNumbers?: boolean;
 }
 
 class SchemaReader {
   readonly #root: JsonObject;
+  readonly #as: SchemaReading;
   /** A schema has one type, however often it is referred to; one that holds itself is `dyn` inside of itself. */
   readonly #known = new Map<object, Type>();
 
-  constructor(root: JsonObject) {
+  constructor(root: JsonObject, as: SchemaReading) {
     this.#root = root;
+    this.#as = as;
   }
 
   typeOf(schema: Json | undefined): Type {
@@ -126,19 +155,27 @@ class SchemaReader {
 
   #read(schema: JsonObject): Type {
     const { $ref: reference } = schema;
-    if (typeof reference === 'string') return this.typeOf(targetOf(this.#root, reference));
+    // An anchor is not looked up.
+    if (typeof reference === 'string')
+      return /^#(\/|$)/.test(reference) ? this.typeOf(targetOf(this.#root, reference)) : dyn;
     if (['anyOf', 'oneOf', 'allOf', '$dynamicRef'].some((word) => word in schema)) return dyn;
     const names = typesNamedBy(schema);
     const others = names.filter((name) => name !== 'null');
     if (others.length === 0) return names.length === 0 ? dyn : nil;
-    const type = others.length === 1 ? this.#named(others[0] as string, schema) : severalOf(others);
+    const type = others.length === 1 ? this.#named(others[0] as string, schema) : this.#several(others);
     return names.length > others.length ? { ...type, nullable: true } : type;
   }
 
   #named(name: string, schema: JsonObject): Type {
     if (name === 'array') return listOf('prefixItems' in schema ? dyn : this.typeOf(schema['items']));
     if (name === 'object') return this.#object(schema);
-    return { kind: scalars[name] ?? 'dyn' };
+    const isNumber = name === 'integer' || name === 'number';
+    return isNumber && this.#as.hasAnyNumbers === true ? dyn : { kind: scalars[name] ?? 'dyn' };
+  }
+
+  #several(names: readonly string[]): Type {
+    const areNumbers = names.every((name) => name === 'integer' || name === 'number');
+    return areNumbers && this.#as.hasAnyNumbers !== true ? double : dyn;
   }
 
   #object({ properties, additionalProperties: others }: JsonObject): Type {
@@ -147,7 +184,8 @@ class SchemaReader {
       name,
       this.typeOf(field),
     ]);
-    return { kind: 'object', fields: new Map(fields) };
+    const { isOpen = false } = this.#as;
+    return { kind: 'object', fields: new Map(fields), ...(isOpen && { isOpen }) };
   }
 }
 
@@ -157,10 +195,6 @@ const scalars: Readonly<Record<string, Scalar>> = {
   number: 'double',
   boolean: 'bool',
 };
-
-function severalOf(names: readonly string[]): Type {
-  return names.every((name) => name === 'integer' || name === 'number') ? double : dyn;
-}
 
 function typesNamedBy({ type, properties, enum: values, const: only }: JsonObject): string[] {
   if (type !== undefined) return [type].flat().filter((name) => typeof name === 'string');
