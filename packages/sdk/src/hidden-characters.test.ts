@@ -9,7 +9,8 @@ test('every character that a reader can not see is written as its code', () => {
     'a\u2028b\u2029c': 'a⟨U+2028⟩b⟨U+2029⟩c',
     'fillers \u3164\u115F\u034F': 'fillers ⟨U+3164⟩⟨U+115F⟩⟨U+034F⟩',
     'tags \u{E0041} and selectors \u{E0100}\uFE01': 'tags ⟨U+E0041⟩ and selectors ⟨U+E0100⟩⟨U+FE01⟩',
-    'line\nand\ttab stay': 'line\nand\ttab stay',
+    'line\nand\r\nand\ttab stay': 'line\nand\r\nand\ttab stay',
+    'a carriage return\rdoes not': 'a carriage return⟨U+000D⟩does not',
   };
   for (const [text, shown] of Object.entries(cases)) assert.equal(revealHidden(text), shown);
 });

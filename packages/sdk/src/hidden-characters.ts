@@ -2,11 +2,12 @@
 const hidden = /[^\P{Cc}\t\n]|[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]/gu;
 
 /**
- * One joiner behind a letter of a script that needs it, as Persian, or within an emoji; one selector behind an emoji. More in a
- * row, or elsewhere, could carry a message that only a program reads.
+ * The carriage return of a line end, one joiner after a letter of a script that needs it or within an emoji, and one selector
+ * after an emoji. More of them in a row, or elsewhere, could carry a message that only a program reads.
  */
 const needed = new RegExp(
   [
+    '\\r(?=\\n)',
     '(?<=[\\p{L}\\p{M}\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\uFE0F])(?<!\\p{ASCII})[\\u200C\\u200D](?![\\u200C\\u200D])',
     '(?<=\\p{Extended_Pictographic})[\\uFE0E\\uFE0F]',
     '(?<=[0-9#*])\\uFE0F(?=\\u20E3)',

@@ -2,19 +2,18 @@ import type { Command } from 'commander';
 import { type Approval, type BatonClient, BatonError, presentSubject } from '@baton/sdk';
 import { visible } from '@baton/sdk/node';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
-import { confirm } from '../confirm.ts';
-import { exitCodes } from '../error-text.ts';
+import { canAsk, saysYes } from '../confirm.ts';
 import { PlainError } from '../plain-error.ts';
 import { fieldLines } from '../resources/resource.command.ts';
 import { show } from '../show.ts';
-import { changedNames, reviewLines } from './subject-lines.ts';
+import { changedNames, commentLines, reviewLines } from './subject-lines.ts';
 
 type DecisionOptions = CommonOptions & { comment?: string; subjectDigest?: string; yes?: boolean };
 
-/** How often an approval is shown again because its subject changed while it was confirmed. */
+/** How often an approval is shown again because its subject changed while the person reviewed it. */
 const reviewsMax = 10;
 
-/** `baton approval view`, `approve` and `reject`: each shows what the decision is about, and what has changed. */
+/** `baton approval view`, `approve` and `reject`: each shows the subject of the decision, and what has changed. */
 export function addApproval(program: Command, context: CommandContext): void {
   const group =
     program.commands.find((command) => command.name() === 'approval') ?? program.command('approval');
@@ -22,7 +21,7 @@ export function addApproval(program: Command, context: CommandContext): void {
     group
       .command('view <id>')
       .alias('show')
-      .description('show one by its id, with what it is about and what has changed since it was requested'),
+      .description('show an approval, what it covers, and what has changed since it was requested'),
   ).action((id: string, options: CommonOptions) =>
     asCaller(options, context, async (baton) => {
       const approval = await baton.approvals.get(id);
@@ -35,13 +34,13 @@ export function addApproval(program: Command, context: CommandContext): void {
     group
       .command('approve <id>')
       .description(
-        'approve it after showing what it is about; asks at a terminal, and elsewhere refuses what has changed',
+        'show what an approval covers, and approve it; asks first at a terminal, and elsewhere fails if it has changed since it was requested',
       ),
   )
-    .option('--comment <text>', 'what you say to it')
+    .option('--comment <text>', 'your comment on the decision')
     .option(
       '--subject-digest <digest>',
-      'approve exactly what this digest names, as view shows it, without asking',
+      'approve exactly the version that view shows with this digest, without asking',
     )
     .option('--yes', 'approve without asking, unless it has changed since it was requested')
     .action((id: string, options: DecisionOptions) =>
@@ -49,8 +48,8 @@ export function addApproval(program: Command, context: CommandContext): void {
         done(await approve(baton, id, options, context), options, context),
       ),
     );
-  withCommonOptions(group.command('reject <id>').description('reject it after showing what it is about'))
-    .option('--comment <text>', 'what you say to it')
+  withCommonOptions(group.command('reject <id>').description('show what an approval covers, and reject it'))
+    .option('--comment <text>', 'your comment on the decision')
     .action((id: string, options: DecisionOptions) =>
       asCaller(options, context, async (baton) =>
         done(await reject(baton, id, options, context), options, context),
@@ -62,7 +61,7 @@ function done(approval: Approval, options: CommonOptions, { output }: CommandCon
   return show(output, options, approval, () => [`It is ${approval.status}.`]);
 }
 
-/** @throws PlainError where what would be approved has changed and nobody confirmed it */
+/** @throws PlainError if the subject has changed and nobody confirmed it */
 async function approve(
   baton: BatonClient,
   id: string,
@@ -70,52 +69,66 @@ async function approve(
   context: CommandContext,
 ): Promise<Approval> {
   const { comment, subjectDigest: digest, yes = false } = options;
-  const isInteractive = process.stdin.isTTY === true && context.output.isTerminal && !yes;
+  const asks = digest === undefined && !yes && canAsk(context.output);
+  const printing = { ...options, asks };
   for (let review = 1; review <= reviewsMax; review += 1) {
-    const subjectDigest = digest ?? (await confirmed(baton, id, options, { context, isInteractive }));
+    const subjectDigest = digest ?? (await confirmed(baton, id, printing, context));
     try {
       return await baton.approvals.approve(id, { ...said(comment), ...(subjectDigest && { subjectDigest }) });
     } catch (error) {
       if (!(error instanceof BatonError) || error.code !== 'approval_subject_changed') throw error;
-      if (isInteractive && digest === undefined) {
-        context.output.progress('It changed while you looked at it, and nothing was approved.\n');
+      if (asks) {
+        context.output.progress('It changed while you were reviewing it. Nothing was approved.\n\n');
         continue;
       }
-      const approval = await baton.approvals.get(id);
-      await print(baton, approval, options, context);
-      throw changedError(approval);
+      const approval = await baton.approvals.get(id).catch(() => undefined);
+      if (approval === undefined) throw error;
+      await print(baton, approval, printing, context);
+      throw changedError(approval, digest);
     }
   }
-  throw new PlainError('It keeps changing, and nothing was approved.');
+  throw new PlainError('It keeps changing. Nothing was approved.');
 }
 
+/** How the subject is printed. */
+type Printing = CommonOptions & {
+  /** Whether a question at the terminal follows. */
+  readonly asks: boolean;
+};
+
 /**
- * Shows what would be approved, and asks where somebody is there.
- * @returns the digest of what was shown; undefined for an approval that isn't pending, which the service refuses
+ * Shows what would be approved, and asks the person at the terminal.
+ * @returns the digest of the version that was shown; undefined for a decided approval, which the service rejects
  * @throws PlainError
  */
 async function confirmed(
   baton: BatonClient,
   id: string,
-  options: DecisionOptions,
-  { context, isInteractive }: { readonly context: CommandContext; readonly isInteractive: boolean },
+  printing: Printing,
+  context: CommandContext,
 ): Promise<string | undefined> {
-  const approval = await baton.approvals.get(id);
-  if (approval.status !== 'pending') return undefined;
-  await print(baton, approval, options, context);
-  const now = presentSubject(approval);
-  if (now === undefined) throw new PlainError('Nothing was approved: reject it, or have the task shortened.');
-  if (isInteractive)
-    await confirm(
-      approval.subjectChanged ? 'Approve it as it is now?' : 'Approve it?',
-      false,
-      context.output,
+  const approval = await baton.approvals.get(id).catch((error: unknown) => {
+    if (!isForbidden(error)) throw error;
+    throw new PlainError(
+      'Nothing was approved: to see what this approval covers, you need the permission approvals.read. You can still reject it.',
+      { cause: error },
     );
-  else if (approval.subjectChanged) throw changedError(approval);
+  });
+  if (approval.status !== 'pending') return undefined;
+  await print(baton, approval, printing, context);
+  const now = presentSubject(approval);
+  if (now === undefined)
+    throw new PlainError('Nothing was approved. You can reject it, or ask for a shorter task.');
+  if (!printing.asks) {
+    if (approval.subjectChanged) throw changedError(approval);
+    return now.digest;
+  }
+  const question = approval.subjectChanged ? 'Approve the current version?' : 'Approve it?';
+  if (!(await saysYes(question))) throw new PlainError('Nothing was approved.');
   return now.digest;
 }
 
-/** A rejection is never refused because of a change, nor because its subject may not be read. */
+/** Unlike an approval, a rejection needs neither the current digest nor the permission to read the subject. */
 async function reject(
   baton: BatonClient,
   id: string,
@@ -123,49 +136,53 @@ async function reject(
   context: CommandContext,
 ): Promise<Approval> {
   const approval = await baton.approvals.get(id).catch((error: unknown) => {
-    if (error instanceof BatonError && error.status === 403) return undefined;
+    if (isForbidden(error)) return undefined;
     throw error;
   });
-  if (approval?.status === 'pending') await print(baton, approval, options, context);
+  if (approval?.status === 'pending') await print(baton, approval, { ...options, asks: false }, context);
   const subjectDigest = approval && presentSubject(approval)?.digest;
   return baton.approvals.reject(id, { ...said(options.comment), ...(subjectDigest && { subjectDigest }) });
 }
 
+const isForbidden = (error: unknown): boolean => error instanceof BatonError && error.status === 403;
+
 const said = (comment: string | undefined) => (comment === undefined ? {} : { comment });
 
-function changedError(approval: Approval): PlainError {
+/** @param given the digest that the caller wanted to approve */
+function changedError(approval: Approval, given?: string): PlainError {
   const digest = presentSubject(approval)?.digest;
-  const again =
+  const reasons = [
+    ...(given === undefined ? [] : ['the current version has another digest']),
+    ...(approval.subjectChanged ? [`it has changed since it was requested (${changedNames(approval)})`] : []),
+  ];
+  const advice =
     digest === undefined
       ? ''
-      : `\nTo approve it as it is now, repeat the command with --subject-digest ${digest}`;
-  return new PlainError(
-    `Nothing was approved: it has changed since it was requested (${visible(changedNames(approval))}).${again}`,
-    { exitCode: exitCodes.failed },
-  );
+      : `\nTo approve the current version, repeat the command with --subject-digest ${digest}`;
+  return new PlainError(`Nothing was approved: ${visible(reasons.join('; '))}.${advice}`);
 }
 
-/** Prints what is decided; beside the output where a program reads that. */
+/**
+ * Prints the subject to standard output, or to standard error if a program reads the output or a question follows there: what is
+ * asked about must not end up in a file.
+ */
 async function print(
   baton: BatonClient,
   approval: Approval,
-  { json, jq }: CommonOptions,
+  { json, jq, asks }: Printing,
   { output }: CommandContext,
 ): Promise<void> {
-  const isForProgram = Boolean(json) || jq !== undefined;
-  const lines = [`comment  ${approval.comment}`, '', ...(await reviewOf(baton, approval)), ''];
+  const isBeside = asks || Boolean(json) || jq !== undefined;
+  const lines = [...commentLines(approval), '', ...(await reviewOf(baton, approval)), ''];
   for (const line of lines.map(visible)) {
-    if (isForProgram) output.progress(`${line}\n`);
+    if (isBeside) output.progress(`${line}\n`);
     else output.line(line);
   }
 }
 
 async function reviewOf(baton: BatonClient, approval: Approval): Promise<string[]> {
   const { supersedesApprovalId: earlier, status } = approval;
-  // It may be hidden from this person, or forgotten.
-  const superseded =
-    earlier === null || status !== 'pending'
-      ? undefined
-      : await baton.approvals.get(earlier).catch(() => undefined);
-  return reviewLines(approval, superseded);
+  if (earlier === null || status !== 'pending') return reviewLines(approval);
+  // The caller may have no access to it.
+  return reviewLines(approval, await baton.approvals.get(earlier).catch(() => undefined));
 }

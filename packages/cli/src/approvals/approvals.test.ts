@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Approval, etagOf, presentSubject } from '@baton/sdk';
+import { repository } from '@baton/testing/baton-process';
 import { type Participant, type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
 import { runCommand } from '../testing/run-command.ts';
 import { reviewLines } from './subject-lines.ts';
@@ -40,6 +43,44 @@ after(async () => {
 const run = (...args: readonly string[]) =>
   runCommand(['approval', ...args], { HOME: folder, BATON_URL: baton.url, BATON_TOKEN: person.token });
 
+type Answer = string | (() => Promise<string>);
+
+/**
+ * Runs one command at a pseudo-terminal, through a shell.
+ * @param answers what is typed at each question; the end of the input where there are more questions
+ */
+async function runAtTerminal(args: readonly string[], answers: readonly Answer[]) {
+  const main = join(repository, 'packages/cli/src/main.ts');
+  const command = `${process.execPath} --disable-warning=ExperimentalWarning ${main} approval ${args.join(' ')}`;
+  const env = { PATH: process.env.PATH, HOME: folder, BATON_URL: baton.url, BATON_TOKEN: person.token };
+  const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder, env });
+  child.stdout.setEncoding('utf8');
+  let printed = '';
+  let questions = 0;
+  const failures: unknown[] = [];
+  const type = async (answer: Answer) =>
+    child.stdin.write(typeof answer === 'string' ? answer : await answer());
+  child.stdout.on('data', (chunk: string) => {
+    printed += chunk;
+    while (printed.split('Only yes goes on: ').length - 1 > questions) {
+      type(answers[questions] ?? endOfInput).catch((error: unknown) => {
+        failures.push(error);
+        child.kill();
+      });
+      questions += 1;
+    }
+  });
+  const [code] = (await once(child, 'close')) as [number];
+  child.stdin.destroy();
+  const text = printed.replaceAll('\r\n', '\n');
+  assert.deepEqual(failures, []);
+  assert.equal(questions, answers.length, text);
+  return { code, text };
+}
+
+/** As Ctrl-D sends it. */
+const endOfInput = '\u0004';
+
 /** A payment to ACME, and the gate that asks the person for it. */
 async function requestPayment() {
   const task = await baton.admin.tasks.create({
@@ -68,15 +109,12 @@ describe('what a decision is about', () => {
     const view = await run('view', id);
     assert.equal(view.code, 0);
     assert.match(view.text, /^comment +May I pay it\?$/m);
-    assert.match(view.text, /^What you decide$/m);
+    assert.match(view.text, /^What this approval covers$/m);
     assert.match(view.text, /^ {2}title +Pay the invoice$/m);
     assert.match(view.text, /^ {2}type +payment version 1$/m);
     assert.match(view.text, /^ {2}customFields\.to +ACME Ltd$/m);
-    assert.match(
-      view.text,
-      /^What follows from an approval\n {2}1\. comment\n {5}body +Pays 10 to ACME Ltd$/m,
-    );
-    assert.match(view.text, /^What follows from a rejection\n {2}no action$/m);
+    assert.match(view.text, /^If approved\n {2}1\. comment\n {5}body +Pays 10 to ACME Ltd$/m);
+    assert.match(view.text, /^If rejected\n {2}no follow-up actions$/m);
     assert.doesNotMatch(view.text, /^Changed/m);
     const approved = await run('approve', id, '--comment', 'Yes.');
     assert.equal(approved.code, 0, approved.text);
@@ -125,9 +163,61 @@ describe('what a decision is about', () => {
     assert.match(refused.text, /^ {4}- ACME Ltd\n {4}\+ Mallory$/m);
     assert.match(
       refused.text,
-      /Nothing was approved: it has changed since it was requested \(customFields\.to, /,
+      /Nothing was approved: the current version has another digest; it has changed since it was requested \(customFields\.to, /,
     );
     assert.equal((await approvalOf(id)).status, 'pending');
+  });
+
+  test('is not approved by a digest that it never had, and the refusal names the right one', async () => {
+    const { id } = await requestPayment();
+    const digest = presentSubject(await approvalOf(id))?.digest ?? '';
+    const refused = await run('approve', id, '--subject-digest', `sha256:${'0'.repeat(64)}`);
+    assert.equal(refused.code, 1);
+    assert.match(refused.text, /Nothing was approved: the current version has another digest\.\n/);
+    assert.ok(refused.text.includes(`--subject-digest ${digest}`), refused.text);
+    assert.equal((await approvalOf(id)).status, 'pending');
+  });
+
+  test('that has become too large to be shown is not approved, and can be rejected', async () => {
+    const { id, task } = await requestPayment();
+    const ifMatch = etagOf(await baton.admin.tasks.get(task.id));
+    await baton.admin.tasks.update(task.id, { description: 'x'.repeat(70_000) }, { ifMatch });
+    const refused = await run('approve', id, '--yes');
+    assert.equal(refused.code, 1);
+    assert.match(refused.text, /too large to be shown, so it can't be approved\. .*: description\./);
+    assert.match(refused.text, /Nothing was approved\. You can reject it/);
+    assert.equal((await run('reject', id)).code, 0);
+    assert.equal((await approvalOf(id)).status, 'rejected');
+  });
+
+  test('is not approved by whoever may not read it; they can reject it', async () => {
+    const decider = await baton.participant(['approvals.decide'], 'human');
+    const { id } = await baton.admin.approvals.request({ assignedPrincipalId: decider.principalId });
+    const runAsDecider = (...args: readonly string[]) =>
+      runCommand(['approval', ...args], { HOME: folder, BATON_URL: baton.url, BATON_TOKEN: decider.token });
+    const refused = await runAsDecider('approve', id);
+    assert.equal(refused.code, 1);
+    assert.match(
+      refused.text,
+      /Nothing was approved: to see what this approval covers, you need the permission approvals\.read\. You can still reject it\./,
+    );
+    const wrong = await runAsDecider('approve', id, '--subject-digest', 'sha256:0');
+    assert.match(wrong.text, /^approval_subject_changed: /m);
+    assert.equal((await approvalOf(id)).status, 'pending');
+    assert.equal((await runAsDecider('reject', id)).code, 0);
+  });
+
+  test('requested again shows what changed since the earlier approval', async () => {
+    const { id, task } = await requestPayment();
+    assert.equal((await run('approve', id)).code, 0);
+    const ifMatch = etagOf(await baton.admin.tasks.get(task.id));
+    await baton.admin.tasks.update(task.id, { title: 'Pay Mallory' }, { ifMatch });
+    const { items } = await baton.admin.approvals.list({ taskId: task.id, status: 'pending' });
+    const view = await run('view', items[0]?.id ?? '');
+    assert.match(
+      view.text,
+      /^Changed since it was approved\n {2}title\n {4}- Pay the invoice\n {4}\+ Pay Mallory$/m,
+    );
   });
 
   test('is rejected although it changed', async () => {
@@ -156,10 +246,71 @@ describe('what a decision is about', () => {
   });
 });
 
+describe('at a terminal', {
+  skip: spawnSync('script', ['--version']).error !== undefined && 'script is not installed',
+}, () => {
+  test('the subject is shown and approved after a yes', async () => {
+    const { id } = await requestPayment();
+    const { code, text } = await runAtTerminal(['approve', id, '--comment', 'Yes.'], ['yes\n']);
+    assert.equal(code, 0, text);
+    const [shown = '', after = ''] = text.split('Approve it? ');
+    assert.match(shown, /^comment +May I pay it\?$/m);
+    assert.match(shown, /^ {5}body +Pays 10 to ACME Ltd$/m);
+    assert.match(after, /^It is approved\.$/m);
+    const { decisionComment, status } = await approvalOf(id);
+    assert.deepEqual([status, decisionComment], ['approved', 'Yes.']);
+  });
+
+  test('anything but a yes, and the end of the input, approves nothing', async () => {
+    const { id } = await requestPayment();
+    for (const answer of ['y\n', '\n', endOfInput]) {
+      const { code, text } = await runAtTerminal(['approve', id], [answer]);
+      assert.equal(code, 1, text);
+      assert.match(text, /Nothing was approved\.$/m);
+      assert.equal((await approvalOf(id)).status, 'pending');
+    }
+  });
+
+  test('what changed since the request is approved after it was shown', async () => {
+    const { id, change } = await requestPayment();
+    await change({ to: 'Mallory', amount: 1_000_000 });
+    const { code, text } = await runAtTerminal(['approve', id], ['yes\n']);
+    assert.equal(code, 0, text);
+    const [shown = ''] = text.split('Approve the current version? ');
+    assert.match(shown, /^ {4}- ACME Ltd\n {4}\+ Mallory$/m);
+    assert.equal((await approvalOf(id)).subject?.snapshot.task?.customFields['to'], 'Mallory');
+  });
+
+  test('what changes while the question stands is shown, and asked again', async () => {
+    const { id, change } = await requestPayment();
+    const changing = async () => {
+      await change({ to: 'Mallory', amount: 10 });
+      return 'yes\n';
+    };
+    const { code, text } = await runAtTerminal(['approve', id], [changing, 'no\n']);
+    assert.equal(code, 1, text);
+    const [, between = '', after = ''] = text.split(/Approve it\? |Approve the current version\? /);
+    assert.match(between, /It changed while you were reviewing it\. Nothing was approved\.$/m);
+    assert.match(between, /^ {4}- ACME Ltd\n {4}\+ Mallory$/m);
+    assert.match(after, /Nothing was approved\.$/m);
+    assert.equal((await approvalOf(id)).status, 'pending');
+  });
+
+  test('what is asked about is in sight where the output goes into a file, and nothing is asked with --yes', async () => {
+    const { id } = await requestPayment();
+    const file = join(folder, 'output');
+    const asked = await runAtTerminal(['approve', id, '>', file], ['no\n']);
+    assert.match(asked.text, /^ {2}customFields\.to +ACME Ltd$/m);
+    const { code, text } = await runAtTerminal(['approve', id, '--yes'], []);
+    assert.equal(code, 0, text);
+    assert.match(text, /^It is approved\.$/m);
+  });
+});
+
 test("others' texts can't look like lines of the program, and hide nothing", () => {
   const task = {
     title: 'ACME\u202E',
-    description: 'first\nWhat follows from an approval\n  no action',
+    description: 'first\nIf approved\n  no follow-up actions',
     typeKey: 'task',
     typeVersion: 1,
     priority: 'medium' as const,
@@ -183,11 +334,11 @@ test("others' texts can't look like lines of the program, and hide nothing", () 
     requestedSubject: null,
   } as unknown as Approval;
   assert.deepEqual(reviewLines(approval), [
-    'What you decide',
-    '  title                 ACME\\u{202e}',
+    'What this approval covers',
+    '  title                 ACME⟨U+202E⟩',
     '  description           first',
-    '                      | What follows from an approval',
-    '                      |   no action',
+    '                      | If approved',
+    '                      |   no follow-up actions',
     '  type                  task version 1',
     '  priority              medium',
     '  customFields."a.b\\n"  10',

@@ -2,23 +2,26 @@ import {
   type Approval,
   type ApprovalSubject,
   presentSubject,
+  revealHidden,
   type SubjectChange,
   subjectChanges,
 } from '@baton/sdk';
 
 type Snapshot = ApprovalSubject['snapshot'];
 
-const invisible = /[^\P{Cc}\t\n]|\p{Cf}|[\u{E0000}-\u{E0FFF}]/gu;
-const joiners: readonly string[] = ['\u200C', '\u200D'];
+/** The comment of the request, as lines for people. */
+export function commentLines({ comment }: Approval): string[] {
+  return factLines([['comment', comment]], '');
+}
 
 /**
- * What a decision is about, as lines for people: the task, the result, the actions that follow, and what has changed. Nothing
- * is cut, and what doesn't show is written as its code: the decision may hang on it.
+ * The subject of a decision as lines for people: the task, the artifact, the follow-up actions, and what has changed. Nothing is
+ * cut, and hidden characters are shown as their codes: the decision may depend on them.
  * @param earlier the approval that this one supersedes
  */
 export function reviewLines(approval: Approval, earlier?: Approval): string[] {
   const { subject, changedFields, status } = approval;
-  // What was decided doesn't change any more.
+  // The decided version doesn't change any more.
   if (status !== 'pending' && subject !== null)
     return [
       ...subjectLines('What was decided', subject),
@@ -28,11 +31,11 @@ export function reviewLines(approval: Approval, earlier?: Approval): string[] {
   const now = presentSubject(approval);
   if (now === undefined)
     return [
-      `What this is about has become too large to be shown, so it can't be approved. Changed: ${changedFields.join(', ')}.`,
+      `The current version is too large to be shown, so it can't be approved. Changed since the request: ${changedFields.join(', ')}.`,
     ];
   return [
-    ...subjectLines('What you decide', now),
-    ...(subject === null ? ['', 'What this was about when it was requested was not recorded.'] : []),
+    ...subjectLines('What this approval covers', now),
+    ...(subject === null ? ['', 'The version at the time of the request was not recorded.'] : []),
     ...changeLines('Changed since it was approved', earlier?.subject, now),
     ...changeLines('Changed since it was requested', subject, now),
   ];
@@ -54,13 +57,13 @@ function subjectLines(title: string, { snapshot, digest }: ApprovalSubject): str
   return [
     title,
     ...factLines(facts, '  '),
-    ...(facts.length === 0 ? ['  neither a task nor an artifact'] : []),
+    ...(facts.length === 0 ? ['  no task and no artifact'] : []),
     ...(outcome === null
       ? []
       : [
-          'What follows from an approval',
+          'If approved',
           ...actionLines(outcome.approved, '  '),
-          'What follows from a rejection',
+          'If rejected',
           ...actionLines(outcome.rejected, '  '),
         ]),
     `Digest ${digest}`,
@@ -106,14 +109,17 @@ function artifactFacts(artifact: Snapshot['artifact']): Fact[] {
 }
 
 function actionLines(actions: readonly Readonly<Record<string, unknown>>[], indent: string): string[] {
-  if (actions.length === 0) return [`${indent}no action`];
+  if (actions.length === 0) return [`${indent}no follow-up actions`];
   return actions.flatMap((action, index) => {
     const [kind, content] = Object.entries(action)[0] ?? ['', undefined];
-    return [`${indent}${index + 1}. ${shown(kind)}`, ...factLines(leavesOf([], content), `${indent}   `)];
+    return [
+      `${indent}${index + 1}. ${revealHidden(kind)}`,
+      ...factLines(leavesOf([], content), `${indent}   `),
+    ];
   });
 }
 
-/** The values within a document, each by its way there. */
+/** The values within a document, each by its path. */
 function leavesOf(path: readonly string[], value: unknown): Fact[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || Object.keys(value).length === 0)
     return [[path.map(quoted).join('.'), value]];
@@ -130,20 +136,24 @@ function changeLines(
 }
 
 function linesOfChange({ path, before, after }: SubjectChange): string[] {
-  const [old, now] = [before, after].map((value) => (value === undefined ? '(nothing)' : textOf(value)));
-  // 10 and "10", or joiners, which are shown as they are.
-  const isAlike = old === now;
-  const texts = isAlike
-    ? [before, after].map((value) => shown(JSON.stringify(value) ?? '(nothing)', false))
-    : [old, now];
+  const [old, now] = [before, after].map((value) => (value === undefined ? '(not set)' : textOf(value)));
+  const isAlike = withoutBlanks(old) === withoutBlanks(now);
+  const [was = '', is = ''] = isAlike ? [before, after].map(exactText) : [old, now];
   return [
     `  ${nameOf(path)}`,
-    ...(texts[0] ?? '').split('\n').map((line) => `    - ${line}`),
-    ...(texts[1] ?? '').split('\n').map((line) => `    + ${line}`),
+    ...was.split('\n').map((line) => `    - ${line}`),
+    ...is.split('\n').map((line) => `    + ${line}`),
   ];
 }
 
-/** Further lines of a value begin with a bar: others' text can't look like a line of ours. */
+const withoutBlanks = (text: string | undefined) => text?.replaceAll(/\s+/g, ' ').trim();
+
+/** Distinguishes what looks alike: 10 and "10", different white space, joiners. */
+function exactText(value: unknown): string {
+  return value === undefined ? '(not set)' : revealHidden(JSON.stringify(value), { all: true });
+}
+
+/** Further lines of a value begin with a bar, so that others' text can't imitate a line of the program. */
 function factLines(facts: readonly Fact[], indent: string): string[] {
   const width = Math.min(Math.max(...facts.map(([name]) => name.length), 0), 32);
   return facts.flatMap(([name, value]) => {
@@ -155,25 +165,17 @@ function factLines(facts: readonly Fact[], indent: string): string[] {
   });
 }
 
-/** The place of a value, as the API names it; names of others in quotes where they could be taken for more. */
+/** The path of a value as the API names it; names that others chose are in quotes where they would be ambiguous. */
 function nameOf(path: readonly string[]): string {
   const [root, ...rest] = path;
   return (root === 'task' && rest.length > 0 ? rest : path).map(quoted).join('.');
 }
 
 function quoted(name: string): string {
-  return /^[\w-]+$/.test(name) ? name : shown(JSON.stringify(name));
+  return /^[\w-]+$/.test(name) ? name : revealHidden(JSON.stringify(name));
 }
 
 function textOf(value: unknown): string {
   if (value === '') return '""';
-  return shown(typeof value === 'string' ? value : JSON.stringify(value));
-}
-
-function shown(text: string, keepsJoiners = true): string {
-  return text.replaceAll(invisible, (character) =>
-    keepsJoiners && joiners.includes(character)
-      ? character
-      : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  );
+  return revealHidden(typeof value === 'string' ? value : JSON.stringify(value));
 }
