@@ -30,6 +30,8 @@ const isNotEligible = async (answer: Promise<any>, addressee?: unknown) => {
 const offered = async (actor: Actor) =>
   (await done(actor.get('/work/available?limit=200'))).items.map(({ id }: { id: string }) => id);
 
+const isOffered = (taskId: string) => async (actor: Actor) => (await offered(actor)).includes(taskId);
+
 /** An instance whose first step is work of an agent: payments leave by what its run gives out. */
 async function startPayment() {
   const { key, revision } = await publishAgent(baton.admin, agentSpec());
@@ -164,7 +166,7 @@ test('a step for a person is done by them, or by a person who operates processes
   await done(finish(person, first));
   await worker.run();
   const second = (await get(made.id)).openElements[0].taskId;
-  assert.ok(!(await offered(operator)).includes(second));
+  assert.deepEqual(await Promise.all([operator, person].map(isOffered(second))), [false, true]);
   const lease = await done(claim(operator, second));
   const keys = { claimId: lease.id, fencingToken: lease.fencingToken };
   const run = await done(operator.post(`/tasks/${second}:start-run`, keys), 201);
@@ -217,6 +219,7 @@ test('a task that an escalation gives to somebody else is not finished by whoeve
     where id = ${made.id}`);
   await worker.fire(made.id);
   assert.equal((await read(taskId)).assigneeId, second.principalId);
+  assert.deepEqual(await Promise.all([first, second].map(isOffered(taskId))), [false, true]);
   await refused(first.post(`/runs/${run.id}:succeed`, {}), 409, 'stale_claim');
   await isNotEligible(claim(first, taskId), { principalId: second.principalId });
   await isNotEligible(finish(first, taskId));
@@ -277,6 +280,7 @@ test('tasks that steps waited for before there were addressees are for their ass
   await baton.pool.run(sql`delete from task_addressees`);
   await baton.pool.run(sql`update tasks set is_addressed = false`);
   await baton.pool.run({ text: migration.slice(migration.indexOf('with waiting')), values: [] });
+  assert.deepEqual(await Promise.all([other, person].map(isOffered(taskOf('step-0')))), [false, true]);
   await isNotEligible(finish(other, taskOf('step-0')), { principalId: person.principalId });
   await isNotEligible(finish(other, taskOf('step-1')), { roleId: role.id });
 });
