@@ -1,13 +1,11 @@
 import { z } from 'zod';
 import type { Answer, Surroundings } from '@baton/kernel/service';
 import { FreeObject, type JsonObject, Uuid } from '@baton/kernel/wire';
-import { isInSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { AsOf, Conditions, Direction, findUnfit } from '../memory/conditions.ts';
 import { requireMemory, toldOrFail } from '../memory/told-or-fail.ts';
-import { mayReadAll, refuseMemory } from '../memory/visible-namespaces.ts';
-import { findPlace } from './place.ts';
+import { findPlace, requireMayRead } from './place.ts';
 
 const name = z.string().min(1).max(128);
 const limitWithRelationsMax = 100;
@@ -61,9 +59,9 @@ export async function queryEntities(
   query: EntitiesQuery,
   { context, command }: Surroundings<EntitiesPage, Context>,
 ): Promise<Answer> {
-  const { namespace, workspaceId, rootWorkspaceId } = await findPlace(context, query.workspaceId);
-  if (!(await isInSight(context, rootWorkspaceId))) fail('permission_denied', { required: ['events.read'] });
-  if (!mayReadAll(context, [namespace])) refuseMemory(context);
+  const place = await findPlace(context, query.workspaceId);
+  await requireMayRead(context, place);
+  const { namespace, workspaceId } = place;
   requireFit(query);
   const memory = requireMemory(context);
   const { kinds, where, asOf, limit, cursor, include } = query;

@@ -82,7 +82,9 @@ export const knowledgeApi = [
     method: 'POST',
     path: '/knowledge/snapshots:preview',
     summary: 'Ask what a snapshot would change.',
-    description: '`stateToken` names the state that it was compared with: send it as `expectedState`.',
+    description:
+      '`stateToken` names the state that it was compared with: send it as `expectedState`. The response names what memory knows, ' +
+      'so it is for callers who see the whole tree of the workspace and, where a decision point decides, may read its namespace.',
     idempotency: 'ignored',
     transaction: 'none',
     permission: 'observations.write',

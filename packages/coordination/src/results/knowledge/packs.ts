@@ -9,6 +9,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { tenantNamespace } from '../memory/namespaces.ts';
 import { requireMemory, toldOrFail } from '../memory/told-or-fail.ts';
+import { mayReadAll, refuseMemory } from '../memory/visible-namespaces.ts';
 import { findTold } from './intents.sql.ts';
 import { packRegistered } from './knowledge.events.ts';
 import { requireFit } from './request-text.ts';
@@ -119,7 +120,8 @@ function parsePack(document: JsonObject): { name: string; version: string } {
 
 /**
  * Reads a pack as memory keeps it: one of the tenant, or one for all.
- * @throws Refusal `invalid_pack_ref`, `memory_disabled`, `not_found`, `memory_timeout`, `memory_unavailable`
+ * @throws Refusal `invalid_pack_ref`, `permission_denied` where a decision point does not show the tenant's namespace,
+ * `memory_disabled`, `not_found`, `memory_timeout`, `memory_unavailable`
  */
 export async function getPack(
   ref: string,
@@ -127,10 +129,11 @@ export async function getPack(
 ): Promise<Answer> {
   if (!isPackRef(ref, { versioned: false })) fail('invalid_pack_ref');
   const { tenantId, traceRunId, settings } = context;
-  const namespace = encodeURIComponent(tenantNamespace(settings, tenantId));
+  const namespace = tenantNamespace(settings, tenantId);
+  if (!mayReadAll(context, [namespace])) refuseMemory(context);
   const told = await requireMemory(context).ask({
     tenantId,
-    path: `${path}/${encodeURIComponent(ref)}?namespace=${namespace}`,
+    path: `${path}/${encodeURIComponent(ref)}?namespace=${encodeURIComponent(namespace)}`,
     method: 'GET',
     traceRunId,
     timeoutMs: settings.CP_CONTEXT_TIMEOUT_SECONDS * 1000,

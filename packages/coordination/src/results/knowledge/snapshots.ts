@@ -9,7 +9,7 @@ import { AsOf } from '../memory/conditions.ts';
 import { requireMemory } from '../memory/told-or-fail.ts';
 import { findTold } from './intents.sql.ts';
 import { knowledgeChanged, snapshotReconciled } from './knowledge.events.ts';
-import { fieldsOfPlace, findOpenPlace, type KnowledgePlace } from './place.ts';
+import { fieldsOfPlace, findOpenPlace, type KnowledgePlace, requireMayRead } from './place.ts';
 import { inSteps, requireFit, textOfRequest } from './request-text.ts';
 import {
   type AnsweredWrite,
@@ -189,7 +189,11 @@ export async function reconcileSnapshot(body: SnapshotBody, surroundings: Snapsh
   );
 }
 
-/** The same without a change: what would change, and the state that it was compared with. @throws as `reconcileSnapshot` */
+/**
+ * The same without a change: what would change, and the state that it was compared with. It names things that memory knows and the
+ * snapshot doesn't, so the caller must be allowed to read them.
+ * @throws as `reconcileSnapshot`, `permission_denied`
+ */
 export async function previewSnapshot(
   body: SnapshotBody,
   { context, command }: Surroundings<ReconciledSnapshot, Context>,
@@ -216,6 +220,7 @@ async function openSnapshot(
   dryRun: boolean,
 ): Promise<{ place: KnowledgePlace; text: string }> {
   const place = await findOpenPlace(context, workspaceId);
+  if (dryRun) await requireMayRead(context, place);
   requireMemory(context);
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null));
   const sent = { ...given, ...fieldsOfPlace(place), dryRun };
