@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { etagOf } from '@baton/sdk';
 import { assertAccessible, noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { pagesOfConsole, settled } from '../testing/console-pages.ts';
@@ -10,6 +11,7 @@ import { pagesOfConsole, settled } from '../testing/console-pages.ts';
 describe('the accessibility of every page', { skip: noBrowser }, () => {
   let world: RunningConsole;
   let publicId: string;
+  let approvalId: string;
 
   before(async () => {
     world = await startConsole();
@@ -22,11 +24,16 @@ describe('the accessibility of every page', { skip: noBrowser }, () => {
     });
     ({ publicId } = task);
     await world.baton.tasks.createComment(task.id, { body: 'Half is done.' });
-    await world.baton.approvals.request({
+    ({ id: approvalId } = await world.baton.approvals.request({
       task: task.id,
       comment: 'May I?',
       assignedPrincipalId: world.me,
-    });
+    }));
+    await world.baton.tasks.update(
+      task.id,
+      { customFields: { budget: 9_000 } },
+      { ifMatch: etagOf(await world.baton.tasks.get(task.id)) },
+    );
     const session = await world.baton.sessions.open({ clientName: 'a test' });
     await world.baton.tasks.claim(task.id, { sessionId: session.id, intent: 'To be looked at' });
   });
@@ -47,6 +54,7 @@ describe('the accessibility of every page', { skip: noBrowser }, () => {
         ...pagesOfConsole.map(({ path }) => path),
         '/?view=board',
         `/tasks/${publicId}`,
+        `/approvals/${approvalId}`,
         '/?q=nothing+is+called+so',
         '/inbox/nowhere',
         '/sign-in',

@@ -204,6 +204,11 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     const { subject, requestedSubject } = await baton.approvals.get(id);
     const toOf = (one: typeof subject) => one?.snapshot.task?.customFields['to'];
     assert.deepEqual([toOf(requestedSubject), toOf(subject)], ['ACME Ltd', 'Mallory']);
+    await page.goto(`${world.url}/approvals/${id}`);
+    await page.getByText(/^Approved by/).waitFor();
+    await page.getByRole('region', { name: 'Changed between the request and the decision' }).waitFor();
+    await page.getByRole('region', { name: 'What was decided' }).getByText('Mallory').first().waitFor();
+    await assertAccessible(page, 'a decided approval');
     // What was on the page is what is done.
     await page.goto(`${world.url}/tasks/${task.publicId}`);
     await page.getByRole('listitem').getByText('Pays 1000000 to Mallory').waitFor();

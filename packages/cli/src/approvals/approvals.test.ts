@@ -307,32 +307,42 @@ describe('at a terminal', {
   });
 });
 
-test("others' texts can't look like lines of the program, and hide nothing", () => {
-  const task = {
-    title: 'ACME\u202E',
-    description: 'first\nIf approved\n  no follow-up actions',
-    typeKey: 'task',
-    typeVersion: 1,
-    priority: 'medium' as const,
-    startDate: null,
-    dueDate: null,
-    customFields: { 'a.b\n': 10 },
-    acceptance: [],
-  };
-  const subjectOf = (digest: string, customFields: Record<string, unknown>) => ({
-    taskVersion: 1,
-    artifactSha256: null,
-    digest,
-    snapshot: { task: { ...task, customFields }, artifact: null, outcome: null },
-  });
-  const approval = {
+const plainTask = {
+  title: 'Pay',
+  description: '',
+  typeKey: 'task',
+  typeVersion: 1,
+  priority: 'medium',
+  startDate: null,
+  dueDate: null,
+  customFields: {},
+  acceptance: [],
+};
+
+const subjectOf = (digest: string, task: Partial<Record<keyof typeof plainTask, unknown>>) => ({
+  taskVersion: 1,
+  artifactSha256: null,
+  digest,
+  snapshot: { task: { ...plainTask, ...task }, artifact: null, outcome: null },
+});
+
+/** A pending approval whose subject has changed. */
+const changedApproval = (subject: object, current: object) =>
+  ({
     status: 'pending',
-    subject: subjectOf('sha256:1', { 'a.b\n': 10 }),
+    subject,
     subjectChanged: true,
     changedFields: ['customFields'],
-    current: subjectOf('sha256:2', { 'a.b\n': '10' }),
+    current,
     requestedSubject: null,
-  } as unknown as Approval;
+  }) as unknown as Approval;
+
+test("others' texts can't look like lines of the program, and hide nothing", () => {
+  const task = { title: 'ACME\u202E', description: 'first\nIf approved\n  no follow-up actions' };
+  const approval = changedApproval(
+    subjectOf('sha256:1', { ...task, customFields: { 'a.b\n': 10 } }),
+    subjectOf('sha256:2', { ...task, customFields: { 'a.b\n': '10' } }),
+  );
   assert.deepEqual(reviewLines(approval), [
     'What this approval covers',
     '  title                 ACME⟨U+202E⟩',
@@ -348,5 +358,34 @@ test("others' texts can't look like lines of the program, and hide nothing", () 
     '  customFields."a.b\\n"',
     '    - 10',
     '    + "10"',
+  ]);
+});
+
+test('what looks alike is told apart, and what is not set is named so', () => {
+  const approval = changedApproval(
+    subjectOf('sha256:1', { title: 'Pay ACME', customFields: { a: null, b: 'می\u200Cخ' } }),
+    subjectOf('sha256:2', {
+      title: 'Pay  ACME\t',
+      dueDate: '2026-12-01T12:00:00.000Z',
+      customFields: { b: 'میخ', c: '(not set)' },
+    }),
+  );
+  const lines = reviewLines(approval);
+  assert.deepEqual(lines.slice(lines.indexOf('Changed since it was requested') + 1), [
+    '  title',
+    '    - "Pay ACME"',
+    '    + "Pay  ACME\\t"',
+    '  dueDate',
+    '    - (not set)',
+    '    + 2026-12-01T12:00:00.000Z',
+    '  customFields.a',
+    '    - null',
+    '    + (not set)',
+    '  customFields.b',
+    '    - "می⟨U+200C⟩خ"',
+    '    + "میخ"',
+    '  customFields.c',
+    '    - (not set)',
+    '    + "(not set)"',
   ]);
 });

@@ -136,8 +136,10 @@ function changeLines(
 }
 
 function linesOfChange({ path, before, after }: SubjectChange): string[] {
-  const [old, now] = [before, after].map((value) => (value === undefined ? '(not set)' : textOf(value)));
-  const isAlike = withoutBlanks(old) === withoutBlanks(now);
+  // Within documents of others, null is a value.
+  const isSet = (value: unknown) => value !== undefined && (value !== null || path.length > 2);
+  const [old, now] = [before, after].map((value) => (isSet(value) ? textOf(value) : '(not set)'));
+  const isAlike = inkOf(old) === inkOf(now);
   const [was = '', is = ''] = isAlike ? [before, after].map(exactText) : [old, now];
   return [
     `  ${nameOf(path)}`,
@@ -146,7 +148,12 @@ function linesOfChange({ path, before, after }: SubjectChange): string[] {
   ];
 }
 
-const withoutBlanks = (text: string | undefined) => text?.replaceAll(/\s+/g, ' ').trim();
+/** What of a text is visible in a terminal: without joiners and selectors, and with any white space as one blank. */
+const inkOf = (text: string | undefined) =>
+  text
+    ?.replaceAll(/\u200C|\u200D|\uFE0E|\uFE0F/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
 
 /** Distinguishes what looks alike: 10 and "10", different white space, joiners. */
 function exactText(value: unknown): string {

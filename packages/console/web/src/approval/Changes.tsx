@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import { revealHidden, type SubjectChange } from '@baton/sdk';
 import styles from './approval.module.css';
-import { placeOf, valueText } from './subject-words.ts';
+import { dateText, isDate, placeOf, valueText } from './subject-words.ts';
 import { compareWords, type Part } from './word-differences.ts';
 
 interface ChangesProps {
@@ -101,19 +101,25 @@ function Side({ parts, mark: Mark, sign, words }: SideProps) {
 }
 
 /** The parts of both values; a value that isn't set has none. */
-function partsOf({ before, after }: SubjectChange): {
+function partsOf({ path, before, after }: SubjectChange): {
   readonly before: readonly Part[] | undefined;
   readonly after: readonly Part[] | undefined;
 } {
-  const all = (value: unknown): Part[] | undefined => {
-    if (value === undefined) return undefined;
-    const text = valueText(value);
-    return text === '' ? [] : [{ text, isChanged: true }];
-  };
-  if (before === undefined || after === undefined) return { before: all(before), after: all(after) };
-  const [old, now] = [valueText(before), valueText(after)];
+  const [old, now] = [before, after].map((value) => textOf(path, value));
+  if (old === undefined || now === undefined) return { before: whole(old), after: whole(now) };
   // The text alone doesn't distinguish 10 and "10".
   return old === now ? compareWords(JSON.stringify(before), JSON.stringify(after)) : compareWords(old, now);
+}
+
+function whole(text: string | undefined): Part[] | undefined {
+  if (text === undefined) return undefined;
+  return text === '' ? [] : [{ text, isChanged: true }];
+}
+
+/** Undefined for a value that isn't set. Within documents of others, null is a value. */
+function textOf(path: readonly string[], value: unknown): string | undefined {
+  if (value === undefined || (value === null && path.length <= 2)) return undefined;
+  return isDate(path) ? dateText(String(value)) : valueText(value);
 }
 
 /** A changed part in which nothing is hidden: joiners and mere white space are shown, too. */

@@ -34,7 +34,12 @@ export function Decision({ approval }: { readonly approval: Asked }) {
     decide.reset();
   };
   return (
-    <article className="card stack" data-decision tabIndex={-1}>
+    <article
+      className="card stack"
+      data-decision
+      tabIndex={-1}
+      aria-label={revealHidden(approval.comment) || 'Approval'}
+    >
       <Request approval={approval} isReviewed />
       {review.data !== undefined && <Review approval={review.data} />}
       {review.isPending && <Loading />}

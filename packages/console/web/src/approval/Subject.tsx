@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { type ApprovalSubject, revealHidden, type SubjectChange } from '@baton/sdk';
 import { Actions } from './Actions.tsx';
 import styles from './approval.module.css';
-import { answers, fieldWords, isChangedAt, valueText } from './subject-words.ts';
+import { answers, dateText, fieldWords, isChangedAt, valueText } from './subject-words.ts';
 
 type Snapshot = ApprovalSubject['snapshot'];
 
@@ -13,14 +13,12 @@ interface SubjectProps {
   readonly title: string;
 }
 
-const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'long' });
-
 /** The subject of a decision in full: the task, the artifact, and the follow-up actions of either decision. */
 export function Subject({ snapshot, changes, title }: SubjectProps) {
   const { task, artifact, outcome } = snapshot;
   return (
     <section className="stack" aria-label={title}>
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       {task === null && artifact === null && (
         <p className="soft">No task and no artifact, only the request above.</p>
       )}
@@ -79,11 +77,7 @@ function TaskFacts({ task, changes }: { task: TaskSnapshot; changes: readonly Su
         if (at === null && !isChanged(name)) return null;
         return (
           <Fact key={name} name={fieldWords(name)} isChanged={isChanged(name)}>
-            {at === null ? (
-              <span className="soft">none</span>
-            ) : (
-              <time dateTime={at}>{exact.format(new Date(at))}</time>
-            )}
+            {at === null ? <span className="soft">not set</span> : <time dateTime={at}>{dateText(at)}</time>}
           </Fact>
         );
       })}

@@ -251,6 +251,27 @@ describe('what has changed since it was requested', () => {
     await see(text('Mallory', 'Sunday'));
   });
 
+  test('a date and what is not set are shown as elsewhere on the page', async () => {
+    const artifact = { type: 'invoice', name: 'Invoice 7', digest: null };
+    await openPending({
+      subject: subjectWith('asked', {
+        dueDate: null,
+        startDate: '2026-03-05T12:00:00.000Z',
+        customFields: { a: null },
+      }),
+      ...changedTo(
+        subjectWith('changed', { dueDate: '2026-03-05T12:00:00.000Z', customFields: { a: 1 } }, { artifact }),
+        ['startDate', 'dueDate', 'customFields', 'artifact'],
+      ),
+    });
+    const rows = rowsOf('Changed since it was requested');
+    assert.match(rows[0]?.join(' ') ?? '', /^Start date − was Mar 5, 2026, .* not set$/);
+    assert.match(rows[1]?.join(' ') ?? '', /^Due date not set \+ is Mar 5, 2026, /);
+    assert.deepEqual(rows[2], ['Field a', '− was null', '+ is 1']);
+    assert.match(rows[3]?.join(' ') ?? '', /^Artifact not set \+ is .*Invoice 7/);
+    await see('Start date changed\nnot set');
+  });
+
   test('mere white space is shown by signs', async () => {
     await openPending({
       subject: subjectWith('asked', { description: 'one two' }),

@@ -55,6 +55,16 @@ export function isChangedAt(changes: readonly SubjectChange[], ...place: readonl
   );
 }
 
+const dates: readonly string[] = ['startDate', 'dueDate'] satisfies readonly (keyof TaskSnapshot)[];
+
+export const isDate = ([root, name, ...rest]: readonly string[]): boolean =>
+  root === 'task' && name !== undefined && dates.includes(name) && rest.length === 0;
+
+const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'long' });
+
+/** A time to the second, with its zone. */
+export const dateText = (at: string): string => exact.format(new Date(at));
+
 /** A value as text: a text as it is, anything else as JSON. Nothing is cut: its end may decide. */
 export function valueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
