@@ -43,17 +43,15 @@ export function Decision({ approval }: { readonly approval: Asked }) {
       <Request approval={approval} isReviewed />
       {review.data !== undefined && <Review approval={review.data} />}
       {review.isPending && <Loading />}
+      {review.isError && <ErrorNote error={review.error} onRetry={() => void review.refetch()} />}
       {review.isError && review.data === undefined && (
-        <>
-          <ErrorNote error={review.error} onRetry={() => void review.refetch()} />
-          <p>
-            What you would approve can't be shown, so you can only reject it.
-            {isForbidden(review.error) && ' To see it, you need the permission approvals.read.'}
-          </p>
-        </>
+        <p>
+          What you would approve can't be shown, so you can only reject it.
+          {isForbidden(review.error) && ' To see it, you need the permission approvals.read.'}
+        </p>
       )}
       {isOther && <ChangedMeanwhile reviewed={reviewed} now={now} takesFocus={isRefused} />}
-      {isRefused && !isOther && !decide.isPending && (
+      {isRefused && !isOther && !decide.isPending && !review.isError && (
         <p role="alert">
           This had changed when you approved it, and is now the same again as you were shown. Nothing was
           approved yet.

@@ -358,6 +358,21 @@ describe('what changes while the page is open', () => {
     assert.notEqual(sent[0]?.[1], sent[1]?.[1]);
   });
 
+  test('and can not be read again is not called unchanged', async () => {
+    const service = await openPending(
+      { subject: asked },
+      {
+        'approvals.approve': () => {
+          service.answer({ 'approvals.get': new Refusal(403, 'permission_denied', 'Not any more.') });
+          return new Refusal(409, 'approval_subject_changed', 'It has changed.');
+        },
+      },
+    );
+    await click('button', 'Approve');
+    await see('Not any more.');
+    assert.ok(!seen().includes('the same again'));
+  });
+
   test('and is again what was shown is told, and asked again', async () => {
     const service = await openPending(
       { subject: asked },
