@@ -12,6 +12,7 @@ import { toldOf } from '../planning/desired.ts';
 import type { AppliedPackage, PlanOptions } from '../planning/plan.ts';
 import {
   type Computed,
+  compareNames,
   computePlan,
   isForeignCalendar,
   type Plan,
@@ -190,7 +191,8 @@ async function keepRecord(
 ): Promise<Kept> {
   const { db, tenantId } = context;
   const { key, version, title = key } = manifest;
-  const installHash = canonicalHash([key, version, desired.map(({ hash }) => hash)] as Json);
+  const hashes = desired.toSorted(compareNames).map(({ hash }) => hash);
+  const installHash = canonicalHash([key, version, hashes] as Json);
   await installPackage(context, { key, version, installHash, title });
   await declareSettings(context, key, settings ?? null);
   const { rows } = await readWorld(context, manifest, desired);

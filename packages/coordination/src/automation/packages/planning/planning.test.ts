@@ -108,6 +108,17 @@ describe('a package of every kind', () => {
     assert.notEqual(await hashOf(files.slice(0, -1)), forward);
   });
 
+  test('is the same installation in whatever order its files come', async () => {
+    const named = { key: newKey('p') };
+    const prefix = newKey('x');
+    const installHash = async (documents: object[]) => {
+      await applyDocuments(baton.admin, named, documents as ReturnType<typeof everyKind>);
+      return (await done(baton.admin.get(`/calendars/${prefix}-calendar`))).package.installHash;
+    };
+    const forward = await installHash(everyKind(prefix));
+    assert.equal(await installHash(everyKind(prefix).toReversed()), forward);
+  });
+
   test('is changed field by field, and retired where a document is left out, and comes back', async () => {
     const named = { key: newKey('p') };
     const prefix = newKey('x');

@@ -299,10 +299,10 @@ function hashed(
   const catalogEtag = etagOf(world, installed);
   const planHash = hashOf({
     package: manifest ?? null,
-    documents: desired.toSorted(byName).map(({ kind, key, hash }) => [kind, key, hash]),
+    documents: desired.toSorted(compareNames).map(({ kind, key, hash }) => [kind, key, hash]),
     options: [workspaceId, overwriteConsole],
     changes: changes
-      .toSorted(byName)
+      .toSorted(compareNames)
       .map(({ kind, key, action, renamedFrom, deprecates, fields }) => [
         kind,
         key,
@@ -318,7 +318,7 @@ function hashed(
 }
 
 /** The same documents are the same plan in whatever order their files come. */
-function byName(one: Pick<Change, 'kind' | 'key'>, other: Pick<Change, 'kind' | 'key'>): number {
+export function compareNames(one: Pick<Change, 'kind' | 'key'>, other: Pick<Change, 'kind' | 'key'>): number {
   return nameOf(one.kind, one.key) < nameOf(other.kind, other.key) ? -1 : 1;
 }
 
