@@ -56,6 +56,14 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
     proxies.push(between);
     return { between, settings: { BATON_URL: between.url, BATON_TOKEN_FILE: tokenFile } };
   }
+  /** The token with another principal in it: under its old signature, and under none. */
+  function forgeries(token: string, principalId: string): string[] {
+    const [head = '', payload = '', signature = ''] = token.split('.');
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
+    const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
+    const changed = encode({ ...claims, sub: principalId });
+    return [`${head}.${changed}.${signature}`, `${encode({ alg: 'none' })}.${changed}.x`];
+  }
   const accessTokenOf = async ({ baton: client }: Participant) => (await client.accessToken?.get()) ?? '';
   async function whileSilent<Value>(between: SilentProxy, work: () => Promise<Value>): Promise<Value> {
     between.isSilent = true;
@@ -226,7 +234,8 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
       const read = await reader.baton.claims.get(claim.id);
       const asReader = await accessTokenOf(reader);
       assert.deepEqual(await deploy(read, '/deploy', asReader), [403, "This lease is somebody else's.\n"]);
-      for (const token of ['', 'a.b.c', `${asReader}x`, 'x'.repeat(9000)])
+      const forged = forgeries(asReader, agent.principalId);
+      for (const token of ['', 'a.b.c', `${asReader}x`, 'x'.repeat(9000), reader.token, ...forged])
         assert.equal((await deploy(read, '/deploy', token))[0], 401, token.slice(0, 10));
       assert.deepEqual(seenOf(task), []);
       assert.equal((await deploy(read))[0], 200);
@@ -241,10 +250,22 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
         'baton-access-token': await accessTokenOf(agent),
       });
       const smuggled = `POST /smuggled HTTP/1.1\r\nHost: x\r\nBaton-Task: ${others.id}\r\nContent-Length: 0\r\n\r\n`;
-      const chunked = `${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`;
+      const sizeHex = smuggled.length.toString(16);
+      const chunked = `${sizeHex}\r\n${smuggled}\r\n0\r\n\r\n`;
+      const ofLength = `Content-Length: ${smuggled.length}`;
       const framings = {
         chunked: ['Transfer-Encoding: chunked', chunked],
-        length: [`Content-Length: ${smuggled.length}`, smuggled],
+        'chunked-with-extension': [
+          'Transfer-Encoding: chunked',
+          `${sizeHex};a="b"\r\n${smuggled}\r\n0;c\r\nBaton-Task: ${others.id}\r\n\r\n`,
+        ],
+        'chunked-of-one-connection': [
+          'Transfer-Encoding: chunked\r\nConnection: transfer-encoding, baton-task',
+          chunked,
+        ],
+        length: [ofLength, smuggled],
+        'length-of-one-connection': [`${ofLength}\r\nConnection: Content-Length`, smuggled],
+        upgrade: [`${ofLength}\r\nUpgrade: h2c\r\nConnection: upgrade`, smuggled],
       } as const;
       for (const method of ['GET', 'DELETE', 'OPTIONS', 'POST'])
         for (const [name, [framing, body]] of Object.entries(framings)) {
@@ -253,6 +274,7 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
             'Host: x',
             ...lease.map((pair) => pair.join(': ')),
             `Baton_Task: ${others.id}`,
+            `Baton.Task: ${others.id}`,
             framing,
             'Connection: close',
           ];
@@ -260,21 +282,35 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
           assert.match(answer, /^HTTP\/1\.1 200 /, `${method} ${name}`);
           assert.ok(answer.includes('POST /smuggled'), `${method} ${name}: the body comes as a body`);
           assert.equal(seenOf(own).at(-1), `${method} /${name}`);
-          assert.equal(headersSeen.at(-1)?.['baton_task'], undefined);
+          for (const name of ['baton_task', 'baton.task'])
+            assert.equal(headersSeen.at(-1)?.[name], undefined);
         }
-      assert.equal(seenOf(own).length, 8);
+      const passed = 4 * Object.keys(framings).length;
+      assert.equal(seenOf(own).length, passed);
       assert.deepEqual(seenOf(others), []);
       const rest = lease.map((pair) => `${pair.join(': ')}\r\n`).join('');
       for (const [head, status] of [
         ['GET http://other.example/ HTTP/1.1\r\n', 400],
         ['POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n', 501],
         ['POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n', 400],
+        ['POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n', 400],
+        ['POST / HTTP/1.1\r\nTransfer-Encoding:\r\n chunked\r\nContent-Length: 5\r\n', 400],
+        ['POST / HTTP/1.1\r\nTransfer-Encoding : chunked\r\n', 400],
+        ['POST / HTTP/1.1\r\nTransfer-Encoding: chunked, chunked\r\n', 400],
       ] as const)
         assert.match(
           await raw(`${head}Host: x\r\nConnection: close\r\n${rest}\r\n0\r\n\r\n`),
           new RegExp(`^HTTP/1\\.1 ${status} `),
+          head,
         );
-      assert.equal(seenOf(own).length, 8);
+      // The next request on the same connection needs a lease of its own.
+      const first = `GET /first HTTP/1.1\r\nHost: x\r\n${rest}\r\n`;
+      const both = await raw(`${first}GET /second HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      assert.deepEqual(both.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200', 'HTTP/1.1 400']);
+      assert.equal(await raw(`CONNECT x:80 HTTP/1.1\r\nHost: x\r\n${rest}\r\n${smuggled}`), '');
+      assert.equal(seenOf(own).at(-1), 'GET /first');
+      assert.equal(seenOf(own).length, passed + 1);
+      assert.deepEqual(seenOf(others), []);
     });
 
     /** Sends these bytes to the proxy. @returns all that it answers */

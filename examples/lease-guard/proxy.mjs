@@ -35,41 +35,54 @@ function answer(res, status, message) {
   res.end(`${message}\n`);
 }
 
-/** Without those of one connection, among them those that `Connection` names. */
+/** Without those of one connection, among them those that `Connection` names. It can't take away the length of a body. */
 function endToEnd(headers) {
   const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
-  return Object.entries(headers).filter(([name]) => !dropped.includes(name) && !named.includes(name));
+  return Object.entries(headers).filter(
+    ([name]) => name === 'content-length' || (!dropped.includes(name) && !named.includes(name)),
+  );
 }
 
 /**
- * The headers of what is passed on. Some services read `_` as `-`: none of the client's names may pass for `Baton-Task`.
- * The access token is the gateway's to see, and not the service's.
+ * The headers of what is passed on. Some services read `_` or `.` as `-`: none of the client's names may pass for
+ * `Baton-Task`. The access token is the gateway's to see, and not the service's.
  */
-function headersOf(req, taskId) {
+function headersOf(req, framing, taskId) {
   const own = endToEnd(req.headers).filter(([name]) => {
-    const plain = name.replaceAll('_', '-');
+    const plain = name.replaceAll(/[^a-z0-9]/g, '-');
     return plain !== 'baton-task' && plain !== 'baton-access-token';
   });
-  return { ...Object.fromEntries(own), ...framingOf(req), host: upstream.host, 'baton-task': taskId };
+  return { ...Object.fromEntries(own), ...framing, host: upstream.host, 'baton-task': taskId };
 }
 
 /**
  * The body is framed as it came. For GET, DELETE and OPTIONS Node frames no body by itself: the service would read an
  * unframed one as the next request, under a task that its author chooses.
  */
-function framingOf(req) {
-  const encoding = req.headers['transfer-encoding'];
-  if (encoding === undefined) return {};
+function framingOf({ 'transfer-encoding': encoding, 'content-length': length }) {
+  if (encoding === undefined) return length === undefined ? {} : { 'content-length': length };
+  if (length !== undefined) throw new Refused('A body has a length or is chunked, not both.');
   if (encoding.trim().toLowerCase() !== 'chunked')
     throw new Refused('Of transfer encodings, this proxy accepts chunked only.', 501);
   return { 'transfer-encoding': 'chunked' };
 }
 
+/** Passes the service's answer on. It may have a header that Node reads and doesn't write. */
+function passBack(answered, res) {
+  try {
+    res.writeHead(answered.statusCode, Object.fromEntries(endToEnd(answered.headers)));
+  } catch {
+    answered.destroy();
+    return answer(res, 502, 'The answer of the service behind is not valid.');
+  }
+  pipeline(answered, res, () => undefined);
+}
+
 async function serve(req, res) {
   const { 'baton-claim': claimId, 'baton-fencing-token': fencingToken } = req.headers;
   if (!req.url.startsWith('/')) throw new Refused('The address must be a path.');
-  const hasBody =
-    req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
+  const framing = framingOf(req.headers);
+  const hasBody = framing['transfer-encoding'] !== undefined || Number(framing['content-length'] ?? 0) > 0;
   const { leftMs, taskId } = await guard.check(claimId, fencingToken, req.headers['baton-access-token']);
   if (leftMs < leaseMsMin) throw new Refused('This lease ends in a moment: prolong it first.', 409);
   // A request must not outlive the lease under which it began.
@@ -79,22 +92,20 @@ async function serve(req, res) {
     {
       method: req.method,
       path: req.url,
-      headers: headersOf(req, taskId),
+      headers: headersOf(req, framing, taskId),
       // One connection for each request: whatever is left on it at the end is nobody's next request.
       agent: false,
       signal,
     },
-    (answered) => {
-      res.writeHead(answered.statusCode ?? 502, Object.fromEntries(endToEnd(answered.headers)));
-      pipeline(answered, res, () => undefined);
-    },
+    (answered) => passBack(answered, res),
   );
   passedOn.on('error', () => answer(res, 502, 'The service behind did not answer in time.'));
   if (hasBody) pipeline(req, passedOn, () => undefined);
   else passedOn.end();
 }
 
-const server = createServer((req, res) => {
+// Also where NODE_OPTIONS asks for the parser that accepts contradictory framing.
+const server = createServer({ insecureHTTPParser: false }, (req, res) => {
   if (requests >= requestsMax) return answer(res, 503, 'Too many requests: try again.');
   requests += 1;
   res.once('close', () => {
