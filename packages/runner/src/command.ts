@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
-import { lineBytesMax, markStart } from './protocol.ts';
+import { type MarkedLine, MarkedLines } from './marked-lines.ts';
 import type { Secrets } from './secrets.ts';
 import { killStrays } from './strays.ts';
 
@@ -20,8 +20,10 @@ export interface CommandOptions {
   readonly outputFile: string;
   /** What does not get there. */
   readonly secrets: Secrets;
+  /** With which lines for the runner begin. */
+  readonly mark: string;
   /** Called with each line of standard output that may be for the runner; the next line waits for it. */
-  onLine(line: string): Promise<void>;
+  onLine(line: MarkedLine): Promise<void>;
 }
 
 /** How a command ended: by itself with a code, or by a signal. */
@@ -32,7 +34,6 @@ export interface CommandEnd {
 
 /** What is kept of the output of one run. More is read and dropped, so that the command does not stand still. */
 export const outputBytesMax = 10 * 1024 * 1024;
-const markBytes = Buffer.from(markStart);
 /** After the command's end its last output is waited for so long: a process of another group may hold the pipe. */
 const outputMsMax = 5_000;
 
@@ -172,28 +173,18 @@ interface Collected {
 function collect(
   stdout: Readable,
   stderr: Readable,
-  { outputFile, secrets, onLine }: Pick<CommandOptions, 'outputFile' | 'secrets' | 'onLine'>,
+  { outputFile, secrets, mark, onLine }: Pick<CommandOptions, 'outputFile' | 'secrets' | 'mark' | 'onLine'>,
 ): Collected {
   const file = new OutputFile(outputFile);
   const readOutput = async () => {
     const hidden = secrets.stream();
-    let rest: Buffer = Buffer.alloc(0);
-    let isTooLong = false;
+    const lines = new MarkedLines(mark);
     for await (const chunk of stdout as AsyncIterable<Buffer>) {
       file.keep(hidden.take(chunk));
-      rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-      for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
-        const line = rest.subarray(0, end);
-        rest = rest.subarray(end + 1);
-        if (!isTooLong && line.length <= lineBytesMax && mayBeForRunner(line)) await onLine(textOf(line));
-        isTooLong = false;
-      }
-      isTooLong ||= rest.length > lineBytesMax;
-      // Only the end of such a line is looked for.
-      if (isTooLong) rest = Buffer.alloc(0);
+      for (const line of lines.take(chunk)) await onLine(line);
     }
     file.keep(hidden.end());
-    if (mayBeForRunner(rest)) await onLine(textOf(rest));
+    for (const line of lines.end()) await onLine(line);
   };
   const readErrors = async () => {
     const hidden = secrets.stream();
@@ -210,15 +201,6 @@ function collect(
     },
     fault: () => file.fault,
   };
-}
-
-/** Other lines are not even decoded: a command may print millions of them. */
-function mayBeForRunner(line: Buffer): boolean {
-  return line.subarray(0, markBytes.length).equals(markBytes);
-}
-
-function textOf(line: Buffer): string {
-  return line.toString().replace(/\r$/, '');
 }
 
 /**

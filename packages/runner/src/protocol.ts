@@ -12,15 +12,12 @@ export type Ask =
     }
   | { readonly do: 'output'; readonly data: Record<string, unknown> };
 
-/** How the marks of all runs begin. */
-export const markStart = '::baton';
-
 /** The mark of every command that `--fixed-mark` starts. Text of others that such a command prints can hold it. */
-export const fixedMark = `${markStart}::`;
+export const fixedMark = '::baton::';
 
 /** @returns the mark of one command: a line that begins with it and a blank is for the runner, every other one is output */
 export function createMark(): string {
-  return `${markStart}-${randomBytes(16).toString('hex')}::`;
+  return `::baton-${randomBytes(16).toString('hex')}::`;
 }
 
 /** Longer lines are output, whatever they begin with: the longest document of a checkpoint fits. */

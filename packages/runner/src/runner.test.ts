@@ -71,6 +71,7 @@ const environmentOf = ({ token, url = baton.url }: Agent, place: string) => ({
   iam_database_url: 'postgresql://lower-case-setting',
   Cp_Bootstrap_Token: 'mixed-case-setting',
   baton_other: 'lower-case-setting',
+  ıam_bootstrap_token: 'dotless-case-setting',
   PLACE: place,
 });
 
@@ -536,6 +537,23 @@ describe('the runner', { concurrency: 8 }, () => {
       const [log] = (await baton.admin.artifacts.list({ taskId: task.id })).items;
       const printed = await (await baton.admin.artifacts.getContent(log?.id as string)).text();
       assert.match(printed, /^::baton\S* \{"do":"output","data":\{"passed":true\}\}$/m, runId);
+    }
+  });
+
+  test("text that doesn't end its line can't swallow what the command asks next", async () => {
+    const { agent, tasks } = await agentWith('Open line', 'Long open line', 'Traced');
+    const prints = [
+      "printf '::baton:: open'",
+      "head -c 600000 /dev/zero | tr '\\0' x",
+      // The trace of a shell repeats each command.
+      'exec 2>&1; set -x',
+    ];
+    const asks = [say({ do: 'comment', body: 'Heard' }), say({ do: 'output', data: { n: 1 } })].join('; ');
+    for (const print of prints) assert.equal(await run(agent, `${print}; ${asks}`, '--once').ended, 0, print);
+    for (const task of tasks) {
+      const { status, output } = (await lastRun(task)) ?? {};
+      assert.deepEqual([status, output], ['succeeded', { n: 1 }]);
+      assert.ok((await bodies(task)).includes('Heard'));
     }
   });
 

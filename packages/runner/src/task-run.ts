@@ -12,6 +12,7 @@ import {
 import { Command, type CommandEnd } from './command.ts';
 import { acknowledgeMessages } from './control-messages.ts';
 import type { FailedTasks } from './failed-tasks.ts';
+import type { MarkedLine } from './marked-lines.ts';
 import { type Ask, askIn, createMark, fixedMark } from './protocol.ts';
 import { removeFolder } from './remove-folder.ts';
 import { Secrets, secretsMax } from './secrets.ts';
@@ -46,11 +47,8 @@ const failureMax = 2_000;
 const asksMax = 10_000;
 /** What the service refuses by these it would refuse again. */
 const finalStatuses = [400, 403, 404, 413, 422];
-/**
- * Variables that Baton's own programs read, whose names are case-insensitive: they may hold secrets, and the command is not
- * one of these programs.
- */
-const ownVariables = /^(BATON|IAM|CP)_/i;
+/** Variables that Baton's own programs read: they may hold secrets, and the command is not one of these programs. */
+const ownVariables = /^(BATON|IAM|CP)_/;
 
 /** One task: starts its command, does what it asks for, stops it in time, and ends the run. */
 export class TaskRun {
@@ -119,6 +117,7 @@ export class TaskRun {
       outputFile: this.#outputFile,
       runId: this.#lease.run.id,
       leftMs: this.#lease.leftMs() - marginMs,
+      mark: this.#mark,
       onLine: (line) => this.#hear(line, command),
     });
     const end = await this.#watch(command);
@@ -221,10 +220,10 @@ export class TaskRun {
   }
 
   /** Does what one line asks for. What it asks for wrongly is told to the person, and fails the run at its end. */
-  async #hear(line: string, command: Command): Promise<void> {
+  async #hear(line: MarkedLine, command: Command): Promise<void> {
     if (this.#stop !== undefined || this.#fault !== undefined) return;
     try {
-      const ask = askIn(this.#secrets.hidden(line), this.#mark);
+      const ask = this.#askIn(line);
       if (ask === undefined) return this.#warnOfFixedMark(line);
       this.#asks += 1;
       if (this.#asks > asksMax) throw new TypeError(`a command may print ${asksMax} of them`);
@@ -237,9 +236,19 @@ export class TaskRun {
     }
   }
 
+  #askIn({ text, isAtStart }: MarkedLine): Ask | undefined {
+    try {
+      return askIn(this.#secrets.hidden(text), this.#mark);
+    } catch (error) {
+      // As `sh -x` repeats a command with its mark.
+      if (error instanceof TypeError && !isAtStart) return undefined;
+      throw error;
+    }
+  }
+
   /** A command that was written for an older runner would otherwise ask for an approval that nobody sees. */
-  #warnOfFixedMark(line: string): void {
-    if (this.#hasWarned || !line.startsWith(`${fixedMark} `)) return;
+  #warnOfFixedMark({ text }: MarkedLine): void {
+    if (this.#hasWarned || !text.startsWith(`${fixedMark} `)) return;
     this.#hasWarned = true;
     this.#place.say(
       `${this.#lease.task.publicId}: a line that begins with ${fixedMark} was ignored. Begin lines for the runner with $BATON_MARK, or start it with --fixed-mark.`,
@@ -377,7 +386,10 @@ export class TaskRun {
 }
 
 function withoutOwn(environment: RunnerSettings['environment']): RunnerSettings['environment'] {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !ownVariables.test(name)));
+  // In capitals, as they are read: a dotless i becomes an I, too.
+  return Object.fromEntries(
+    Object.entries(environment).filter(([name]) => !ownVariables.test(name.toUpperCase())),
+  );
 }
 
 /** What the command reads: all that is known about the run, as one line of JSON. */

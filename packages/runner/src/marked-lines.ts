@@ -1,0 +1,66 @@
+import { fixedMark, lineBytesMax } from './protocol.ts';
+
+/** What a command printed for the runner, from the mark to the end of the line. */
+export interface MarkedLine {
+  readonly text: string;
+  /** Whether the mark begins the line. */
+  readonly isAtStart: boolean;
+}
+
+const fixedStart = Buffer.from(`${fixedMark} `);
+const lineEnd = 10;
+
+/**
+ * Finds the marked lines in the parts of one stream. A random mark also counts behind other text: a command that prints a
+ * text of others, which doesn't end its line, could otherwise lose the question that it asks next. The fixed mark, which
+ * others know, counts only at the beginning of a line.
+ */
+export class MarkedLines {
+  readonly #start: Buffer;
+  #rest: Buffer = Buffer.alloc(0);
+  /** Whether the rest lacks the beginning of its line, which was too long to keep. */
+  #isCut = false;
+
+  constructor(mark: string) {
+    this.#start = Buffer.from(`${mark} `);
+  }
+
+  *take(part: Buffer): Generator<MarkedLine> {
+    this.#rest = this.#rest.length === 0 ? part : Buffer.concat([this.#rest, part]);
+    for (let end = this.#rest.indexOf(lineEnd); end >= 0; end = this.#rest.indexOf(lineEnd)) {
+      const line = this.#rest.subarray(0, end);
+      this.#rest = this.#rest.subarray(end + 1);
+      yield* this.#in(line);
+      this.#isCut = false;
+    }
+    if (this.#rest.length > lineBytesMax) this.#cut();
+  }
+
+  /** The last line, which may lack its end. */
+  *end(): Generator<MarkedLine> {
+    yield* this.#in(this.#rest);
+  }
+
+  /** Other lines are not even decoded: a command may print millions of them. */
+  *#in(line: Buffer): Generator<MarkedLine> {
+    const start = this.#startIn(line);
+    if (start < 0 || line.length - start > lineBytesMax) return;
+    const text = line.toString('utf8', start).replace(/\r$/, '');
+    yield { text, isAtStart: start === 0 && !this.#isCut };
+  }
+
+  #startIn(line: Buffer): number {
+    const isFixed = this.#start.equals(fixedStart);
+    const start = isFixed ? -1 : line.indexOf(this.#start);
+    if (start >= 0 || this.#isCut) return start;
+    return line.subarray(0, fixedStart.length).equals(fixedStart) ? 0 : -1;
+  }
+
+  /** Keeps what begins with the mark, else what may be the beginning of one. */
+  #cut(): void {
+    const start = this.#startIn(this.#rest);
+    const isShort = start > 0 && this.#rest.length - start <= lineBytesMax;
+    this.#rest = this.#rest.subarray(isShort ? start : this.#rest.length - this.#start.length);
+    this.#isCut = true;
+  }
+}
