@@ -1,61 +1,178 @@
 import pg from 'pg';
-import { guardedAddress } from '../postgres/server-process.ts';
+import { guardedAddress, superuser } from '../postgres/server-process.ts';
 
-/** Ids below are PostgreSQL's own. */
+/** PostgreSQL's own objects have lower ids. */
 const firstOwnId = 16_384;
+/** The superuser that initdb creates. */
+const superuserId = 10;
+const databasesMax = 100;
+/** The languages that initdb creates with a fixed id: C, whose functions are libraries, internal, and SQL. */
+const internalId = 12;
+const clangId = 13;
+const sqlId = 14;
+
+/** pg_default and pg_global. */
+const ownTablespaces: readonly number[] = [1663, 1664];
+/** The role to which initdb grants others. */
+const monitorId = 3373;
+/** Settings of a role or database that neither name code nor decide which code a name means. */
+const harmlessSetting = /^(log_\w+|\w+_timeout|work_mem|maintenance_work_mem|temp_buffers)=/;
 
 /**
- * Everything in one database that can run code with the superuser's rights. Migrations run as the owner of a database,
- * so Baton's superuser owns nothing that PostgreSQL did not make itself. Base tables instead of views: a view can lie.
+ * Catalogs in which Baton has no rows of its own. PostgreSQL calls such code by itself, for example the comparison of an
+ * operator class when autovacuum analyses a table.
  */
-const foreignInDatabase = `
-  select 'the event trigger ' || evtname as found from pg_catalog.pg_event_trigger
-  union all
-  select 'the extension ' || extname from pg_catalog.pg_extension where extname <> 'plpgsql'
-  union all
-  select 'the function ' || proname || ' of a superuser'
-  from pg_catalog.pg_proc p join pg_catalog.pg_authid r on r.oid = p.proowner
-  where p.oid >= ${firstOwnId} and r.rolsuper
-  union all
-  select 'the table or view ' || relname || ' of a superuser'
-  from pg_catalog.pg_class c join pg_catalog.pg_authid r on r.oid = c.relowner
-  where c.oid >= ${firstOwnId} and r.rolsuper
-  limit 1`;
+const catalogsWithoutOwnRows: Readonly<Record<string, string>> = {
+  pg_am: 'an access method',
+  pg_opfamily: 'an operator family',
+  pg_opclass: 'an operator class',
+  pg_amop: 'an operator of an operator family',
+  pg_amproc: 'a function of an operator family',
+  pg_operator: 'an operator',
+  pg_cast: 'a cast',
+  pg_conversion: 'a conversion',
+  pg_transform: 'a transform',
+  pg_language: 'a language',
+};
 
-/** The same for the cluster. The superuser of initdb has id 10; a grant of PostgreSQL's own roles lets others run programs. */
-const foreignInCluster = `
-  select 'the superuser ' || rolname as found from pg_catalog.pg_authid where rolsuper and oid <> 10
-  union all
-  select 'a grant of the role ' || r.rolname
-  from pg_catalog.pg_auth_members m join pg_catalog.pg_authid r on r.oid = m.roleid
-  where r.rolname in ('pg_execute_server_program', 'pg_write_server_files', 'pg_read_server_files')
-     or r.rolsuper
-  union all
-  select 'the setting ' || split_part(setting, '=', 1) || ' of a role or database'
-  from pg_catalog.pg_db_role_setting, unnest(setconfig) as setting
-  where setting ~* '^(.*_preload_libraries|dynamic_library_path|event_triggers|jit_provider)='
-  union all
-  select 'the database ' || datname from pg_catalog.pg_database where not datallowconn and datname <> 'template0'
-  limit 1`;
+/** Reads all rows of a catalog. */
+type Read = <Row extends pg.QueryResultRow>(text: string) => Promise<Row[]>;
 
 /**
- * Looks for code of which a backup is the carrier: an event trigger runs when somebody signs in to the database, a
- * function of the superuser can run any program. Somebody who writes PostgreSQL's pages by hand can hide more.
+ * Searches a cluster for code that would run with the superuser's rights, as an event trigger does when somebody connects.
+ * Migrations run as the owner of a database, so Baton's own cluster contains none. The queries only read base tables and
+ * use no operator, function or view, because the cluster itself defines these, and they would run here as superuser.
+ * Somebody who writes PostgreSQL's pages or catalogs by hand can hide more.
  * @param url the address of a database, as superuser
  * @returns what was found, as a noun with its name; undefined when there is nothing
  */
 export async function findForeignCode(url: (database: string) => string): Promise<string | undefined> {
-  const inCluster = await ask<{ found: string }>(url('postgres'), foreignInCluster);
-  if (inCluster[0] !== undefined) return inCluster[0].found;
-  const names = `select datname from pg_catalog.pg_database where datallowconn order by datname`;
-  for (const { datname } of await ask<{ datname: string }>(url('postgres'), names)) {
-    const [first] = await ask<{ found: string }>(url(encodeURIComponent(datname)), foreignInDatabase);
-    if (first !== undefined) return `${first.found} in the database ${datname}`;
+  const databases: string[] = [];
+  const inCluster = await withReader(url('postgres'), async (read) => {
+    for (const { datname, datallowconn } of await read<{ datname: string; datallowconn: boolean }>(
+      'select datname, datallowconn from pg_catalog.pg_database',
+    ))
+      if (datallowconn) databases.push(datname);
+      else if (datname !== 'template0') return `the database ${datname}, which nobody can connect to,`;
+    return findInCluster(read);
+  });
+  if (inCluster !== undefined) return inCluster;
+  if (databases.length > databasesMax) return `more than ${databasesMax} databases`;
+  for (const database of databases.sort()) {
+    const found = await withReader(url(encodeURIComponent(database)), findInDatabase);
+    if (found !== undefined) return `${found} in the database ${database}`;
   }
   return undefined;
 }
 
-async function ask<Row extends pg.QueryResultRow>(address: string, text: string): Promise<Row[]> {
+async function findInCluster(read: Read): Promise<string | undefined> {
+  const roles = await read<{ oid: number; rolname: string; rolsuper: boolean }>(
+    'select oid, rolname, rolsuper from pg_catalog.pg_authid',
+  );
+  const nameOf = (id: number) => roles.find(({ oid }) => oid === id)?.rolname ?? `number ${id}`;
+  const second = roles.find(({ oid, rolsuper }) => rolsuper && oid !== superuserId);
+  if (second !== undefined) return `the superuser ${second.rolname}`;
+
+  const grants = await read<{ roleid: number; member: number }>(
+    'select roleid, member from pg_catalog.pg_auth_members',
+  );
+  // Roles of the cluster itself hold no more than what they are granted here.
+  const grant = grants.find(({ roleid, member }) => roleid < firstOwnId && member !== monitorId);
+  if (grant !== undefined) return `a grant of the role ${nameOf(grant.roleid)}`;
+
+  const settings = await read<{ setconfig: string[] }>('select setconfig from pg_catalog.pg_db_role_setting');
+  const setting = settings.flatMap(({ setconfig }) => setconfig).find((one) => !harmlessSetting.test(one));
+  if (setting !== undefined) return `the setting ${setting.split('=', 1)[0]} of a role or database`;
+
+  const [parameter] = await read<{ parname: string }>('select parname from pg_catalog.pg_parameter_acl');
+  if (parameter !== undefined) return `a grant of the setting ${parameter.parname}`;
+
+  const spaces = await read<{ oid: number; spcname: string }>(
+    'select oid, spcname from pg_catalog.pg_tablespace',
+  );
+  const space = spaces.find(({ oid }) => !ownTablespaces.includes(oid));
+  if (space !== undefined) return `the tablespace ${space.spcname}`;
+
+  // Its worker connects to another server, and can run triggers as its owner.
+  const [subscription] = await read<{ subname: string }>('select subname from pg_catalog.pg_subscription');
+  return subscription && `the subscription ${subscription.subname}`;
+}
+
+async function findInDatabase(read: Read): Promise<string | undefined> {
+  const [trigger] = await read<{ evtname: string }>('select evtname from pg_catalog.pg_event_trigger');
+  if (trigger !== undefined) return `the event trigger ${trigger.evtname}`;
+
+  const extensions = await read<{ extname: string }>('select extname from pg_catalog.pg_extension');
+  const extension = extensions.find(({ extname }) => extname !== 'plpgsql');
+  if (extension !== undefined) return `the extension ${extension.extname}`;
+
+  const relations = await read<{ oid: number; relname: string; relowner: number }>(
+    'select oid, relname, relowner from pg_catalog.pg_class',
+  );
+  const relation = relations.find(({ oid, relowner }) => hasForeignOwner(oid, relowner));
+  if (relation !== undefined) return `the table or view ${relation.relname} of a superuser`;
+
+  for (const [catalog, noun] of Object.entries(catalogsWithoutOwnRows)) {
+    const rows = await read<{ oid: number }>(`select oid from pg_catalog.${catalog}`);
+    if (rows.some(({ oid }) => oid >= firstOwnId)) return noun;
+  }
+  return findFunction(read);
+}
+
+interface FunctionRow {
+  readonly oid: number;
+  readonly proname: string;
+  readonly proowner: number;
+  readonly prolang: number;
+  readonly prosecdef: boolean;
+  /** As text, for example `{baton=X/baton,pg_monitor=X/baton}`. */
+  readonly proacl: string | null;
+}
+
+async function findFunction(read: Read): Promise<string | undefined> {
+  const languages = await read<{ oid: number; lanname: string; lanpltrusted: boolean }>(
+    'select oid, lanname, lanpltrusted from pg_catalog.pg_language',
+  );
+  // By their ids where these are fixed: a language can be renamed.
+  const trusted = languages
+    .filter(({ oid, lanname }) => oid === sqlId || (oid > sqlId && lanname === 'plpgsql'))
+    .map(({ oid }) => oid);
+  const opened = languages.find(({ oid, lanpltrusted }) => lanpltrusted && !trusted.includes(oid));
+  if (opened !== undefined) return `the language ${opened.lanname}, which everybody may use,`;
+  const rows = await read<FunctionRow>(
+    'select oid, proname, proowner, prolang, prosecdef, proacl from pg_catalog.pg_proc',
+  );
+  for (const row of rows) {
+    const why = row.oid < firstOwnId ? whyChanged(row) : whyForeign(row, trusted);
+    if (why !== undefined) return `the function ${row.proname} ${why}`;
+  }
+  return undefined;
+}
+
+/** Its own functions run with the rights of PostgreSQL's process where they are written in C, or borrow code of the server. */
+function whyForeign({ oid, proowner, prolang }: FunctionRow, trusted: readonly number[]): string | undefined {
+  if (hasForeignOwner(oid, proowner)) return 'of a superuser';
+  return trusted.includes(prolang) ? undefined : 'in a language that only superusers may use';
+}
+
+/** PostgreSQL's own functions can be altered, and those that read and write files of the machine can be granted. */
+function whyChanged({ oid, proowner, prolang, prosecdef, proacl }: FunctionRow): string | undefined {
+  if (hasForeignOwner(oid, proowner)) return 'of PostgreSQL, whose owner was changed';
+  if (prosecdef || ![internalId, clangId, sqlId].includes(prolang)) return 'of PostgreSQL, which was changed';
+  return proacl === null || initialAcl.test(proacl)
+    ? undefined
+    : 'of PostgreSQL, which was granted to others';
+}
+
+/** initdb grants such functions to predefined roles. The owner of a database is always a member of pg_database_owner. */
+const initialAcl = new RegExp(`^\\{((${superuser}|(?!pg_database_owner=)pg_\\w+)=X/${superuser},?)+\\}$`);
+
+/** PostgreSQL's objects belong to the superuser, and nothing else does. */
+function hasForeignOwner(oid: number, owner: number): boolean {
+  return oid < firstOwnId ? owner !== superuserId : owner === superuserId;
+}
+
+async function withReader<Value>(address: string, work: (read: Read) => Promise<Value>): Promise<Value> {
   const client = new pg.Client({
     connectionString: guardedAddress(address),
     application_name: 'baton-restore',
@@ -65,9 +182,7 @@ async function ask<Row extends pg.QueryResultRow>(address: string, text: string)
   client.on('error', () => undefined);
   await client.connect();
   try {
-    // Otherwise an operator of the backup could match better than PostgreSQL's, and would run here as superuser.
-    await client.query('set search_path to pg_catalog');
-    return (await client.query<Row>(text)).rows;
+    return await work(async (text) => (await client.query(text)).rows);
   } finally {
     await client.end();
   }

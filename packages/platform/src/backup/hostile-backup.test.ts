@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { chmodSync, createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -14,6 +16,7 @@ import { folderInMemory, privateFolder } from '../testing/private-folder.ts';
 import { formatVersion, packArchive } from './archive.ts';
 import { thisPlatform } from './backup.ts';
 import { baseBackup } from './base-backup.ts';
+import { findForeignCode } from './foreign-code.sql.ts';
 import { restore } from './restore.ts';
 
 let folder: ReturnType<typeof privateFolder>;
@@ -48,8 +51,8 @@ async function run(database: string, ...statements: string[]): Promise<void> {
   await client.end();
 }
 
-/** Packs the attacker's cluster as it is now, and restores it. @returns the victim's new folder */
-async function restored(): Promise<string> {
+/** Packs the attacker's cluster as it is now. */
+async function packed(): Promise<string> {
   const files = new Map(
     ['version.json', 'state.json', 'connection.json', 'secrets/key'].map((name) => [name, Buffer.from('{}')]),
   );
@@ -61,17 +64,27 @@ async function restored(): Promise<string> {
     postgres: 18,
     platform: thisPlatform,
   } as const;
-  const packed = packArchive(manifest, files, baseBackup(cluster.url('postgres')), Readable.from([]));
+  const archive = packArchive(manifest, files, baseBackup(cluster.url('postgres')), Readable.from([]));
   const file = join(folder.path, 'backup');
-  await pipeline(Readable.from(packed), createGzip({ level: 1 }), createWriteStream(file));
+  await pipeline(Readable.from(archive), createGzip({ level: 1 }), createWriteStream(file));
+  return file;
+}
+
+/** @returns the victim's new folder */
+async function restored(file?: string): Promise<string> {
   const home = join(folder.path, 'victim');
-  const options = { file, replace: false, say: () => undefined, signal: new AbortController().signal };
-  await restore({ env: { BATON_HOME: home }, ...options });
+  await restore({
+    env: { BATON_HOME: home },
+    file: file ?? (await packed()),
+    replace: false,
+    say: () => undefined,
+    signal: new AbortController().signal,
+  });
   return home;
 }
 
-async function refused(pattern: RegExp): Promise<void> {
-  await assert.rejects(restored(), (error: Error) => {
+async function refused(pattern: RegExp, file?: string): Promise<void> {
+  await assert.rejects(restored(file), (error: Error) => {
     assert.ok(error instanceof StartError, error.stack);
     assert.match(error.message, pattern);
     return true;
@@ -108,52 +121,148 @@ test('a backup that asks for a recovery by its own command is refused before the
   await refused(/no backup contains "recovery\.signal"/);
 });
 
-const evil = () => `language plpgsql as $$ begin copy (select 1) to program 'touch ${marker}'; end $$`;
+const runs = () => `copy (select 1) to program 'touch ${marker}'`;
+const evil = () => `language plpgsql as $$ begin ${runs()}; end $$`;
+const evilOf = (value: string) => `language plpgsql as $$ begin ${runs()}; return ${value}; end $$`;
 
-test('code that runs as superuser when somebody connects or writes is refused and never runs', async () => {
-  const attacks: Record<string, [RegExp, () => Promise<void>, () => Promise<void>]> = {
-    'an event trigger on sign-in, which is set for the superuser': [
-      /the setting event_triggers of a role/,
-      () =>
-        run(
-          'postgres',
-          'set event_triggers = off',
-          `create function evil_login() returns event_trigger ${evil()}`,
-          'create event trigger evil_login on login execute function evil_login()',
-          'alter event trigger evil_login enable always',
-          'alter role baton set event_triggers = on',
-        ),
-      () =>
-        run(
-          'template1',
-          'drop database postgres with (force)',
-          'create database postgres',
-          'alter role baton reset all',
-        ),
-    ],
-    'a function with the rights of the superuser': [
-      /the function evil of a superuser in the database coordination/,
-      () => run('coordination', `create function evil() returns void security definer ${evil()}`),
-      () => run('coordination', 'drop function evil()'),
-    ],
-    'a library for a role': [
-      /the setting session_preload_libraries of a role/,
-      () => run('postgres', `alter role coordination set session_preload_libraries = '/tmp/evil'`),
-      () => run('postgres', 'alter role coordination reset all'),
-    ],
-    'a role that may run programs': [
-      /a grant of the role pg_execute_server_program/,
-      () => run('postgres', 'grant pg_execute_server_program to coordination'),
-      () => run('postgres', 'revoke pg_execute_server_program from coordination'),
-    ],
-  };
-  for (const [name, [pattern, make, undo]] of Object.entries(attacks)) {
-    await make();
-    await refused(pattern).catch((cause: unknown) => {
-      throw new Error(name, { cause });
-    });
-    await undo();
+test('an event trigger on sign-in that is set for the superuser is refused and never runs', async () => {
+  await run(
+    'postgres',
+    'set event_triggers = off',
+    `create function evil_login() returns event_trigger ${evil()}`,
+    'create event trigger evil_login on login execute function evil_login()',
+    'alter event trigger evil_login enable always',
+    'alter role baton set event_triggers = on',
+  );
+  await refused(/the setting event_triggers of a role/);
+});
+
+test('the search for code of others runs none of it, whatever the catalogs of the backup call it', async () => {
+  await run(
+    'coordination',
+    `create function pg_catalog.evil(name, name) returns text ${evilOf(`''`)}`,
+    'create operator pg_catalog.|| (leftarg = name, rightarg = name, function = pg_catalog.evil)',
+    `create function evil() returns event_trigger ${evil()}`,
+    "create event trigger harmless on ddl_command_start when tag in ('DROP AGGREGATE') execute function evil()",
+  );
+  await refused(/the event trigger harmless in the database coordination/);
+});
+
+test('the server of a restore starts no worker of a subscription', async () => {
+  let callers = 0;
+  const server = createServer((socket) => {
+    callers += 1;
+    socket.destroy();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  try {
+    await run(
+      'coordination',
+      `create subscription evil connection 'host=127.0.0.1 port=${port}' publication p
+         with (connect = false, slot_name = 'evil', run_as_owner = true)`,
+      'alter subscription evil enable',
+    );
+    const file = await packed();
+    await run(
+      'coordination',
+      'alter subscription evil disable',
+      'alter subscription evil set (slot_name = none)',
+      'drop subscription evil',
+    );
+    callers = 0;
+    await refused(/the subscription evil/, file);
+    assert.equal(callers, 0, 'a worker of the backup connected to its server');
+  } finally {
+    server.close();
   }
+});
+
+test("whatever can run with the superuser's rights is found", async () => {
+  const attacks: [RegExp, database: string, make: string[], undo: string[]][] = [
+    [
+      /^the function evil of a superuser in the database coordination$/,
+      'coordination',
+      [`create function evil() returns void security definer ${evil()}`],
+      ['drop function evil()'],
+    ],
+    [
+      /^the function evil in a language that only superusers may use in/,
+      'coordination',
+      [
+        `create function evil(oid, text) returns integer language internal as 'be_lo_export'`,
+        'alter function evil(oid, text) owner to coordination',
+      ],
+      ['drop function evil(oid, text)'],
+    ],
+    [
+      /^the function lo_export of PostgreSQL, which was granted to others in/,
+      'coordination',
+      ['grant execute on function lo_export(oid, text) to pg_database_owner'],
+      ['revoke execute on function lo_export(oid, text) from pg_database_owner'],
+    ],
+    [
+      /^the function ts_debug of PostgreSQL, which was changed in/,
+      'coordination',
+      ['alter function pg_catalog.ts_debug(text) security definer'],
+      ['alter function pg_catalog.ts_debug(text) security invoker'],
+    ],
+    [
+      /^the table or view evil of a superuser in the database template1$/,
+      'template1',
+      ['create table evil (n integer)'],
+      ['drop table evil'],
+    ],
+    [
+      /^an operator family in the database identity$/,
+      'identity',
+      [
+        `create operator class evil for type integer using btree as
+           operator 1 <, operator 2 <=, operator 3 =, operator 4 >=, operator 5 >,
+           function 1 btint4cmp(integer, integer)`,
+      ],
+      ['drop operator family evil using btree'],
+    ],
+    [
+      /^the setting search_path of a role or database$/,
+      'postgres',
+      ['alter role baton set search_path = public, pg_catalog'],
+      ['alter role baton reset all'],
+    ],
+    [
+      /^the setting session_preload_libraries of a role or database$/,
+      'postgres',
+      [`alter role coordination set session_preload_libraries = '/tmp/evil'`],
+      ['alter role coordination reset all'],
+    ],
+    [
+      /^a grant of the role pg_execute_server_program$/,
+      'postgres',
+      ['grant pg_execute_server_program to coordination'],
+      ['revoke pg_execute_server_program from coordination'],
+    ],
+    [
+      /^a grant of the setting archive_command$/,
+      'postgres',
+      ['grant alter system on parameter archive_command to coordination'],
+      ['revoke alter system on parameter archive_command from coordination'],
+    ],
+    [/^the superuser evil$/, 'postgres', ['create role evil superuser'], ['drop role evil']],
+    [
+      /^the database hidden, which nobody can connect to,$/,
+      'postgres',
+      ['create database hidden allow_connections false'],
+      ['drop database hidden'],
+    ],
+  ];
+  for (const [pattern, database, make, undo] of attacks) {
+    await run(database, ...make);
+    assert.match((await findForeignCode(cluster.url)) ?? 'nothing', pattern);
+    await run(database, ...undo);
+  }
+  assert.equal(await findForeignCode(cluster.url), undefined);
+  assert.ok(!existsSync(marker), 'the search ran a command');
 });
 
 test("a trigger of the backup doesn't run as superuser when the restore writes", async () => {

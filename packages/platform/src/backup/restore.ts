@@ -117,10 +117,13 @@ async function prepare(
   draftOwnFiles(home, own, path);
   draftArtifactFiles(home, own);
   rmSync(own, { recursive: true });
-  const cluster = await startCluster({ directory, durable: true, say });
+  const cluster = await startCluster({ directory, durable: true, isUntrusted: true, say });
   try {
     await refuseForeignCode(cluster.url, path);
     await beginNewHistory(cluster.url);
+  } catch (cause) {
+    if (cause instanceof StartError) throw cause;
+    throw new StartError(`The databases of ${path} can't be used: ${(cause as Error).message}.`, { cause });
   } finally {
     await cluster.stop();
   }

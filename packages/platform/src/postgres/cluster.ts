@@ -38,6 +38,8 @@ export interface ClusterOptions {
   readonly directory: string;
   /** False for a disposable cluster: faster, but lost when the machine stops. */
   readonly durable: boolean;
+  /** Whether somebody else may have written the data: then the server runs no autovacuum and no subscription. */
+  readonly isUntrusted?: boolean;
   /** Prints one line for the user, when something takes longer. */
   say(line: string): void;
 }
@@ -54,7 +56,7 @@ const startRetryMs = 250;
  * @throws StartError with one sentence
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
-  const { directory, durable, say } = options;
+  const { directory, durable, isUntrusted = false, say } = options;
   refuseForeignFolder(directory);
   const running = await findCluster(directory, say);
   if (running !== undefined) return running;
@@ -63,7 +65,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   chownToAccount(directory, account);
   removeDrafts(directory);
-  const folder = { directory, account, durable };
+  const folder = { directory, account, durable, isUntrusted };
   if (!existsSync(dataOf(directory))) await initialise(binaries.initdb, folder);
   const socketDirectory = prepareSocketDirectory(directory, account);
   for (let attempt = 1; ; attempt += 1) {

@@ -6,20 +6,20 @@ import pg from 'pg';
  */
 export async function ensureDatabase(address: string, name: string): Promise<void> {
   await withClient(address, async (client) => {
-    const role = await client.query('select 1 from pg_roles where rolname = $1', [name]);
-    if (role.rowCount === 0) await client.query(`create role ${name} login`);
-    const database = await client.query('select 1 from pg_database where datname = $1', [name]);
-    if (database.rowCount === 0) await client.query(`create database ${name} owner ${name}`);
+    // Without a view, an operator or a condition: the cluster itself defines these, and this is its superuser.
+    const roles = await client.query<{ rolname: string }>('select rolname from pg_catalog.pg_authid');
+    if (!roles.rows.some(({ rolname }) => rolname === name)) await client.query(`create role ${name} login`);
+    const databases = await client.query<{ datname: string }>('select datname from pg_catalog.pg_database');
+    if (!databases.rows.some(({ datname }) => datname === name))
+      await client.query(`create database ${name} owner ${name}`);
   });
 }
 
 /** The server's major version. */
 export async function serverVersion(address: string): Promise<number> {
   return withClient(address, async (client) => {
-    const { rows } = await client.query<{ version: number }>(
-      `select current_setting('server_version_num')::integer / 10000 as version`,
-    );
-    return rows[0]?.version ?? 0;
+    const { rows } = await client.query<{ server_version_num: string }>('show server_version_num');
+    return Math.floor(Number(rows[0]?.server_version_num ?? 0) / 10_000);
   });
 }
 

@@ -33,6 +33,7 @@ export interface ServerFolder {
   readonly directory: string;
   readonly account: Account;
   readonly durable: boolean;
+  readonly isUntrusted: boolean;
 }
 
 export const dataOf = (directory: string) => join(directory, 'data');
@@ -86,13 +87,13 @@ export function removeDrafts(directory: string): void {
  */
 export async function launch(
   postgres: string,
-  { directory, account, durable }: ServerFolder,
+  { directory, account, durable, isUntrusted }: ServerFolder,
   socketDirectory: string,
   say: (line: string) => void,
 ): Promise<{ pid: number } | { failure: string }> {
   const data = dataOf(directory);
   const log = openLog(directory);
-  const settings = serverSettings({ socketDirectory, durable });
+  const settings = serverSettings({ socketDirectory, durable, isUntrusted });
   const { program, args, options } = command(account, postgres, ['-D', data, ...settings]);
   const env = { ...options.env, ...(await ignoreStalePid(data)) };
   const server = spawn(program, args, {

@@ -6,7 +6,11 @@ const mebibyte = 1024 * 1024;
  * PostgreSQL's settings as arguments, which win over its configuration files. They suit short transactions on one
  * machine; with `durable`, a commit is on disk before it is acknowledged.
  */
-export function serverSettings(options: { socketDirectory: string; durable: boolean }): string[] {
+export function serverSettings(options: {
+  socketDirectory: string;
+  durable: boolean;
+  isUntrusted: boolean;
+}): string[] {
   const sharedMebibytes = Math.min(256, Math.max(32, Math.floor(totalmem() / mebibyte / 16)));
   const settings: Record<string, string | number> = {
     listen_addresses: '',
@@ -28,6 +32,8 @@ export function serverSettings(options: { socketDirectory: string; durable: bool
     log_min_error_statement: 'panic',
     log_line_prefix: '%m [%p] %d ',
     log_checkpoints: 'off',
+    // Both run code of the cluster in processes of their own, before anybody has connected.
+    ...(options.isUntrusted ? { autovacuum: 'off', max_logical_replication_workers: 0 } : {}),
     ...(options.durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
   };
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
