@@ -119,6 +119,20 @@ test("the server's configuration isn't unpacked, and nothing is open to others o
   assert.deepEqual(modes, [0o700, 0o700, 0o600]);
 });
 
+test("a manifest whose values can't be compared, or move a terminal's cursor, is refused", async () => {
+  const changes: Record<string, unknown>[] = [
+    { createdAt: '\u001b]52;c;cm0K\u0007' },
+    { createdAt: '2026-11-22T00:00:00.000Z\n' },
+    { platform: 'linux-x64\u001b[2J' },
+    { dataVersion: '1' },
+    { postgres: null },
+  ];
+  for (const change of changes) {
+    await write(dataDirectory, change as Partial<Manifest>);
+    await assert.rejects(verify(), /is not a backup that "baton backup" wrote/, JSON.stringify(change));
+  }
+});
+
 test('a backup that is cut off at any place is refused', async () => {
   await write(dataDirectory);
   const whole = readFileSync(path);

@@ -215,8 +215,17 @@ function manifestIn(head: Buffer, path: string): Manifest {
   if (manifest?.format !== 'baton-backup' || !Number.isInteger(manifest.version)) throw foreign(path);
   if (manifest.version > formatVersion)
     throw new StartError(`A newer Baton wrote ${path} (format ${manifest.version}): use the newer Baton.`);
+  if (!isComplete(manifest)) throw foreign(path);
   return manifest;
 }
+
+/** Its values are compared, and printed on the terminal of whoever restores. */
+function isComplete({ createdAt, dataVersion, postgres, platform }: Manifest): boolean {
+  const areNumbers = Number.isSafeInteger(dataVersion) && Number.isSafeInteger(postgres);
+  return areNumbers && isoTime.test(createdAt) && /^\w{1,20}-\w{1,20}$/.test(platform);
+}
+
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 function parse(content: Buffer): Manifest | undefined {
   try {

@@ -1,4 +1,5 @@
 import { SettingError } from '@baton/kernel/config';
+import { visible } from '@baton/sdk/node';
 import type { Environment } from '../config.ts';
 import { StartError } from '../start-error.ts';
 
@@ -31,11 +32,13 @@ export async function runWithFile(
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
   try {
-    await act({ env: process.env, file, options, say: (line) => console.log(line), signal: stopping.signal });
+    // Names and messages of a database may be somebody else's.
+    const say = (line: string) => console.log(visible(line));
+    await act({ env: process.env, file, options, say, signal: stopping.signal });
   } catch (error) {
     const isPlain = error instanceof StartError || error instanceof SettingError;
     if (!isPlain && !stopping.signal.aborted) throw error;
-    console.error(isPlain ? error.message : 'Stopped: nothing was changed.');
+    console.error(isPlain ? visible(error.message) : 'Stopped: nothing was changed.');
     process.exitCode = 1;
   }
   // A handle that a library left open must not keep the command alive.
