@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import type { ConsoleOutput } from './console-output.ts';
 import { exitCodes } from './error-text.ts';
 import { PlainError } from './plain-error.ts';
+import { terminalText } from './terminal-text.ts';
 
 /**
  * Asks at the terminal whether a plan is carried out.
@@ -26,7 +27,7 @@ export async function saysYes(question: string): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   // The end of the input, as by Ctrl-D, is a no.
   const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
-  const answer = await Promise.race([lines.question(`${question} Only yes goes on: `), ended]);
+  const answer = await Promise.race([lines.question(`${terminalText(question)} Only yes goes on: `), ended]);
   lines.close();
   return answer.trim().toLowerCase() === 'yes';
 }

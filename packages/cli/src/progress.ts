@@ -1,4 +1,4 @@
-import type { ConsoleOutput } from './console-output.ts';
+import { type ConsoleOutput, clearLine } from './console-output.ts';
 
 const drawEveryMs = 100;
 const lineEveryMs = 2000;
@@ -40,7 +40,8 @@ export class Progress {
 
   #draw(): void {
     const line = this.#line?.() ?? '';
-    if (this.#output.isTerminal) this.#output.progress(`\r\x1b[2K${line.slice(0, this.#output.columns - 1)}`);
+    if (this.#output.isTerminal)
+      this.#output.progress(`${clearLine}${line.slice(0, this.#output.columns - 1)}`);
     else this.#output.progress(`${line}\n`);
   }
 

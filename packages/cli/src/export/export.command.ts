@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type BatonClient, BatonError, type Task } from '@baton/sdk';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { forEachConcurrently } from '../concurrently.ts';
-import type { ConsoleOutput } from '../console-output.ts';
+import { type ConsoleOutput, clearLine } from '../console-output.ts';
 import { exportFormat } from '../import/forms/baton.ts';
 import { show } from '../show.ts';
 import { type ExportLines, linesToNewFile, linesToOutput } from './export-lines.ts';
@@ -59,10 +59,10 @@ function counterOf(output: ConsoleOutput): { count(kind: string): void; end(): v
       written += 1;
       if (!output.isTerminal || performance.now() - drawnAt < drawEveryMs) return;
       drawnAt = performance.now();
-      output.progress(`\r\x1b[2Kexporting  ${written}  ${kind}`);
+      output.progress(`${clearLine}exporting  ${written}  ${kind}`);
     },
     end() {
-      if (drawnAt > 0) output.progress('\r\x1b[2K');
+      if (drawnAt > 0) output.progress(clearLine);
     },
   };
 }
