@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
@@ -33,7 +42,7 @@ const foreign = (why: RegExp) => (error: unknown) => {
   assert.ok(error instanceof ForeignConnectionError, String(error));
   assert.equal(error.path, path);
   assert.match(error.message, why);
-  assert.match(error.message, /so it is not used: set BATON_HOME=\S+\.baton if you trust it\.$/);
+  assert.match(error.message, /, so it is not used: .* If you trust it, set BATON_HOME=\S+\.baton\.$/);
   return true;
 };
 
@@ -73,4 +82,40 @@ test('one of another user is refused, and so is one behind a link', {
 test('a pipe in its place is refused and not waited for', { skip: process.platform === 'win32' }, () => {
   execFileSync('mkfifo', ['-m', '600', path]);
   assert.throws(() => findConnection({ folders: [folder] }), foreign(/is no file/));
+});
+
+test('the message names a folder so that neither a terminal nor a shell obeys its name', () => {
+  const hostile = join(folder, "a'$(touch x)\u001b[2J");
+  mkdirSync(join(hostile, '.baton'), { recursive: true });
+  write(0o644, join(hostile, '.baton', 'connection.json'));
+  assert.throws(
+    () => findConnection({ folders: [hostile] }),
+    ({ message }: Error) => {
+      const [, word = ''] = /BATON_HOME=(.*)\.$/.exec(message) ?? [];
+      assert.ok(!message.includes('\u001b'));
+      const printed = execFileSync('sh', ['-c', `printf %s ${word}`], { encoding: 'utf8', cwd: folder });
+      assert.match(printed, /\/a'\$\(touch x\) \[2J\/\.baton$/);
+      assert.ok(!existsSync(join(folder, 'x')));
+      return true;
+    },
+  );
+});
+
+test('a file that only another user can read is refused with what to do', {
+  skip: process.geteuid?.() !== 0,
+}, () => {
+  write(0o600);
+  const script = `import { findConnection } from ${JSON.stringify(new URL('connection.ts', import.meta.url))};
+    try { findConnection({ folders: [${JSON.stringify(folder)}] }); } catch (error) { console.log(error.message); }`;
+  chmodSync(folder, 0o755);
+  chmodSync(join(folder, '.baton'), 0o755);
+  const printed = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+    uid: 65_534,
+    encoding: 'utf8',
+    cwd: '/',
+  });
+  assert.match(
+    printed,
+    /can't be read \(EACCES\): it belongs to another user, .* set BATON_URL and BATON_TOKEN/,
+  );
 });

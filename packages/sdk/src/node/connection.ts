@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { visible } from './visible.ts';
 
 /** What a running Baton writes to `connection.json` in its folder, for the programs of its owner. */
 export interface Connection {
@@ -37,7 +38,9 @@ export class ForeignConnectionError extends ConnectionError {
   readonly path: string;
 
   constructor(path: string, why: string) {
-    super(`${path} ${why}, so it is not used: set BATON_HOME=${dirname(path)} if you trust it.`);
+    super(
+      `${visible(path)} ${why}, so it is not used: somebody else could have put it there, and it could lead to a server of theirs. If you trust it, set BATON_HOME=${inShell(dirname(path))}.`,
+    );
     this.path = path;
   }
 }
@@ -138,5 +141,14 @@ function whyForeign(found: Stats): string | undefined {
 function withoutFile(path: string, error: unknown): undefined {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (['ENOENT', 'ENOTDIR'].includes(code)) return undefined;
-  throw new ConnectionError(`${path} can't be read (${code}).`);
+  const hint =
+    code === 'EACCES'
+      ? ': it belongs to another user, as after "sudo npx baton start". Run this as that user, or set BATON_URL and BATON_TOKEN.'
+      : '.';
+  throw new ConnectionError(`${visible(path)} can't be read (${code})${hint}`);
+}
+
+/** One word for a shell: somebody else may have named the folder, and a person copies it from the message. */
+function inShell(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${visible(word).replaceAll("'", `'\\''`)}'`;
 }
