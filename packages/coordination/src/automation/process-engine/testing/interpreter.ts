@@ -3,6 +3,7 @@ import type { ModelTimer } from './interpreter-parts.ts';
 import { apply, type Given, type Spec, type StepSpec } from './random-definitions.ts';
 import { StepInterpreter } from './step-interpreter.ts';
 import { Completed, Raised } from './thrown.ts';
+import { workingStages } from './working-stages.ts';
 
 interface StageIs {
   state: 'available' | 'active' | 'completed' | 'terminated';
@@ -282,7 +283,7 @@ export class Interpreter extends StepInterpreter {
       this.stalled = { name, steps: error.rest, stage };
       return this.pause();
     }
-    if (error instanceof Raised) return this.finish('failed', null, this.working().add(stage));
+    if (error instanceof Raised) return this.finish('failed', null, workingStages(this.fibers).add(stage));
     throw error;
   }
 
@@ -293,7 +294,7 @@ export class Interpreter extends StepInterpreter {
   }
 
   /** @param working the stages whose last step is not done */
-  protected endAll(working: ReadonlySet<string | null> = this.working()): void {
+  protected endAll(working: ReadonlySet<string | null> = workingStages(this.fibers)): void {
     this.stopAll(null);
     this.queued = [];
     this.timers = [];

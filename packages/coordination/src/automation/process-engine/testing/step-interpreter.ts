@@ -12,9 +12,10 @@ import type {
   TryFrame,
   Undo,
 } from './interpreter-parts.ts';
-import { neededOf } from './needed-votes.ts';
+import { resultOf } from './needed-votes.ts';
 import { apply, type Given, type Spec, type StepSpec, type TimerSpec } from './random-definitions.ts';
 import { Completed, Raised } from './thrown.ts';
+import { workingStages } from './working-stages.ts';
 
 /** The steps of the interpreter: lists as coroutines, and their timers. */
 export class StepInterpreter {
@@ -131,13 +132,6 @@ export class StepInterpreter {
     }
   }
 
-  /** The stages that have steps left to do. */
-  protected working(): Set<string | null> {
-    return new Set(
-      this.fibers.filter((fiber) => !fiber.isBranch && !isDone(fiber)).map(({ stage }) => stage),
-    );
-  }
-
   protected *step(step: StepSpec, place: Place): Run<void> {
     const { id } = step;
     const attempt = (this.attempts.get(id) ?? 0) + 1;
@@ -184,7 +178,7 @@ export class StepInterpreter {
       this.open.delete(id);
       at.open = null;
     }
-    if (completes !== undefined) throw new Completed(completes, this.working());
+    if (completes !== undefined) throw new Completed(completes, workingStages(this.fibers));
   }
 
   protected *body(open: Open): Run<Extract<Message, { is: 'done' | 'skip' }>> {
@@ -370,23 +364,8 @@ export class StepInterpreter {
         if (said.is === 'left' && ballot.isAsked) this.does('close_approval', open, said.principal);
         ballot.vote = said.is === 'left' ? 'left' : said.vote;
       }
-      const staying = [...votes.values()].filter(({ vote }) => vote !== 'left');
-      const number = (wanted: string) => staying.filter(({ vote }) => vote === wanted).length;
-      const [yes, pending] = [number('approved'), number('pending')];
-      const needs = neededOf(asked.quorum, staying.length);
-      const isSettled = yes >= needs || yes + pending < needs;
-      if (staying.length === 0 || pending === 0 || (asked.earlyDecision !== false && isSettled)) {
-        const outcome = staying.length > 0 && yes >= needs ? 'approved' : 'rejected';
-        const reason =
-          staying.length === 0
-            ? 'no_approvers'
-            : needs > staying.length || (pending > 0 && outcome === 'rejected')
-              ? 'quorum_unreachable'
-              : pending === 0
-                ? 'all_voted'
-                : 'quorum_reached';
-        return ended(outcome, reason);
-      }
+      const result = resultOf([...votes.values()], asked);
+      if (result !== undefined) return ended(result.outcome, result.reason);
       const isBusy = [...votes.values()].some(({ vote, isAsked }) => isAsked && vote === 'pending');
       for (const [principal, one] of votes) {
         if (one.isAsked || (asked.mode === 'sequential' && (isBusy || one.vote === 'left'))) continue;
@@ -509,19 +488,4 @@ export class StepInterpreter {
 
 function msOf(duration: string): number {
   return Number(duration.slice(2, -1)) * 1000;
-}
-
-/** Whether nothing is left for it to do but to notice that its lists, and those of its forks, are at their end. */
-function isDone({ lists }: Fiber): boolean {
-  return lists.every(({ left, open }, n) => {
-    if (left > 0) return false;
-    if (open === null) return true;
-    return open.undoing.length === 0 && (n < lists.length - 1 || isForked(open));
-  });
-}
-
-function isForked({ step, branches }: Open): boolean {
-  const open = branches.filter(({ isOver }) => !isOver);
-  if (open.length === 0) return false;
-  return step.fork?.mode === 'compete' ? open.some(isDone) : open.every(isDone);
 }
