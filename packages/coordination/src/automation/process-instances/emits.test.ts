@@ -148,10 +148,14 @@ test('a start may write all that steps lead to', async () => {
 
 test('so may a resume, which also ends a cancel that was suspended', async () => {
   const made = await start([], stages(suspend('gate'), ...everything()));
-  // The first stage was done at the start; this one's end is written below.
-  const early = ['process.stage_entered', 'process.stage_exited'];
-  const types = ['process.resumed', ...ofSteps, ...inStages.filter((type) => !early.includes(type))];
+  // Both stages were entered at the start; that one is entered by a resume is written below.
+  const types = [
+    'process.resumed',
+    ...ofSteps,
+    ...inStages.filter((type) => type !== 'process.stage_entered'),
+  ];
   await writes(types, () => act(made.id, 'resume', {}));
+  const early = ['process.stage_entered', 'process.stage_exited'];
   const next = await start([], {
     stages: [
       { id: 'a', steps: [suspend('gate')] },
@@ -177,7 +181,11 @@ test('and a skip', async () => {
   const skip = (id: string, element: string) => act(id, 'skip', { element, reason: 'by hand' });
   const made = await start([], stages(refusedCall('gate'), ...everything()));
   const early = ['process.stage_entered', 'process.stage_exited'];
-  const types = ['process.resumed', ...ofSteps, ...inStages.filter((type) => !early.includes(type))];
+  const types = [
+    'process.resumed',
+    ...ofSteps,
+    ...inStages.filter((type) => type !== 'process.stage_entered'),
+  ];
   await writes(types, () => skip(made.id, 'gate'));
   const next = await start([], {
     stages: [
@@ -206,7 +214,7 @@ test('a cancel writes what undoes, and what it closes', async () => {
     start([{ ...setStep('a', { n: '1' }), onCompensate }, humanStep('open')]);
   const made = await undoing(...everything());
   const undone = ofSteps.filter((type) => type !== 'process.failed');
-  await writes([...undone, 'process.suspended'], () => cancel(made.id));
+  await writes([...undone, 'process.stage_exited', 'process.suspended'], () => cancel(made.id));
   const statuses = [];
   for (const steps of [
     [setStep('x', { n: '0' })],
@@ -215,4 +223,23 @@ test('a cancel writes what undoes, and what it closes', async () => {
   ])
     statuses.push((await cancel((await undoing(...steps)).id)).status);
   assert.deepEqual(statuses, ['cancelled', 'suspended', 'completed']);
+});
+
+test('a suspension or a cancel of a called instance that has not begun tells of its start first', async () => {
+  const key = await publishProcess(
+    baton.admin,
+    specOf(agent.key, [humanStep('a')], { due: { at: 'data.when' } }),
+  );
+  const called = async () => {
+    const caller = await start([{ id: 'call', call: { process: key, input: { when: 'data.when' } } }]);
+    const child = await baton.pool.row<{ id: string }>(
+      sql`select id from process_instances where parent_id = ${caller.id}`,
+    );
+    return child?.id as string;
+  };
+  const [first, second] = [await called(), await called()];
+  await writes(['process.started', 'process.sla_failed', 'process.suspended'], () =>
+    act(first, 'suspend', { reason: 'wait' }),
+  );
+  await writes(['process.started', 'process.cancelled'], () => act(second, 'cancel', { reason: 'enough' }));
 });

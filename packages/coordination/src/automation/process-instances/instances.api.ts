@@ -153,7 +153,8 @@ export const processInstancesApi = [
     body: Suspension,
     returns: { 200: ProcessInstance },
     errors: stateErrors,
-    emits: [suspended],
+    // An instance that was called may begin by it.
+    emits: [started, processEvents['process.sla_failed'], suspended],
     example: { reason: 'the supplier is being changed' },
     handle: ({ params, body }, context) => suspendInstance(context, params.id, body.reason),
   }),
@@ -200,7 +201,7 @@ export const processInstancesApi = [
     body: Cancellation,
     returns: { 200: ProcessInstance },
     errors: stateErrors,
-    emits: [cancelled, resumed, ...goingOn],
+    emits: [started, stageExited, cancelled, resumed, ...goingOn],
     example: { reason: 'ordered twice' },
     handle: ({ params, body }, context) => cancelInstance(context, params.id, body.reason, body.compensate),
   }),
