@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import { BatonError } from '@baton/sdk';
-import { visible } from '@baton/sdk/node';
+import { keysNotKept, openAttempt } from '../attempt-keys.ts';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { confirm } from '../confirm.ts';
 import { PlainError } from '../plain-error.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
-import type { Change } from './change.ts';
-import { declaredIn, Problems } from './documents.ts';
+import type { Change, Planning } from './change.ts';
+import { declaredIn, onOneLine, Problems } from './documents.ts';
 import { readFiles } from './files.ts';
 import { planAll, refusalOf } from './plan.ts';
 import { planLines } from './plan-text.ts';
@@ -35,7 +35,9 @@ async function runApply(options: Options, context: CommandContext): Promise<void
   const declared = declaredIn(await readFiles(options.file), problems);
   problems.throwIfAny();
   await asCaller(options, context, async (baton, access) => {
-    const planning = { baton, access, world: new World(baton), problems, declared };
+    const content = declared.map(({ kind, key, spec }) => [kind, key, spec]);
+    const attempt = await openAttempt(baton, access, context.config, { command: 'apply', content });
+    const planning = { baton, access, attempt, world: new World(baton), problems, declared };
     const changes = await planAll(planning);
     problems.throwIfAny();
     const writing = changes.filter(({ action }) => action !== 'unchanged');
@@ -52,13 +54,17 @@ async function runApply(options: Options, context: CommandContext): Promise<void
             () => [],
           )
         : undefined;
-    if (options.dryRun === true || writing.length === 0) return report(false);
+    if (options.dryRun === true) return report(false);
+    if (writing.length === 0) {
+      attempt.forget();
+      return report(false);
+    }
     if (options.yes !== true) {
       if (isForProgram) output.progress(`${planLines(changes).join('\n')}\n`);
       await confirm('Change it?', options.file.includes('-'), output);
     }
     try {
-      await carryOutAll(writing, outcomes, planning.world, context);
+      await carryOutAll(writing, outcomes, planning, context);
     } catch (error) {
       await report(true);
       throw error;
@@ -72,9 +78,10 @@ async function runApply(options: Options, context: CommandContext): Promise<void
 async function carryOutAll(
   changes: readonly Change[],
   outcomes: Map<Change, Outcome>,
-  world: World,
+  { attempt, world }: Planning,
   { output }: CommandContext,
 ): Promise<void> {
+  if (!attempt.keep()) output.progress(`${keysNotKept}\n`);
   for (const change of changes) outcomes.set(change, 'not reached');
   let done = 0;
   const progress = new Progress(output);
@@ -87,7 +94,9 @@ async function carryOutAll(
       world.forget(change.document.kind);
       done += 1;
     }
+    attempt.forget();
   } catch (error) {
+    if (error instanceof BatonError && error.code === 'idempotency_key_reused') attempt.forget();
     const failed = changes[done] as Change;
     throw new PlainError(failureText(error, failed, done, changes.length), { cause: error });
   } finally {
@@ -97,7 +106,6 @@ async function carryOutAll(
 
 const conflictCodes: readonly string[] = [
   'version_conflict',
-  'idempotency_key_reused',
   'process_version_conflict',
   'rule_key_taken',
   'role_slug_conflict',
@@ -107,13 +115,22 @@ const conflictCodes: readonly string[] = [
   'project_exists',
 ];
 
+/** Refusals of the idempotency key, which say nothing about the object. */
+const keyRefusals: Readonly<Record<string, string>> = {
+  idempotency_key_reused:
+    'The service has stored another request under the idempotency key of this change. The object may be as the plan shows it. The keys of this apply were discarded, so the next run has new ones.',
+  idempotency_in_flight:
+    'Another run of this apply is making the same change at this moment. Wait until it has ended.',
+};
+
 function failureText(error: unknown, { document }: Change, done: number, all: number): string {
   const { kind, key } = document;
   if (!(error instanceof BatonError) && !(error instanceof PlainError)) throw error;
   const isConflict = error instanceof BatonError && conflictCodes.includes(error.code);
   return [
-    `${document.placeOf(error instanceof BatonError ? placeIn(error) : '')}: ${kind} ${visible(key)} was not changed:`,
+    `${document.placeOf(error instanceof BatonError ? placeIn(error) : '')}: ${kind} ${onOneLine(key)} was not changed:`,
     error instanceof BatonError ? refusalOf(error) : error.message,
+    ...(error instanceof BatonError ? [keyRefusals[error.code] ?? []].flat() : []),
     ...(isConflict ? ['Somebody has changed it since the plan, and that was not overwritten.'] : []),
     `${done} of ${all} changes were made. Run it again: what is made already is unchanged then.`,
   ].join('\n');

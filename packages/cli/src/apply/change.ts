@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { BatonClient } from '@baton/sdk';
 import type { Access } from '../access.ts';
+import type { Attempt } from '../attempt-keys.ts';
+import { PlainError } from '../plain-error.ts';
 import { type Declared, isObject, type Problems } from './documents.ts';
 import type { World } from './world.ts';
 import { escaped, type JsonObject } from './yaml-documents.ts';
@@ -31,6 +32,8 @@ export interface Change {
 export interface Planning {
   readonly baton: BatonClient;
   readonly access: Access;
+  /** Makes the idempotency keys. */
+  readonly attempt: Attempt;
   readonly world: World;
   readonly problems: Problems;
   /** Everything that the files declare. */
@@ -81,11 +84,15 @@ export function patchOf(wanted: JsonObject, current: JsonObject): JsonObject {
 }
 
 /**
- * A key under which the service does a write once: two applies that start from the same state have the same one, so the
- * second is answered what the first did, or refused where it wants something else.
+ * The service numbers versions. A number that was skipped is somebody else's version, published since this one was compared.
+ * @param base the version that was compared, 0 for none @param written the one that the service gave
+ * @throws PlainError
  */
-export function keyOnState(...parts: readonly (string | number)[]): string {
-  return `apply-${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 48)}`;
+export function refuseSkippedVersion({ kind, key }: Declared, base: number, written: number): void {
+  if (written > base + 1)
+    throw new PlainError(
+      `Somebody else published ${kind} ${key} at the same moment: theirs is version ${base + 1}, yours is ${written} and counts. Compare them.`,
+    );
 }
 
 /** Whether all of a part stands in a whole, in which more may stand: the service fills in what was left out. */

@@ -13,6 +13,8 @@ import type { Kind } from './documents.ts';
 
 /** The member of a principal's metadata that keeps the key under which files know it. */
 export const principalKeyMember = 'applyKey';
+/** The member that keeps that key instead, where the principal was withdrawn in favour of another one. */
+export const withdrawnMember = 'applyWithdrawn';
 
 const listNames: Partial<Record<Kind, string>> = {
   Role: 'roles',
@@ -25,11 +27,15 @@ const listNames: Partial<Record<Kind, string>> = {
 
 /** Of one list; a larger one is not for files. */
 const itemsMax = 20_000;
+/** Principals that are read again although they are known: transactions end in another order than they begin. */
+const overlapItems = 50;
 
 /** What there is, read when it is first asked for, and told of what an apply makes. */
 export class World {
   readonly #baton: BatonClient;
   readonly #lists = new Map<string, Promise<unknown[]>>();
+  /** The keys of all principals that were read, by id; null for those that the plan knows. */
+  readonly #principalKeys = new Map<string, unknown>();
 
   constructor(baton: BatonClient) {
     this.#baton = baton;
@@ -77,8 +83,25 @@ export class World {
     return (await this.principal(name)) ?? (await this.principals()).find(({ id }) => id === name);
   }
 
-  principals(): Promise<Principal[]> {
-    return this.#all('principals', () => this.#baton.principals.list({ limit: 200 }));
+  async principals(): Promise<Principal[]> {
+    const all = await this.#all('principals', () => this.#baton.principals.list({ limit: 200 }));
+    if (this.#principalKeys.size === 0) for (const { id } of all) this.#principalKeys.set(id, null);
+    return all;
+  }
+
+  /** Principals with this key that were made since `principals` was first read. */
+  async principalsMadeSince(key: string): Promise<Principal[]> {
+    let read = 0;
+    // The newest first.
+    for await (const { id, metadata } of this.#baton.principals.list({ limit: overlapItems })) {
+      read += 1;
+      if (!this.#principalKeys.has(id)) this.#principalKeys.set(id, metadata[principalKeyMember]);
+      else if (read >= overlapItems) break;
+    }
+    const found: Principal[] = [];
+    for (const [id, keyThen] of this.#principalKeys)
+      if (keyThen === key) found.push(await this.#baton.principals.get(id));
+    return found.filter(({ metadata }) => metadata[principalKeyMember] === key);
   }
 
   async project(workspaceId: string): Promise<Project | undefined> {

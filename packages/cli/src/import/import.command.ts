@@ -1,6 +1,7 @@
 import { basename, extname } from 'node:path';
 import type { Command } from 'commander';
 import { readDocuments, TextFault } from '../apply/yaml-documents.ts';
+import { openAttempt } from '../attempt-keys.ts';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { confirm } from '../confirm.ts';
 import { exitCodes } from '../error-text.ts';
@@ -121,8 +122,12 @@ async function importFrom(
   const isForProgram = Boolean(options.json) || options.jq !== undefined;
   // A program that reads both streams gets the JSON alone.
   const progress = isForProgram && !output.isTerminal ? { ...output, progress: () => undefined } : output;
-  await asCaller(options, context, async (baton) => {
+  await asCaller(options, context, async (baton, access) => {
     await refuseOwnExport(source, async () => (await baton.harness.getContext()).tenant.id);
+    const attempt = await openAttempt(baton, access, context.config, {
+      command: 'import',
+      content: [source.system, source.type, ...source.items],
+    });
     const targets = await findTargets(baton, source, { ...options, people });
     const plan = await planImport(baton, source, targets, progress);
     const report = (result?: Awaited<ReturnType<typeof runImport>>) =>
@@ -136,7 +141,7 @@ async function importFrom(
       if (isForProgram) output.progress(`${planLines(plan).join('\n')}\n`);
       await confirm('Import it?', path === '-', output);
     }
-    const result = await runImport(baton, plan, targets, progress);
+    const result = await runImport(baton, plan, targets, progress, attempt);
     await report(result);
     if (result.failed.size > 0) process.exitCode = exitCodes.failed;
   });

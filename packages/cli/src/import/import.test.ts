@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import {
   type BatonClient,
   createClient,
@@ -12,7 +13,11 @@ import {
   type WireRequest,
 } from '@baton/sdk';
 import { program } from '@baton/testing/baton-process';
+import { byDepth } from '@baton/testing/depth';
 import { type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
+import { interceptBaton, refusal } from '../apply/testing/intercepted-baton.ts';
+import { Attempt, openAttempt } from '../attempt-keys.ts';
+import { readConfig } from '../config.ts';
 import { runCommand } from '../testing/run-command.ts';
 import { findHold, holdCapability } from './holding.ts';
 import { planImport, runImport } from './run-import.ts';
@@ -104,9 +109,20 @@ const waitsFor = (...ids: string[]): { links: Link[] } => ({
 
 /** Imports within this process. @param client whose requests it makes */
 async function importAs(client: BatonClient, source: Source, options: Partial<TargetOptions> = {}) {
+  return (await plannedImport(client, source, options))();
+}
+
+/** An import that was planned; calling it carries it out. */
+async function plannedImport(client: BatonClient, source: Source, options: Partial<TargetOptions> = {}) {
   const output = { line: () => undefined, progress: () => undefined, isTerminal: false, columns: 80 };
+  const access = { ...baton.connection, token: '', adminSecret: undefined, source: '' };
+  const attempt = await openAttempt(client, access, readConfig({ HOME: folder }), {
+    command: 'import',
+    content: [source.system, source.type, ...source.items],
+  });
   const targets = await findTargets(client, source, { people: new Map(), ...options });
-  return runImport(client, await planImport(client, source, targets, output), targets, output);
+  const plan = await planImport(client, source, targets, output);
+  return () => runImport(client, plan, targets, output, attempt);
 }
 
 /** The administrator, whose requests go through a function. */
@@ -309,6 +325,148 @@ test('two imports of the same at the same time make everything once', async () =
     );
 });
 
+test('nobody can use up the idempotency keys of an import: neither by the old way to derive them, nor knowing all but the file', async () => {
+  const issues = many('f', 1);
+  const stranger = await baton.participant(['tasks.read', 'tasks.write']);
+  const old = JSON.stringify(['beads', 'issue', 'f-0', 'task']);
+  const guess = new Attempt(readConfig({ HOME: join(folder, 'stranger') }), {
+    command: 'import',
+    server: baton.url,
+    principalId: (await baton.admin.harness.getContext()).principal.id,
+    content: issues,
+  });
+  for (const idempotencyKey of [
+    `import-${createHash('sha256').update(old).digest('hex').slice(0, 48)}`,
+    guess.keyOf('task', issues[0]),
+  ])
+    await stranger.baton.tasks.create({ title: 'x' }, { idempotencyKey });
+  await done(['import', 'beads', fileOf('foreseen.jsonl', issues), '--yes']);
+  assert.equal(Object.keys(await tasksOf('beads/issue/f-')).length, 1);
+});
+
+test('a task that the service makes only after the import was killed is made once by the next import', async () => {
+  const HOME = join(folder, 'late');
+  mkdirSync(HOME);
+  const sent: (string | undefined)[] = [];
+  const arrived = Promise.withResolvers<void>();
+  let late: (() => Promise<Response>) | undefined;
+  const between = await interceptBaton(baton.url, async ({ method, path, key, forward }) => {
+    if (method !== 'POST' || path !== '/api/v1/tasks') return forward();
+    sent.push(key);
+    if (late === undefined) {
+      late = forward;
+      arrived.resolve();
+      return new Promise<undefined>(() => undefined);
+    }
+    assert.equal((await late()).ok, true);
+    return forward();
+  });
+  try {
+    const env = { HOME, BATON_URL: between.url, BATON_TOKEN: baton.connection.adminToken };
+    const args = ['import', 'beads', fileOf('late.jsonl', many('late', 1)), '--yes'];
+    const running = program('packages/cli/src/main.ts', args, env);
+    await Promise.race([arrived.promise, running.ended.then(() => assert.fail(running.output()))]);
+    running.child.kill('SIGKILL');
+    await running.ended;
+    const attempts = join(HOME, '.config', 'baton', 'attempts');
+    assert.equal(readdirSync(attempts).length, 1);
+    const { code, text } = await runCommand(args, env);
+    assert.equal(code, 0, text);
+    assert.deepEqual([sent.length, new Set(sent).size], [2, 1]);
+    assert.deepEqual(readdirSync(attempts), []);
+    assert.deepEqual(Object.keys(await tasksOf('beads/issue/late-')), ['0']);
+  } finally {
+    between.close();
+  }
+});
+
+test('an idempotency key that is refused is told as that, and the next import has others', async () => {
+  const source = () => sourceOf('refused', { a: {} });
+  const sent: (string | undefined)[] = [];
+  const client = watched((request) => {
+    const isCreation = request.method === 'POST' && request.url.endsWith('/api/v1/tasks');
+    if (isCreation) sent.push(request.headers['idempotency-key']);
+    return isCreation && sent.length === 1
+      ? Promise.resolve(refusal(409, 'idempotency_key_reused'))
+      : (fetchTransport(request) as Promise<Response>);
+  });
+  const { failed } = await importAs(client, source());
+  assert.match(failed.get('a') ?? '', /another request under the idempotency key .* discarded: run it again/);
+  assert.deepEqual([...(await importAs(client, source())).failed], []);
+  assert.equal(sent.length, 2);
+  assert.notEqual(sent[0], sent[1]);
+});
+
+describe('two people who import the same at the same time', () => {
+  const items = {
+    a: {},
+    b: waitsFor('a'),
+    c: { status: 'done', comments: [{ body: 'It works.' }] },
+    d: { comments: [{ body: 'Said.' }] },
+    e: { links: [{ to: 'd', type: 'blocks' as const }] },
+    f: waitsFor('e', 'c'),
+    g: { status: 'done' },
+  } satisfies Record<string, Partial<SourceItem>>;
+  const another = async () =>
+    (await baton.participant(['tasks.read', 'tasks.write', 'task_types.read', 'org.read'], 'human')).baton;
+
+  /** Every item has one task that counts, with its comments and relations once; the others are cancelled. */
+  async function assertOnce(type: string): Promise<void> {
+    const all = await imported(`test/${type}/`);
+    const counting = new Map(
+      [...all].map(([id, tasks]) => [
+        id,
+        tasks.filter(({ systemStatusCategory }) => systemStatusCategory !== 'terminal_cancelled'),
+      ]),
+    );
+    assert.deepEqual(
+      [...counting].map(([id, tasks]) => [id, tasks.length]).sort(),
+      Object.keys(items).map((id) => [id, 1]),
+    );
+    const of = (id: string) => counting.get(id)?.[0] as Task;
+    for (const [id, { links, comments }] of Object.entries<Partial<SourceItem>>(items)) {
+      assert.equal((await baton.admin.tasks.listComments(of(id).id)).items.length, comments?.length ?? 0, id);
+      assert.deepEqual(
+        (await relationsOf(of(id))).map(({ toTaskId }) => toTaskId).sort(),
+        (links ?? []).map(({ to }) => of(to).id).sort(),
+        id,
+      );
+      assert.deepEqual((await baton.admin.tasks.getRequirements(of(id).id)).capabilities, [], id);
+    }
+  }
+
+  test('the later one is told, cancels its own tasks, and goes by those of the other', async () => {
+    const type = 'both-in-turn';
+    const first = await plannedImport(baton.admin, sourceOf(type, items));
+    const second = await plannedImport(await another(), sourceOf(type, items));
+    assert.deepEqual([...(await first()).failed], []);
+    const { failed, created } = await second();
+    assert.deepEqual([[...failed.keys()].sort(), created], [Object.keys(items), 0]);
+    for (const why of failed.values())
+      assert.match(
+        why,
+        /^Somebody else imported it .* their task is used\. \S+, which this import made, is cancelled: run it again\.$/,
+      );
+    await assertOnce(type);
+  });
+
+  test('at any moment, everything is there once after one of them has run again', async () => {
+    for (let round = 0; round < byDepth(3, 20); round += 1) {
+      const type = `both-${round}`;
+      const other = await another();
+      const both = [
+        await plannedImport(baton.admin, sourceOf(type, items)),
+        await plannedImport(other, sourceOf(type, items)),
+      ];
+      const results = await Promise.all(both.map((carryOut) => carryOut()));
+      for (const { failed } of results)
+        for (const why of failed.values()) assert.match(why, /^Somebody else imported it|^It waits for/);
+      assert.deepEqual([...(await importAs(other, sourceOf(type, items))).failed], []);
+      await assertOnce(type);
+    }
+  });
+});
+
 test('issues of GitHub come from standard input, with people by a file, into a workspace', async () => {
   const person = await baton.participant(['tasks.read'], 'human');
   const { id: workspace } = await baton.admin.workspaces.create({ slug: 'web', name: 'Web' });
@@ -460,8 +618,8 @@ test('nobody is offered a task before its import is done with it', async () => {
 
 test('wherever an import ends, what it has to hold back is held, and the next one lets it go', async () => {
   const { id: workspace } = await baton.admin.workspaces.create({ slug: 'ends', name: 'Ends' });
-  // One import writes 28 times: it ends in the midst of the tasks, their relations, their comments and references.
-  for (const writesMax of [3, 9, 14, 19, 24]) {
+  // One import writes 34 times: it ends in the midst of the tasks, their relations, their comments and references.
+  for (const writesMax of [3, 11, 18, 24, 30]) {
     const type = `ends-${writesMax}`;
     let writes = 0;
     const dying = watched(async (request) => {

@@ -54,6 +54,7 @@ export async function findBegunTasks(
   onStep: () => void,
 ): Promise<Map<string, KnownTask>> {
   const begun = new Map<string, KnownTask>();
+  if (missing.size === 0) return begun;
   const prefix = originOf(kind, '');
   let scanned = 0;
   for await (const { id, origin } of baton.tasks.list({ limit: 200 })) {

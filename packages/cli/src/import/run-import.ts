@@ -1,4 +1,5 @@
 import { type BatonClient, BatonError } from '@baton/sdk';
+import { type Attempt, keysNotKept } from '../attempt-keys.ts';
 import { forEachConcurrently } from '../concurrently.ts';
 import type { ConsoleOutput } from '../console-output.ts';
 import { textOf } from '../error-text.ts';
@@ -21,7 +22,9 @@ import { planItems } from './planned-item.ts';
 import { LeftOut, type Source } from './source.ts';
 import type { Targets } from './targets.ts';
 import {
+  claimName,
   finishTask,
+  Overtaken,
   type UnfinishedTask,
   type Writing,
   writeComments,
@@ -76,16 +79,19 @@ async function findKnown(
       done += 1;
     });
     const missing = new Set([...ids].filter((id) => !known.has(id)));
-    if (missing.size === 0) return { known, begun: 0 };
     const begun = await findBegunTasks(baton, source, missing, () => {
       scanned += 1;
     });
     for (const [id, task] of begun) known.set(id, task);
-    return { known, begun: begun.size };
+    return { known, begun: [...ids].filter((id) => isBegun(known.get(id))).length };
   };
   const detail = () => (scanned === 0 ? '' : `${scanned} tasks looked through`);
   return shown(output, { name: 'comparing', total: named.size, done: () => done, detail }, work);
 }
+
+/** Whether an import has made its task and was ended before the reference said what became of it. */
+const isBegun = (known: KnownTask | undefined): boolean =>
+  known !== undefined && Object.keys(known.fields).length === 0;
 
 /** What was done, and what could not be. */
 export interface ImportResult {
@@ -109,16 +115,23 @@ export async function runImport(
   plan: ImportPlan,
   targets: Targets,
   output: ConsoleOutput,
+  attempt: Attempt,
 ): Promise<ImportResult> {
+  if (!attempt.keep()) output.progress(`${keysNotKept}\n`);
   const began = performance.now();
   const { source, changes, known } = plan;
   const taskIds = new Map([...known].map(([id, { taskId }]) => [id, taskId]));
   const leftOut = new LeftOut();
   const leaveOut = (reason: string, example: string) => leftOut.add(reason, example);
-  const writing: Writing = { baton, kind: source, targets, taskIds, leaveOut };
+  const writing: Writing = { baton, attempt, kind: source, targets, taskIds, leaveOut };
   const todo = changes.filter(({ action }) => action !== 'unchanged');
   const failures = new Failures();
-  await writeAll(writing, { ...plan, todo, failures }, output);
+  try {
+    await writeAll(writing, { ...plan, todo, failures }, output);
+    if (failures.texts.size === 0) attempt.forget();
+  } finally {
+    if (failures.hasReusedKey) attempt.forget();
+  }
   const written = todo.filter(({ item }) => taskIds.has(item.id) && !failures.has(item.id));
   return {
     created: written.filter(({ action }) => action === 'create').length,
@@ -154,6 +167,9 @@ async function writeAll(writing: Writing, work: Work, output: ConsoleOutput): Pr
       const { item } = change;
       const written = await writeTask(writing, change, held.has(item.id) && hold !== 'impossible');
       writing.taskIds.set(item.id, written.taskId);
+      // Any other gets its whole reference below, before others are related to it.
+      if (change.known === undefined && (isLater.has(change) || isOver(item) || item.names !== undefined))
+        await claimName(writing, change, written.taskId);
       if (written.unfinished !== undefined && isHeldOpen(change, held))
         unfinished.set(item.id, written.unfinished);
       else if (written.unfinished !== undefined) await finishTask(writing, item, written.unfinished);
@@ -206,6 +222,8 @@ function hasMore({ item, known }: ImportChange): boolean {
 /** Refusals of single items, which don't end the import. */
 class Failures {
   readonly texts = new Map<string, string>();
+  /** Whether the service refused an idempotency key of this import. */
+  hasReusedKey = false;
   #refused = 0;
 
   has(id: string): boolean {
@@ -221,7 +239,12 @@ class Failures {
     try {
       await work();
     } catch (error) {
+      if (error instanceof Overtaken) {
+        this.texts.set(id, error.message);
+        return;
+      }
       if (!(error instanceof BatonError) || !isOfItem(error)) throw error;
+      this.hasReusedKey ||= error.code === 'idempotency_key_reused';
       this.texts.set(id, reasonOf(error));
       this.#refused += 1;
       if (this.#refused > failuresMax)
@@ -239,8 +262,10 @@ function isOfItem({ status }: BatonError): boolean {
 
 function reasonOf(error: BatonError): string {
   if (error.code === 'task_claimed') return 'Somebody works on it now: the next import changes it.';
-  if (error.code === 'idempotency_key_reused' || error.code === 'idempotency_in_flight')
-    return 'Another import makes it at the same time: run it again.';
+  if (error.code === 'idempotency_key_reused')
+    return 'The service has stored another request under the idempotency key of this write, so nothing was written. The keys of this import were discarded: run it again, with new ones.';
+  if (error.code === 'idempotency_in_flight')
+    return 'Another run of this import is making it at this moment: run it again when that has ended.';
   return textOf(error);
 }
 

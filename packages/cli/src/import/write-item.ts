@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { type BatonClient, BatonError, etagOf, type Task, type TaskChange } from '@baton/sdk';
+import type { Attempt } from '../attempt-keys.ts';
 import type { ImportChange } from './compare.ts';
 import { holdCapability, isUnfinished, notHeld, otherRequirements, type Requirements } from './holding.ts';
 import { originOf, type SourceKind } from './known-tasks.ts';
@@ -10,6 +10,8 @@ import { cancelledStatusOf, isReachable, newStatusOf, nextStatusOf, openStatusOf
 /** What the writing of items works with. */
 export interface Writing {
   readonly baton: BatonClient;
+  /** Makes the idempotency keys. */
+  readonly attempt: Attempt;
   readonly kind: SourceKind;
   readonly targets: Targets;
   /** The tasks of items, also of those that only an import before knew. */
@@ -54,23 +56,20 @@ export async function writeTask(
 }
 
 async function createTask(writing: Writing, item: PlannedItem, isHeld: boolean): Promise<Task> {
-  const { baton, kind, targets } = writing;
+  const { baton, attempt, kind, targets } = writing;
   const { lifecycleSchema, key } = targets.typeOf(item);
   const workspaceId = targets.workspaceIdOf(item);
   const status = newStatusOf(item, lifecycleSchema);
+  const body = {
+    ...valuesOf(item),
+    typeKey: key,
+    origin: { kind: 'external' as const, ref: originOf(kind, item.id) },
+    ...(workspaceId !== undefined && { workspaceId }),
+    ...(status !== undefined && { status }),
+    ...(isHeld && { requirements: { capabilities: [holdCapability] } }),
+  };
   try {
-    return await baton.tasks.create(
-      {
-        ...valuesOf(item),
-        typeKey: key,
-        origin: { kind: 'external', ref: originOf(kind, item.id) },
-        ...(workspaceId !== undefined && { workspaceId }),
-        ...(status !== undefined && { status }),
-        ...(isHeld && { requirements: { capabilities: [holdCapability] } }),
-      },
-      // Two imports at the same time make one task.
-      { idempotencyKey: keyOf(kind, item.id, 'task') },
-    );
+    return await baton.tasks.create(body, { idempotencyKey: attempt.keyOf('task', body) });
   } catch (error) {
     if (!isHeld || !(error instanceof BatonError) || error.code !== 'unknown_requirement') throw error;
     // Who may not read capabilities learns only here that this one is not there.
@@ -209,7 +208,7 @@ export async function writeComments(
   change: ImportChange,
   taskId: string,
 ): Promise<string[]> {
-  const { baton, kind, leaveOut } = writing;
+  const { baton, attempt, leaveOut } = writing;
   const made = [...(change.known?.comments ?? [])];
   const bodies = new Map<string, number>();
   // An import that was ended half-way may have said some of them.
@@ -224,7 +223,7 @@ export async function writeComments(
         await baton.tasks.createComment(
           taskId,
           { body },
-          { idempotencyKey: keyOf(kind, change.item.id, `comment ${key}`) },
+          { idempotencyKey: attempt.keyOf('comment', taskId, key, body) },
         );
       made.push(key);
     } catch (error) {
@@ -235,13 +234,75 @@ export async function writeComments(
   return made;
 }
 
-/** Keeps what was made of the item, for the next import. */
+/** Another person's import has made the task of an item at the same time. */
+export class Overtaken extends Error {}
+
+/**
+ * Gives a new task the name of its item before more is written to it: the service lets one task have a name, so of two people
+ * who import the same at the same time one is refused here. It says nothing of what was made of the item yet.
+ * @throws Overtaken, BatonError
+ */
+export function claimName(writing: Writing, change: ImportChange, taskId: string): Promise<void> {
+  return putName(writing, change, taskId, {});
+}
+
+async function putName(
+  writing: Writing,
+  change: ImportChange,
+  taskId: string,
+  metadata: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { baton, kind } = writing;
+  const { id: externalId } = change.item;
+  const name = { externalSystem: kind.system, externalType: kind.type, externalId };
+  try {
+    await baton.externalReferences.put({ entityType: 'task', entityId: taskId, ...name, metadata });
+  } catch (error) {
+    const theirs = holderIn(error);
+    // A task that an import before has begun may be another person's.
+    if (theirs === undefined || change.known !== undefined) throw error;
+    // What other items are related to.
+    writing.taskIds.set(externalId, theirs);
+    throw await withdrawTask(writing, taskId);
+  }
+}
+
+/** The task that has a name already; undefined for another failure, and where the caller may not see that task. */
+function holderIn(error: unknown): string | undefined {
+  if (!(error instanceof BatonError) || error.code !== 'external_reference_conflict') return undefined;
+  const { entityType, entityId } = error.details;
+  return entityType === 'task' && typeof entityId === 'string' ? entityId : undefined;
+}
+
+/** Cancels a task that this import has made, where that is possible. */
+async function withdrawTask({ baton, targets }: Writing, taskId: string): Promise<Overtaken> {
+  const task = await baton.tasks.get(taskId);
+  const { lifecycleSchema } = targets.typeOf({ typeKey: task.typeKey });
+  const status = cancelledStatusOf(undefined, lifecycleSchema);
+  const sentence = 'Somebody else imported it at the same time, and their task is used.';
+  const toDo = `${sentence} Cancel ${task.publicId}, which this import made, and run it again.`;
+  if (status === undefined) return new Overtaken(toDo);
+  try {
+    await baton.tasks.update(taskId, { status }, { ifMatch: etagOf(task) });
+    return new Overtaken(`${sentence} ${task.publicId}, which this import made, is cancelled: run it again.`);
+  } catch (error) {
+    if (!(error instanceof BatonError) || ![403, 409, 422].includes(error.status)) throw error;
+    return new Overtaken(toDo);
+  }
+}
+
+/**
+ * Keeps what was made of the item, for the next import.
+ * @throws Overtaken, BatonError
+ */
 export async function writeReference(
-  { baton, kind, leaveOut }: Writing,
-  { item, known }: ImportChange,
+  writing: Writing,
+  change: ImportChange,
   taskId: string,
   { links, comments }: { readonly links: readonly string[]; readonly comments: readonly string[] },
 ): Promise<void> {
+  const { baton, leaveOut } = writing;
+  const { item, known } = change;
   const entity = { entityType: 'task', entityId: taskId };
   for (const name of known === undefined || Object.keys(known.fields).length === 0 ? (item.names ?? []) : [])
     await baton.externalReferences
@@ -250,19 +311,6 @@ export async function writeReference(
         if (!(error instanceof BatonError) || error.code !== 'external_reference_conflict') throw error;
         leaveOut('name of another system belongs to another task', `${item.id}: ${name.externalId}`);
       });
-  await baton.externalReferences.put({
-    ...entity,
-    externalSystem: kind.system,
-    externalType: kind.type,
-    externalId: item.id,
-    metadata: { fields: item.fields, links: [...links], comments: [...comments] },
-  });
-}
-
-/** A key under which the service does a write of an item once. */
-function keyOf({ system, type }: SourceKind, id: string, what: string): string {
-  return `import-${createHash('sha256')
-    .update(JSON.stringify([system, type, id, what]))
-    .digest('hex')
-    .slice(0, 48)}`;
+  const metadata = { fields: item.fields, links: [...links], comments: [...comments] };
+  await putName(writing, change, taskId, metadata);
 }

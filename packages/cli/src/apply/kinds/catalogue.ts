@@ -6,7 +6,7 @@ import {
   type TaskType,
 } from '@baton/sdk';
 import { PlainError } from '../../plain-error.ts';
-import { type Change, holds, keyOnState, type Planning, unchanged } from '../change.ts';
+import { type Change, holds, type Planning, refuseSkippedVersion, unchanged } from '../change.ts';
 import { type Declared, type Kind } from '../documents.ts';
 import type { JsonObject } from '../yaml-documents.ts';
 
@@ -143,11 +143,7 @@ async function changeOf(
       const now = await versionOf(planning, kind, key);
       if (now.stamp !== base.stamp) throw changedSince(kind, key);
       const written = await writers[kind](planning, document, base);
-      // The service gives the numbers; one in between is somebody else's, published within this very moment.
-      if (written !== undefined && written > base.version + 1)
-        throw new PlainError(
-          `Somebody else published ${kind} ${key} at the same moment: theirs is version ${base.version + 1}, yours is ${written} and counts. Compare them.`,
-        );
+      if (written !== undefined) refuseSkippedVersion(document, base.version, written);
     },
   };
 }
@@ -249,19 +245,20 @@ type Writer = (planning: Planning, document: Declared, base: Base) => Promise<nu
 
 /** Return the number that the service gave, where it gives one. */
 const writers: Readonly<Record<CatalogueKind, Writer>> = {
-  async TaskType({ baton }, { key, spec }, { stamp }) {
+  async TaskType({ baton, attempt }, { key, spec }, { stamp }) {
     const body = { ...(spec as { displayName: string }), key };
-    const idempotencyKey = keyOnState('TaskType', key, stamp);
+    const idempotencyKey = attempt.keyOf('TaskType', stamp, body);
     return (await baton.taskTypes.create(body, { idempotencyKey })).version;
   },
-  async Agent({ baton }, { key, spec }, { stamp }) {
-    const idempotencyKey = keyOnState('Agent', key, stamp);
+  async Agent({ baton, attempt }, { key, spec }, { stamp }) {
     const body = { key, spec: spec as never };
+    const idempotencyKey = attempt.keyOf('Agent', stamp, body);
     return (await baton.agents.publish(body, { idempotencyKey })).currentRevision;
   },
-  async Calendar({ baton }, { key, spec }, { stamp }) {
-    const idempotencyKey = keyOnState('Calendar', key, stamp);
-    return (await baton.calendars.publish({ key, spec: spec as never }, { idempotencyKey })).version;
+  async Calendar({ baton, attempt }, { key, spec }, { stamp }) {
+    const body = { key, spec: spec as never };
+    const idempotencyKey = attempt.keyOf('Calendar', stamp, body);
+    return (await baton.calendars.publish(body, { idempotencyKey })).version;
   },
   async Process({ baton }, { key, spec }) {
     // The file gives the number: the service refuses one that is taken.

@@ -1,17 +1,9 @@
 import type { IamBinding, Principal } from '@baton/sdk';
 import { PlainError } from '../../plain-error.ts';
-import {
-  type Change,
-  differences,
-  type FieldChange,
-  keyOnState,
-  type Planning,
-  patchOf,
-  unchanged,
-} from '../change.ts';
+import { type Change, differences, type FieldChange, type Planning, patchOf, unchanged } from '../change.ts';
 import { type Declared, isObject } from '../documents.ts';
 import { checkFields, checkForm, type Form } from '../form.ts';
-import { principalKeyMember } from '../world.ts';
+import { principalKeyMember, withdrawnMember } from '../world.ts';
 import type { JsonObject } from '../yaml-documents.ts';
 
 const form: Form = {
@@ -200,7 +192,10 @@ async function refuseNamesake({ world, problems }: Planning, document: Declared)
   const { kind, displayName } = document.spec;
   const namesake = (await world.principals()).find(
     (one) =>
-      one.kind === kind && one.displayName === displayName && one.metadata[principalKeyMember] === undefined,
+      one.kind === kind &&
+      one.displayName === displayName &&
+      one.metadata[principalKeyMember] === undefined &&
+      one.metadata[withdrawnMember] === undefined,
   );
   if (namesake !== undefined)
     problems.add(
@@ -253,14 +248,35 @@ function bindingOf({ binding }: Held): JsonObject {
 async function createPrincipal(planning: Planning, key: string, wanted: Wanted): Promise<void> {
   const { profile: _profile, ...own } = wanted.own;
   const body = own as { kind: string; displayName: string };
-  const { principals } = planning.baton;
-  // No name of a principal is unique, so two applies at once are kept apart by the key.
-  let made = await principals.create(body, { idempotencyKey: keyOnState('Principal', key, 'create') });
-  made = await principals.get(made.id);
-  // What the key made within the last day may have lost its key since.
-  if (made.metadata[principalKeyMember] !== key) made = await principals.create(body);
+  const { baton, attempt, world } = planning;
+  if ((await world.principalsMadeSince(key)).length > 0)
+    throw new PlainError(`Principal ${key} was created after the plan: apply again, and look at the plan.`);
+  const { id } = await baton.principals.create(body, { idempotencyKey: attempt.keyOf('Principal', body) });
+  let made = await baton.principals.get(id);
+  // The one that an interrupted run of this attempt made may have lost its key since.
+  if (made.metadata[principalKeyMember] !== key) made = await baton.principals.create(body);
+  await withdrawBesideRival(planning, key, made);
   const nothing: Held = { roles: [], capabilities: [], binding: undefined };
   await changePrincipal(planning, made, wanted, nothing);
+}
+
+/**
+ * The service lets two principals have the same key. Each apply makes its own and then reads those of others, so of two at the
+ * same moment at least one sees the other and withdraws. It has no roles and no access yet.
+ * @throws PlainError where the principal was withdrawn
+ */
+async function withdrawBesideRival({ baton, world }: Planning, key: string, made: Principal): Promise<void> {
+  const rivals = (await world.principalsMadeSince(key)).filter(({ id }) => id !== made.id);
+  if (rivals.length === 0) return;
+  const { [principalKeyMember]: _key, ...others } = made.metadata;
+  const metadata = { ...others, [withdrawnMember]: key };
+  // Only as it was created: another run of this attempt may have seen no rival and gone on.
+  await baton.principals.update(made.id, { metadata }, { ifMatch: '"principal-1"' });
+  // A principal of kind `service` can't be disabled.
+  if (made.kind !== 'service') await baton.principals.disable(made.id, {});
+  throw new PlainError(
+    `Somebody else created Principal ${key} at the same moment. The one that this apply created was withdrawn (${made.id}): apply again, and look at the plan.`,
+  );
 }
 
 /** Each write stands for itself: killed between two, the next apply does what is missing. */

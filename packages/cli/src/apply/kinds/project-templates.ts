@@ -1,7 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ProjectTemplate } from '@baton/sdk';
 import { PlainError } from '../../plain-error.ts';
-import { type Change, type FieldChange, holds, keyOnState, type Planning, unchanged } from '../change.ts';
+import {
+  type Change,
+  type FieldChange,
+  holds,
+  type Planning,
+  refuseSkippedVersion,
+  unchanged,
+} from '../change.ts';
 import type { Declared } from '../documents.ts';
 import { checkForm, type Form } from '../form.ts';
 import type { JsonObject } from '../yaml-documents.ts';
@@ -28,7 +35,7 @@ const completed = new Set(['lifecycleSchema', 'defaultConfig', 'governanceSchema
 
 /** A template never changes: another document is its next version. */
 export async function planProjectTemplate(planning: Planning, document: Declared): Promise<Change> {
-  const { baton, problems } = planning;
+  const { baton, attempt, problems } = planning;
   const { key, spec } = document;
   checkForm(document, form, problems);
   const found = await newest(planning, key);
@@ -38,10 +45,10 @@ export async function planProjectTemplate(planning: Planning, document: Declared
       throw new PlainError(
         `Somebody has changed ProjectTemplate ${key} since the plan: apply again, and look at the plan.`,
       );
-    await baton.projectTemplates.create(
-      { ...(spec as { displayName: string }), key },
-      { idempotencyKey: keyOnState('ProjectTemplate', key, stampOf(found)) },
-    );
+    const body = { ...(spec as { displayName: string }), key };
+    const idempotencyKey = attempt.keyOf('ProjectTemplate', stampOf(found), body);
+    const { version } = await baton.projectTemplates.create(body, { idempotencyKey });
+    refuseSkippedVersion(document, found?.version ?? 0, version);
   };
   if (found?.status !== 'active')
     return { document, action: 'create', fields: created(spec), carryOut: write };

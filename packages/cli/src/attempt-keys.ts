@@ -1,0 +1,188 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { BatonClient } from '@baton/sdk';
+import type { Access } from './access.ts';
+import type { CliConfig } from './config.ts';
+import { profilesFile } from './profiles.ts';
+
+/** What an attempt is for. If one of these differs, it is another attempt. */
+export interface AttemptPurpose {
+  readonly command: 'apply' | 'import';
+  readonly server: string;
+  /** As whom the command writes. */
+  readonly principalId: string;
+  /** What the command was given to write. */
+  readonly content: Iterable<unknown>;
+}
+
+/** An attempt as its file keeps it. */
+interface AttemptRecord {
+  readonly command: string;
+  readonly server: string;
+  readonly principalId: string;
+  readonly contentSha256: string;
+  readonly startedAt: string;
+  /** 32 random bytes, in hexadecimal. */
+  readonly secret: string;
+}
+
+/** Half of the day for which the service stores responses: no repetition uses a key that the service has forgotten. */
+const recordLifeMs = 12 * 60 * 60 * 1000;
+const recordsMax = 100;
+const recordBytesMax = 8192;
+/** As many as a key of the SDK has: 128 bits. */
+const keyCharacters = 32;
+
+/** For people, where `Attempt.keep` can't. */
+export const keysNotKept =
+  'The idempotency keys of this command could not be stored beside your profiles (~/.config/baton). If it is interrupted, wait a minute before you run it again.';
+
+/** Opens the attempt of whoever the client acts as. Writes nothing; see `Attempt.keep`. */
+export async function openAttempt(
+  baton: BatonClient,
+  { coordinationUrl: server }: Access,
+  config: CliConfig,
+  purpose: Pick<AttemptPurpose, 'command' | 'content'>,
+): Promise<Attempt> {
+  const { principal } = await baton.harness.getContext();
+  return new Attempt(config, { ...purpose, server, principalId: principal.id });
+}
+
+/**
+ * The idempotency keys of one person's attempt to write something. All who may write in a tenant share its keys: whoever guesses
+ * one and uses it first makes the service refuse the other's write for a day. So the keys are derived from a secret that each
+ * attempt draws at random. A file that only its owner may read keeps it until the attempt has succeeded, so a repetition after a
+ * crash has the same keys, and so has the same command that runs at the same time.
+ */
+export class Attempt {
+  readonly #path: string;
+  readonly #purpose: Omit<AttemptRecord, 'startedAt' | 'secret'>;
+  #secret: string;
+
+  constructor(config: CliConfig, { command, server, principalId, content }: AttemptPurpose) {
+    this.#purpose = { command, server, principalId, contentSha256: sha256Of(content) };
+    const name = sha256Of(Object.values(this.#purpose));
+    this.#path = join(dirname(profilesFile(config)), 'attempts', `${name}.json`);
+    // Read before anything is compared: what another run of this attempt makes from now on, it makes under these keys.
+    this.#secret = this.#stored() ?? randomBytes(32).toString('hex');
+  }
+
+  /**
+   * @param write what is written: the object, the state it was compared with, and the content
+   * @returns the key of this write; another content has another key, so the service never confuses the two
+   */
+  keyOf(...write: readonly unknown[]): string {
+    return createHmac('sha256', this.#secret)
+      .update(JSON.stringify(write))
+      .digest('hex')
+      .slice(0, keyCharacters);
+  }
+
+  /** Stores the keys; call it before the first write. @returns whether a repetition will have the same keys */
+  keep(): boolean {
+    const draft = `${this.#path}.${randomBytes(6).toString('hex')}.tmp`;
+    try {
+      mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+      discardStale(dirname(this.#path));
+      // What is expired, damaged or not private.
+      if (this.#stored() === undefined) rmSync(this.#path, { force: true });
+      const record: AttemptRecord = {
+        ...this.#purpose,
+        startedAt: new Date().toISOString(),
+        secret: this.#secret,
+      };
+      writeFileSync(draft, `${JSON.stringify(record)}\n`, { mode: 0o600, flag: 'wx', flush: true });
+      linkUnlessThere(draft, this.#path);
+    } catch {
+      // No folder can be made or written here.
+      return false;
+    } finally {
+      rmSync(draft, { force: true });
+    }
+    const stored = this.#stored();
+    this.#secret = stored ?? this.#secret;
+    return stored !== undefined;
+  }
+
+  /** Discards the keys: the attempt has succeeded, or its keys are of no use. */
+  forget(): void {
+    if (this.#stored() !== this.#secret) return;
+    try {
+      rmSync(this.#path, { force: true });
+    } catch {
+      // The folder can't be written any more: the record expires.
+    }
+  }
+
+  /** The secret in the file; undefined for a file that is expired, for something else, or not private. */
+  #stored(): string | undefined {
+    const record = readRecord(this.#path);
+    const ageMs = Date.now() - Date.parse(record?.startedAt ?? '');
+    // A clock that was put back makes no record live longer.
+    if (record === undefined || !(ageMs >= 0 && ageMs < recordLifeMs)) return undefined;
+    const names = ['command', 'server', 'principalId', 'contentSha256'] as const;
+    return names.every((name) => record[name] === this.#purpose[name]) ? record.secret : undefined;
+  }
+}
+
+/** Unlike a rename, a link never replaces the keys that another run of this attempt has stored. */
+function linkUnlessThere(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+function readRecord(path: string): AttemptRecord | undefined {
+  let file: number | undefined;
+  try {
+    // Through no link, and without waiting for the other end of a pipe.
+    file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+    const found = fstatSync(file);
+    // Windows has neither owners nor modes.
+    const isPrivate =
+      process.getuid === undefined || (found.uid === process.getuid() && (found.mode & 0o077) === 0);
+    if (!found.isFile() || !isPrivate || found.size > recordBytesMax) return undefined;
+    const record = JSON.parse(readFileSync(file, 'utf8')) as Partial<AttemptRecord> | null;
+    return /^[0-9a-f]{64}$/.test(String(record?.secret)) ? (record as AttemptRecord) : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+/** Keeps the number and the age of records within bounds; drafts of commands that were killed are among them. */
+function discardStale(folder: string): void {
+  const records = readdirSync(folder)
+    .map((name) => ({
+      path: join(folder, name),
+      found: lstatSync(join(folder, name), { throwIfNoEntry: false }),
+    }))
+    .filter(({ found }) => found !== undefined && !found.isDirectory())
+    .map(({ path, found }) => ({ path, changedMs: found?.mtimeMs ?? 0 }))
+    .sort((a, b) => b.changedMs - a.changedMs);
+  for (const [n, { path, changedMs }] of records.entries())
+    if (n >= recordsMax - 1 || Date.now() - changedMs > recordLifeMs) rmSync(path, { force: true });
+}
+
+function sha256Of(values: Iterable<unknown>): string {
+  const hash = createHash('sha256');
+  // One at a time: an import reads up to 256 MiB.
+  for (const value of values) hash.update(`${JSON.stringify(value)}\n`);
+  return hash.digest('hex');
+}
