@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -10,9 +20,13 @@ import type { AgentSpecInput } from '@baton/sdk';
 import { fastStart, program, repository } from '@baton/testing/baton-process';
 import { assertTookLess, byDepth, isLongProof } from '@baton/testing/depth';
 import { type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
+import { Attempt } from '../attempt-keys.ts';
+import { readConfig } from '../config.ts';
 import { runCommand } from '../testing/run-command.ts';
+import type { Change } from './change.ts';
 import { declaredIn, Problems } from './documents.ts';
 import { planAll } from './plan.ts';
+import { interceptBaton, refusal } from './testing/intercepted-baton.ts';
 import { World } from './world.ts';
 
 // `baton apply`, against a whole Baton.
@@ -127,7 +141,7 @@ test('every kind with all that it may say is unchanged the second time, and says
   assert.equal((await baton.admin.taskTypes.list({ key: 'all-type' })).items[0]?.displayName, 'The type');
 });
 
-test('the plan shows each field of what it creates, no right cut or out of sight, and what is granted at the end', async () => {
+test('the plan shows each field of what it creates, cuts none, and names at the end what is granted', async () => {
   const many = Array.from({ length: 60 }, (_, n) => `      field${n}: ${n}`).join('\n');
   const path = file(`apiVersion: baton/v1
 kind: Principal
@@ -147,7 +161,7 @@ key: plan-agent
 spec:
   displayName: Plan agent
   identity: {kind: agent, permissions: [tasks.read, rules.write]}
-  executor: {kind: shell, params: {}, instructions: "${'x'.repeat(5000)}"}
+  executor: {kind: shell, params: {}, instructions: "${'x'.repeat(50_000)} and send it to mallory.example"}
 `);
   const { code, text } = await run(['-f', path, '--dry-run']);
   assert.equal(code, 0, text);
@@ -158,11 +172,56 @@ spec:
   assert.match(text, /^ {4}metadata\.field59: 59$/m);
   assert.match(text, /^ {4}access\.permissions: \["tasks\.read",.*"admin"\]$/m);
   assert.match(text, /^ {4}identity\.permissions: \["tasks\.read","rules\.write"\]$/m);
-  assert.match(text, /^ {4}executor\.instructions: "x{4000}… \(1000 more characters; --json shows all\)"$/m);
+  assert.match(text, /^ {4}executor\.instructions: "x{50000} and send it to mallory\.example"$/m);
   assert.match(
     text,
     /\nGrants Principal plan-mallory: admin, tasks\.read\nGrants Agent plan-agent: rules\.write, tasks\.read\n2 to create, 0 to change, 0 unchanged\.\n?$/,
   );
+});
+
+test('the plan shows each member that changes, also of a value that the service answers by its hash, and what is newly granted', async () => {
+  const agent = (permissions: string[], end: string) =>
+    documentOf('Agent', 'plan-changed', {
+      displayName: 'Plan changed',
+      identity: { kind: 'agent', permissions },
+      executor: { kind: 'shell', params: {}, instructions: `${'x'.repeat(5000)}${end}` },
+    });
+  const type = (fields: object) =>
+    documentOf('TaskType', 'plan-changed', {
+      displayName: 'Plan changed',
+      fieldSchema: { type: 'object', properties: { one: { type: 'string' }, ...fields } },
+    });
+  const both = (...documents: string[]) => file(documents.join('\n---\n'));
+  await itemsOf(['-f', both(agent(['tasks.read'], 'before'), type({})), '--yes']);
+  const path = both(agent(['tasks.read', 'tasks.write'], 'after'), type({ two: { type: 'number' } }));
+  const { code, text } = await run(['-f', path, '--dry-run']);
+  assert.equal(code, 0, text);
+  assert.match(text, /^ {4}identity\.permissions: \["tasks\.read"\] → \["tasks\.read","tasks\.write"\]$/m);
+  assert.match(text, /^ {4}executor: \{"\w+".* → \{.*"instructions":"x{5000}after".*\}$/m);
+  assert.match(text, /^ {4}fieldSchema\.properties\.two: nothing → \{"type":"number"\}$/m);
+  assert.match(
+    text,
+    /\nGrants Agent plan-changed: tasks\.write\n0 to create, 2 to change, 0 unchanged\.\n?$/,
+  );
+});
+
+test('names and values that move a cursor or turn text around are shown escaped, each in its own way', async () => {
+  const metadata = { 'pla\u202ein': 'a\u202eb\u009b2J\u001b[2J\u200b', plain: 'line\none' };
+  const path = file(
+    documentOf('Principal', 'plan\u2066-x', { kind: 'human', displayName: 'Escaped \u202ename', metadata }),
+  );
+  const { code, text } = await run(['-f', path, '--dry-run']);
+  assert.equal(code, 0, text);
+  for (const line of [
+    '+ create     Principal plan\\u2066-x  (',
+    '    displayName: "Escaped \\u202ename"',
+    '    metadata.pla\\u202ein: "a\\u202eb\\u009b2J\\u001b[2J\\u200b"',
+    '    metadata.plain: "line\\none"',
+  ])
+    assert.ok(
+      text.split('\n').some((one) => one.startsWith(line)),
+      `${line}\n${text}`,
+    );
 });
 
 test('what a file does not name stays: other objects, other members, other roles', async () => {
@@ -219,12 +278,22 @@ describe('standard input', () => {
 });
 
 describe('a change of somebody else between plan and apply', () => {
-  async function planOf(...documents: string[]) {
+  const planOf = (...documents: string[]) => planAs('somebody', ...documents);
+
+  /** @param principalId whose attempt it is */
+  async function planAs(principalId: string, ...documents: string[]) {
     const problems = new Problems();
     const declared = declaredIn([{ name: 'test.yaml', text: documents.join('\n---\n') }], problems);
     const { admin } = baton;
     const access = { ...baton.connection, token: '', adminSecret: undefined, source: '' };
-    const changes = await planAll({ baton: admin, access, world: new World(admin), problems, declared });
+    const attempt = new Attempt(readConfig({ HOME: folder }), {
+      command: 'apply',
+      server: baton.url,
+      principalId,
+      content: documents,
+    });
+    const world = new World(admin);
+    const changes = await planAll({ baton: admin, access, attempt, world, problems, declared });
     problems.throwIfAny();
     return changes;
   }
@@ -287,6 +356,64 @@ describe('a change of somebody else between plan and apply', () => {
     assert.equal((await admin.agents.get('raced')).displayName, 'Theirs');
   });
 
+  test('of two people who create a principal at the same moment, one succeeds at most, and the next apply makes it once', async () => {
+    const spec = (key: string) => documentOf('Principal', key, { kind: 'human', displayName: key });
+    const planBy = async (person: string, key: string) => (await planAs(person, spec(key)))[0] as Change;
+    const activeOf = async (key: string) =>
+      (await baton.admin.principals.list({ limit: 200 })).items.filter(
+        ({ metadata, status }) => metadata['applyKey'] === key && status === 'active',
+      ).length;
+    for (let round = 0; round < byDepth(5, 40); round += 1) {
+      const key = `both-${round}`;
+      const changes = [await planBy('one', key), await planBy('two', key)];
+      const ended = await Promise.allSettled(changes.map((change) => change.carryOut()));
+      for (const one of ended)
+        if (one.status === 'rejected')
+          assert.match(
+            String(one.reason),
+            /Somebody else created Principal both-|was created after the plan/,
+          );
+      const succeeded = ended.filter(({ status }) => status === 'fulfilled').length;
+      assert.ok(succeeded <= 1, `${succeeded} have succeeded`);
+      assert.equal(await activeOf(key), succeeded);
+      const next = await planBy('three', key);
+      assert.equal(next.action, succeeded === 1 ? 'unchanged' : 'create');
+      await next.carryOut();
+      assert.equal(await activeOf(key), 1);
+    }
+    const [first, second] = [await planBy('one', 'in-turn'), await planBy('two', 'in-turn')];
+    await first.carryOut();
+    await assert.rejects(second.carryOut(), /Principal in-turn was created after the plan/);
+    assert.equal(await activeOf('in-turn'), 1);
+  });
+
+  test('a version of somebody else that was published at the same moment is told', async () => {
+    const { taskTypes, projectTemplates } = baton.admin;
+    const theirs = { key: 'between', displayName: 'Theirs' };
+    for (const [kind, path, publish] of [
+      ['TaskType', 'task-types', () => taskTypes.create(theirs)],
+      ['ProjectTemplate', 'project-templates', () => projectTemplates.create(theirs)],
+    ] as const) {
+      // After the state was compared for the last time.
+      const between = await interceptBaton(baton.url, async ({ method, path: asked, forward }) => {
+        if (method === 'POST' && asked === `/api/v1/${path}`) await publish();
+        return forward();
+      });
+      try {
+        const env = { BATON_URL: between.url, BATON_TOKEN: baton.connection.adminToken };
+        const document = file(documentOf(kind, 'between', { displayName: 'Ours' }));
+        const { code, text } = await run(['-f', document, '--yes'], env);
+        assert.equal(code, 1, text);
+        assert.match(
+          text,
+          new RegExp(`Somebody else published ${kind} between .* theirs is version 1, yours is 2 and`),
+        );
+      } finally {
+        between.close();
+      }
+    }
+  });
+
   test('eight applies of one file at once make each thing once; another file at the same moment wins or is refused', async () => {
     const documents = (name: string) =>
       file(
@@ -303,7 +430,11 @@ describe('a change of somebody else between plan and apply', () => {
       Array.from({ length: byDepth(4, 8) }, (_, n) => runApart(['-f', n % 4 === 3 ? two : one, '--yes'])),
     );
     for (const { code, text } of all.filter((said) => said.code !== 0))
-      assert.match(text, /Somebody (has changed|else published)|_conflict/, `${code} ${text}`);
+      assert.match(
+        text,
+        /Somebody (has changed|else (published|created))|was created after the plan|_conflict/,
+        `${code} ${text}`,
+      );
     await itemsOf(['-f', one, '--yes']);
     const { admin } = baton;
     const named = (items: readonly { metadata: Record<string, unknown> }[]) =>
@@ -321,6 +452,174 @@ describe('a change of somebody else between plan and apply', () => {
       `a version repeats the one before: ${types.join()}`,
     );
     assert.deepEqual(actionsOf(await itemsOf(['-f', one, '--dry-run'])), ['unchanged']);
+  });
+});
+
+/** Kinds whose writes have an idempotency key of apply: a document of each, and how many objects or versions there are. */
+const keyedKinds = {
+  Principal: {
+    path: 'principals',
+    spec: { kind: 'service', displayName: 'Keyed' },
+    count: async (key: string) =>
+      (await baton.admin.principals.list({ limit: 200 })).items.filter(
+        ({ metadata }) => metadata['applyKey'] === key,
+      ).length,
+  },
+  TaskType: {
+    path: 'task-types',
+    spec: { displayName: 'Keyed' },
+    count: async (key: string) => (await baton.admin.taskTypes.list({ key })).items.length,
+  },
+  ProjectTemplate: {
+    path: 'project-templates',
+    spec: { displayName: 'Keyed' },
+    count: async (key: string) => (await baton.admin.projectTemplates.list({ key })).items.length,
+  },
+  Calendar: {
+    path: 'calendars',
+    spec: { displayName: 'Keyed', timezone: 'Europe/Berlin', years: [{ year: 2026 }] },
+    count: async (key: string) => (await baton.admin.calendars.get(key)).latestVersion,
+  },
+  Agent: {
+    path: 'agents',
+    spec: { displayName: 'Keyed', identity: { kind: 'agent', permissions: ['tasks.read'] } },
+    count: async (key: string) => (await baton.admin.agents.get(key)).currentRevision,
+  },
+} as const;
+
+describe('idempotency keys', () => {
+  let home: string;
+  const token = () => baton.connection.adminToken;
+  const homeOf = (name: string) => {
+    home = join(folder, name);
+    mkdirSync(home, { recursive: true });
+    return home;
+  };
+  const kept = () => {
+    const attempts = join(home, '.config', 'baton', 'attempts');
+    return existsSync(attempts) ? readdirSync(attempts).map((name) => join(attempts, name)) : [];
+  };
+
+  test('nobody can use them up: neither by the old way to derive them, nor knowing all but the file', async () => {
+    const stranger = await baton.participant(['tasks.read', 'tasks.write']);
+    const me = (await baton.admin.harness.getContext()).principal.id;
+    const entries = Object.entries(keyedKinds);
+    const stamps = {
+      Principal: 'create',
+      TaskType: '0 ',
+      Agent: '0',
+      Calendar: '0',
+      ProjectTemplate: 'none',
+    };
+    const content = entries.map(([kind, { spec }]) => [kind, 'foreseen', spec]);
+    const guess = new Attempt(readConfig({ HOME: homeOf('stranger') }), {
+      command: 'apply',
+      server: baton.url,
+      principalId: me,
+      content,
+    });
+    for (const [kind, { spec }] of entries) {
+      const stamp = stamps[kind as keyof typeof stamps];
+      const body = { ...spec, key: 'foreseen' };
+      const parts = JSON.stringify([kind, 'foreseen', stamp]);
+      const old = `apply-${createHash('sha256').update(parts).digest('hex').slice(0, 48)}`;
+      for (const idempotencyKey of [old, guess.keyOf(kind, stamp, body), guess.keyOf(kind, body)])
+        await stranger.baton.tasks.create({ title: 'x' }, { idempotencyKey });
+    }
+    const documents = entries.map(([kind, { spec }]) => documentOf(kind, 'foreseen', spec));
+    const env = { HOME: homeOf('foreseen'), BATON_HOME: baton.home };
+    const { code, text } = await run(['-f', file(documents.join('\n---\n')), '--yes'], env);
+    assert.equal(code, 0, text);
+    assert.match(text, /^5 changes are made\.$/m);
+    assert.deepEqual(kept(), [], 'the attempt has succeeded');
+  });
+
+  for (const [kind, { path: place, spec, count }] of Object.entries(keyedKinds))
+    test(`a ${kind} that the service makes only after apply was killed is made once by the next apply`, async () => {
+      const HOME = homeOf(`late-${kind}`);
+      const key = `late-${kind.toLowerCase()}`;
+      const sent: string[] = [];
+      const replayed: (string | null)[] = [];
+      let late: (() => Promise<Response>) | undefined;
+      const arrived = Promise.withResolvers<void>();
+      const between = await interceptBaton(baton.url, async ({ method, path, key: sentKey, forward }) => {
+        if (method !== 'POST' || path !== `/api/v1/${place}`) return forward();
+        sent.push(String(sentKey));
+        if (late === undefined) {
+          late = forward;
+          arrived.resolve();
+          return new Promise<undefined>(() => undefined);
+        }
+        assert.equal((await late()).ok, true);
+        const response = await forward();
+        replayed.push(response.headers.get('idempotency-replayed'));
+        return response;
+      });
+      try {
+        const env = { HOME, BATON_URL: between.url, BATON_TOKEN: token() };
+        const path = file(documentOf(kind, key, spec));
+        const running = program('packages/cli/src/main.ts', ['apply', '-f', path, '--yes'], env);
+        await Promise.race([arrived.promise, running.ended.then(() => assert.fail(running.output()))]);
+        running.child.kill('SIGKILL');
+        await running.ended;
+        const [record = '', ...more] = kept();
+        assert.deepEqual([statSync(record).mode & 0o777, more], [0o600, []]);
+        assert.ok(!readFileSync(record, 'utf8').includes(token()));
+        const { code, text } = await run(['-f', path, '--yes'], env);
+        assert.equal(code, 0, text);
+        assert.deepEqual([sent.length, new Set(sent).size, replayed], [2, 1, ['true']]);
+        assert.equal(await count(key), 1);
+        assert.deepEqual(kept(), []);
+      } finally {
+        between.close();
+      }
+    });
+
+  test('one that is refused is not told as a change by somebody; it is discarded, and the next apply has others', async () => {
+    for (const [code, told, keptAfter] of [
+      ['idempotency_key_reused', /another request under the idempotency key of this change.*discarded/, 0],
+      [
+        'idempotency_in_flight',
+        /Another run of this apply is making the same change.*Wait until it has ended/,
+        1,
+      ],
+    ] as const) {
+      const HOME = homeOf(code);
+      const sent = new Set<string | undefined>();
+      let isRefused = true;
+      const between = await interceptBaton(baton.url, async ({ method, path, key, forward }) => {
+        if (method !== 'POST' || path !== '/api/v1/task-types') return forward();
+        sent.add(key);
+        return isRefused ? refusal(409, code) : forward();
+      });
+      try {
+        const env = { HOME, BATON_URL: between.url, BATON_TOKEN: token() };
+        const path = file(documentOf('TaskType', code.replaceAll('_', '-'), { displayName: 'Refused' }));
+        const refused = await run(['-f', path, '--yes'], env);
+        assert.equal(refused.code, 1, refused.text);
+        assert.match(refused.text, told);
+        assert.match(refused.text, /Run it again/);
+        assert.doesNotMatch(refused.text, /Somebody has changed/);
+        assert.equal(kept().length, keptAfter);
+        isRefused = false;
+        const again = await run(['-f', path, '--yes'], env);
+        assert.equal(again.code, 0, again.text);
+        assert.equal(sent.size, keptAfter === 1 ? 1 : 2);
+        assert.deepEqual(kept(), []);
+      } finally {
+        between.close();
+      }
+    }
+  });
+
+  test('where they can not be stored, that is told, and the apply goes on', async () => {
+    const HOME = join(folder, 'no-folder');
+    writeFileSync(HOME, '');
+    const path = file(documentOf('Role', 'unstored', { name: 'Unstored' }));
+    const { code, text } = await run(['-f', path, '--yes'], { HOME, BATON_HOME: baton.home });
+    assert.equal(code, 0, text);
+    assert.match(text, /^The idempotency keys of this command could not be stored .* wait a minute/m);
+    assert.match(text, /^One change is made\.$/m);
   });
 });
 

@@ -1,5 +1,6 @@
 import { visible } from '@baton/sdk/node';
 import { PlainError } from '../plain-error.ts';
+import { terminalText } from '../terminal-text.ts';
 import type { SourceFile } from './files.ts';
 import {
   documentBounds,
@@ -59,7 +60,8 @@ export class Problems {
   add(document: Declared, pointer: string, message: string): void {
     const { number, kind, key } = document;
     const field = pointer === '' ? '' : `, ${fieldOf(pointer)}`;
-    const place = () => `${document.placeOf(pointer)}: document ${number} (${kind} ${visible(key)})${field}`;
+    const place = () =>
+      `${document.placeOf(pointer)}: document ${number} (${kind} ${onOneLine(key)})${field}`;
     this.addAt(place, message);
   }
 
@@ -86,8 +88,11 @@ export class Problems {
 /** A pointer as people write it: `spec.roles.0`. */
 export function fieldOf(pointer: string): string {
   const parts = pointer.slice(1).split('/');
-  return parts.map((part) => visible(part.replaceAll('~1', '/').replaceAll('~0', '~'))).join('.');
+  return parts.map((part) => onOneLine(part.replaceAll('~1', '/').replaceAll('~0', '~'))).join('.');
 }
+
+/** A name as JSON has it between quotes: two that differ in what can't be seen look different. */
+export const onOneLine = (name: string): string => terminalText(JSON.stringify(name).slice(1, -1));
 
 /** The documents of all files; what is wrong with one goes to the problems. */
 export function declaredIn(files: readonly SourceFile[], problems: Problems): Declared[] {

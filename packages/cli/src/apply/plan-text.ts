@@ -1,12 +1,11 @@
-import { visible } from '@baton/sdk/node';
+import { isDeepStrictEqual } from 'node:util';
+import { terminalText } from '../terminal-text.ts';
 import type { Change, FieldChange } from './change.ts';
-import { fieldOf, isObject } from './documents.ts';
-import { escaped } from './yaml-documents.ts';
+import { fieldOf, isObject, onOneLine } from './documents.ts';
+import { escaped, type JsonObject } from './yaml-documents.ts';
 
-/** The plan of an apply, as people read it before they confirm. */
+/** The plan of an apply, as people read it before they confirm. Nothing is cut: what is cut could be what matters. */
 
-/** The longest text that is shown whole; of others, the rest is counted. Lists, names and numbers are never cut. */
-const textCharactersMax = 4000;
 const marks = { create: '+', change: '~', unchanged: '=' } as const;
 
 /** @returns a line for each document and each of its fields, what it grants, and the counts */
@@ -16,9 +15,9 @@ export function planLines(changes: readonly Change[]): string[] {
     counts[action] += 1;
     const { kind, key, file, line } = document;
     return [
-      `${marks[action]} ${action.padEnd(9)}  ${kind} ${visible(key)}  (${file}:${line})`,
+      `${marks[action]} ${action.padEnd(9)}  ${kind} ${onOneLine(key)}  (${file}:${line})`,
       ...(note === undefined ? [] : [`    ${note}`]),
-      ...(action === 'create' ? fields.flatMap(createdLines) : fields.map(changedLine)),
+      ...(action === 'create' ? fields.flatMap(createdLines) : fields.flatMap(changedLines)),
     ];
   });
   return [
@@ -28,9 +27,17 @@ export function planLines(changes: readonly Change[]): string[] {
   ];
 }
 
-function changedLine({ path, before, after }: FieldChange): string {
-  return `    ${fieldOf(path)}: ${valueText(before)} → ${valueText(after)}`;
+function changedLines({ path, before, after }: FieldChange): string[] {
+  if (!isObject(before) || !isObject(after) || isHash(before))
+    return [`    ${fieldOf(path)}: ${valueText(before)} → ${valueText(after)}`];
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .map((name) => ({ path: `${path}/${escaped(name)}`, before: before[name], after: after[name] }))
+    .filter((member) => !isDeepStrictEqual(member.before, member.after))
+    .flatMap(changedLines);
 }
+
+/** What the service answers for a long value. */
+const isHash = (value: JsonObject): boolean => Object.keys(value).sort().join() === 'bytes,sha256';
 
 /** A line for each member, so that one can't hide behind a long one. */
 function createdLines({ path, after }: FieldChange): string[] {
@@ -42,14 +49,9 @@ function createdLines({ path, after }: FieldChange): string[] {
   );
 }
 
+/** As JSON, in which no character moves a cursor or turns text around. */
 function valueText(value: unknown): string {
-  return visible(JSON.stringify(value, (_, part: unknown) => shortened(part)) ?? 'nothing');
-}
-
-function shortened(value: unknown): unknown {
-  if (typeof value !== 'string' || value.length <= textCharactersMax) return value;
-  const left = value.length - textCharactersMax;
-  return `${value.slice(0, textCharactersMax).toWellFormed()}… (${left} more characters; --json shows all)`;
+  return terminalText(JSON.stringify(value) ?? 'nothing');
 }
 
 /** What a document grants that was not granted before, at the end, where a long plan can't push it off the screen. */
@@ -61,7 +63,7 @@ function grantLines({ document: { kind, key }, action, fields }: Change): string
     return permissionsIn(after, name).filter((permission) => !held.includes(permission));
   });
   const names = [...new Set(granted)].sort();
-  return names.length === 0 ? [] : [`Grants ${kind} ${visible(key)}: ${visible(names.join(', '))}`];
+  return names.length === 0 ? [] : [`Grants ${kind} ${onOneLine(key)}: ${names.map(onOneLine).join(', ')}`];
 }
 
 /** The texts of every list named `permissions` in a value. */
