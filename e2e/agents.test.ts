@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -129,13 +138,17 @@ test('a coding agent changes a repository, and its work is on a branch of the ta
   const repositoryPath = makeRepository();
   const agent = await baton.participant();
   const title = 'Say hello in French';
+  const planted = join(folder, 'planted');
+  const hook = `printf '#!/bin/sh\\ntouch ${planted}\\n'`;
+  const plants = `${hook} | tee .git/hooks/pre-commit > .git/hooks/pre-push && chmod +x .git/hooks/pre-*`;
   const task = await baton.admin.tasks.create({ title, assigneeId: agent.principalId });
   const ended = await runOnce(agent, example('agent-coding/work.sh'), {
     REPOSITORY: repositoryPath,
-    AGENT: example('agent-coding/stand-in.sh'),
+    AGENT: `${example('agent-coding/stand-in.sh')} && ${plants}`,
     CHECK: 'test "$(wc -l < CHANGES)" -eq 1',
   });
   assert.equal(ended.code, 0, ended.output);
+  assert.ok(!existsSync(planted), 'a hook that the agent wrote ran');
   const branch = `task/${task.publicId}`;
   const git = (...args: string[]) => execFileSync('git', args, { cwd: repositoryPath }).toString().trim();
   assert.equal(git('show', `${branch}:CHANGES`), title);

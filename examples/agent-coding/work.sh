@@ -17,6 +17,9 @@ cat > task.json
 git clone --quiet --depth 1 -- "$REPOSITORY" clone
 cd clone
 git switch --quiet --create "task/$BATON_TASK"
+# The agent can write to .git, whose hooks and settings name programs that git runs. So git uses a copy from before.
+cp -R .git ../git
+kept() { git --git-dir=../git --work-tree=. "$@"; }
 tell '{"do":"checkpoint","kind":"cloned"}'
 
 # The agent's words go to the error stream, and it doesn't have the mark: none of them can be a line for the runner.
@@ -27,13 +30,13 @@ tell '{"do":"checkpoint","kind":"cloned"}'
 } | sh -c "$AGENT" >&2
 tell '{"do":"checkpoint","kind":"written"}'
 
-git add --all
-if git diff --cached --quiet; then
+kept add --all
+if kept diff --cached --quiet; then
   tell '{"do":"comment","body":"The agent changed nothing."}'
   exit 1
 fi
 if [ -n "${CHECK:-}" ]; then sh -c "$CHECK" >&2; fi
-git -c user.name="${GIT_AUTHOR_NAME:-agent}" -c user.email="${GIT_AUTHOR_EMAIL:-agent@localhost}" \
+kept -c user.name="${GIT_AUTHOR_NAME:-agent}" -c user.email="${GIT_AUTHOR_EMAIL:-agent@localhost}" \
   commit --quiet --message "$BATON_TASK: $BATON_TASK_TITLE"
 
 # A server with the hook of examples/lease-guard takes this from the holder of the task only.
@@ -45,5 +48,5 @@ if [ -n "${PUSH_WITH_LEASE:-}" ]; then
   token=$(cat "$token_file")
   export GIT_CONFIG_KEY_2=push.pushOption GIT_CONFIG_VALUE_2="baton-access-token=$token"
 fi
-git push --quiet --force origin "HEAD:refs/heads/task/$BATON_TASK"
-tell "{\"do\":\"output\",\"data\":{\"branch\":\"task/$BATON_TASK\",\"commit\":\"$(git rev-parse HEAD)\"}}"
+kept push --quiet --force origin "HEAD:refs/heads/task/$BATON_TASK"
+tell "{\"do\":\"output\",\"data\":{\"branch\":\"task/$BATON_TASK\",\"commit\":\"$(kept rev-parse HEAD)\"}}"
