@@ -125,7 +125,7 @@ const runs = () => `copy (select 1) to program 'touch ${marker}'`;
 const evil = () => `language plpgsql as $$ begin ${runs()}; end $$`;
 const evilOf = (value: string) => `language plpgsql as $$ begin ${runs()}; return ${value}; end $$`;
 
-test('an event trigger on sign-in that is set for the superuser is refused and never runs', async () => {
+test('code that runs as superuser when somebody connects or writes is refused and never runs', async () => {
   await run(
     'postgres',
     'set event_triggers = off',
