@@ -205,18 +205,23 @@ test('the plan shows each member that changes, also of a value that the service 
   );
 });
 
-test('names and values that move a cursor or turn text around are shown escaped, each in its own way', async () => {
-  const metadata = { 'pla\u202ein': 'a\u202eb\u009b2J\u001b[2J\u200b', plain: 'line\none' };
+test('characters that a reader can not see are written as their codes, in names and in values', async () => {
+  const metadata = {
+    'pla\u202ein': 'a\u202eb\u009b2J\u001b[2J\u200bc\u{e0101}d',
+    plain: 'line\none',
+    emoji: '\u2764\ufe0f',
+  };
   const path = file(
-    documentOf('Principal', 'plan\u2066-x', { kind: 'human', displayName: 'Escaped \u202ename', metadata }),
+    documentOf('Principal', 'plan\u2066-x', { kind: 'human', displayName: 'Hidden \u202ename', metadata }),
   );
   const { code, text } = await run(['-f', path, '--dry-run']);
   assert.equal(code, 0, text);
   for (const line of [
-    '+ create     Principal plan\\u2066-x  (',
-    '    displayName: "Escaped \\u202ename"',
-    '    metadata.pla\\u202ein: "a\\u202eb\\u009b2J\\u001b[2J\\u200b"',
+    '+ create     Principal plan⟨U+2066⟩-x  (',
+    '    displayName: "Hidden ⟨U+202E⟩name"',
+    '    metadata.pla⟨U+202E⟩in: "a⟨U+202E⟩b⟨U+009B⟩2J\\u001b[2J⟨U+200B⟩c⟨U+E0101⟩d"',
     '    metadata.plain: "line\\none"',
+    '    metadata.emoji: "\u2764\ufe0f"',
   ])
     assert.ok(
       text.split('\n').some((one) => one.startsWith(line)),

@@ -1,6 +1,6 @@
+import { revealHidden } from '@baton/sdk';
 import { visible } from '@baton/sdk/node';
 import { PlainError } from '../plain-error.ts';
-import { terminalText } from '../terminal-text.ts';
 import type { SourceFile } from './files.ts';
 import {
   documentBounds,
@@ -91,8 +91,9 @@ export function fieldOf(pointer: string): string {
   return parts.map((part) => onOneLine(part.replaceAll('~1', '/').replaceAll('~0', '~'))).join('.');
 }
 
-/** A name as JSON has it between quotes: two that differ in what can't be seen look different. */
-export const onOneLine = (name: string): string => terminalText(JSON.stringify(name).slice(1, -1));
+/** A name as JSON has it between quotes. Two names that differ in hidden characters look different. */
+export const onOneLine = (name: string): string =>
+  revealHidden(JSON.stringify(name).slice(1, -1), { all: true });
 
 /** The documents of all files; what is wrong with one goes to the problems. */
 export function declaredIn(files: readonly SourceFile[], problems: Problems): Declared[] {

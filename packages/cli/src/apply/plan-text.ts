@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { terminalText } from '../terminal-text.ts';
+import { revealHidden } from '@baton/sdk';
 import type { Change, FieldChange } from './change.ts';
 import { fieldOf, isObject, onOneLine } from './documents.ts';
 import { escaped, type JsonObject } from './yaml-documents.ts';
@@ -29,7 +29,8 @@ export function planLines(changes: readonly Change[]): string[] {
 
 function changedLines({ path, before, after }: FieldChange): string[] {
   if (!isObject(before) || !isObject(after) || isHash(before))
-    return [`    ${fieldOf(path)}: ${valueText(before)} → ${valueText(after)}`];
+    // The two may differ in a joiner alone.
+    return [`    ${fieldOf(path)}: ${valueText(before, { all: true })} → ${valueText(after, { all: true })}`];
   return [...new Set([...Object.keys(before), ...Object.keys(after)])]
     .map((name) => ({ path: `${path}/${escaped(name)}`, before: before[name], after: after[name] }))
     .filter((member) => !isDeepStrictEqual(member.before, member.after))
@@ -49,9 +50,9 @@ function createdLines({ path, after }: FieldChange): string[] {
   );
 }
 
-/** As JSON, in which no character moves a cursor or turns text around. */
-function valueText(value: unknown): string {
-  return terminalText(JSON.stringify(value) ?? 'nothing');
+/** As JSON, with its hidden characters written as their codes. */
+function valueText(value: unknown, options: Parameters<typeof revealHidden>[1] = {}): string {
+  return revealHidden(JSON.stringify(value) ?? 'nothing', options);
 }
 
 /** What a document grants that was not granted before, at the end, where a long plan can't push it off the screen. */
