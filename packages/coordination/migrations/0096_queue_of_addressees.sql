@@ -6,15 +6,19 @@ create function agent_set(tenant uuid, agent_key text) returns uuid language sql
   select md5('agent/' || tenant || '/' || agent_key)::uuid
 $$;
 
--- The set under which the queue keeps a task: that of its requirements, or one of its addressee. Nobody has that of nobody.
+-- The set under which the queue keeps a task: that of its requirements, or one of its addressee. A step that names a role requires
+-- it, so the requirements tell in which workspace; they may have been taken away. Nobody has the set of nobody.
 create function queue_set(task uuid, is_addressed boolean, requirements uuid) returns uuid language plpgsql stable as $$
 begin
   if not is_addressed then
     return coalesce(requirements, '00000000-0000-0000-0000-000000000000');
   end if;
-  return coalesce(
-    (select coalesce(d.principal_id, d.role_id, agent_set(d.tenant_id, d.agent_key)) from task_addressees d where d.task_id = task),
-    'ffffffff-ffff-ffff-ffff-ffffffffffff');
+  return coalesce((
+    select case
+      when d.role_id is not null then coalesce(requirements, d.role_id)
+      else coalesce(d.principal_id, agent_set(d.tenant_id, d.agent_key)) end
+    from task_addressees d where d.task_id = task
+  ), 'ffffffff-ffff-ffff-ffff-ffffffffffff');
 end $$;
 
 create index agents_of_principal on agents (principal_id) where principal_id is not null;
@@ -100,8 +104,18 @@ create trigger tasks_queue_changed after update of category, open_prerequisites,
 
 -- A task is given to another addressee under its lock; the task's own row stays as it is.
 create function queue_for_addressee() returns trigger language plpgsql as $$
+declare
+  required uuid;
+  under uuid;
 begin
-  update work_queue set set_id = queue_set(new.task_id, true, null) where task_id = new.task_id;
+  select requirement_set_id into required from tasks where id = new.task_id;
+  under := queue_set(new.task_id, true, required);
+  update work_queue set set_id = under where task_id = new.task_id;
+  if found and under = required then
+    perform note_queued_set(required);
+  elsif required is not null then
+    perform note_left_set(new.tenant_id, required);
+  end if;
   return null;
 end $$;
 create trigger task_addressees_queue after update on task_addressees
@@ -135,4 +149,4 @@ begin
   end if;
 end $$;
 
-update work_queue q set set_id = queue_set(t.id, true, null) from tasks t where t.id = q.task_id and t.is_addressed;
+update work_queue q set set_id = queue_set(t.id, true, t.requirement_set_id) from tasks t where t.id = q.task_id and t.is_addressed;
