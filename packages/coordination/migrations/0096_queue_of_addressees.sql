@@ -1,7 +1,7 @@
 -- Tasks that are for somebody else cost those nothing who look for work: the queue keeps them under a set of their addressee.
 -- Before, each search passed them one by one, two statements for each: behind 10,000 of them a claim took most of a second.
 
--- The set of an agent's tasks. An agent has no id that stays when it is published anew.
+-- The set of an agent's tasks, by its key: a step may name an agent that is published later.
 create function agent_set(tenant uuid, agent_key text) returns uuid language sql immutable as $$
   select md5('agent/' || tenant || '/' || agent_key)::uuid
 $$;
