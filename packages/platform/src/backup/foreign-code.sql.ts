@@ -53,7 +53,7 @@ export async function findForeignCode(url: (database: string) => string): Promis
       'select datname, datallowconn from pg_catalog.pg_database',
     ))
       if (datallowconn) databases.push(datname);
-      else if (datname !== 'template0') return `the database ${datname}, which nobody can connect to,`;
+      else if (datname !== 'template0') return `the database ${datname} that nobody can connect to`;
     return findInCluster(read);
   });
   if (inCluster !== undefined) return inCluster;
@@ -138,7 +138,7 @@ async function findFunction(read: Read): Promise<string | undefined> {
     .filter(({ oid, lanname }) => oid === sqlId || (oid > sqlId && lanname === 'plpgsql'))
     .map(({ oid }) => oid);
   const opened = languages.find(({ oid, lanpltrusted }) => lanpltrusted && !trusted.includes(oid));
-  if (opened !== undefined) return `the language ${opened.lanname}, which everybody may use,`;
+  if (opened !== undefined) return `the language ${opened.lanname} that everybody may use`;
   const rows = await read<FunctionRow>(
     'select oid, proname, proowner, prolang, prosecdef, proacl from pg_catalog.pg_proc',
   );
@@ -157,11 +157,10 @@ function whyForeign({ oid, proowner, prolang }: FunctionRow, trusted: readonly n
 
 /** PostgreSQL's own functions can be altered, and those that read and write files of the machine can be granted. */
 function whyChanged({ oid, proowner, prolang, prosecdef, proacl }: FunctionRow): string | undefined {
-  if (hasForeignOwner(oid, proowner)) return 'of PostgreSQL, whose owner was changed';
-  if (prosecdef || ![internalId, clangId, sqlId].includes(prolang)) return 'of PostgreSQL, which was changed';
-  return proacl === null || initialAcl.test(proacl)
-    ? undefined
-    : 'of PostgreSQL, which was granted to others';
+  if (hasForeignOwner(oid, proowner)) return 'of PostgreSQL with another owner';
+  if (prosecdef || ![internalId, clangId, sqlId].includes(prolang))
+    return 'of PostgreSQL with another language or the rights of its owner';
+  return proacl === null || initialAcl.test(proacl) ? undefined : 'of PostgreSQL with a grant to others';
 }
 
 /** initdb grants such functions to predefined roles. The owner of a database is always a member of pg_database_owner. */

@@ -197,13 +197,13 @@ test("whatever can run with the superuser's rights is found", async () => {
       ['drop function evil(oid, text)'],
     ],
     [
-      /^the function lo_export of PostgreSQL, which was granted to others in/,
+      /^the function lo_export of PostgreSQL with a grant to others in/,
       'coordination',
       ['grant execute on function lo_export(oid, text) to pg_database_owner'],
       ['revoke execute on function lo_export(oid, text) from pg_database_owner'],
     ],
     [
-      /^the function ts_debug of PostgreSQL, which was changed in/,
+      /^the function ts_debug of PostgreSQL with another language or the rights of its owner in/,
       'coordination',
       ['alter function pg_catalog.ts_debug(text) security definer'],
       ['alter function pg_catalog.ts_debug(text) security invoker'],
@@ -250,7 +250,7 @@ test("whatever can run with the superuser's rights is found", async () => {
     ],
     [/^the superuser evil$/, 'postgres', ['create role evil superuser'], ['drop role evil']],
     [
-      /^the database hidden, which nobody can connect to,$/,
+      /^the database hidden that nobody can connect to$/,
       'postgres',
       ['create database hidden allow_connections false'],
       ['drop database hidden'],
