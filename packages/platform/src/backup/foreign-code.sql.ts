@@ -13,8 +13,9 @@ const sqlId = 14;
 
 /** pg_default and pg_global. */
 const ownTablespaces: readonly number[] = [1663, 1664];
-/** The role to which initdb grants others. */
+/** initdb grants the roles that read settings and statistics to pg_monitor, and no others. */
 const monitorId = 3373;
+const grantedToMonitor: readonly number[] = [3374, 3375, 3377];
 /** Settings of a role or database that neither name code nor decide which code a name means. */
 const harmlessSetting = /^(log_\w+|\w+_timeout|work_mem|maintenance_work_mem|temp_buffers)=/;
 
@@ -77,7 +78,10 @@ async function findInCluster(read: Read): Promise<string | undefined> {
     'select roleid, member from pg_catalog.pg_auth_members',
   );
   // Roles of the cluster itself hold no more than what they are granted here.
-  const grant = grants.find(({ roleid, member }) => roleid < firstOwnId && member !== monitorId);
+  const grant = grants.find(
+    ({ roleid, member }) =>
+      roleid < firstOwnId && !(member === monitorId && grantedToMonitor.includes(roleid)),
+  );
   if (grant !== undefined) return `a grant of the role ${nameOf(grant.roleid)}`;
 
   const settings = await read<{ setconfig: string[] }>('select setconfig from pg_catalog.pg_db_role_setting');
@@ -110,7 +114,7 @@ async function findInDatabase(read: Read): Promise<string | undefined> {
     'select oid, relname, relowner from pg_catalog.pg_class',
   );
   const relation = relations.find(({ oid, relowner }) => hasForeignOwner(oid, relowner));
-  if (relation !== undefined) return `the table or view ${relation.relname} of a superuser`;
+  if (relation !== undefined) return `the table or view ${relation.relname} of ${nounOf(relation.relowner)}`;
 
   for (const [catalog, noun] of Object.entries(catalogsWithoutOwnRows)) {
     const rows = await read<{ oid: number }>(`select oid from pg_catalog.${catalog}`);
@@ -151,7 +155,7 @@ async function findFunction(read: Read): Promise<string | undefined> {
 
 /** Its own functions run with the rights of PostgreSQL's process where they are written in C, or borrow code of the server. */
 function whyForeign({ oid, proowner, prolang }: FunctionRow, trusted: readonly number[]): string | undefined {
-  if (hasForeignOwner(oid, proowner)) return 'of a superuser';
+  if (hasForeignOwner(oid, proowner)) return `of ${nounOf(proowner)}`;
   return trusted.includes(prolang) ? undefined : 'in a language that only superusers may use';
 }
 
@@ -166,9 +170,17 @@ function whyChanged({ oid, proowner, prolang, prosecdef, proacl }: FunctionRow):
 /** initdb grants such functions to predefined roles. The owner of a database is always a member of pg_database_owner. */
 const initialAcl = new RegExp(`^\\{((${superuser}|(?!pg_database_owner=)pg_\\w+)=X/${superuser},?)+\\}$`);
 
-/** PostgreSQL's objects belong to the superuser, and nothing else does. */
+/**
+ * PostgreSQL's objects belong to the superuser, and all others to roles of the cluster itself: a function can run with the
+ * rights of its owner, for example of pg_execute_server_program.
+ */
 function hasForeignOwner(oid: number, owner: number): boolean {
-  return oid < firstOwnId ? owner !== superuserId : owner === superuserId;
+  return oid < firstOwnId ? owner !== superuserId : owner < firstOwnId;
+}
+
+function nounOf(owner: number): string {
+  if (owner === superuserId) return 'a superuser';
+  return owner < firstOwnId ? 'a predefined role' : 'another owner';
 }
 
 async function withReader<Value>(address: string, work: (read: Read) => Promise<Value>): Promise<Value> {

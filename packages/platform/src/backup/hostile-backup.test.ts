@@ -188,6 +188,15 @@ test("whatever can run with the superuser's rights is found", async () => {
       ['drop function evil()'],
     ],
     [
+      /^the function evil of a predefined role in the database coordination$/,
+      'coordination',
+      [
+        `create function evil() returns void security definer ${evil()}`,
+        'alter function evil() owner to pg_execute_server_program',
+      ],
+      ['drop function evil()'],
+    ],
+    [
       /^the function evil in a language that only superusers may use in/,
       'coordination',
       [
