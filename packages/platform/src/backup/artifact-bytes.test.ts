@@ -5,6 +5,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { draftOf } from '../home-parts.ts';
 import { privateFolder } from '../testing/private-folder.ts';
 import { artifactFiles, artifactSettingOutside, draftArtifactFiles } from './artifact-bytes.ts';
+import { settingsOutside } from './contents.ts';
 
 let folder: ReturnType<typeof privateFolder>;
 beforeEach(() => {
@@ -62,4 +63,16 @@ test('a store outside of the folder is named by its setting', () => {
     outside({ CP_ARTIFACT_FOLDER: '', CP_S3_ENDPOINT_URL: 'https://s3.example' }),
     'CP_S3_ENDPOINT_URL',
   );
+  assert.equal(outside({ cp_s3_endpoint_url: 'https://s3.example' }), 'CP_S3_ENDPOINT_URL');
+});
+
+test('files that settings name outside of the folder are listed, however the settings are spelled', () => {
+  const here = import.meta.filename;
+  const env = {
+    iam_signing_key_file: here,
+    CP_other_FILE: here,
+    IAM_AUDIT_HEAD_FILE: here,
+    IAM_NONE_FILE: '/none',
+  };
+  assert.deepEqual(settingsOutside(env, folder.path), ['CP_OTHER_FILE', 'IAM_SIGNING_KEY_FILE']);
 });

@@ -14,6 +14,7 @@ import type { Environment } from '../config.ts';
 import { draftOf } from '../home-parts.ts';
 import { failureCode } from '../start-error.ts';
 import type { ArchiveFile } from './archive.ts';
+import { inCapitals } from './contents.ts';
 
 /** The folder of artifacts' bytes, in Baton's folder and in a backup. */
 export const artifactFolder = 'contents';
@@ -76,7 +77,7 @@ function syncPath(path: string): void {
 
 /** The setting by which bytes are kept outside of Baton's folder, and so of a backup. */
 export function artifactSettingOutside(env: Environment, home: string): string | undefined {
-  if (env['CP_S3_ENDPOINT_URL']) return 'CP_S3_ENDPOINT_URL';
-  const { CP_ARTIFACT_FOLDER: folder } = env;
+  const { CP_S3_ENDPOINT_URL: url, CP_ARTIFACT_FOLDER: folder } = inCapitals(env);
+  if (url) return 'CP_S3_ENDPOINT_URL';
   return folder && relative(join(home, artifactFolder), folder) !== '' ? 'CP_ARTIFACT_FOLDER' : undefined;
 }

@@ -57,9 +57,14 @@ export function settingsOutside(env: Environment, home: string): string[] {
     const way = relative(home, resolve(path));
     return existsSync(path) && (way.startsWith('..') || isAbsolute(way));
   };
-  return Object.entries(env)
+  return Object.entries(inCapitals(env))
     .filter(([name, path]) => /^(IAM|CP)_\w+_FILE$/.test(name) && name !== 'IAM_AUDIT_HEAD_FILE' && path)
     .filter(([, path]) => isOutside(path as string))
     .map(([name]) => name)
     .sort();
+}
+
+/** The names of settings are case-insensitive. */
+export function inCapitals(env: Environment): Environment {
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name.toUpperCase(), value]));
 }
