@@ -197,6 +197,12 @@ describe('journeys through the console', { skip: noBrowser }, () => {
       ['− was 10', '+ is 1000000'],
     );
     await assertAccessible(page, 'a request that changed');
+    await page.setViewportSize({ width: 400, height: 800 });
+    const [wide, window] = (await page.evaluate(
+      "(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth])(document.querySelector('main'))",
+    )) as [number, number];
+    assert.ok(wide <= window, `on a phone the page is ${wide} wide, its window ${window}`);
+    await page.setViewportSize({ width: 1280, height: 800 });
     assert.equal((await baton.approvals.get(id)).status, 'pending');
     await asked.getByRole('button', { name: 'I have reviewed the changes' }).click();
     await asked.getByRole('button', { name: 'Approve the current version' }).click();
