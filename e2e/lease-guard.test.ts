@@ -233,7 +233,7 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
       const claim = await takenBy(agent, task);
       const read = await reader.baton.claims.get(claim.id);
       const asReader = await accessTokenOf(reader);
-      assert.deepEqual(await deploy(read, '/deploy', asReader), [403, "This lease is somebody else's.\n"]);
+      assert.deepEqual(await deploy(read, '/deploy', asReader), [403, "You don't hold this lease.\n"]);
       const forged = forgeries(asReader, agent.principalId);
       for (const token of ['', 'a.b.c', `${asReader}x`, 'x'.repeat(9000), reader.token, ...forged])
         assert.equal((await deploy(read, '/deploy', token))[0], 401, token.slice(0, 10));
@@ -332,7 +332,7 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
       writeFileSync(join(folder, 'proxy', 'fences', task.id, String(first.fencingToken + 1)), '');
       assert.deepEqual(await deploy(first), [
         409,
-        'This lease is over (superseded): somebody else has the task.\n',
+        'This lease has ended (superseded): somebody else holds the task.\n',
       ]);
       assert.deepEqual(seenOf(task), []);
     });

@@ -54,12 +54,12 @@ export class LeaseGuard {
     const caller = await this.#principalOf(accessToken);
     const { answer: claim } = await this.#ask(`/api/v1/claims/${claimId}`);
     if (!uuid.test(caller ?? '') || claim.holderId !== caller)
-      throw new Refused("This lease is somebody else's.", notTheHolder);
+      throw new Refused("You don't hold this lease.", notTheHolder);
     // Last, so that as little time as possible passes between the answer and what it allows.
     const { answer, atMs } = await this.#ask(`/api/v1/claims/${claimId}:check`, { fencingToken: token });
     const { live, reason, taskId, expiresAt } = answer;
     if (!uuid.test(taskId ?? '')) throw new Refused('Baton did not say which task it is.', ourFault);
-    if (live !== true) throw new Refused(`This lease is over (${reason}): stop.`, stale);
+    if (live !== true) throw new Refused(`This lease has ended (${reason}). Stop.`, stale);
     this.#passOnce(taskId, token);
     return { taskId, leftMs: Date.parse(expiresAt) - atMs };
   }
@@ -79,7 +79,7 @@ export class LeaseGuard {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, String(token)), '');
     if (readdirSync(folder).some((seen) => Number(seen) > token))
-      throw new Refused('This lease is over (superseded): somebody else has the task.', stale);
+      throw new Refused('This lease has ended (superseded): somebody else holds the task.', stale);
   }
 
   /** @returns Baton's answer with the moment by its clock. @throws Refused */
@@ -108,10 +108,7 @@ export class LeaseGuard {
   async #principalOf(accessToken) {
     const isToken = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(accessToken ?? '');
     if (!isToken || accessToken.length > accessTokenCharactersMax)
-      throw new Refused(
-        'Prove who you are: send your access token for the audience control-plane.',
-        unknownCaller,
-      );
+      throw new Refused('Send your access token for the audience control-plane.', unknownCaller);
     try {
       const response = await this.#send('/api/v1/harness/context', undefined, accessToken);
       if (response.status === 200) return (await jsonOf(response)).principal?.id;

@@ -63,7 +63,7 @@ function framingOf({ 'transfer-encoding': encoding, 'content-length': length }) 
   if (encoding === undefined) return length === undefined ? {} : { 'content-length': length };
   if (length !== undefined) throw new Refused('A body has a length or is chunked, not both.');
   if (encoding.trim().toLowerCase() !== 'chunked')
-    throw new Refused('Of transfer encodings, this proxy accepts chunked only.', 501);
+    throw new Refused('This proxy accepts no transfer encoding but chunked.', 501);
   return { 'transfer-encoding': 'chunked' };
 }
 
@@ -113,7 +113,7 @@ const server = createServer({ insecureHTTPParser: false }, (req, res) => {
   });
   serve(req, res).catch((error) => {
     if (error instanceof Refused) answer(res, error.status, error.message);
-    else answer(res, 500, 'The proxy has a fault.');
+    else answer(res, 500, 'Internal error of the proxy.');
   });
 });
 server.requestTimeout = requestMsMax;

@@ -40,9 +40,9 @@ after(() => {
 
 const cli = 'packages/cli/src/main.ts';
 const refusal =
-  /\.baton\/connection\.json can be read or changed by others than you, so it is not used: .* If you trust it, set BATON_HOME=\S+\.baton\./;
+  /\.baton\/connection\.json can be read or changed by other users, so it is not used: .* If you trust it, set BATON_HOME=\S+\.baton\./;
 
-test('no program goes where the connection file of a foreign folder leads, with a token of the user or without', async () => {
+test("no program connects to the address in somebody else's connection file, with or without a token of the user", async () => {
   const programs: [string, string[], number][] = [
     [cli, ['tasks', '--json'], 4],
     [cli, ['doctor'], 1],

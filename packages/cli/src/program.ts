@@ -112,7 +112,7 @@ export async function runProgram(args: readonly string[], context: CommandContex
   }
 }
 
-/** Nothing was done before the connection file was looked for, so the command begins again. */
+/** Every command looks up the connection file before it does anything, so it can be run again from the start. */
 async function runIfAgreed(
   args: readonly string[],
   context: CommandContext,

@@ -3,7 +3,7 @@ interface Bucket {
   filledAtMs: number;
 }
 
-/** In numbers, for each address. A company behind one address signs in at nine; nobody else does so often. */
+/** Requests per address. 100 at once is enough for a company behind one address whose people sign in at the same hour. */
 export const rateBounds = { burstMax: 100, perSecond: 1, addressesMax: 10_000 };
 
 /**

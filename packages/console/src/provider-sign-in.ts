@@ -91,7 +91,7 @@ export class ProviderSignIn {
   async begin(
     provider: string,
     next: string,
-    pageKeyHash?: string,
+    pageKeyHash: string,
     session?: string,
   ): Promise<{ url: string; browser: string }> {
     const { providers, read, redirectUri } = this.#options;
@@ -99,7 +99,7 @@ export class ProviderSignIn {
     if (registered?.status !== 'active')
       throw new ConsoleRefusal(404, 'identity_provider_not_found', 'Nobody signs in through this provider.');
     const endpoints = await this.#endpoints.of(provider, registered.issuer);
-    // Now, so that nobody signs in at the provider in vain.
+    // Check now: otherwise the person would sign in at the provider first and be rejected afterwards.
     this.#secretFor(provider, endpoints);
     const [nonce, verifier] = [newKey(), newKey()];
     const state = this.#seals.newState(this.#now() + signInBounds.lastsMsMax);
@@ -109,7 +109,11 @@ export class ProviderSignIn {
       // A client id may be long, too; then the person comes to the first page.
       this.#seals.seal({ ...begun, next: '/' }, state);
     if (browser === undefined)
-      throw new ConsoleRefusal(409, 'client_id_too_long', 'The client id does not fit into a cookie.');
+      throw new ConsoleRefusal(
+        409,
+        'client_id_too_long',
+        "The provider's client id is too long for a cookie.",
+      );
     const url = new URL(endpoints.authorization);
     const asked = {
       response_type: 'code',
@@ -126,8 +130,8 @@ export class ProviderSignIn {
   }
 
   /**
-   * Finishes a sign-in. Whatever comes of it, its state is used up.
-   * @param browser what the browser's cookie holds
+   * Finishes a sign-in. In the browser that began it, its state serves once, whatever comes of it.
+   * @param browser what the browser's cookies hold
    * @returns what renews its access tokens, where in the console to go, and page and session that it began with
    * @throws ConsoleRefusal
    */
@@ -135,12 +139,7 @@ export class ProviderSignIn {
     { state, code, issuer, error }: ProviderAnswer,
     browser: readonly string[],
   ): Promise<{ grant: ProviderGrant } & Pick<BegunSignIn, 'next' | 'pageKeyHash' | 'session'>> {
-    if (!this.#useUp(state))
-      throw new ConsoleRefusal(401, 'sign_in_expired', 'This sign-in was finished, or took too long.');
-    let begun: BegunSignIn | undefined;
-    for (const text of browser) begun ??= this.#seals.open(text, state);
-    if (begun === undefined)
-      throw new ConsoleRefusal(401, 'sign_in_of_another', 'This sign-in was begun in another browser.');
+    const begun = this.#takeBegun(state, browser);
     const endpoints = await this.#endpoints.again(begun.provider);
     if (endpoints === undefined) throw new Error('a sign-in was begun without asking its provider');
     if (issuer === undefined ? endpoints.isNamedInAnswers : issuer !== endpoints.issuer)
@@ -161,16 +160,24 @@ export class ProviderSignIn {
     return { grant: new ProviderGrant(begun.provider, tokens, renew), next, pageKeyHash, session };
   }
 
-  /** @returns whether the state is one of this process that was not answered before, and has not ended */
-  #useUp(state: string): boolean {
+  /**
+   * Opens what the browser carries, and uses up its state. Whoever only knows the state ends no sign-in by it.
+   * @throws ConsoleRefusal `sign_in_expired` for a state that is over, was used, or isn't of this process; `sign_in_of_another`
+   */
+  #takeBegun(state: string, browser: readonly string[]): BegunSignIn {
     const endsAtMs = this.#seals.endOf(state);
     const nowMs = this.#now();
-    if (endsAtMs === undefined || endsAtMs <= nowMs || this.#answered.has(state)) return false;
+    if (endsAtMs === undefined || endsAtMs <= nowMs || this.#answered.has(state))
+      throw new ConsoleRefusal(401, 'sign_in_expired', 'This sign-in was finished, or took too long.');
+    let begun: BegunSignIn | undefined;
+    for (const text of browser) begun ??= this.#seals.open(text, state);
+    if (begun === undefined)
+      throw new ConsoleRefusal(401, 'sign_in_of_another', 'This sign-in was begun in another browser.');
     for (const [oldest, endMs] of this.#answered)
       if (endMs <= nowMs || this.#answered.size >= signInBounds.answeredMax) this.#answered.delete(oldest);
       else break;
     this.#answered.set(state, endsAtMs);
-    return true;
+    return begun;
   }
 
   #ask(
@@ -193,7 +200,7 @@ export class ProviderSignIn {
       throw new ConsoleRefusal(
         409,
         'secret_address_changed',
-        `The secret of this provider is for ${address}, and its token endpoint is at ${origin}: an operator enters it anew.`,
+        `The client secret of this provider was entered for ${address}, but its token endpoint is at ${origin}. An operator has to update BATON_CONSOLE_SECRETS_FILE.`,
       );
     return secret.text;
   }

@@ -21,7 +21,7 @@ export interface ConsoleOptions {
   readonly url: string;
   /** How identity is asked for a browser's request, so that its limits count that browser; over the network without it. */
   readonly transport?: (req: IncomingMessage) => Transport;
-  /** Under what a browser that is not signed in is counted: its address, or its network. */
+  /** The key by which browsers without a session are rate-limited: their address, or their IPv6 network. */
   readonly countedAs: (req: IncomingMessage) => string;
   /** The tenant's identity providers through which people may sign in. */
   readonly signIn?: ProviderSignInOptions;
@@ -188,14 +188,14 @@ export function createConsole(options: ConsoleOptions): Console {
         },
         valuesIn(req, beginCookie, /^[\w-]+$/),
       );
-      if (pageKeyHash === undefined) throw withoutPageKey();
       const subject = subjectOf(await exchangeGrant(req, grant));
       // From a provider of another site the browser comes back without the cookie of its session.
       if (session !== undefined) sessions.close(session);
       endEarlierSession(req);
       redirect(res, next, [cookieOf(sessions.open({ grant }, subject, pageKeyHash), isSecure), forget]);
     } catch (error) {
-      redirect(res, `/sign-in?problem=${encodeURIComponent(refusalOf(error).code)}`, [forget]);
+      const { code } = refusalOf(error);
+      redirect(res, `/sign-in?problem=${encodeURIComponent(code)}`, isForeign(code) ? [] : [forget]);
     }
   }
 
@@ -259,8 +259,8 @@ export function createConsole(options: ConsoleOptions): Console {
       // The cookie is for one host: at another the browser would not be known when it comes back.
       if (req.headers.host !== new URL(bySignIn.origin).host)
         throw new ConsoleRefusal(409, 'wrong_address', `Open the console at ${bySignIn.origin} for that.`);
-      if (!rates.begin.take(countedAs(req))) throw rateLimited();
       const pageKeyHash = hashOf(pageKeyIn(req));
+      if (!rates.begin.take(countedAs(req))) throw rateLimited();
       const { url: at, browser } = await bySignIn.begin(provider, next, pageKeyHash, sessionOf(req)?.key);
       const cookie = `${beginCookieOf(browser, isSecure)}; Max-Age=${signInBounds.lastsMsMax / 1000}`;
       sendJson(res, 200, { url: at }, { 'set-cookie': cookie });
@@ -303,8 +303,20 @@ export function createConsole(options: ConsoleOptions): Console {
   };
 }
 
+/**
+ * Whether a callback was refused that isn't the answer to the sign-in that this browser has begun. Any site can send a browser to
+ * such an address; the sign-in goes on.
+ */
+function isForeign(code: string): boolean {
+  return ['sign_in_expired', 'sign_in_of_another', 'rate_limited'].includes(code);
+}
+
 function rateLimited(): ConsoleRefusal {
-  return new ConsoleRefusal(429, 'rate_limited', 'Too many attempts came from your address: wait a minute.');
+  return new ConsoleRefusal(
+    429,
+    'rate_limited',
+    'Too many sign-in attempts from your address. Try again in a minute.',
+  );
 }
 
 function invalidCode(): ConsoleRefusal {
@@ -337,11 +349,12 @@ function beginCookieOf(key: string, isSecure: boolean): string {
 
 /** @returns the values of all cookies of this name that have the given form, ten at most */
 function valuesIn(req: IncomingMessage, name: string, form: RegExp): string[] {
-  const cookies = (req.headers.cookie ?? '').matchAll(
-    new RegExp(`(?<=^|;\\s*)${name}=([\\w-]*)(?=;|$)`, 'g'),
-  );
-  return [...cookies]
-    .map(([, value = '']) => value)
+  const prefix = `${name}=`;
+  return (req.headers.cookie ?? '')
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(prefix))
+    .map((pair) => pair.slice(prefix.length))
     .filter((value) => form.test(value))
     .slice(0, cookiesMax);
 }
@@ -351,12 +364,8 @@ const keysIn = (req: IncomingMessage): string[] => valuesIn(req, cookieName, /^[
 /** @throws ConsoleRefusal for a request that no page of the console has sent */
 function pageKeyIn(req: IncomingMessage): string {
   const key = req.headers[pageKeyHeader];
-  if (typeof key !== 'string' || !/^[\w-]{43}$/.test(key)) throw withoutPageKey();
-  return key;
-}
-
-function withoutPageKey(): ConsoleRefusal {
-  return new ConsoleRefusal(400, 'invalid_request', `Send the page's key in the header ${pageKeyHeader}.`);
+  if (typeof key === 'string' && /^[\w-]{43}$/.test(key)) return key;
+  throw new ConsoleRefusal(400, 'invalid_request', `Send the page's key in the header ${pageKeyHeader}.`);
 }
 
 /**

@@ -37,14 +37,14 @@ export const settingTable = {
     doc: "Keys of the identity providers through which people may sign in to the console. There, the provider's audience is the client id, and `/console/callback` below the public address the redirect URI.",
   }),
   BATON_CONSOLE_SECRETS_FILE: optional(
-    'A file of `key address secret` lines, as `corporate https://login.example.com the-secret`: the secret of the console as a client of that provider, and the scheme, host and port of its token endpoint, to which alone it is sent. In a line of `key:secret` the first token endpoint that is found counts. Providers without a line know the console as a public client.',
+    "A file with the console's client secrets, one provider per line: `key address secret`, for example `corporate https://login.example.com the-secret`. The secret is sent only to that scheme, host and port. A line `key:secret` uses the token endpoint that is found first after each start. To a provider without a line the console is a public client.",
   ),
   IAM_OUTBOUND_ALLOWED_HOSTS: list({
     default: [],
     doc: 'Hosts of providers that may be private, or be called over http; for the console, too.',
   }),
   CP_TRUSTED_PROXIES: networks({
-    doc: 'Networks of the proxies in front of this Baton, for instance `["10.0.0.0/8"]`: what the console and `/mcp` count for each address counts for the last one in `X-Forwarded-For` that is none of theirs.',
+    doc: 'Networks of the proxies in front of this Baton, for instance `["10.0.0.0/8"]`. Limits per address then apply to the last address in `X-Forwarded-For` that is not one of these; also at the console and `/mcp`.',
   }),
   IAM_DATABASE_URL: secret("Identity's PostgreSQL, instead of the built-in one."),
   CP_DATABASE_URL: secret("Coordination's PostgreSQL, instead of the built-in one."),

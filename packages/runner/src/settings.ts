@@ -60,7 +60,7 @@ Makes a program an agent: takes tasks, and runs the command for each in an empty
   --folder PATH          for the session and the runs; .baton-runner without it
   --pass-token           give the command an access token of 5 minutes in BATON_ACCESS_TOKEN, and always a valid one
                          in the file BATON_ACCESS_TOKEN_FILE
-  --fixed-mark           BATON_MARK is ::baton:: in every run; only for a command that prints no text of others
+  --fixed-mark           use ::baton:: as BATON_MARK in every run; unsafe if the command prints others' text
 
 From the environment: BATON_URL, where Baton answers; BATON_TOKEN, a personal access token. Without them the Baton
 of this machine is used, as its administrator; BATON_HOME names its folder.`;

@@ -42,7 +42,7 @@ export function addApproval(program: Command, context: CommandContext): void {
       '--subject-digest <digest>',
       'approve exactly the version that view shows with this digest, without asking',
     )
-    .option('--yes', 'approve without asking, unless it has changed since it was requested')
+    .option('--yes', 'skip the prompt, unless it has changed since the request')
     .action((id: string, options: DecisionOptions) =>
       asCaller(options, context, async (baton) =>
         done(await approve(baton, id, options, context), options, context),

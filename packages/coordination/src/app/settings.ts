@@ -66,7 +66,7 @@ export const settings = {
   CP_MAX_WS_PER_PRINCIPAL: integer({
     default: 500,
     unit: 'streams',
-    doc: 'Open streams of one principal in one process at most, so that it leaves room for others; 0 is no bound.',
+    doc: 'Open streams that one principal may have in one process; 0 is no limit.',
   }),
   CP_MAX_WS_PER_PROCESS: integer({
     default: 15_000,

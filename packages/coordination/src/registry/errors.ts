@@ -40,7 +40,7 @@ export const errors = {
   invalid_account: invalid("The account does not have the form that the type's providers give."),
   invalid_expiry: invalid('The credential is over already.'),
   secret_address_changed: conflict(
-    'The stored secret was entered for another address; `enteredFor` and `address` name both. Whoever has the secret enters it again.',
+    'The client secret was entered for another address (`enteredFor`) than the one it would be sent to (`address`). Enter it again for the new address.',
   ),
   ...lowerErrors,
 } as const satisfies ErrorTable;

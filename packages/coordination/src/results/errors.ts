@@ -24,7 +24,7 @@ export const errors = {
   )('The store of contents is not set up, out of reach, or has lost the object.'),
   approval_already_decided: conflict('The approval was decided or cancelled.'),
   approval_subject_changed: conflict(
-    'The task has changed since the approval was requested, and `subjectDigest` does not name its present state.',
+    'The subject has changed since the approval was requested. Read it again, show it to the decider, and send its digest as `subjectDigest`.',
   ),
   approval_precondition_failed: conflict('What must be observed before an approval was not observed.'),
   outcome_not_replayable: conflict('What the decision leads to is done, under way, or nothing.'),

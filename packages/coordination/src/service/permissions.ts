@@ -2,7 +2,7 @@
 export const permissions = {
   'principals.read': 'principals, roles, bindings, keys',
   'principals.write': 'principals, roles, bindings, keys; nobody grants what they lack',
-  'delegations.manage': 'letting an agent act for a human',
+  'delegations.manage': 'letting an agent act for oneself; with admin, for any human',
   'sessions.open': 'own sessions',
   'sessions.manage': "others' sessions",
   'tasks.read': 'reading tasks, claims and runs',

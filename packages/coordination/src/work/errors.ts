@@ -12,7 +12,7 @@ export const errors = {
   task_already_completed: conflict('The task is completed.'),
   input_missing: conflict('An artifact that the task needs is not there.'),
   acceptance_protected: forbidden(
-    'A check, a requirement or a holding relation is removed or changed only by whoever added it or by a person, and never by who works on the task or had a run of it.',
+    'Checks, requirements and relations that hold a task back are removed or changed by whoever added them or by a person, and by nobody who worked on the task.',
   ),
   not_eligible: forbidden('The principal does not meet what is required here.'),
   relation_exists: conflict('The relation exists.'),

@@ -52,7 +52,7 @@ export const errors = {
   human_principal_required: invalid('Only humans sign in.'),
   unknown_audience: invalid('A key that was named is not an active audience of the tenant.'),
   invalid_scope_ceiling: invalid('The ceiling is wider than the scopes that the audiences allow.'),
-  invalid_scope: invalid('A scope has 1 to 120 characters, none of them a blank or a control character.'),
+  invalid_scope: invalid('A scope has 1 to 120 characters, without spaces and control characters.'),
   signing_algorithm_unavailable: code(
     422,
     'The installation has no key for the signing algorithm.',

@@ -39,7 +39,7 @@ const get = tool({
   name: 'approval_get',
   title: 'Read an approval',
   description:
-    'What was asked, what it is about with all that follows from it, what has changed since, and what was decided.',
+    'Returns the question, its subject with the actions that follow, what has changed since, and the decision.',
   toolset: 'approvals',
   permissions: ['approvals.read'],
   isReadOnly: true,
@@ -81,10 +81,10 @@ function shown({ gate, ...approval }: Shown) {
 function changeText({ status, subjectChanged, changedFields, current }: Approval): string | undefined {
   if (!subjectChanged || changedFields.length === 0) return undefined;
   const since = status === 'pending' ? 'requested' : 'decided';
-  const tooLarge = current === null ? ' It has become too large to be shown, so nobody can approve it.' : '';
+  const tooLarge = current === null ? ' It is now too large to be shown, so nobody can approve it.' : '';
   const asked =
     status === 'pending' && current !== null
-      ? ' Whoever approves it is shown the change, and approves what it is about now.'
+      ? ' The approver is shown the change and decides about the present state.'
       : '';
   return `What it is about has changed since it was ${since}: ${changedFields.join(', ')}.${tooLarge}${asked}`;
 }

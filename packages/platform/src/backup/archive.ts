@@ -142,7 +142,7 @@ function unpackInto(folder: string, path: string): Writable {
       const use = 'type' in entry && isInside(name) ? useOfEntry(name, entry) : 'refuse';
       if (use === 'refuse')
         strange = new StartError(
-          `${path} is not a backup that Baton wrote: no backup contains ${nameToShow(name)}.`,
+          `${path} was not written by Baton: it contains ${nameToShow(name)}, which no backup has.`,
         );
       return use === 'unpack';
     },

@@ -81,7 +81,7 @@ async function refuseUnrestorable(cluster: Cluster, home: string): Promise<void>
   const found = await findForeignCode(cluster.url);
   if (found !== undefined)
     throw new StartError(
-      `The built-in PostgreSQL contains ${found}, which a restore would refuse: drop it, then try again.`,
+      `A restore would reject this backup, because the built-in PostgreSQL contains ${found}. Drop it and try again.`,
     );
   const data = join(home, 'postgres', 'data');
   const strange = readdirSync(data, { withFileTypes: true }).find(
@@ -90,7 +90,7 @@ async function refuseUnrestorable(cluster: Cluster, home: string): Promise<void>
   );
   if (strange !== undefined)
     throw new StartError(
-      `${join(data, strange.name)} is not PostgreSQL's, and a restore would refuse it: move it elsewhere.`,
+      `A restore would reject this backup, because ${join(data, strange.name)} is not a file of PostgreSQL. Move it out of the data directory.`,
     );
 }
 

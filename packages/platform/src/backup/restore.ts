@@ -136,7 +136,7 @@ async function refuseForeignCode(url: Cluster['url'], path: string): Promise<voi
   const found = await findForeignCode(url);
   if (found !== undefined)
     throw new StartError(
-      `${path} contains ${found}, which Baton never makes and which can run programs on this machine.`,
+      `${path} contains ${found}. Baton never creates one, and it could run programs on this machine.`,
     );
 }
 
@@ -152,7 +152,7 @@ function draftOwnFiles(home: string, own: string, path: string): void {
       move(join(own, 'secrets', name), join(secrets, name));
   } catch (cause) {
     if (!['ENOENT', 'EISDIR', 'ENOTDIR'].includes(failureCode(cause))) throw cause;
-    throw new StartError(`${path} is not a backup that Baton wrote: it lacks a part.`, { cause });
+    throw new StartError(`${path} was not written by Baton: a part of a backup is missing.`, { cause });
   }
 }
 

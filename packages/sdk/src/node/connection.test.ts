@@ -60,7 +60,10 @@ test("a connection file of the current folder is used where it is the user's own
 test('one that came with a checkout, or that others can write, is refused unless it is named or agreed to', () => {
   for (const mode of [0o644, 0o640, 0o602, 0o660]) {
     write(mode);
-    assert.throws(() => findConnection({ folders: [folder] }), foreign(/can be read or changed by others/));
+    assert.throws(
+      () => findConnection({ folders: [folder] }),
+      foreign(/can be read or changed by other users/),
+    );
     assert.deepEqual(findConnection({ home: join(folder, '.baton'), folders: [] }), connection);
     assert.deepEqual(findConnection({ file: path, folders: [] }), connection);
     assert.deepEqual(findConnection({ folders: [folder], agreed: path }), connection);

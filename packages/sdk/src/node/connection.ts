@@ -134,7 +134,7 @@ function whyForeign(found: Stats): string | undefined {
   if (!found.isFile()) return 'is no file';
   if (ownId === undefined) return undefined;
   if (found.uid !== ownId) return `belongs to user ${found.uid} and not to you`;
-  return (found.mode & 0o077) === 0 ? undefined : 'can be read or changed by others than you';
+  return (found.mode & 0o077) === 0 ? undefined : 'can be read or changed by other users';
 }
 
 /** @returns undefined for a file that is not there */

@@ -53,8 +53,7 @@ export function Decision({ approval }: { readonly approval: Asked }) {
       {isOther && <ChangedMeanwhile reviewed={reviewed} now={now} takesFocus={isRefused} />}
       {isRefused && !isOther && !decide.isPending && !review.isError && (
         <p role="alert">
-          This had changed when you approved it, and is now the same again as you were shown. Nothing was
-          approved yet.
+          This changed while you approved it, and has changed back since. Nothing was approved yet.
         </p>
       )}
       <label className="stack">
@@ -144,7 +143,7 @@ function useDecide(id: string, comment: string, subjectDigest: string | undefine
       const body = { ...(comment && { comment }), ...(subjectDigest !== undefined && { subjectDigest }) };
       return baton.approvals[verdict](id, body, { idempotencyKey: keys.of([verdict, body]) });
     },
-    onSuccess: ({ status }) => tell(`You have ${status} it. Whoever asked goes on from here.`),
+    onSuccess: ({ status }) => tell(`You have ${status} it.`),
     onError: (error) => void tellWhoDecided(error, id),
     onSettled: async (_, error) => {
       const read = Promise.all(

@@ -379,7 +379,7 @@ describe('what changes while the page is open', () => {
       { 'approvals.approve': new Refusal(409, 'approval_subject_changed', 'It has changed.') },
     );
     await click('button', 'Approve');
-    await see('This had changed when you approved it, and is now the same again as you were shown.');
+    await see('This changed while you approved it, and has changed back since.');
     service.answer({ 'approvals.approve': exampleOf('approvals.approve', { status: 'approved' }) });
     await click('button', 'Approve');
     await see('You have approved it.');

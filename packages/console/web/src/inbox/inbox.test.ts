@@ -83,7 +83,7 @@ describe('the inbox', () => {
       await fill('textbox', 'Comment on the decision', 'Go on.');
       await click('button', button);
       await see('Nothing waits for you');
-      await see(`You have ${status} it. Whoever asked goes on from here.`);
+      await see(`You have ${status} it.`);
       const [asked] = service.askedFor(operation);
       assert.deepEqual(
         [asked?.ids, asked?.body],

@@ -59,7 +59,7 @@ export function Checks({ task }: { task: Task }) {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  not_a_prover: 'the evidence is from nobody who may prove it',
+  not_a_prover: 'the evidence is from somebody who may not prove it',
 };
 
 function Outcome({ result }: { result: Result | undefined }) {

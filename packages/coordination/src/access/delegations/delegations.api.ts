@@ -11,8 +11,8 @@ export const delegationsApi = [
     path: '/delegations',
     summary: 'Let an agent act for a human.',
     description:
-      'Only the human that the delegation comes from creates it, or another human who holds `admin`: `delegations.manage` alone ' +
-      'is 403 `permission_denied`.',
+      'Can be called by the human who delegates, or by a human with `admin`. Anybody else gets 403 `permission_denied`, ' +
+      'also with `delegations.manage`.',
     permission: 'delegations.manage',
     body: DelegationRequest,
     returns: { 201: Delegation },

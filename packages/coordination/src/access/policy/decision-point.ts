@@ -262,7 +262,7 @@ async function enter(turns: Turns): Promise<void> {
   try {
     await turns.enter();
   } catch (error) {
-    throw new NoDecision('too many questions wait', { cause: error });
+    throw new NoDecision('too many pending requests to the decision point', { cause: error });
   }
 }
 

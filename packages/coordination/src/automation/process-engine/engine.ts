@@ -369,7 +369,7 @@ function refuse(m: Machine, input: Extract<Input, { kind: 'intent_failed' }>): v
   park(m, { element, code, reason: detail });
 }
 
-/** What was refused is not there: nothing names it until it is opened again. */
+/** A refused task doesn't exist: the instance names none until the step opens it again. */
 function forgetOpened(node: ElementNode): void {
   delete node.taskId;
   delete node.callId;

@@ -40,7 +40,7 @@ export interface ProcessState {
   ending: { readonly reason: string; readonly undone: string[] } | null;
   /** False until its start was taken: no stage begins before, also where the start was at fault and somebody resumes. */
   isStarted?: boolean;
-  /** Whether `process.started` was told; absent until then, and of an instance that started before this was kept. */
+  /** Whether `process.started` was written; absent until then, and for instances that started before this was stored. */
   isStartTold?: boolean;
   /** Whether a timer of the definition ended all stages: none begins any more. */
   isInterrupted: boolean;

@@ -148,7 +148,7 @@ test('every stage that was entered is left: by a failure, by a cancel, and by th
   });
 });
 
-test('an instance that can not start is told of as started before it is told of as suspended, and only once', async () => {
+test('process.started comes once and before process.suspended, also where the start fails', async () => {
   const timers = [{ id: 'tick', at: 'timestamp(data.when)', do: [setStep('ticked', { n: '1' })] }];
   const key = await publish([setStep('a', { n: '1' })], { timers });
   const made = await startProcessInstance(baton.admin, key, { when: 'never' });

@@ -64,7 +64,7 @@ export const RuleAction = z
     taskTypes: z.array(z.string().regex(typeKey)).min(1).max(20).optional(),
     dedupKeyTemplate: z.string().min(1).max(200).optional().meta({
       description:
-        'One open task for each key. Without a template each cause, and each item of a forEach, has its own key.',
+        'At most one open task per key. Without a template, each cause and each item of a forEach gets a key of its own.',
     }),
     fields: Fields.optional(),
     acceptance: z.array(parsedLater(AcceptanceCheck)).max(acceptanceMax).optional(),

@@ -42,8 +42,8 @@ export const sessionsApi = [
     path: '/sessions',
     summary: 'List sessions, newest first.',
     description:
-      'A person whose bindings show `members` only gets own sessions, and those of others that work in visible workspaces and ' +
-      'nowhere else: by all their claims, at most 1,000, and by the workspace of their registered agent.',
+      'A person whose bindings show `members` only sees their own sessions, and those whose claims (at most 1,000) and ' +
+      'registered agent are all in visible workspaces.',
     permission: 'sessions.manage',
     query: { status: QueryWord.optional() },
     paging: true,

@@ -85,7 +85,7 @@ export const OauthAppRequest = z
       .max(versionMax)
       .optional()
       .describe(
-        'The version of the type to whose token address the secret may be sent; the newest one by default. Versions with another scheme, host or port need it anew.',
+        'The version of the type to whose token address the secret may be sent (default: the newest). Versions whose token address has another scheme, host or port need the secret again.',
       ),
   })
   .meta({ id: 'OauthAppRequest' });

@@ -55,14 +55,17 @@ const common = {
   excludedPrincipals: z.array(Uuid),
   decisionByPrincipalId: Uuid.nullable(),
   decisionAt: Timestamp.nullable(),
-  comment: z.string().meta({ description: "The requester's." }),
-  decisionComment: z.string().nullable().meta({ description: "The decider's, or of whoever cancelled it." }),
+  comment: z.string().meta({ description: "The requester's question." }),
+  decisionComment: z
+    .string()
+    .nullable()
+    .meta({ description: 'The comment of whoever decided or cancelled the approval.' }),
   outcomeStatus: z
     .enum(outcomeStatuses)
     .nullable()
-    .meta({ description: "How far the acts are that the task's type declares for this decision." }),
+    .meta({ description: "Progress of the actions that the task's type declares for this decision." }),
   supersedesApprovalId: Uuid.nullable().meta({
-    description: 'The approval of an earlier subject: the task was changed after it.',
+    description: 'The approval that this one replaces, because its subject was changed after the decision.',
   }),
   version: z.int(),
   createdAt: Timestamp,
@@ -81,18 +84,17 @@ export const Approval = z
     ...common,
     subject: ApprovalSubject.nullable().meta({
       description:
-        'What is to be decided, as it was when it was requested; once decided, as it was decided. Null for requests from before subjects were recorded.',
+        'The subject as recorded with the request; after the decision, the subject that was decided. Null for approvals requested before subjects were recorded.',
     }),
     requestedSubject: ApprovalSubject.nullable().meta({
-      description: 'The subject of the request, where a later one was decided.',
+      description: 'The subject of the request, if a later one was decided.',
     }),
     subjectChanged,
     changedFields: z.array(z.string()).meta({
       description: 'Fields of the snapshot that have another value now, such as `customFields`.',
     }),
     current: ApprovalSubject.nullable().meta({
-      description:
-        'The subject as it is now, where it has changed. Null, too, where it has become too large to be shown.',
+      description: 'The present subject, if it has changed. Also null if it is now larger than 64 KiB.',
     }),
   })
   .meta({ id: 'Approval' });
@@ -117,11 +119,10 @@ const comment = z.string().max(commentCharactersMax).nullish();
 export const ApprovalDecision = z
   .strictObject({
     comment,
-    subjectDigest: z
-      .string()
-      .max(subjectDigestCharactersMax)
-      .nullish()
-      .meta({ description: 'The digest of what was decided; needed where the subject has changed.' }),
+    subjectDigest: z.string().max(subjectDigestCharactersMax).nullish().meta({
+      description:
+        'Digest of the subject that the decider was shown. Required if the subject has changed since the request.',
+    }),
   })
   .meta({ id: 'ApprovalDecision' });
 export type ApprovalDecision = z.output<typeof ApprovalDecision>;

@@ -21,7 +21,7 @@ const request = endpoint({
   path: '/approvals',
   summary: 'Ask a person to approve.',
   description:
-    'Of one principal, or of whoever holds a role. A gate holds its task back: nobody claims or completes it until the gate was decided or cancelled. What the decider is shown is recorded as the subject, of at most 64 KiB.',
+    'Asks one principal, or the holders of a role. A gate holds its task back: nobody can claim or complete it until the gate is decided or cancelled. The service records what the decider is shown as the subject (at most 64 KiB).',
   permission: 'approvals.manage',
   body: ApprovalRequest,
   returns: { 201: Approval },
@@ -51,7 +51,7 @@ const get = endpoint({
   path: '/approvals/{id}',
   summary: 'Read an approval.',
   description:
-    'With the subject as it was recorded, and as it is now where that differs: `changedFields` names what a decider should look at again.',
+    'Returns the recorded subject. If it has changed, `current` is the present subject and `changedFields` names what differs.',
   permission: 'approvals.read',
   params,
   returns: { 200: Approval },
@@ -84,7 +84,7 @@ const approve = endpoint({
   path: '/approvals/{id}:approve',
   summary: 'Approve.',
   description:
-    'For the assigned person, or a person who holds the required role. A gate opens. Where the subject has changed since it was recorded, `subjectDigest` says that the present one is approved.',
+    'For the assigned person, or a person with the required role. A gate opens. If the subject has changed, the request needs `subjectDigest` with the digest of the present subject.',
   permission: 'approvals.decide',
   params,
   body: ApprovalDecision,
@@ -122,7 +122,7 @@ const cancel = endpoint({
   path: '/approvals/{id}:cancel',
   summary: 'Take a request for approval back.',
   description:
-    'A gate opens. The gate of somebody else is cancelled only by a person who may decide it. So is a request that a task type, a rule, a process or a verification declares, or by a person with `claims.manage`. What is cancelled stays as it is.',
+    'A gate opens. Somebody else's gate can be cancelled only by a person who may decide it. A request that a task type, rule, process or verification declares can be cancelled by such a person, or by a person with `claims.manage`. Cancelling twice changes nothing.',
   permission: 'approvals.manage',
   params,
   body: ApprovalCancellation,

@@ -37,8 +37,9 @@ export const invocationsApi = [
       'An executor takes the call from its queue. `idempotencyKey` names one call of the caller: asked for again with the same ' +
       'inputs it is answered with 200, whatever became of the skill. A run calls the skills that its principal has, and ' +
       'one that was launched those that its handle grants. A skill with `external_write` needs an approved gate of the ' +
-      "task (`approvalId`, once for each version), or a run of a task whose type's `execution` pins this version (once " +
-      'in a run). `requestedBy.kind` is then `principal` or `run`. While too many calls of the tenant wait, 429 `rate_limited`.',
+      "task (`approvalId`, once for each version) that doesn't say itself what follows from it, or a run of a task whose " +
+      "type's `execution` pins this version (once in a run). `requestedBy.kind` is then `principal` or `run`. While too " +
+      'many calls of the tenant wait, 429 `rate_limited`.',
     permission: 'skills.invoke',
     params: { ref: SkillRef },
     body: InvocationRequest,
@@ -82,10 +83,10 @@ export const invocationsApi = [
     summary: 'Take the oldest call that waits and that the executor can execute.',
     description:
       '204 when there is none. The lease is `leaseSeconds`, else what the contract allows and 30 s, from 10 s to 3600 s. ' +
-      'Executors of one queue never wait for what stands in another. A call without basis any more is cancelled instead. ' +
+      'A queue never delays executors of another. A call that has lost its basis is cancelled instead of returned. ' +
       'A person whose bindings show `members` only gets calls of visible workspaces and of the tenant itself. ' +
-      'A call that judges a task is given to nobody who worked on the task, and to no agent or service that asked for its ' +
-      'completion: they don’t meet it, and 403 `not_eligible` refuses it where they name it.',
+      'A call that verifies a task is not offered to anybody who worked on the task, nor to an agent or service that ' +
+      'requested its completion; naming it returns 403 `not_eligible`.',
     permission: 'skills.execute',
     body: InvocationClaim,
     returns: { 200: ClaimedInvocation, 204: null },

@@ -1,26 +1,39 @@
 import type { JsonObject } from '@baton/kernel/wire';
 import type { Context } from '../context.ts';
-import { findHoldersAmong, findWorkersOf } from './provers.sql.ts';
+import { findHoldersAmong, findRequestersOf, findWorkersOf } from './provers.sql.ts';
 
-/** Who may prove something about a task: what anybody else says of it doesn't count. */
+/** The principals whose evidence counts for a task. */
 export interface Provers {
-  /** The one that is asked for by name. */
+  /** The principal that the check names. */
   readonly principalId: string | null;
   /** The role that a prover has, where the task is. */
   readonly roleId: string | null;
   readonly workspaceId: string | null;
-  /** Whoever worked on the task or asked whether it is done: they prove nothing, unless named. */
+  /** Holders of the task's claims and the requester of its completion: their evidence doesn't count, unless the check names them. */
   readonly barred: readonly string[];
 }
 
-/** Whoever worked on a task, and whoever asks whether it is done. */
+/**
+ * Whoever worked on a task, and whoever asks whether it is done.
+ * @param requesterIds null stands for a declaration
+ */
 export async function findParties(
   { db, tenantId }: Context,
   taskId: string,
-  requesterId: string | null,
+  requesterIds: readonly (string | null)[],
 ): Promise<string[]> {
   const workers = (await db.rows(findWorkersOf(tenantId, taskId))).map(({ id }) => id);
-  return requesterId === null ? workers : [...new Set([...workers, requesterId])];
+  return [...new Set([...workers, ...requesterIds.filter((id) => id !== null)])];
+}
+
+/** Whoever worked on the task of an approval, and whoever requested it, also where it is requested again. */
+export async function findPartiesOfApproval(
+  context: Context,
+  { id, taskId }: { id: string; taskId: string },
+): Promise<string[]> {
+  const requesters = await context.db.rows(findRequestersOf(context.tenantId, id));
+  const requesterIds = requesters.map((row) => row.id);
+  return findParties(context, taskId, requesterIds);
 }
 
 /**
@@ -35,7 +48,7 @@ export async function findProvers(
   asked?: unknown,
 ): Promise<Provers> {
   const { principalId = null, roleId = null } = (asked ?? {}) as JsonObject as Record<string, string | null>;
-  const barred = principalId === null ? await findParties(context, task.id, requesterId) : [];
+  const barred = principalId === null ? await findParties(context, task.id, [requesterId]) : [];
   return { principalId, roleId, workspaceId: task.workspaceId, barred };
 }
 

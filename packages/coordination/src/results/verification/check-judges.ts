@@ -1,23 +1,21 @@
 import { Refusal } from '@baton/kernel/refusal';
 import { findActivePerson } from '../../access/principals/principals.ts';
 import { skillOfCheck } from '../../definitions/acceptance/acceptance.ts';
-import { eventText } from '../../service/documents.ts';
-import { type ApprovalRow, writeApprovalRequest } from '../../work/gates/gates.ts';
+import { writeApprovalRequest } from '../../work/gates/gates.ts';
 import { type TaskRow, taskOf } from '../../work/tasks/task.ts';
 import { subjectTaskOf } from '../../work/tasks/values/subject-task.ts';
 import type { AttemptCheck } from '../../work/verifications/attempt.ts';
-import { getApprovalRow } from '../approvals/approvals.ts';
 import type { Context } from '../context.ts';
 import { findParties } from '../provers/provers.ts';
 import { judgeExternalState } from './external-state.ts';
-import type { Judged, Verdict } from './judgement.ts';
+import { type Judged, type Verdict, verdictOf } from './judgement.ts';
 import { judgeBySkill } from './skill-judge.ts';
-import { findOutputs, findRoleHolder } from './verifications.sql.ts';
+import { findNewestOfCheck, findOutputs, findRoleHolder } from './verifications.sql.ts';
 
 type Judge = (context: Context, judged: Judged) => Promise<Verdict>;
 
 const artifactsMax = 50;
-const ownWork = 'Nobody approves a task that they worked on, or whose completion they asked for.';
+const ownWork = 'A task can't be approved by somebody who worked on it or requested its completion.';
 
 /** The look at a check of each kind. Nothing passes by default: what nobody can judge fails. */
 export const judges: Record<AttemptCheck['kind'], Judge> = {
@@ -63,10 +61,13 @@ function isOneOf(mediaType: string, ranges: readonly string[]): boolean {
  */
 async function judgeByPerson(context: Context, judged: Judged): Promise<Verdict> {
   const { attempt, task, check, acting, hasWaited } = judged;
-  const asked = hasWaited && attempt.approval_id !== null ? await askedFor(context, judged) : undefined;
+  // Where the task was changed after the decision, the newest one asks again.
+  const asked = hasWaited
+    ? await context.db.row(findNewestOfCheck(context.tenantId, attempt, check.key))
+    : undefined;
   if (asked !== undefined) return verdictOf(asked);
   const { approver = null, approverRole = null } = (check.spec ?? {}) as Record<string, string | undefined>;
-  const parties = await findParties(context, task.id, attempt.requester_id);
+  const parties = await findParties(context, task.id, [attempt.requester_id]);
   const decider =
     approverRole === null
       ? await personFor(context, approver === null ? [task.owner_id, task.assignee_id] : [approver], parties)
@@ -97,13 +98,6 @@ async function judgeByPerson(context: Context, judged: Judged): Promise<Verdict>
   }
 }
 
-/** The approval that the attempt waits for, if it is about this check of this attempt. */
-async function askedFor(context: Context, { attempt, check }: Judged): Promise<ApprovalRow | undefined> {
-  const approval = await getApprovalRow(context, attempt.approval_id as string);
-  const isOfCheck = approval.verification_id === attempt.id && approval.check_key === check.key;
-  return isOfCheck ? approval : undefined;
-}
-
 interface Decider {
   assignedPrincipalId: string | null;
   requiredRoleId: string | null;
@@ -131,12 +125,4 @@ async function roleFor(
 ): Promise<Decider | undefined> {
   const holder = await db.row(findRoleHolder(tenantId, requiredRoleId, task.workspace_id, parties));
   return holder === undefined ? undefined : { assignedPrincipalId: null, requiredRoleId };
-}
-
-function verdictOf({ id: approvalId, status, decision_comment: comment }: ApprovalRow): Verdict {
-  const evidence = [`approval:${approvalId}`];
-  if (status === 'pending') return { is: 'waiting', for: 'waiting_human', approvalId };
-  if (status === 'approved') return { is: 'passed', evidence };
-  const reason = status === 'rejected' ? 'approval_rejected' : 'approval_cancelled';
-  return { is: 'failed', reason, evidence, ...(comment && { message: eventText(comment) }) };
 }

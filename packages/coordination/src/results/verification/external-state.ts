@@ -10,7 +10,7 @@ const evidenceMax = 5;
 const evidenceCharactersMax = 200;
 /** Of what doesn't count, so many are named. */
 const notCountedMax = 20;
-const notFromProver = 'What was offered is from nobody who may prove it.';
+const notFromProver = 'The evidence is from principals who may not prove this check.';
 
 /**
  * Waits for evidence that names the check or, where it names one, for an event on the task since the attempt began. Only what

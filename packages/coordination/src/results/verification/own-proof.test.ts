@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { claimCall, invoke, makeCallable } from '../../testing/invocations.ts';
+import { writeEvents } from '../../testing/journal-writer.ts';
 import { claimTask, done, makeRun, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
 import { makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
 import { checkBy, letTimePass, makeJudge } from '../../testing/verification.ts';
@@ -91,7 +93,7 @@ describe('evidence of a state outside', () => {
     assert.equal((await read(task.id)).status, 'done');
   });
 
-  test('what does not count is why the check fails when its time is over', async () => {
+  test('a check that times out names the evidence that did not count', async () => {
     const { task } = await worked();
     await prove(task.id, worker.actor, [fact('made-up')]);
     await letTimePass(baton, task.id, 100_000);
@@ -101,7 +103,7 @@ describe('evidence of a state outside', () => {
     assert.equal(results[0].details.notCounted[0].evidence, 'external:ci/made-up');
   });
 
-  test('nor does that of a former holder, nor of who asked for the completion without a claim', async () => {
+  test('evidence of a former holder, or of whoever requested the completion, does not count', async () => {
     const former = await makeWorker(baton);
     const completer = await baton.actor();
     const task = await makeTask(baton, { acceptance: [checkBy('external_state')] });
@@ -185,6 +187,28 @@ describe('evidence of a state outside', () => {
   });
 });
 
+test('what the core records of a call that the agent asked for proves nothing by the executor’s name', async () => {
+  const skill = await makeCallable(baton.admin);
+  const { task } = await worked();
+  await done(invoke(worker.actor, skill, { taskId: task.id }), 201);
+  const { invocation } = await done(claimCall(ci, skill));
+  const { id, fencingToken } = invocation;
+  const { artifactId } = await done(
+    ci.post(`/skill-invocations/${id}:complete`, { fencingToken, output: {} }),
+  );
+  const artifact = { kind: 'artifact', artifactId, check: 'checked' };
+  await prove(task.id, worker.actor, [artifact]);
+  const { status, results } = await look(task.id);
+  assert.deepEqual(
+    [status, results[0].details.notCounted[0].principalId],
+    ['waiting_external', worker.actor.principalId],
+  );
+  const { version } = await read(task.id);
+  const evidence = [{ ...artifact, note: 'CI says so.' }];
+  await done(ci.patch(`/tasks/${task.id}`, { evidence }, { 'if-match': `task-${version}` }));
+  assert.equal((await look(task.id)).status, 'passed');
+});
+
 describe('an event that a check looks for', () => {
   test('an observation of the agent with a foreign source does not count, that of CI does', async () => {
     const { task } = await worked({ event: 'observation.recorded' });
@@ -199,7 +223,18 @@ describe('an event that a check looks for', () => {
     assert.deepEqual([passed.status, passed.results[0].evidence], ['passed', [`event:${eventId}`]]);
   });
 
-  test('nor does any other event that the agent can cause', async () => {
+  test('nor does one that nobody has caused', async () => {
+    const { task } = await worked({ event: 'task.comment_added' });
+    const about = { type: 'task.comment_added', entity_type: 'task', entity_id: task.id };
+    const [eventId] = await writeEvents(baton.pool, baton.tenantId, [about]);
+    const { status, results } = await look(task.id);
+    assert.deepEqual(
+      [status, results[0].details.notCounted],
+      ['waiting_external', [{ evidence: `event:${eventId}`, principalId: null, reason: 'not_a_prover' }]],
+    );
+  });
+
+  test('other events that the agent causes do not count', async () => {
     const { task } = await worked({ event: 'task.comment_added' });
     await done(worker.actor.post(`/tasks/${task.id}/comments`, { body: 'Trust me.' }), 201);
     assert.equal((await look(task.id)).status, 'waiting_external');

@@ -100,7 +100,7 @@ export interface FieldChange {
 }
 
 /**
- * The checks that a change of a task's fields would have skipped: their conditions have values before it, and not after.
+ * The checks that a change of fields would skip, because it empties what their conditions read.
  * What conditions read elsewhere stays as it is.
  * @param own the checks of the task itself
  * @param root as what the conditions read the changed task

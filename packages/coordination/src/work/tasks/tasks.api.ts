@@ -72,8 +72,8 @@ export const tasksApi = [
     description:
       'Whoever holds the live claim presents claimId and fencingToken. Values that are stored already change nothing. A ' +
       'change of title, description, acceptance, or of a custom field that the outcome of an approved gate reads requests the ' +
-      'approval again, unless the caller could give it. A check or a requirement is removed or changed, and the condition of a ' +
-      'check emptied, by whoever added it or by a person, and never by whoever works on the task or had a run of it.',
+      'approval again, unless the caller may decide it. Only whoever added a check or a requirement, or a person, removes or ' +
+      'changes it or empties a field that its condition reads; nobody who worked on the task does.',
     permission: 'tasks.write',
     params: { ref: TaskRef },
     body: TaskChange,

@@ -24,8 +24,8 @@ export const typeMigrationApi = [
     description:
       'Without a version the newest active one is meant. Nobody may be at ' +
       'work on the task, not even the caller. The version that it has already changes nothing. Approvals of the task are ' +
-      'requested again, unless the caller could give them. Checks and required outputs are taken away only by whoever ' +
-      'published the version that has them or by a person, and never by who had a run of the task.',
+      'requested again, unless the caller may decide them. Only the publisher of the present version, or a person, may ' +
+      'migrate to a version without its checks or required outputs; nobody who had a run of the task may.',
     permission: 'task_types.manage',
     alsoOneOf: ['tasks.write'],
     ifMatch: 'task',

@@ -96,7 +96,7 @@ describe('a package of every kind', () => {
     assert.equal((await done(baton.admin.get(`/calendars/${prefix}-calendar`))).package.key, named.key);
   });
 
-  test('is the same plan in whatever order its files come', async () => {
+  test('is the same plan whatever the order of its files', async () => {
     const named = { key: newKey('p') };
     const documents = everyKind(newKey('x'));
     const hashOf = async (files: readonly object[]) =>
