@@ -16,7 +16,7 @@ const problems: Readonly<Record<string, string>> = {
   invalid_credentials:
     'Identity knows you, but you are not admitted to Baton yet. Ask an administrator to admit you.',
   secret_address_changed:
-    'The identity provider has a new address. Baton won't send its client secret there until an operator confirms it. Contact your operator.',
+    "The identity provider has a new address. Baton won't send its client secret there until an operator confirms it. Contact your operator.",
   sign_in_over: 'Your sign-in at the identity provider is over. Sign in again.',
   invalid_token: 'The token that you signed in with is over. Sign in with another one.',
   rate_limited: 'Too many attempts came from your address. Wait for some minutes.',
