@@ -79,7 +79,10 @@ describe("a task's page", { skip: noBrowser }, () => {
     const { page } = await world.signedIn(`/tasks/${publicId}`);
     await page.getByText('It waits for an approval.').waitFor();
     await page.getByRole('link', { name: 'Review and decide' }).click();
-    await page.getByRole('region', { name: 'What this approval covers' }).getByText('Waits for a yes').waitFor();
+    await page
+      .getByRole('region', { name: 'What this approval covers' })
+      .getByText('Waits for a yes')
+      .waitFor();
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByText(/^Approved by/).waitFor();
     await page.getByRole('link', { name: publicId }).click();

@@ -47,7 +47,7 @@ export const authzenWire: Wire = {
     const ids: string[] = [];
     const take = (item: unknown) => {
       const { data } = Result.safeParse(item);
-      if (data?.type !== type) throw new NoDecision('a list whose results can't be parsed');
+      if (data?.type !== type) throw new NoDecision('a list whose results cannot be parsed');
       // A point that does not page answers all at once, whatever it was asked for.
       if (ids.push(data.id) > objectsMax) throw new NoDecision('a list that is too long');
     };
@@ -64,7 +64,7 @@ export const authzenWire: Wire = {
     );
     if (body === undefined) return undefined;
     const { data } = Found.safeParse(body);
-    if (data === undefined) throw new NoDecision('a list whose results can't be parsed');
+    if (data === undefined) throw new NoDecision('a list whose results cannot be parsed');
     return { ids, next: data.page?.next_token || undefined };
   },
 };

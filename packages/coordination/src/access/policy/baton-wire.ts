@@ -56,7 +56,7 @@ export const batonWire: Wire = {
       limit: objectsPerPart,
     });
     const { data } = Objects.safeParse(body);
-    if (data === undefined) throw new NoDecision('a list whose results can't be parsed');
+    if (data === undefined) throw new NoDecision('a list whose results cannot be parsed');
     // Points differ in the name. An empty one says, like none, that there is no more.
     const next = data.cursor || data.next_cursor || data.nextCursor;
     return { ids: data.objects, next: next || undefined };
