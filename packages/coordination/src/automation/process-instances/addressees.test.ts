@@ -48,7 +48,7 @@ async function startPayment() {
   return { key, payer, revision, typeKey, typeId, made, taskId };
 }
 
-test('an agent with every permission can neither claim, change nor complete the task of another agent's step', async () => {
+test("an agent with every permission can neither claim, change nor complete the task of another agent's step", async () => {
   const { key, payer, revision, typeKey, typeId, made, taskId } = await startPayment();
   await insertTestType(baton, { key: typeKey, version: 2 });
   const mallory = await baton.actor();

@@ -122,7 +122,7 @@ const cancel = endpoint({
   path: '/approvals/{id}:cancel',
   summary: 'Take a request for approval back.',
   description:
-    'A gate opens. Somebody else's gate can be cancelled only by a person who may decide it. A request that a task type, rule, process or verification declares can be cancelled by such a person, or by a person with `claims.manage`. Cancelling twice changes nothing.',
+    "A gate opens. Somebody else's gate can be cancelled only by a person who may decide it. A request that a task type, rule, process or verification declares can be cancelled by such a person, or by a person with `claims.manage`. Cancelling twice changes nothing.",
   permission: 'approvals.manage',
   params,
   body: ApprovalCancellation,

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
-import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import {
+  type Actor,
+  migrationsDirectory,
+  startCoordination,
+  type TestCoordination,
+} from '../../testing/coordination.ts';
 import {
   claimTask,
   corePrincipalOf,
@@ -13,6 +20,8 @@ import {
   type Worker,
 } from '../../testing/leases.ts';
 import { outcomeTester } from '../../testing/outcomes.ts';
+import { writeInstance } from '../../testing/process-instances.ts';
+import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
 import { insertTestType } from '../../testing/task-type.ts';
 import { checkBy, makeJudge } from '../../testing/verification.ts';
 
@@ -21,16 +30,19 @@ let baton: TestCoordination;
 let person: Actor;
 let worker: Worker;
 let judge: ReturnType<typeof makeJudge>;
+let rules: ReturnType<typeof makeRuleWorker>;
 let tester: ReturnType<typeof outcomeTester>;
 before(async () => {
   baton = await startCoordination();
   person = await baton.actor({ kind: 'human' });
   worker = await makeWorker(baton);
   judge = makeJudge(baton);
+  rules = makeRuleWorker(baton);
   tester = outcomeTester(baton, person);
 });
 after(async () => {
   await judge.close();
+  await rules.close();
   await tester.close();
   await baton.close();
 });
@@ -51,6 +63,11 @@ async function onlyPeopleCancel(gate: any, other: any) {
   assert.deepEqual(
     [gate.status, gate.gate, gate.requestedByPrincipalId, gate.assignedPrincipalId],
     ['pending', true, await corePrincipalOf(baton), person.principalId],
+  );
+  const { subject, subjectChanged } = await done(person.get(`/approvals/${gate.id}`));
+  assert.deepEqual(
+    [subject.snapshot.task.title, subjectChanged],
+    [(await tester.task(gate.taskId)).title, false],
   );
   const { actor } = worker;
   await refused(cancel(gate.id, actor), 403, 'permission_denied');
@@ -102,6 +119,54 @@ test('of a decision, asked by its type', async () => {
   await onlyPeopleCancel(await decided(), await decided());
 });
 
+/** The gate on the task of a rule that the agent itself wrote. */
+async function askedByRule() {
+  const kind = `asked.${crypto.randomUUID()}`;
+  const fields = { title: 'May it go?', approver: person.principalId };
+  const rule = await makeRule(worker.actor, {
+    trigger: observed(kind),
+    action: { kind: 'request_decision', fields },
+  });
+  await observe(worker.actor, kind);
+  await rules.run();
+  const [{ createdTaskIds }] = await evaluationsOf(baton.admin, rule.id);
+  return (await gatesOf(createdTaskIds[0]))[0];
+}
+
+test('of a rule, also of one that the agent wrote', async () => {
+  const gate = await askedByRule();
+  await onlyPeopleCancel(gate, await askedByRule());
+});
+
+test('those that wait for an answer at the upgrade become the core’s, and the agent’s own stay its own', async () => {
+  const { actor } = worker;
+  const ofRule = await askedByRule();
+  const body = { assignedPrincipalId: person.principalId };
+  const ofProcess = await done(actor.post('/approvals', body), 201);
+  const own = await done(actor.post('/approvals', { ...body, task: ofRule.taskId, gate: true }), 201);
+  const { principalId } = actor;
+  await baton.pool.run(
+    sql`update approvals set requested_by_principal_id = ${principalId} where id = ${ofRule.id}`,
+  );
+  const instanceId = await writeInstance(baton, null);
+  const state = { nodes: { other: {}, vote: { ballots: [{ approvalId: ofProcess.id }] } } };
+  await baton.pool.run(sql`
+    update process_instances set status = 'running', completed_at = null, state = ${JSON.stringify(state)} where id = ${instanceId}`);
+  const migration = await readFile(join(migrationsDirectory, '0090_declared_gates.sql'), 'utf8');
+  for (const text of migration.split(/;$/m))
+    if (text.trim() !== '') await baton.pool.run({ text, values: [] });
+  const requesterOf = async ({ id }: { id: string }) =>
+    (await done(baton.admin.get(`/approvals/${id}`))).requestedByPrincipalId;
+  const core = await corePrincipalOf(baton);
+  assert.deepEqual(
+    [await requesterOf(ofRule), await requesterOf(ofProcess), await requesterOf(own)],
+    [core, core, principalId],
+  );
+  await refused(cancel(ofRule.id, actor), 403, 'permission_denied');
+  await refused(cancel(ofProcess.id, actor), 403, 'permission_denied');
+  await done(cancel(own.id, actor));
+});
+
 test('of a verification', async () => {
   const verified = async () => {
     const task = await makeTask(baton, {
@@ -113,10 +178,6 @@ test('of a verification', async () => {
     return (await gatesOf(task.id))[0];
   };
   const gate = await verified();
-  assert.equal(
-    (await tester.task(gate.taskId)).title,
-    (await done(person.get(`/approvals/${gate.id}`))).subject.snapshot.task.title,
-  );
   await onlyPeopleCancel(gate, await verified());
 });
 

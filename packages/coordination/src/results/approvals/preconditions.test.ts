@@ -184,6 +184,22 @@ test('the agent’s own observation opens nothing, whatever source it names, and
   assert.equal((await done(approve(asked.id))).status, 'approved');
 });
 
+test('an observation of the first requester opens no gate that the core requests again', async () => {
+  const agent = await baton.actor();
+  const { task } = await gate({}, { condition: isGreen });
+  const [{ id }] = (await done(baton.admin.get(`/approvals?taskId=${task.id}`))).items;
+  await observe({ task: task.id, data: { result: 'green' } });
+  await done(approve(id));
+  const change = { title: 'Something else' };
+  await done(agent.patch(`/tasks/${task.id}`, change, { 'if-match': `task-${task.version}` }));
+  const [again] = (await done(baton.admin.get(`/approvals?taskId=${task.id}&status=pending`))).items;
+  assert.equal(again.supersedesApprovalId, id);
+  const red = await observe({ task: task.id, data: { result: 'red' } });
+  await observe({ task: task.id, data: { result: 'green' } }, baton.admin);
+  const wrong = [{ index: 0, cause: 'condition_not_met', observationId: red.id }];
+  assert.deepEqual(await causesOf(again.id), wrong);
+});
+
 longTest(
   'ten thousand observations from other sources neither hide what is looked for longer than stated nor cost much',
   async () => {

@@ -14,7 +14,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { Observable } from '../observations/observation.ts';
 import { findNewest } from '../observations/observations.ts';
-import { findParties } from '../provers/provers.ts';
+import { findPartiesOfApproval } from '../provers/provers.ts';
 
 /** Why a precondition does not hold, and of which observation. */
 interface Failure {
@@ -30,8 +30,7 @@ interface Failure {
 /**
  * What must have been observed before a gate is approved (core, section 7.4): the newest observation of each precondition
  * that no later one supersedes exists, and its condition holds. It is from somebody who neither worked on the task nor asked
- * for the approval. Paths start from `payload`, which is that of the
- * observation's event, and from `task`.
+ * for the approval. Paths start from `payload`, which is that of the observation's event, and from `task`.
  * @throws Refusal `approval_precondition_failed` with all that fail
  */
 export async function requirePreconditions(
@@ -42,7 +41,7 @@ export async function requirePreconditions(
   if (preconditions.length === 0 || approval.task_id === null) return;
   const task = (await findTaskUnseen(context, { id: approval.task_id, number: null })) ?? fail('not_found');
   const lookup = lookupOf(context, task);
-  const barred = await findParties(context, task.id, approval.requested_by_principal_id);
+  const barred = await findPartiesOfApproval(context, { id: approval.id, taskId: task.id });
   const failed = [];
   for (const [index, precondition] of preconditions.entries()) {
     const failure = await failureOf(context, task, precondition, { lookup, barred });

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
 import {
+  checkOfApproval,
   findArtifactOfSubject,
   findArtifactsOf,
   type PresentSubject,
@@ -11,7 +12,7 @@ import { subjectTaskOf } from '../../work/tasks/values/subject-task.ts';
 import type { Context } from '../context.ts';
 import { findTasksOfSubjects } from './approvals.sql.ts';
 
-type About = Pick<ApprovalRow, 'id' | 'task_id' | 'artifact_id' | 'gate'>;
+type About = Pick<ApprovalRow, 'id' | 'task_id' | 'artifact_id' | 'gate' | 'verification_id' | 'check_key'>;
 
 /** Tasks whose documents are in memory at once. A task's documents have up to 2 MB. */
 const atOnceMax = 20;
@@ -19,15 +20,17 @@ const atOnceMax = 20;
 /** What an approval is about at present. To decide it, the caller holds its task's lock. */
 export async function presentSubjectOf(
   context: Context,
-  { task_id: taskId, artifact_id: artifactId, gate }: Omit<About, 'id'>,
+  approval: Omit<About, 'id'>,
 ): Promise<PresentSubject> {
   const { db, tenantId } = context;
+  const { task_id: taskId, artifact_id: artifactId, gate } = approval;
   const row = taskId === null ? undefined : await db.row(findTasksOfSubjects(tenantId, [taskId]));
   const artifact = await findArtifactOfSubject(context, artifactId);
   return presentSubject(context, {
     task: row === undefined ? null : subjectTaskOf(context, taskOf(row)),
     artifact,
     gate,
+    check: checkOfApproval(approval),
   });
 }
 
@@ -46,13 +49,15 @@ export async function findPresentDigests(
     const artifactIds = part.flatMap(({ artifact_id: id }) => id ?? []);
     const tasks = taskIds.length === 0 ? [] : await db.rows(findTasksOfSubjects(tenantId, taskIds));
     const artifacts = await findArtifactsOf(context, artifactIds);
-    for (const { id, task_id: taskId, artifact_id: artifactId, gate } of part) {
-      const about = `${taskId}/${artifactId}/${gate}`;
+    for (const approval of part) {
+      const { id, task_id: taskId, artifact_id: artifactId, gate } = approval;
+      const check = checkOfApproval(approval);
+      const about = [taskId, artifactId, gate, check?.verificationId, check?.key].join('/');
       if (!known.has(about)) {
         const row = tasks.find((task) => task.id === taskId);
         const artifact = artifacts.find((found) => found.id === artifactId) ?? null;
         const task = row === undefined ? null : subjectTaskOf(context, taskOf(row));
-        known.set(about, (await presentSubject(context, { task, artifact, gate })).subject?.digest);
+        known.set(about, (await presentSubject(context, { task, artifact, gate, check })).subject?.digest);
         // A large subject takes some milliseconds: others get their turn.
         await nextTurn();
       }

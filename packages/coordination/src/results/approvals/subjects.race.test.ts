@@ -78,3 +78,38 @@ test('of two changes at once after an approval, one approval is asked again', as
     );
   }
 });
+
+test('of two deciders who saw two states, the one who saw the present one approves', async () => {
+  const other = await baton.actor({ kind: 'human' });
+  const role = await done(baton.admin.post('/roles', { slug: 'payers', name: 'Payers' }), 201);
+  for (const { principalId } of [person, other])
+    await done(baton.admin.post(`/principals/${principalId}/roles`, { roleId: role.id }), 201);
+  const ofRole = { requiredRoleId: role.id, assignedPrincipalId: undefined };
+  for (let round = 0; round < raceRounds; round += 1) {
+    const { id, task } = await tester.gate(
+      { approved },
+      { approval: ofRole, task: { customFields: { to: 'ACME' } } },
+    );
+    const { subject } = await done(person.get(`/approvals/${id}`));
+    const headers = { 'if-match': `task-${task.version}` };
+    await done(agent.patch(`/tasks/${task.id}`, { customFields: { to: 'Mallory' } }, headers));
+    const { current } = await done(other.get(`/approvals/${id}`));
+    const decide = (url: string, { token }: Actor, subjectDigest: string) =>
+      sendRequest(`${url}/api/v1/approvals/${id}:approve`, 'POST', { token, body: { subjectDigest } });
+    const [early, late] = await Promise.all([
+      decide(baton.url, person, subject.digest),
+      decide(second.url, other, current.digest),
+    ]);
+    assert.equal(late.status, 200, JSON.stringify(late.body));
+    assert.ok(
+      ['approval_subject_changed', 'approval_already_decided'].includes(early.body.error.code),
+      early.body.error.code,
+    );
+    await tester.work();
+    const { items } = await done(baton.admin.get(`/tasks/${task.id}/comments`));
+    assert.deepEqual(
+      items.map(({ body }: { body: string }) => body),
+      ['Paid Mallory'],
+    );
+  }
+});

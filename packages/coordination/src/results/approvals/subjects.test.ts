@@ -341,6 +341,42 @@ test('a subject has 64 KiB: more is not asked, and what has grown beyond is not 
   await assert.rejects(many, /422/);
 });
 
+test('the outcome shows what it reads of many artifacts, of the task and of the one that it came from', async () => {
+  const origin = await makeTask(baton);
+  const add = (task: { id: string }, type: string, metadata: object) =>
+    done(agent.post('/artifacts', { type, name: type, task: task.id, metadata }), 201);
+  const paths = Array.from({ length: 20 }, (_, n) => `$.task.artifact[t${n}].metadata.a`);
+  const body = [
+    ...paths,
+    '$.spawnedBy.artifact[t1].metadata.a|truncate:2',
+    '$.task.artifact[t1].metadata.b',
+    '$.task.artifact[t1].metadata.none',
+  ].join(' ');
+  const { id, task } = await tester.gate({ approved: [{ comment: { body } }] });
+  await add(task, 't1', { a: 'old', b: 'old' });
+  for (let n = 0; n < 20; n += 1) await add(task, `t${n}`, { a: n, b: { n } });
+  const shownNow = async () => (await read(id)).current.snapshot.outcome.approved[0].comment.body;
+  const numbers = Array.from({ length: 20 }, (_, n) => n).join(' ');
+  assert.equal(await shownNow(), `${numbers}  {"n":1} `);
+  const relation = { toTask: origin.id, type: 'spawned_by' };
+  await done(baton.admin.post(`/tasks/${task.id}/relations`, relation), 201);
+  assert.equal(await shownNow(), `${numbers}  {"n":1} `);
+  await add(origin, 't1', { a: 'origin' });
+  assert.equal(await shownNow(), `${numbers} or {"n":1} `);
+});
+
+test('an outcome that reads more than 4 MiB of artifacts is not shown, however little of it is written out', async () => {
+  const types = Array.from({ length: 70 }, (_, n) => `large${n}`);
+  const body = types.map((type) => `$.task.artifact[${type}].metadata.a|truncate:1`).join('');
+  const { id, task } = await tester.gate({ approved: [{ comment: { body } }] });
+  const metadata = { a: 'x'.repeat(64_000) };
+  for (const type of types)
+    await done(agent.post('/artifacts', { type, name: type, task: task.id, metadata }), 201);
+  const { current, changedFields } = await read(id);
+  assert.deepEqual([current, changedFields], [null, ['outcome']]);
+  await refused(approve(id), 422, 'payload_too_large');
+});
+
 test('a request from before subjects were recorded is approved by the digest of what is shown', async () => {
   const task = await makeTask(baton);
   const request = { task: task.id, gate: true, assignedPrincipalId: person.principalId };
@@ -496,19 +532,6 @@ describe('a change after the approval', () => {
       ],
       [1, 0, 0],
     );
-  });
-
-  test('makes the approval no basis for calls any more', async () => {
-    const skill = await makeCallable(baton.admin, { sideEffects: 'external_write' });
-    const { id, task } = await approved();
-    const call = () => baton.admin.post(`/skills/${skill.id}:invoke`, { taskId: task.id, approvalId: id });
-    await done(patch(task.id, { title: 'Other' }));
-    await refused(call(), 403, 'skill_side_effect_not_authorized');
-    const [again] = await pendingOf(task.id);
-    await done(approve(again.id));
-    await refused(call(), 403, 'skill_side_effect_not_authorized');
-    const body = { taskId: task.id, approvalId: again.id };
-    await done(baton.admin.post(`/skills/${skill.id}:invoke`, body), 201);
   });
 });
 

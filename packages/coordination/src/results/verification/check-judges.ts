@@ -15,7 +15,7 @@ import { findNewestOfCheck, findOutputs, findRoleHolder } from './verifications.
 type Judge = (context: Context, judged: Judged) => Promise<Verdict>;
 
 const artifactsMax = 50;
-const ownWork = 'A task can't be approved by somebody who worked on it or requested its completion.';
+const ownWork = "A task can't be approved by somebody who worked on it or requested its completion.";
 
 /** The look at a check of each kind. Nothing passes by default: what nobody can judge fails. */
 export const judges: Record<AttemptCheck['kind'], Judge> = {
