@@ -69,9 +69,10 @@ test('a skill interprets the cause once, and the action reads what it says', asy
   await end(call, 'complete', { output: { findings: [{ title: 'One' }, { title: 'Two' }] } });
   await lookAgain();
   const { status, createdTaskIds, id } = await only(rule.id);
-  assert.deepEqual([status, createdTaskIds.length], ['matched', 1]);
-  const { title } = await done(baton.admin.get(`/tasks/${createdTaskIds[0]}`));
-  assert.equal(title, `One by ${call.id}`);
+  const titles = await Promise.all(
+    createdTaskIds.map(async (taskId: string) => (await done(baton.admin.get(`/tasks/${taskId}`))).title),
+  );
+  assert.deepEqual([status, titles], ['matched', [`One by ${call.id}`, `Two by ${call.id}`]]);
   const told = (await eventsOf(baton, rule.id)).filter((event) => event.type === 'rule.evaluated');
   assert.deepEqual(
     told.map(({ payload }) => [payload['evaluationId'], payload['skillInvocationId'], payload['result']]),
