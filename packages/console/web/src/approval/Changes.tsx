@@ -107,8 +107,9 @@ function partsOf({ path, before, after }: SubjectChange): {
 } {
   const [old, now] = [before, after].map((value) => textOf(path, value));
   if (old === undefined || now === undefined) return { before: whole(old), after: whole(now) };
+  if (old !== now) return compareWords(old, now);
   // The text alone doesn't distinguish 10 and "10".
-  return old === now ? compareWords(JSON.stringify(before), JSON.stringify(after)) : compareWords(old, now);
+  return { before: whole(JSON.stringify(before)), after: whole(JSON.stringify(after)) };
 }
 
 function whole(text: string | undefined): Part[] | undefined {
