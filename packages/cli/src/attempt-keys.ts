@@ -104,13 +104,10 @@ export class Attempt {
         startedAt: new Date().toISOString(),
         secret: this.#secret,
       };
-      writeFileSync(draft, `${JSON.stringify(record)}\n`, { mode: 0o600, flag: 'wx', flush: true });
-      linkUnlessThere(draft, this.#path);
+      storeUnlessThere(draft, this.#path, `${JSON.stringify(record)}\n`);
     } catch {
       // No folder can be made or written here.
       return false;
-    } finally {
-      rmSync(draft, { force: true });
     }
     const stored = this.#stored();
     this.#secret = stored ?? this.#secret;
@@ -139,11 +136,14 @@ export class Attempt {
 }
 
 /** Unlike a rename, a link never replaces the keys that another run of this attempt has stored. */
-function linkUnlessThere(from: string, to: string): void {
+function storeUnlessThere(draft: string, path: string, text: string): void {
+  writeFileSync(draft, text, { mode: 0o600, flag: 'wx', flush: true });
   try {
-    linkSync(from, to);
+    linkSync(draft, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft, { force: true });
   }
 }
 

@@ -1,4 +1,4 @@
-import { type BatonClient, BatonError, etagOf, type Task, type TaskChange } from '@baton/sdk';
+import { type BatonClient, BatonError, type Task, type TaskChange } from '@baton/sdk';
 import type { Attempt } from '../attempt-keys.ts';
 import type { ImportChange } from './compare.ts';
 import { holdCapability, isUnfinished, notHeld, otherRequirements, type Requirements } from './holding.ts';
@@ -101,8 +101,7 @@ async function rewriteTask(
   const { baton } = writing;
   let task = await baton.tasks.get(taskId);
   const patch = patchOf(item, fields, task);
-  if (Object.keys(patch).length > 0)
-    task = await baton.tasks.update(taskId, patch, { ifMatch: etagOf(task) });
+  if (Object.keys(patch).length > 0) task = await baton.tasks.update(taskId, patch, { ifMatch: tagOf(task) });
   if (fields.includes('status') && !isUnfinished(change)) await moveTask(writing, item, task);
   return task;
 }
@@ -145,7 +144,7 @@ async function moveTask(writing: Writing, item: PlannedItem, task: Task): Promis
       : openStatusOf(item, lifecycleSchema);
   const category = lifecycleSchema.statuses.find(({ key }) => key === status)?.category;
   if (status === undefined || category === task.systemStatusCategory) return;
-  await baton.tasks.update(task.id, { status }, { ifMatch: etagOf(task) });
+  await baton.tasks.update(task.id, { status }, { ifMatch: tagOf(task) });
 }
 
 async function completeTask({ baton, leaveOut }: Writing, item: PlannedItem, task: Task): Promise<Task> {
@@ -155,7 +154,7 @@ async function completeTask({ baton, leaveOut }: Writing, item: PlannedItem, tas
   const done = await matched(baton, task, async (now) =>
     now.systemStatusCategory.startsWith('terminal_')
       ? now
-      : baton.tasks.complete(now.id, {}, { ifMatch: etagOf(now) }),
+      : baton.tasks.complete(now.id, {}, { ifMatch: tagOf(now) }),
   );
   if (!done.systemStatusCategory.startsWith('terminal_'))
     leaveOut('is done in the source; here its checks decide whether it is', item.id);
@@ -179,7 +178,7 @@ export async function finishTask(
       ...(status !== undefined && { status }),
       ...(requirements !== undefined && { requirements }),
     };
-    return baton.tasks.update(now.id, change, { ifMatch: etagOf(now) });
+    return baton.tasks.update(now.id, change, { ifMatch: tagOf(now) });
   });
 }
 
@@ -191,6 +190,9 @@ function statusToGive({ targets, leaveOut }: Writing, item: PlannedItem, task: T
   leaveOut(`has a status that no step leads to from ${task.status}, where it stays`, item.id);
   return undefined;
 }
+
+/** Not `etagOf`: the repeated answer of a creation comes without an ETag. */
+const tagOf = ({ version }: Task): string => `"task-${version}"`;
 
 /** A repeated answer of a creation holds an old version: the task is read again then, once. */
 async function matched(baton: BatonClient, task: Task, write: (now: Task) => Promise<Task>): Promise<Task> {
@@ -283,7 +285,7 @@ async function withdrawTask({ baton, targets }: Writing, taskId: string): Promis
   const toDo = `${sentence} Cancel ${task.publicId}, which this import made, and run it again.`;
   if (status === undefined) return new Overtaken(toDo);
   try {
-    await baton.tasks.update(taskId, { status }, { ifMatch: etagOf(task) });
+    await baton.tasks.update(taskId, { status }, { ifMatch: tagOf(task) });
     return new Overtaken(`${sentence} ${task.publicId}, which this import made, is cancelled: run it again.`);
   } catch (error) {
     if (!(error instanceof BatonError) || ![403, 409, 422].includes(error.status)) throw error;

@@ -2,11 +2,12 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A request on its way to Baton. */
-export interface Intercepted {
+interface Intercepted {
   readonly method: string;
   /** With its query. */
   readonly path: string;
   readonly key: string | undefined;
+  readonly body: string;
   /** Sends it to Baton, once for each call. */
   forward(): Promise<Response>;
 }
@@ -23,19 +24,17 @@ export async function interceptBaton(
     const { method = 'GET', url: path = '/' } = req;
     const parts: Buffer[] = [];
     for await (const part of req) parts.push(part as Buffer);
-    const init = {
-      method,
-      headers: headersOf(req.headers),
-      ...(parts.length > 0 && { body: new Uint8Array(Buffer.concat(parts)) }),
-    };
+    const bytes = new Uint8Array(Buffer.concat(parts));
+    const init = { method, headers: headersOf(req.headers), ...(bytes.length > 0 && { body: bytes }) };
     const key = req.headers['idempotency-key'] as string | undefined;
+    const body = new TextDecoder().decode(bytes);
     const forward = () => fetch(url + path, init);
     try {
-      const response = await intercept({ method, path, key, forward });
+      const response = await intercept({ method, path, key, body, forward });
       if (response === undefined) return void res.destroy();
-      const body = Buffer.from(await response.arrayBuffer());
+      const answer = Buffer.from(await response.arrayBuffer());
       const headers = [...response.headers].filter(([name]) => !ofConnection.includes(name));
-      res.writeHead(response.status, Object.fromEntries(headers)).end(body);
+      res.writeHead(response.status, Object.fromEntries(headers)).end(answer);
     } catch {
       res.destroy();
     }
