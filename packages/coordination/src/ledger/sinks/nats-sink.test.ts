@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { type AddressInfo, createServer } from 'node:net';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { createLog } from '@baton/kernel/log';
@@ -17,6 +18,42 @@ import { type Sink, SinkAway } from './sink.ts';
 const never = new AbortController().signal;
 const until = (holds: () => Promise<boolean>, what?: string) => untilIn(holds, what, 60_000);
 const log = createLog({ name: 'worker', level: 'silent' });
+
+test('an address with tls: gives no credentials to a server that offers no encryption', async () => {
+  const token = `token-of-the-tests-${newId()}`;
+  keepSecret('NATS token', token);
+  let received = '';
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', (part) => {
+      received += String(part);
+      socket.destroy();
+    });
+    socket.write(
+      'INFO {"server_id":"a","version":"2.10.0","proto":1,"headers":true,"max_payload":1048576}\r\n',
+    );
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  const deliverBy = async (protocol: string) => {
+    const sink = openNatsSink({
+      name: 'bus',
+      filter: { tenants: null, typePatterns: null },
+      concurrency: 1,
+      timeoutMs: 2000,
+      servers: [`${protocol}//127.0.0.1:${port}`],
+      subjectPrefix: 'one',
+      token,
+    });
+    await assert.rejects(sink.deliver(sampleEvent(), never), SinkAway);
+    await sink.close();
+  };
+  await deliverBy('tls:');
+  assert.equal(received, '');
+  await deliverBy('nats:');
+  assert.ok(received.includes(token), 'without it they are sent');
+  await new Promise((done) => server.close(done));
+});
 
 describe("Debian's NATS server", { skip: natsMissing() ?? false }, () => {
   let server: NatsServer;

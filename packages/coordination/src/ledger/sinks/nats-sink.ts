@@ -28,10 +28,15 @@ const reconnectWaitMs = 1000;
 
 /**
  * Publishes each event to JetStream and waits until a stream has stored it. `Nats-Msg-Id` is the event's id, so that a
- * stream drops the repeats inside of its duplicate window. The subject is `<prefix>.<tenantId>.<type>`.
+ * stream drops the repeats inside of its duplicate window. The subject is `<prefix>.<tenantId>.<type>`. Where one of the addresses
+ * begins with tls:, every server must offer TLS.
  */
 export function openNatsSink({ servers, subjectPrefix, ...target }: NatsTarget): Sink {
   const { name, filter, concurrency, timeoutMs } = target;
+  // The client ignores the scheme. Without this it sends the credentials in clear to a server that offers no TLS, as anybody
+  // between the two can make it look.
+  const isSecure = servers.some((server) => new URL(server).protocol === 'tls:');
+  const tls = target.tls ?? (isSecure ? {} : undefined);
   let opening: Promise<Link> | undefined;
   return { name, filter, concurrency, timeoutMs, deliver, close };
 
@@ -76,7 +81,7 @@ export function openNatsSink({ servers, subjectPrefix, ...target }: NatsTarget):
       ...(target.credentials !== undefined && {
         authenticator: credsAuthenticator(new TextEncoder().encode(target.credentials)),
       }),
-      ...(target.tls && { tls: target.tls }),
+      ...(tls && { tls }),
     });
     const link: Link = { connection, stream: jetstream(connection), isConnected: true };
     void follow(link);
