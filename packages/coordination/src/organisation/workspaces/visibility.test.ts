@@ -352,6 +352,7 @@ describe('lists leave out what is hidden', () => {
   });
 
   test('GET /events and the stream show what was filed in sight, or in no workspace', async () => {
+    const [own, others] = [await openSession(member), await openSession(baton.admin)];
     await journalIsStable(baton.pool);
     const entities = async (query: string) =>
       (await done(member.get(`/events?limit=200&${query}`))).items.map((event: any) => event.entityId);
@@ -359,6 +360,13 @@ describe('lists leave out what is hidden', () => {
     assert.ok([below.id, mine.id, seen.taskId, unfiled.taskId].every((id) => all.includes(id)));
     assert.ok([top.id, other.id, hidden.taskId, hidden.runId].every((id) => !all.includes(id)));
     assert.deepEqual(await entities(`entityId=${hidden.taskId}`), []);
+    // A session is filed nowhere, and its events name what may work in a hidden workspace.
+    for (const query of [`entityId=${others}`, `entityId=${others}&tail=5`])
+      assert.deepEqual(await entities(query), []);
+    assert.deepEqual(await entities(`entityId=${own}`), [own]);
+    const [sessions, newest] = [await entities('types=session.'), await entities('tail=200')];
+    for (const ids of [all, sessions, newest])
+      assert.deepEqual([ids.includes(own), ids.includes(others)], [true, false]);
     const stream = openStream(baton.url, { token: member.token });
     const streamed = (await stream.received(all.length, 60_000)).map((event: any) => event.entityId);
     assert.deepEqual(streamed, all);
