@@ -4,6 +4,8 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { isBehind } from '../../ledger/journal/reading.ts';
 import { lockJournalFloors } from '../../ledger/retention/floors.ts';
 import { eventText } from '../../service/documents.ts';
+import { holds } from '../../service/permissions.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { adapterRebuilt, adapterRedriven } from './context-adapter.events.ts';
@@ -122,8 +124,13 @@ export interface Told {
   };
 }
 
-/** Counts at most 1,001 events, whatever waits. */
-export async function getFreshness({ db, tenantId }: Context): Promise<Told> {
+/**
+ * Counts at most 1,001 events, whatever waits. The event at which a tenant is parked may be of any workspace, and the memory
+ * service's message may repeat a part of it: both are for callers who may read the whole journal.
+ */
+export async function getFreshness(context: Context): Promise<Told> {
+  const { db, tenantId, caller } = context;
+  const readsAll = holds(caller.permissions, 'events.read') && (await viewerOf(context)) === null;
   const state = adapterStateOf((await db.row(findState(tenantId, consumer, lagMax + 1))) as StateRow);
   const { parked, parkedReason, lastDeliveryAt, parkedEventId, nextAttemptAt } = state;
   return {
@@ -132,9 +139,9 @@ export async function getFreshness({ db, tenantId }: Context): Promise<Told> {
     memoryLagCapped: state.lagCapped,
     memoryIngest: {
       status: parked ? 'parked' : 'ok',
-      lastError: parkedReason,
+      lastError: readsAll ? parkedReason : null,
       lastDeliveryAt,
-      parkedEventId,
+      parkedEventId: readsAll ? parkedEventId : null,
       nextAttemptAt,
     },
   };

@@ -86,9 +86,12 @@ const Freshness = z
     memoryLagCapped: z.boolean().meta({ description: 'Whether there are more.' }),
     memoryIngest: z.strictObject({
       status: z.enum(['ok', 'parked']),
-      lastError: z.string().nullable(),
+      lastError: z
+        .string()
+        .nullable()
+        .meta({ description: 'For callers with `events.read` who see all workspaces; null for others.' }),
       lastDeliveryAt: Timestamp.nullable(),
-      parkedEventId: Uuid.nullable(),
+      parkedEventId: Uuid.nullable().meta({ description: 'As `lastError`.' }),
       nextAttemptAt: Timestamp.nullable(),
     }),
   })

@@ -304,6 +304,16 @@ describe('what memory knows', () => {
       ['parked', 'the memory service answered 500', eventId],
     );
     assert.ok(nextAttemptAt !== null && lastDeliveryAt !== null);
+    // The event may be of a hidden workspace, and the error may repeat it.
+    const { person } = await makeNarrowPerson(baton);
+    for (const actor of [person, await baton.actor({ permissions: ['tasks.read'] })]) {
+      const { memoryIngest } = (await askContext(actor, { includeMemory: false })).freshness;
+      assert.deepEqual(memoryIngest, {
+        ...freshness.memoryIngest,
+        lastError: null,
+        parkedEventId: null,
+      });
+    }
   });
 
   test("another tenant's focus is not found, and its namespaces are never asked", async () => {
