@@ -17,11 +17,13 @@ import {
   makeRun,
   makeTask,
   makeWorker,
+  openSession,
   refused,
   type Worker,
 } from '../../testing/leases.ts';
 import { pagesReadBy } from '../../testing/pages-read.ts';
 import { checkBy, makeJudge } from '../../testing/verification.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
 import { lockNextPending } from './claiming.sql.ts';
 
 /** Whoever worked on a task never executes the call that judges it (trust, ruling 2). */
@@ -49,8 +51,8 @@ const checkOf = (skill: { name: string; version: string }) =>
   checkBy('deterministic', { spec: { skill: `${skill.name}@${skill.version}`, expect: { passed: true } } });
 
 /** A task of the worker's that the skill is to judge. */
-async function judged(skill: any, by: Worker = worker) {
-  const { task, run } = await makeRun(baton, by, { task: { acceptance: [checkOf(skill)] } });
+async function judged(skill: any, by: Worker = worker, more: object = {}) {
+  const { task, run } = await makeRun(baton, by, { task: { acceptance: [checkOf(skill)], ...more } });
   await done(by.actor.post(`/runs/${run.id}:succeed`, {}));
   await judge.run();
   return { task, callId: (await attemptOf(task.id)).skillInvocationId as string };
@@ -107,6 +109,23 @@ test('nor does who only claimed the task, nor an agent that asked for its comple
     await baton.pool.run(sql`update skill_invocations set available_at = now() where id = ${invocation.id}`);
   }
   await calls.close();
+});
+
+test('a person with a narrow sight does not meet the call that judges their task, and takes the one behind it', async () => {
+  const skill = await makeCallable(baton.admin);
+  const { person, mine } = await makeNarrowPerson(baton);
+  const by = { actor: person, sessionId: await openSession(person) };
+  const { task, callId } = await judged(skill, by, { workspaceId: mine.id });
+  const named = () => claimCall(person, skill, { invocationId: callId });
+  assert.equal((await claimCall(person, skill)).status, 204);
+  assert.deepEqual(await refused(named(), 403, 'not_eligible'), { invocationId: callId, taskId: task.id });
+  const behind = await done(invoke(baton.admin, skill), 201);
+  assert.equal((await done(claimCall(person, skill))).invocation.id, behind.id);
+  // Out of sight it is absent: nothing says that there is a call, or whom it bars.
+  const other = await makeWorkspace(baton);
+  await baton.pool.run(sql`update tasks set workspace_id = ${other.id} where id = ${task.id}`);
+  assert.equal((await named()).status, 204);
+  assert.equal((await done(claimCall(executor, skill))).invocation.id, callId);
 });
 
 test('a call of the agent’s task that judges nothing is the agent’s to execute', async () => {

@@ -40,7 +40,8 @@ const headsMax = 100;
  * in a subquery of its own, which makes it a condition of the index: what waits for its retry is not read either.
  *
  * Calls that judge the executor's own work are passed over. Where they stand at the head of a queue, the sets of barred
- * principals in that queue are stepped over by an index of their own, so that any number of such calls costs one look, too.
+ * principals in that queue are stepped over by an index of their own: one look for each set, however many calls have it. There are as
+ * many sets as groups of agents that worked on one task together, and at most CP_SKILL_INVOCATIONS_PENDING_MAX.
  */
 export function lockNextPending(tenantId: string, reach: ExecutorReach) {
   return sql<{ id: string }>`
@@ -118,6 +119,9 @@ export function lockNextPending(tenantId: string, reach: ExecutorReach) {
  * `lockNextPending` for an executor with a narrow sight: it steps from queue to queue of each place in sight, so that what
  * is pending elsewhere costs nothing, however much it is. A call for a task is in sight where the task is. It stays in the
  * queue of the place in which it was requested: after a move of the task, only executors who see both places get it.
+ *
+ * Calls of tasks that moved out of sight, and calls that judge the executor's own work, are skipped one by one. Both are few: a queue
+ * has at most CP_SKILL_INVOCATIONS_PENDING_MAX calls, and these persons executed or saw each of the tasks.
  * @param viewerId whose sight the executor has
  */
 export function lockNextPendingInSight(tenantId: string, reach: ExecutorReach, viewerId: string) {
