@@ -127,9 +127,9 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
       assert.equal(await push(branch, first), undefined);
       assert.equal(await push(`${branch}-attempt`, first), undefined);
       const second = await takenBy(agent, task, first);
-      assert.match((await push(branch, first)) ?? '', /This lease is over \(superseded\): stop\./);
+      assert.match((await push(branch, first)) ?? '', /This lease has ended \(superseded\)\. Stop\./);
       assert.equal(await push(branch, second), undefined);
-      assert.match((await push(branch, { ...first, fencingToken: second.fencingToken })) ?? '', /is over/);
+      assert.match((await push(branch, { ...first, fencingToken: second.fencingToken })) ?? '', /has ended/);
     });
 
     test('who only reads the claim of somebody else pushes nothing', async () => {
@@ -137,8 +137,8 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
       const { id } = await takenBy(agent, task);
       const read = await reader.baton.claims.get(id);
       const branch = `task/${task.publicId}`;
-      assert.match((await push(branch, read, reader)) ?? '', /This lease is somebody else's/);
-      assert.match((await push(branch, read, null)) ?? '', /Prove who you are/);
+      assert.match((await push(branch, read, reader)) ?? '', /You don't hold this lease/);
+      assert.match((await push(branch, read, null)) ?? '', /Send your access token/);
       assert.equal(await push(branch, read), undefined);
     });
 
@@ -220,7 +220,7 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
       assert.deepEqual(await deploy(first), [200, 'version 2.4']);
       assert.deepEqual(seenOf(task), ['POST /deploy']);
       const second = await takenBy(agent, task, first);
-      assert.deepEqual(await deploy(first), [409, 'This lease is over (superseded): stop.\n']);
+      assert.deepEqual(await deploy(first), [409, 'This lease has ended (superseded). Stop.\n']);
       assert.equal((await deploy())[0], 400);
       assert.equal((await deploy({ id: first.id, fencingToken: -1 }))[0], 400);
       assert.equal(seenOf(task).length, 1);
