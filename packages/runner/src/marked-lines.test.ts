@@ -6,8 +6,8 @@ import { createMark, fixedMark, lineBytesMax } from './protocol.ts';
 const mark = createMark();
 const order = `${mark} {"do":"comment","body":"x"}`;
 
-function linesOf(text: string, { of = mark, partBytes = 64 * 1024 } = {}) {
-  const lines = new MarkedLines(of);
+function linesOf(text: string, { usedMark = mark, partBytes = 64 * 1024 } = {}) {
+  const lines = new MarkedLines(usedMark);
   const bytes = Buffer.from(text);
   const found: { text: string; isAtStart: boolean }[] = [];
   for (let at = 0; at < bytes.length; at += partBytes)
@@ -38,9 +38,9 @@ test("text that doesn't end its line hides no marked line behind it, however lon
 test('the fixed mark counts at the beginning of a line only, and other text of a long line is not one', () => {
   const fixed = `${fixedMark} {}`;
   const long = 'x'.repeat(lineBytesMax + 1);
-  for (const of of [fixedMark, mark])
+  for (const usedMark of [fixedMark, mark])
     for (const partBytes of [4099, 64 * 1024, 10 * lineBytesMax])
-      assert.deepEqual(linesOf(`a ${fixed}\n${fixed}\n${long}${fixed}\n`, { of, partBytes }), [
+      assert.deepEqual(linesOf(`a ${fixed}\n${fixed}\n${long}${fixed}\n`, { usedMark, partBytes }), [
         { text: fixed, isAtStart: true },
       ]);
 });
