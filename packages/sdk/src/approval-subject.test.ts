@@ -75,7 +75,13 @@ test('the order of members is no change, that of list items is', () => {
 });
 
 test('acceptance checks are compared by key; a repeated key or another order hides none', () => {
-  const check = (key: string, description: string) => ({ key, kind: 'human' as const, description });
+  const addedByPrincipalId = '0190b2c4-0000-7000-8000-0000000000a1';
+  const check = (key: string, description: string) => ({
+    key,
+    kind: 'human' as const,
+    description,
+    addedByPrincipalId,
+  });
   const [read, paid] = [check('read', 'Read'), check('paid', 'Paid')];
   const withChecks = (...acceptance: (typeof read)[]) => subjectOf({ acceptance });
   assert.deepEqual(linesOf(withChecks(read, paid), withChecks(check('paid', 'Sent'))), [

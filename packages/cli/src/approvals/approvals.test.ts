@@ -87,6 +87,7 @@ async function requestPayment() {
     title: 'Pay the invoice',
     typeKey: 'payment',
     customFields: { to: 'ACME Ltd', amount: 10 },
+    acceptance: [{ key: 'booked', kind: 'human', description: 'It is booked' }],
   });
   const { id } = await baton.admin.approvals.request({
     task: task.id,
@@ -113,6 +114,7 @@ describe('what a decision is about', () => {
     assert.match(view.text, /^ {2}title +Pay the invoice$/m);
     assert.match(view.text, /^ {2}type +payment version 1$/m);
     assert.match(view.text, /^ {2}customFields\.to +ACME Ltd$/m);
+    assert.match(view.text, /^ {2}acceptance\.booked +It is booked \(human, added by [\da-f-]{36}\)$/m);
     assert.match(view.text, /^If approved\n {2}1\. comment\n {5}body +Pays 10 to ACME Ltd$/m);
     assert.match(view.text, /^If rejected\n {2}no follow-up actions$/m);
     assert.doesNotMatch(view.text, /^Changed/m);

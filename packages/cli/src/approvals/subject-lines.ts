@@ -93,10 +93,12 @@ function taskFacts(task: Snapshot['task']): Fact[] {
   ];
 }
 
-function checkOf({ description, kind, ...details }: Readonly<Record<string, unknown>>): string {
+function checkOf(check: Readonly<Record<string, unknown>>): string {
+  const { description, kind, addedByPrincipalId: addedBy, ...details } = check;
   const given = Object.fromEntries(Object.entries(details).filter(([, value]) => value != null));
   const more = Object.keys(given).length === 0 ? '' : ` ${JSON.stringify(given)}`;
-  return `${String(description)} (${String(kind)})${more}`.trim();
+  const by = typeof addedBy === 'string' ? `, added by ${addedBy}` : '';
+  return `${String(description)} (${String(kind)}${by})${more}`.trim();
 }
 
 function artifactFacts(artifact: Snapshot['artifact']): Fact[] {

@@ -7,7 +7,6 @@ import {
 } from '@tanstack/react-router';
 import { administrationSearch } from './administration/administration-search.ts';
 import { isSignedOut } from './client.ts';
-import { InboxPage } from './inbox/InboxPage.tsx';
 import { JournalPage } from './journal/JournalPage.tsx';
 import { journalSearch } from './journal/journal-search.ts';
 import { ErrorNote } from './parts/Notes.tsx';
@@ -64,7 +63,11 @@ const pages = [
     validateSearch: strictly(workSearch),
   }),
   createRoute({ getParentRoute: () => shell, path: '/tasks/$ref', component: TaskPage }),
-  createRoute({ getParentRoute: () => shell, path: '/inbox', component: InboxPage }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/inbox',
+    component: lazyRouteComponent(() => import('./inbox/InboxPage.tsx'), 'InboxPage'),
+  }),
   createRoute({
     getParentRoute: () => shell,
     path: '/approvals/$id',

@@ -105,7 +105,9 @@ interface ChangedMeanwhileProps {
 function ChangedMeanwhile({ reviewed, now, takesFocus }: ChangedMeanwhileProps) {
   const ref = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (takesFocus) ref.current?.focus();
+    if (!takesFocus) return;
+    ref.current?.focus({ preventScroll: true });
+    ref.current?.scrollIntoView({ block: 'nearest' });
   }, [takesFocus]);
   const places = subjectChanges(reviewed, now).map(({ path }) => {
     const { part, names } = placeOf(path);

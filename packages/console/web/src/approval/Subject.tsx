@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { type ApprovalSubject, revealHidden, type SubjectChange } from '@baton/sdk';
+import { Who } from '../parts/Who.tsx';
 import { Actions } from './Actions.tsx';
 import styles from './approval.module.css';
 import { answers, dateText, fieldWords, isChangedAt, valueText } from './subject-words.ts';
@@ -94,7 +95,10 @@ function TaskFacts({ task, changes }: { task: TaskSnapshot; changes: readonly Su
           isChanged={isChanged('acceptance', check.key)}
         >
           {revealHidden(check.description || check.key)}{' '}
-          <span className="soft">({check.kind.replaceAll('_', ' ')})</span>
+          <span className="soft">
+            ({check.kind.replaceAll('_', ' ')}
+            <AddedBy check={check} />)
+          </span>
           <CheckDetails check={check} />
         </Fact>
       ))}
@@ -102,9 +106,21 @@ function TaskFacts({ task, changes }: { task: TaskSnapshot; changes: readonly Su
   );
 }
 
+type Check = Readonly<Record<string, unknown>>;
+
+/** Who added a check: only they, or a person, may change it. */
+function AddedBy({ check: { addedByPrincipalId: id } }: { readonly check: Check }) {
+  if (typeof id !== 'string') return null;
+  return (
+    <>
+      , added by <Who id={id} />
+    </>
+  );
+}
+
 /** The details of a check: its spec, and when it applies. */
-function CheckDetails({ check }: { check: TaskSnapshot['acceptance'][number] }) {
-  const { key: _key, kind: _kind, description: _description, ...details } = check;
+function CheckDetails({ check }: { readonly check: Check }) {
+  const { key: _key, kind: _kind, description: _description, addedByPrincipalId: _by, ...details } = check;
   const given = Object.fromEntries(Object.entries(details).filter(([, value]) => value != null));
   if (Object.keys(given).length === 0) return null;
   return <span className={`mono soft ${styles.digest}`}>{revealHidden(valueText(given))}</span>;

@@ -78,6 +78,7 @@ describe('what is decided', () => {
           kind: 'external_state' as const,
           description: 'It is booked',
           spec: { system: 'bank' },
+          addedByPrincipalId: graceId,
         },
       ],
     };
@@ -104,7 +105,7 @@ describe('what is decided', () => {
       'Due date\nMar 5, 2026',
       'Field to\nACME Ltd',
       'Field lines\n[\n{\n"sku": "a1"\n}\n]',
-      'Done when booked\nIt is booked (external state)',
+      'Done when booked\nIt is booked (external state, added by Grace)',
       '"system": "bank"',
       'Artifact\nInvoice 7 (invoice)',
       'If approved\nCalls the skill payments.send\ninputs › to\nACME Ltd\ninputs › amount › value\n10',
@@ -112,6 +113,7 @@ describe('what is decided', () => {
       'If rejected\nAdds the comment Not paid.',
     ])
       assert.ok(page.includes(part), `${part} is missing in:\n${page}`);
+    assert.ok(!page.includes('addedBy'));
     assert.ok(!page.includes('changed'));
     assert.ok(!isThere('region', /^Changed/));
   });
