@@ -279,6 +279,29 @@ test('identity:replace refuses in its order', async () => {
   await refused(replace(key, newIdentity(baton), poor), 403, 'permission_escalation');
 });
 
+test('identity:replace takes over no roles, capabilities and skills that its caller could not assign', async () => {
+  const { spec } = await granting({
+    identity: { kind: 'service', permissions: [...agentPermissions, 'skills.invoke'] },
+  });
+  const { id: roleId } = await done(baton.admin.post('/roles', { slug: word(), name: 'R' }), 201);
+  const cases: [spec: object, path: string][] = [
+    [spec, '/skills/invoke'],
+    [service, '/identity/roles'],
+  ];
+  for (const [published, path] of cases) {
+    const { key } = await publishAgent(baton.admin, published);
+    const { principalId } = await done(link(key, newIdentity(baton)));
+    if (published === service)
+      await done(baton.admin.post(`/principals/${principalId}/roles`, { roleId }), 201);
+    const own: Permission[] = ['agents.manage', 'skills.invoke', ...agentPermissions];
+    const manager = await baton.actor({ permissions: own });
+    const escalation = refused(replace(key, newIdentity(baton), manager), 403, 'permission_escalation');
+    assert.deepEqual(await escalation, { path });
+    const organiser = await baton.actor({ permissions: [...own, 'org.manage'] });
+    await done(replace(key, newIdentity(baton), organiser));
+  }
+});
+
 test('the principal of an agent is changed by the registry alone', async () => {
   const { key } = await publishAgent(baton.admin);
   const { principalId, iamPrincipalId } = await linkAgent(baton, key);

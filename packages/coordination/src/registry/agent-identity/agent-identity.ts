@@ -17,6 +17,7 @@ import type { Permission } from '../../service/permissions.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Agent, AgentRow, RevisionRow } from '../agents/agent.ts';
 import { getAgentRow, getCurrentRevision, showAgent } from '../agents/agents.ts';
+import { requireMayUseAssignments } from '../agents/granting.ts';
 import { lockLinkedAgent, permissionsOf } from '../agents/publishing.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -142,6 +143,7 @@ export async function replaceAgentIdentity(
   requireTrustedIssuer(context, identity.issuer);
   const permissions = permissionsOf((await getCurrentRevision(context, agent)).spec);
   refuseEscalation(context.caller.permissions, permissions);
+  await requireMayUseAssignments(context, principalId, noAssignments);
   await refuseNarrowSight(context);
   if (await isBoundBy(context, bindingId, identity)) {
     await reopenIamBinding(context, bindingId, permissions);

@@ -66,7 +66,7 @@ export const agentsApi = [
     path: '/agents',
     summary: 'Publish what an agent is to be.',
     description:
-      'The first revision of a key makes the agent. 201 for a new revision; 200 when the current one says the same, apart from `state` and `placement.replicas`, which are taken all the same. The binding and the roles of a linked agent follow at once. Nobody gives an agent what they lack: roles, capabilities and skills need org.manage, connections need connections.manage.',
+      'The first revision of a key makes the agent. 201 for a new revision; 200 when the current one says the same, apart from `state` and `placement.replicas`, which are taken all the same. The binding and the roles of a linked agent follow at once. Nobody gives an agent what they lack: roles, capabilities and skills need org.manage, connections need connections.manage. For an existing agent the caller also needs what the agent keeps regardless of the revision: the permissions of its API keys, org.manage if it was assigned roles, capabilities or skills directly, and agents.secrets.manage if the revision names stored secrets.',
     permission: 'agents.manage',
     body: AgentRequest,
     returns: { 200: Agent, 201: Agent },

@@ -2,7 +2,9 @@ import { parsePermissions, refuseEscalation, refuseForKind } from '../../access/
 import { holds, type Permission } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import type { AgentGrants } from './agent.ts';
 import type { AgentSpec } from './agent-spec.ts';
+import { findFurtherAssignments } from './references.sql.ts';
 
 /**
  * Nobody gives an agent what they could not give a principal themselves (organisation, section 12.2).
@@ -23,4 +25,19 @@ export function requireMayGrant({ caller }: Context, spec: AgentSpec): Permissio
   for (const [path, names, needed] of given)
     if (names.length > 0 && !holds(caller.permissions, needed)) fail('permission_escalation', { path });
   return permissions;
+}
+
+/**
+ * Nobody decides what is done with roles, capabilities and skills that they couldn't assign themselves.
+ * @param besides what doesn't count, since the caller is asked about it elsewhere
+ * @throws Refusal `permission_escalation` {path}
+ */
+export async function requireMayUseAssignments(
+  { db, tenantId, caller }: Context,
+  principalId: string,
+  besides: AgentGrants,
+): Promise<void> {
+  const found = await db.row(findFurtherAssignments(tenantId, principalId, besides));
+  if (found !== undefined && !holds(caller.permissions, 'org.manage'))
+    fail('permission_escalation', { path: found.path });
 }

@@ -6,7 +6,7 @@ import { regrantIamBinding } from '../../access/iam-bindings/iam-bindings.ts';
 import { renamePrincipal } from '../../access/principals/managed-principals.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { changeAssignments } from '../../organisation/assignments/assignment-sets.ts';
-import type { Permission } from '../../service/permissions.ts';
+import { holds, type Permission } from '../../service/permissions.ts';
 import { requireSight } from '../../service/sight/sight.ts';
 import { assignConnections } from '../connections/assigned.ts';
 import type { Context } from '../context.ts';
@@ -32,8 +32,9 @@ import {
   updateAgentState,
   updateSpecifiedValues,
 } from './agents.sql.ts';
-import { requireMayGrant } from './granting.ts';
+import { requireMayGrant, requireMayUseAssignments } from './granting.ts';
 import { requireSpecReferences, type SpecReferences } from './references.ts';
+import { hasStoredSecret } from './secrets/agent-secrets.ts';
 import { type CheckedSpec, changedFields, checkSpec } from './spec-checks.ts';
 
 /** A spec that may be published, with what it names. */
@@ -81,7 +82,8 @@ export async function validateAgent(context: Context, { key, spec }: AgentReques
   const current =
     known === undefined ? undefined : await db.row(findRevision(tenantId, known.id, known.current_revision));
   const wouldCreateRevision = current?.spec_hash !== checked.hash;
-  if (known !== undefined && wouldCreateRevision) await requireMayInstruct(context, known);
+  if (known !== undefined && current !== undefined && wouldCreateRevision)
+    await requireMayInstruct(context, known, spec, current);
   return {
     key,
     specHash: checked.hash,
@@ -109,14 +111,27 @@ function requirePublishable(agent: AgentRow, { identity }: AgentSpec): void {
 }
 
 /**
- * A revision tells an agent what to do. What it may do by its binding is what the same revision grants; API keys of its
- * principal stay as they are, so nobody without their permissions decides what is done with them.
- * @throws Refusal `permission_escalation` {missing}
+ * A revision tells an agent what to do. Its binding gets exactly what the revision grants. The agent keeps everything else: API
+ * keys of its principal, what was assigned to it directly, and the stored secrets that the revision names. Only a caller who
+ * could grant these may publish the revision.
+ * @param current the revision before it
+ * @throws Refusal `permission_escalation` {missing} or {path}
  */
-async function requireMayInstruct(context: Context, { principal_id: principalId }: AgentRow): Promise<void> {
-  if (principalId === null) return;
-  const ofKeys = (await livePermissionsOfKeys(context, principalId)).flat();
-  refuseEscalation(context.caller.permissions, [...new Set(ofKeys)].sort());
+async function requireMayInstruct(
+  context: Context,
+  { id, principal_id: principalId }: AgentRow,
+  { placement = 'none' }: AgentSpec,
+  { grants }: RevisionRow,
+): Promise<void> {
+  const { caller } = context;
+  if (principalId !== null) {
+    const ofKeys = (await livePermissionsOfKeys(context, principalId)).flat();
+    refuseEscalation(caller.permissions, [...new Set(ofKeys)].sort());
+    await requireMayUseAssignments(context, principalId, grants);
+  }
+  const secrets = placement === 'none' ? [] : placement.secrets;
+  if ((await hasStoredSecret(context, id, secrets)) && !holds(caller.permissions, 'agents.secrets.manage'))
+    fail('permission_escalation', { path: '/placement/secrets' });
 }
 
 async function lockAgentToPublish(
@@ -175,7 +190,7 @@ async function publishNext(
   const current = (await db.row(findRevision(tenantId, id, number))) as RevisionRow;
   const isNew = current.spec_hash !== checked.hash;
   if (!isNew && !movesState(before, spec)) return { agent: agentOf(before, current), isNew };
-  if (isNew) await requireMayInstruct(context, before);
+  if (isNew) await requireMayInstruct(context, before, spec, current);
   const values = valuesOf(judged);
   const update = isNew
     ? updateSpecifiedValues(tenantId, id, { ...values, currentRevision: number + 1 })

@@ -1,4 +1,5 @@
 import { sql } from '@baton/kernel/sql';
+import type { AgentGrants } from './agent.ts';
 
 export function findRolesOfTenant(tenantId: string, slugs: readonly string[]) {
   return sql<{ slug: string; id: string }>`
@@ -24,4 +25,26 @@ export function findTypesOfKeys(tenantId: string, keys: readonly string[]) {
     from task_types
     where tenant_id = ${tenantId} and key = any (${keys}::text[]) and status = 'active'
     order by key, version desc`;
+}
+
+/**
+ * Something that a principal was assigned directly: a role, a capability or a skill that its agent's revision doesn't grant.
+ * @returns where a spec would name it, such as `/identity/roles`; no row if there is nothing
+ */
+export function findFurtherAssignments(
+  tenantId: string,
+  principalId: string,
+  { roleIds, capabilityIds, skillIds }: AgentGrants,
+) {
+  return sql<{ path: string }>`
+    select '/identity/roles' as path from role_assignments
+    where principal_id = ${principalId} and tenant_id = ${tenantId}
+      and (workspace_id is not null or role_id <> all (${roleIds}::uuid[]))
+    union all
+    select '/identity/capabilities' from capability_assignments
+    where principal_id = ${principalId} and tenant_id = ${tenantId} and capability_id <> all (${capabilityIds}::uuid[])
+    union all
+    select '/skills/invoke' from skill_assignments
+    where principal_id = ${principalId} and tenant_id = ${tenantId} and skill_id <> all (${skillIds}::uuid[])
+    limit 1`;
 }
