@@ -4,6 +4,7 @@ import { lengthenBody } from './body-time.ts';
 import { readByteStream } from './byte-stream.ts';
 import { execute, executeAround } from './command.ts';
 import type { Turns } from './concurrency-limit.ts';
+import { clientOfAddress } from './counted-address.ts';
 import { answerError, rendererAt } from './error-answer.ts';
 import {
   declaredBytesOf,
@@ -41,14 +42,15 @@ export function requestHandler<Caller, Context extends object>(
       if (sizeFirst) refuseDeclaredSize(head, bytesMax);
       let caller = await runtime.authenticate(head, endpoint);
       if (!sizeFirst) refuseDeclaredSize(head, bytesMax);
-      const owner = runtime.tenantOf(caller) ?? head.address;
-      if (endpoint.largeBody && mayBeLarge(head)) place = await takePlace(owner);
+      const owner = () => runtime.tenantOf(caller) ?? clientOfAddress(head.address);
+      if (endpoint.largeBody && mayBeLarge(head)) place = await takePlace(owner());
       const bytes = endpoint.bytes ? noBytes : await readBody(request.raw, bytesMax);
       if (endpoint.permissionFirst && runtime.judgedFirst !== undefined)
         caller = await runtime.judgedFirst(caller, endpoint);
       const authorize = endpoint.permissionFirst ? () => runtime.authorize(caller, endpoint) : undefined;
       const steps = readInput(request.params, request.query, head.headers, bytes, authorize);
-      const input = bytes.length < largeBodyBytesMin ? finished(steps) : await largeBodies.read(owner, steps);
+      const input =
+        bytes.length < largeBodyBytesMin ? finished(steps) : await largeBodies.read(owner(), steps);
       const call = { ...head, endpoint: name, caller, whenGone: whenGoneOf(reply.raw) };
       const answer =
         around === undefined

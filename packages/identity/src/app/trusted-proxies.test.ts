@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SettingError } from '@baton/kernel/config';
+import { largeBodies } from '@baton/kernel/large-bodies';
 import { startIdentity } from '../testing/identity.ts';
 import { readIdentitySettings } from './settings.ts';
 
@@ -27,6 +28,31 @@ test('behind trusted proxies failures count for the client, whatever it writes i
     ['203.0.113.9', '203.0.113.10'],
     'the log names the client',
   );
+});
+
+test('large bodies of one IPv6 network are read one at a time, whichever of its addresses sends them', async (t) => {
+  const identity = await startIdentity({ IAM_TRUSTED_PROXIES: '["127.0.0.0/8"]' });
+  t.after(() => identity.close());
+  let isHeld = true;
+  const held = largeBodies.read(
+    '2001:db8:1:2::/64',
+    (function* () {
+      while (isHeld) yield;
+    })(),
+  );
+  const send = (from: string) =>
+    identity.post('/tenants', { slug: 'large', name: 'x'.repeat(40_000) }, { 'x-forwarded-for': from });
+  let isAnswered = false;
+  const waiting = send('2001:db8:1:2:ffff::9').then(({ status }) => {
+    isAnswered = true;
+    return status;
+  });
+  const { status } = await send('2001:db8:1:3::1');
+  assert.ok(status >= 400 && status < 500, `${status}`);
+  assert.equal(isAnswered, false);
+  isHeld = false;
+  await held;
+  assert.equal(await waiting, status);
 });
 
 test('without trusted proxies the header changes nothing', async (t) => {
