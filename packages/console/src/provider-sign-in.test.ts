@@ -27,6 +27,8 @@ function signInWith(document: object, tokens: () => { status: number; json: unkn
     now,
   );
 }
+/** The hash of a page's key. */
+const page = 'P'.repeat(43);
 const stateIn = (url: string) => new URL(url).searchParams.get('state') as string;
 const answerOf = (state: string) => ({ state, code: 'c', issuer: undefined, error: undefined });
 const refusedWith = (code: string) => (error: unknown) =>
@@ -35,7 +37,7 @@ const refusedWith = (code: string) => (error: unknown) =>
 test('an ID token without the nonce of the sign-in, or with another, is refused', async () => {
   for (const claims of [{}, { nonce: 'another' }, { nonce: 1 }]) {
     const signIn = signInWith(discovery, () => ({ status: 200, json: { id_token: idToken(claims) } }));
-    const { url, browser } = await signIn.begin('corporate', '/');
+    const { url, browser } = await signIn.begin('corporate', '/', page);
     await assert.rejects(signIn.finish(answerOf(stateIn(url)), [browser]), refusedWith('invalid_nonce'));
   }
 });
@@ -49,7 +51,7 @@ test('answers without a usable ID token are refused, and an error of the provide
     [502, undefined, 'identity_provider_unavailable'],
   ] as const) {
     const signIn = signInWith(discovery, () => ({ status, json }));
-    const { url, browser } = await signIn.begin('corporate', '/');
+    const { url, browser } = await signIn.begin('corporate', '/', page);
     await assert.rejects(signIn.finish(answerOf(stateIn(url)), [browser]), refusedWith(code));
   }
 });
@@ -61,21 +63,49 @@ test('a sign-in is over after ten minutes, and served once, also where it came t
     () => ({ status: 400, json: undefined }),
     () => nowMs,
   );
-  const late = await signIn.begin('corporate', '/');
+  const late = await signIn.begin('corporate', '/', page);
   nowMs += signInBounds.lastsMsMax;
   const finish = ({ url }: { url: string }, browser: string) =>
     signIn.finish(answerOf(stateIn(url)), [browser]);
   await assert.rejects(finish(late, late.browser), refusedWith('sign_in_expired'));
-  const begun = await signIn.begin('corporate', '/');
+  const begun = await signIn.begin('corporate', '/', page);
   await assert.rejects(finish(begun, begun.browser), refusedWith('provider_refused'));
   await assert.rejects(finish(begun, begun.browser), refusedWith('sign_in_expired'));
 });
 
+test('two answers to one sign-in at once: one finishes it, with the page and the session that it began with', async () => {
+  let nonce = '';
+  const signIn = signInWith(discovery, () => ({ status: 200, json: { id_token: idToken({ nonce }) } }));
+  const { url, browser } = await signIn.begin('corporate', '/inbox', page, 'key-of-the-session');
+  nonce = new URL(url).searchParams.get('nonce') as string;
+  const finish = () => signIn.finish(answerOf(stateIn(url)), [browser]);
+  const [first, second] = await Promise.allSettled([finish(), finish()]);
+  assert.ok(first.status === 'fulfilled' && second.status === 'rejected');
+  const { grant, ...rest } = first.value;
+  assert.deepEqual(rest, { next: '/inbox', pageKeyHash: page, session: 'key-of-the-session' });
+  assert.equal(grant.provider, 'corporate');
+  assert.ok(refusedWith('sign_in_expired')(second.reason));
+});
+
+test('whoever learns the state ends no sign-in with it: it serves in the browser that began', async () => {
+  const signIn = signInWith(discovery, () => ({ status: 400, json: undefined }));
+  const [mine, theirs] = [
+    await signIn.begin('corporate', '/', page),
+    await signIn.begin('corporate', '/', page),
+  ];
+  const answer = answerOf(stateIn(mine.url));
+  for (const cookies of [[], ['A'.repeat(100)], [theirs.browser]])
+    await assert.rejects(signIn.finish(answer, cookies), refusedWith('sign_in_of_another'));
+  const planted = [theirs.browser, 'A'.repeat(100), mine.browser];
+  await assert.rejects(signIn.finish(answer, planted), refusedWith('provider_refused'));
+  await assert.rejects(signIn.finish(answer, planted), refusedWith('sign_in_expired'));
+});
+
 test('however many others begin a sign-in or send answers, one that was begun can be finished', async () => {
   const signIn = signInWith(discovery, () => ({ status: 400, json: undefined }));
-  const mine = await signIn.begin('corporate', '/');
+  const mine = await signIn.begin('corporate', '/', page);
   for (let n = 0; n < 1500; n += 1) {
-    const { url, browser } = await signIn.begin('corporate', '/');
+    const { url, browser } = await signIn.begin('corporate', '/', page);
     if (n % 2 === 0)
       await assert.rejects(signIn.finish(answerOf(stateIn(url)), [browser]), refusedWith('provider_refused'));
   }
@@ -91,7 +121,7 @@ test('however many others begin a sign-in or send answers, one that was begun ca
 
 test('what a browser carries shows nothing, and opens unchanged beside its own state only', async () => {
   const signIn = signInWith(discovery, () => ({ status: 400, json: undefined }));
-  const one = await signIn.begin('corporate', '/tasks?q=private', undefined, 'key-of-the-session');
+  const one = await signIn.begin('corporate', '/tasks?q=private', page, 'key-of-the-session');
   assert.match(one.browser, /^[\w-]{100,3800}$/);
   assert.doesNotMatch(Buffer.from(one.browser, 'base64url').toString('latin1'), /private|session|corporate/);
   const cases: [name: string, change: (text: string) => string][] = [
@@ -107,11 +137,11 @@ test('what a browser carries shows nothing, and opens unchanged beside its own s
     ['4,000 characters', () => 'A'.repeat(4000)],
   ];
   for (const [name, change] of cases) {
-    const { url, browser } = await signIn.begin('corporate', '/');
+    const { url, browser } = await signIn.begin('corporate', '/', page);
     const finished = signIn.finish(answerOf(stateIn(url)), [change(browser)]);
     await assert.rejects(finished, refusedWith('sign_in_of_another'), name);
   }
-  const { url, browser } = await signIn.begin('corporate', '/');
+  const { url, browser } = await signIn.begin('corporate', '/', page);
   const elsewhere = signInWith(discovery, () => ({ status: 400, json: undefined }));
   await assert.rejects(elsewhere.finish(answerOf(stateIn(url)), [browser]), refusedWith('sign_in_expired'));
 });
@@ -120,7 +150,7 @@ test('a way back that is too long for a cookie leads to the first page', async (
   const tokens = () => ({ status: 200, json: { id_token: idToken({ nonce: 'to come' }) } });
   const signIn = signInWith(discovery, tokens);
   for (const next of [`/${'x'.repeat(8000)}`, `/?q=${'é'.repeat(900)}`]) {
-    const { browser } = await signIn.begin('corporate', next);
+    const { browser } = await signIn.begin('corporate', next, page);
     assert.match(browser, /^[\w-]{100,3800}$/);
   }
 });
@@ -141,7 +171,7 @@ test('the discovery document is read once for all who begin, and again after fiv
   const read = async () => ({ issuer, audience: 'console', status: 'active' as const });
   const providers = new Map([['corporate', undefined]]);
   const signIn = new ProviderSignIn({ ...options, providers, read, outbound }, () => nowMs);
-  const begin = () => signIn.begin('corporate', '/');
+  const begin = () => signIn.begin('corporate', '/', page);
   await Promise.all([begin(), begin(), begin()]);
   await begin();
   assert.equal(reads, 1);
@@ -179,7 +209,7 @@ test("a client's secret goes to the scheme, host and port that it was entered fo
       () => nowMs,
     );
   const attempt = async (signIn: ProviderSignIn) => {
-    const { url, browser } = await signIn.begin('corporate', '/');
+    const { url, browser } = await signIn.begin('corporate', '/', page);
     await assert.rejects(signIn.finish(answerOf(stateIn(url)), [browser]), refusedWith('provider_refused'));
   };
   const moved = { ...discovery, token_endpoint: 'https://evil.example/token' };
@@ -190,11 +220,11 @@ test("a client's secret goes to the scheme, host and port that it was entered fo
     assert.equal(sent.pop(), `${issuer} ${basic}`);
     document = moved;
     nowMs += discoveryBounds.keptMsMax;
-    await assert.rejects(signIn.begin('corporate', '/'), refusedWith('secret_address_changed'));
+    await assert.rejects(signIn.begin('corporate', '/', page), refusedWith('secret_address_changed'));
     assert.deepEqual(sent, []);
   }
   await assert.rejects(
-    signInTo({ text: 'key', address: issuer }).begin('corporate', '/'),
+    signInTo({ text: 'key', address: issuer }).begin('corporate', '/', page),
     refusedWith('secret_address_changed'),
   );
   await attempt(signInTo({ text: 'key', address: 'https://evil.example' }));
@@ -226,7 +256,7 @@ test('a discovery document of another issuer, or with addresses that are not htt
     { authorization_endpoint: undefined },
   ]) {
     const signIn = signInWith({ ...discovery, ...wrong }, () => ({ status: 400, json: undefined }));
-    await assert.rejects(signIn.begin('corporate', '/'), refusedWith('identity_provider_unavailable'));
+    await assert.rejects(signIn.begin('corporate', '/', page), refusedWith('identity_provider_unavailable'));
   }
 });
 
@@ -235,7 +265,7 @@ test('where the provider says that it names itself, an answer without its name i
     status: 400,
     json: undefined,
   }));
-  const { url, browser } = await signIn.begin('corporate', '/');
+  const { url, browser } = await signIn.begin('corporate', '/', page);
   await assert.rejects(signIn.finish(answerOf(stateIn(url)), [browser]), refusedWith('invalid_issuer'));
 });
 

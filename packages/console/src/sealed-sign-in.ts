@@ -10,7 +10,7 @@ export interface BegunSignIn {
   /** Where in the console to go afterwards. */
   readonly next: string;
   /** Of the page that began it: the session will be for its storage. */
-  readonly pageKeyHash: string | undefined;
+  readonly pageKeyHash: string;
   /** The key of the session that the browser has now. */
   readonly session: string | undefined;
 }

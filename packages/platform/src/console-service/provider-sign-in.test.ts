@@ -96,10 +96,13 @@ async function answer(req: IncomingMessage): Promise<object> {
   return { id_token: `${head}.${payload}.${signature}`, token_type: 'Bearer' };
 }
 
+/** Of the page that signs in. */
+const pageKey = 'p'.repeat(43);
+
 async function begin(from: string, key = 'corporate') {
   const response = await fetch(`${page.url}/console/provider-sign-in`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-forwarded-for': from },
+    headers: { 'content-type': 'application/json', 'baton-console-key': pageKey, 'x-forwarded-for': from },
     body: JSON.stringify({ provider: key, next: '/inbox' }),
   });
   const body = (await response.json()) as { url?: string; error?: { code: string; message: string } };
@@ -107,8 +110,8 @@ async function begin(from: string, key = 'corporate') {
   return { status: response.status, body, cookie };
 }
 
-/** The person agrees at the provider, and comes back. @returns where the console sends them */
-async function finish({ body, cookie }: Awaited<ReturnType<typeof begin>>, from: string) {
+/** The person agrees at the provider, and comes back. @returns where the console sends them, with which cookies */
+async function comeBack({ body, cookie }: Awaited<ReturnType<typeof begin>>, from: string) {
   const { searchParams } = new URL(body.url ?? '');
   const state = searchParams.get('state') ?? '';
   nonces.set(state, searchParams.get('nonce') ?? '');
@@ -116,8 +119,11 @@ async function finish({ body, cookie }: Awaited<ReturnType<typeof begin>>, from:
     headers: { cookie, 'x-forwarded-for': from },
     redirect: 'manual',
   });
-  return response.headers.get('location');
+  return { location: response.headers.get('location'), cookies: response.headers.getSetCookie() };
 }
+
+const finish = async (begun: Awaited<ReturnType<typeof begin>>, from: string) =>
+  (await comeBack(begun, from)).location;
 
 const addressOf = (n: number) => `198.51.${100 + Math.floor(n / 250)}.${n % 250}`;
 
@@ -158,6 +164,54 @@ test('one address begins and finishes so often a minute; others are not held up 
     '/sign-in?problem=sign_in_expired',
   ]);
   assert.equal(await finish(await begin('192.0.2.10'), '192.0.2.10'), '/inbox');
+});
+
+test('the session is for the page that began, whichever cookies of other sign-ins come along', async () => {
+  const from = '203.0.113.3';
+  const [mine, theirs] = [await begin(from), await begin('203.0.113.4')];
+  const others = `${theirs.cookie}; baton_console_begin=x; ${theirs.cookie}`;
+  const { location, cookies } = await comeBack({ ...mine, cookie: `${others}; ${mine.cookie}` }, from);
+  assert.equal(location, '/inbox');
+  const [session = ''] = (cookies.find((cookie) => cookie.startsWith('baton_console=')) ?? '').split(';', 1);
+  assert.match(session, /^baton_console=[\w-]{43}$/);
+  assert.ok(cookies.some((cookie) => /^baton_console_begin=;.*Max-Age=0/.test(cookie)));
+  const tokenFor = async (key: string) => {
+    const headers = { 'content-type': 'application/json', 'baton-console-key': key, cookie: session };
+    return (await fetch(`${page.url}/console/token`, { method: 'POST', headers, body: '{}' })).status;
+  };
+  assert.deepEqual([await tokenFor('q'.repeat(43)), await tokenFor(pageKey)], [401, 200]);
+});
+
+test('a site that sends a browser to the callback ends no sign-in of that browser', async () => {
+  const from = '203.0.113.5';
+  const [mine, theirs] = [await begin(from), await begin('203.0.113.6')];
+  const forged = [undefined, 'x', 'A'.repeat(72), new URL(theirs.body.url ?? '').searchParams.get('state')];
+  for (const state of forged) {
+    const query = state == null ? '' : `?state=${state}&error=access_denied`;
+    const response = await fetch(`${page.url}/console/callback${query}`, {
+      headers: { cookie: mine.cookie, 'x-forwarded-for': from },
+      redirect: 'manual',
+    });
+    assert.match(response.headers.get('location') ?? '', /^\/sign-in\?problem=sign_in_(expired|of_another)$/);
+    assert.deepEqual(response.headers.getSetCookie(), []);
+  }
+  assert.equal(await finish(mine, from), '/inbox');
+  assert.equal(await finish(theirs, '203.0.113.6'), '/inbox');
+});
+
+test('without the key of a page nobody begins', async () => {
+  for (const key of [undefined, '', 'short', 'p'.repeat(44)]) {
+    const response = await fetch(`${page.url}/console/provider-sign-in`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(key !== undefined && { 'baton-console-key': key }),
+        'x-forwarded-for': '203.0.113.7',
+      },
+      body: JSON.stringify({ provider: 'corporate' }),
+    });
+    assert.deepEqual([response.status, response.headers.getSetCookie()], [400, []]);
+  }
 });
 
 test('the secret of a client is not sent to an address that its line does not name', async () => {
