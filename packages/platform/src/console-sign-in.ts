@@ -52,17 +52,19 @@ function secretsIn(path: string): Map<string, ProviderSecret> {
   } catch (cause) {
     throw new StartError(`BATON_CONSOLE_SECRETS_FILE ${path} can't be read.`, { cause });
   }
-  const lines = text.split('\n').filter((line) => line.trim() !== '');
-  return new Map(
-    lines.map((line, place) => {
-      const [, key, address, secret] = /^([^:\s]+)(?:\s+(https?:\/\/\S+)\s+|:)(\S+)\s*$/.exec(line) ?? [];
-      const isAddress = address === undefined || URL.canParse(address);
-      if (key === undefined || secret === undefined || !isAddress)
-        throw new StartError(
-          `BATON_CONSOLE_SECRETS_FILE: line ${place + 1} must be "key address secret", as: corporate https://login.example.com the-secret`,
-        );
-      const origin = address === undefined ? undefined : new URL(address).origin;
-      return [key, { text: secret, address: origin }] as const;
-    }),
-  );
+  const secrets = text
+    .split('\n')
+    .map((line, place) => (line.trim() === '' ? undefined : parseSecretLine(line, place + 1)));
+  return new Map(secrets.filter((secret) => secret !== undefined));
+}
+
+/** @throws StartError for a line of another form; its message doesn't contain the line */
+function parseSecretLine(line: string, number: number): readonly [key: string, ProviderSecret] {
+  const [, key, address, secret] = /^([^:\s]+)(?:\s+(https?:\/\/\S+)\s+|:)(\S+)\s*$/.exec(line) ?? [];
+  const isAddress = address === undefined || URL.canParse(address);
+  if (key === undefined || secret === undefined || !isAddress)
+    throw new StartError(
+      `BATON_CONSOLE_SECRETS_FILE: line ${number} must be "key address secret", as: corporate https://login.example.com the-secret`,
+    );
+  return [key, { text: secret, address: address === undefined ? undefined : new URL(address).origin }];
 }
