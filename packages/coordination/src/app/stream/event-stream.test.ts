@@ -329,8 +329,8 @@ test('CP_MAX_WS_PER_PRINCIPAL bounds the open streams of one principal', async (
   const service = await baton.another({ CP_MAX_WS_PER_PRINCIPAL: '2' });
   const options = { token: reader.token, query: `?after=${await endCursor()}` };
   const [first, second] = [openStream(service.url, options), openStream(service.url, options)];
-  await Promise.all([once(first.ws, 'open'), once(second.ws, 'open')]);
-  await new Promise((done) => setTimeout(done, 50));
+  await change();
+  await Promise.all([first.received(1), second.received(1)]);
   assert.equal((await openStream(service.url, options).ended).code, 1013);
   await first.close();
   const third = openStream(service.url, options);
