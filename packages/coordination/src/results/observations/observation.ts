@@ -30,9 +30,9 @@ export const Assertion = z
 export type Assertion = z.infer<typeof Assertion>;
 
 /** Of another kind than there is: its refusal has the code of values, not that of the form. */
-const UnknownAssertion = z.looseObject({
-  assert: text.refine((kind) => kind !== 'entity' && kind !== 'fact'),
-});
+const UnknownAssertion = z
+  .looseObject({ assert: text.refine((kind) => kind !== 'entity' && kind !== 'fact') })
+  .meta({ 'x-maxBytes': documentBytesMax });
 export type SentAssertion = Assertion | z.infer<typeof UnknownAssertion>;
 
 export const ObservedRef = z
