@@ -111,12 +111,15 @@ describe('a package of every kind', () => {
   test('is the same installation in whatever order its files come', async () => {
     const named = { key: newKey('p') };
     const prefix = newKey('x');
-    const installHash = async (documents: object[]) => {
-      await applyDocuments(baton.admin, named, documents as ReturnType<typeof everyKind>);
-      return (await done(baton.admin.get(`/calendars/${prefix}-calendar`))).package.installHash;
+    const changed = () => everyKind(prefix, { WorkRule: { description: 'Another one' } });
+    const installHash = async (documents: ReturnType<typeof everyKind>) => {
+      await applyDocuments(baton.admin, named, everyKind(prefix));
+      await applyDocuments(baton.admin, named, documents);
+      const { items } = await done(baton.admin.get(`/rules?key=${prefix}-workrule`));
+      return items[0].package.installHash;
     };
-    const forward = await installHash(everyKind(prefix));
-    assert.equal(await installHash(everyKind(prefix).toReversed()), forward);
+    const forward = await installHash(changed());
+    assert.equal(await installHash(changed().toReversed()), forward);
   });
 
   test('is changed field by field, and retired where a document is left out, and comes back', async () => {
