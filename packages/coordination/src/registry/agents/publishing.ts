@@ -33,8 +33,8 @@ import {
   updateSpecifiedValues,
 } from './agents.sql.ts';
 import { requireMayGrant, requireMayUseAssignments } from './granting.ts';
+import { findStoredSecret } from './references.sql.ts';
 import { requireSpecReferences, type SpecReferences } from './references.ts';
-import { hasStoredSecret } from './secrets/agent-secrets.ts';
 import { type CheckedSpec, changedFields, checkSpec } from './spec-checks.ts';
 
 /** A spec that may be published, with what it names. */
@@ -130,7 +130,8 @@ async function requireMayInstruct(
     await requireMayUseAssignments(context, principalId, grants);
   }
   const secrets = placement === 'none' ? [] : placement.secrets;
-  if ((await hasStoredSecret(context, id, secrets)) && !holds(caller.permissions, 'agents.secrets.manage'))
+  if (secrets.length === 0 || holds(caller.permissions, 'agents.secrets.manage')) return;
+  if ((await context.db.row(findStoredSecret(context.tenantId, id, secrets))) !== undefined)
     fail('permission_escalation', { path: '/placement/secrets' });
 }
 

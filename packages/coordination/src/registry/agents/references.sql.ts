@@ -48,3 +48,10 @@ export function findFurtherAssignments(
     where principal_id = ${principalId} and tenant_id = ${tenantId} and skill_id <> all (${skillIds}::uuid[])
     limit 1`;
 }
+
+/** One of these names for which the agent has a value. */
+export function findStoredSecret(tenantId: string, agentId: string, names: readonly string[]) {
+  return sql<{ name: string }>`
+    select name from agent_secrets
+    where agent_id = ${agentId} and name = any (${names}::text[]) and tenant_id = ${tenantId} limit 1`;
+}

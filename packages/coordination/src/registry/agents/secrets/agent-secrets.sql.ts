@@ -9,13 +9,6 @@ export function findSecretOfAgent(tenantId: string, agentId: string, name: strin
     select * from agent_secrets where agent_id = ${agentId} and name = ${name} and tenant_id = ${tenantId}`;
 }
 
-/** One of these names for which the agent has a value. */
-export function findStoredSecret(tenantId: string, agentId: string, names: readonly string[]) {
-  return sql<{ name: string }>`
-    select name from agent_secrets
-    where agent_id = ${agentId} and name = any (${names}::text[]) and tenant_id = ${tenantId} limit 1`;
-}
-
 export function countSecrets(tenantId: string, agentId: string) {
   return sql<{ secrets: number }>`
     select count(*)::integer as secrets from agent_secrets where agent_id = ${agentId} and tenant_id = ${tenantId}`;

@@ -27,7 +27,6 @@ import {
   deleteSecretsOfAgent,
   findSecretOfAgent,
   findSecrets,
-  findStoredSecret,
   upsertSecret,
 } from './agent-secrets.sql.ts';
 
@@ -127,15 +126,6 @@ export async function putSecret(
   const said = { agentKey: of.key, name: of.name, created: isNew };
   emit(context, agentSecretSet, { entityId: agent.id, workspaceId: agent.workspace_id }, said);
   return { secret: agentSecretOf(row as NonNullable<typeof row>), isNew };
-}
-
-/** Whether an agent has a value for one of these names. */
-export async function hasStoredSecret(
-  { db, tenantId }: Context,
-  agentId: string,
-  names: readonly string[],
-): Promise<boolean> {
-  return names.length > 0 && (await db.row(findStoredSecret(tenantId, agentId, names))) !== undefined;
 }
 
 /** The names of an agent's secrets, in their order. @throws Refusal `not_found`, `invalid_cursor` */
