@@ -6,10 +6,10 @@ import {
   valueOfText,
 } from '../../definitions/declared-actions/expressions.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
+import { lookupOf } from '../../work/tasks/lookup.ts';
 import type { Task } from '../../work/tasks/task.ts';
 import { parseTaskRef } from '../../work/tasks/task-ref.ts';
 import { findTaskUnseen } from '../../work/tasks/tasks.ts';
-import { lookupOf } from '../../work/tasks/values/lookup.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { Observable } from '../observations/observation.ts';

@@ -7,8 +7,8 @@ import {
   type PresentSubject,
   presentSubject,
 } from '../../work/gates/subject.ts';
+import { subjectTaskOf } from '../../work/tasks/lookup.ts';
 import { taskOf } from '../../work/tasks/task.ts';
-import { subjectTaskOf } from '../../work/tasks/values/subject-task.ts';
 import type { Context } from '../context.ts';
 import { findTasksOfSubjects } from './approvals.sql.ts';
 

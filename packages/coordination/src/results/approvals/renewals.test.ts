@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { claimCall, invoke, makeCallable } from '../../testing/invocations.ts';
 import { done, makeTask, makeWorker, refused, type Worker } from '../../testing/leases.ts';
@@ -137,6 +138,27 @@ test('what an outcome reads elsewhere counts up to the decision, and not after i
   await tester.work();
   const { items } = await done(baton.admin.get(`/tasks/${task.id}/comments`));
   assert.equal(items[0].body, '10 to ACME');
+});
+
+test('what was changed and rejected then is not completed by the approval of before', async () => {
+  const { id, task } = await tester.gate({ approved: [{ completeTask: {} }] });
+  await done(approve(id));
+  await done(patch(task.id, { title: 'Something else' }));
+  const look = async () => {
+    await baton.pool.run(sql`update approval_outcomes set next_attempt_at = now() where approval_id = ${id}`);
+    await tester.work();
+    return tester.outcome(id);
+  };
+  const deferred = await look();
+  assert.deepEqual([deferred.outcomeStatus, deferred.lastError.code], ['deferred', 'approval_required']);
+  const [again] = await pendingOf(task.id);
+  await done(person.post(`/approvals/${again.id}:reject`));
+  const { outcomeStatus, actions } = await look();
+  assert.deepEqual(
+    [outcomeStatus, actions[0].status, actions[0].result],
+    ['executed', 'skipped', { taskId: task.id, skipped: 'approval_superseded' }],
+  );
+  assert.notEqual((await tester.task(task.id)).status, 'done');
 });
 
 describe('a call by hand', () => {

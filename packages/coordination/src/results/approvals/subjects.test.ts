@@ -500,7 +500,7 @@ describe('a change after the approval', () => {
     const key = `moving-${baton.tenantId.slice(-4)}`;
     const typeId = await insertTestType(baton, { key });
     const tasks = await Promise.all([1, 2, 3].map(() => makeTask(baton, { typeKey: key })));
-    const [single, gated, free] = tasks as any[];
+    const [single, gated, free] = tasks;
     const large = await makeTask(baton, { typeKey: key, description: 'x'.repeat(65_000) });
     for (const { id: task } of [single, gated, large]) {
       const request = { task, gate: true, assignedPrincipalId: person.principalId };

@@ -6,6 +6,8 @@ import type { Tables } from '../../service/schema.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 
 export const contentStates = ['none', 'stored', 'purged'] as const;
+/** Artifacts of these types prove what the core found, so it alone records them. */
+export const coreTypes: readonly string[] = ['verification', 'skill_result'];
 
 /** A result: a record that never changes, and perhaps bytes that can be purged (core, section 15). */
 export const Artifact = z

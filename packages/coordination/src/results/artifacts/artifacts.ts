@@ -15,15 +15,13 @@ import { getTask } from '../../work/tasks/tasks.ts';
 import { keepUpload } from '../contents/uploads.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { type Artifact, type ArtifactRow, artifactOf, type NewArtifact } from './artifact.ts';
+import { type Artifact, type ArtifactRow, artifactOf, coreTypes, type NewArtifact } from './artifact.ts';
 import { artifactCreated } from './artifacts.events.ts';
 import { findArtifact, insertArtifact, listOfArtifacts, type NewArtifactValues } from './artifacts.sql.ts';
 import { requireTypeRules } from './registered-type.ts';
 
 const typeCharactersMax = 200;
 const nameCharactersMax = 500;
-/** Artifacts of these types prove what the core found, so it alone records them. */
-const coreTypes: readonly string[] = ['verification', 'skill_result'];
 
 /**
  * Records a result (core, section 15).

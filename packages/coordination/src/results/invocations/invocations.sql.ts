@@ -89,10 +89,16 @@ export function findToolRights(tenantId: string, runId: string, skillId: string)
     where r.id = ${runId} and r.tenant_id = ${tenantId}`;
 }
 
-/** What an approval allows of a skill: its gate's task, and whether it was used for this version. */
+/**
+ * What an approval allows of a skill: its gate's task, and whether it was used for this version. Where the decider was shown
+ * what follows from the decision, nothing else follows from it: that of the task's type is done by the worker, that of a check
+ * by its verification.
+ */
 export function findApprovalBasis(tenantId: string, approvalId: string, skillId: string) {
   return sql<{ task_id: string | null; is_approved: boolean; is_terminal: boolean; is_used: boolean }>`
     select a.task_id, a.gate and a.status = 'approved'
+        and a.verification_id is null
+        and not exists (select from approval_outcomes o where o.approval_id = a.id)
         and not exists (select from approvals later where later.supersedes_approval_id = a.id) as is_approved,
       coalesce(t.category in ('terminal_success', 'terminal_cancelled'), false) as is_terminal,
       exists (select from skill_invocations i where i.approval_id = a.id and i.skill_id = ${skillId}) as is_used

@@ -4,7 +4,7 @@ import { valueOfDocument } from '../../definitions/declared-actions/expressions.
 import { cancelCalls } from '../../leases/invocations/cancelling.ts';
 import { eventText } from '../../service/documents.ts';
 import { type ActionResult, attemptAction } from '../../work/declared-actions/declared-actions.ts';
-import { lookupOf } from '../../work/tasks/values/lookup.ts';
+import { lookupOf } from '../../work/tasks/lookup.ts';
 import type { Context } from '../context.ts';
 import {
   getInvocationEnd,

@@ -13,6 +13,7 @@ import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import { lockTaskRow } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { hasRejectedRenewal } from './outcomes.sql.ts';
 
 /** What is acted on: the gate's task, and the values of expressions as they were decided. */
 export interface Subject {
@@ -43,16 +44,27 @@ export async function doDecisionAction(
   return move(acting, await targetOf(task, action.transition.task, lookup), action.transition.status);
 }
 
-async function complete(acting: Context, { approvalId }: Subject, ref: TaskRef): Promise<JsonObject> {
+async function complete(
+  acting: Context,
+  { approvalId, ...gate }: Subject,
+  ref: TaskRef,
+): Promise<JsonObject> {
   const task = await lockTaskRow(acting, ref);
   if (task.category === 'terminal_success') return { taskId: task.id, skipped: 'task_already_completed' };
   if (task.open_verification_id !== null) return { taskId: task.id, skipped: 'verification_pending' };
   await requireCompletable(acting, task);
+  if (task.id === gate.task.id && (await isRefusedSince(acting, approvalId)))
+    return { taskId: task.id, skipped: 'approval_superseded' };
   await passClaimGate(acting, task.id, {}, { claimRequired: false });
   await failRunningRun(acting, task.id, 'superseded');
   const rules = await rulesOf(acting, task.type_id);
   await completeLockedTask(acting, { task, rules, trigger: 'approval', triggerRef: approvalId });
   return { taskId: task.id };
+}
+
+/** Whether the task was changed after the decision, and a person has rejected what it was changed to. */
+async function isRefusedSince({ db, tenantId }: Context, approvalId: string): Promise<boolean> {
+  return (await db.row(hasRejectedRenewal(tenantId, approvalId)))?.has === true;
 }
 
 async function move(acting: Context, ref: TaskRef, status: string): Promise<JsonObject> {

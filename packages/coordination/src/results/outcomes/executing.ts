@@ -4,10 +4,10 @@ import { type Lookup, valueOfText } from '../../definitions/declared-actions/exp
 import { lookupIn } from '../../definitions/declared-actions/filled-actions.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { type ActionResult, attemptAction, summaryOf } from '../../work/declared-actions/declared-actions.ts';
+import { lookupOf } from '../../work/tasks/lookup.ts';
 import { type Task, type TaskRow, taskOf } from '../../work/tasks/task.ts';
 import { parseTaskRef } from '../../work/tasks/task-ref.ts';
 import { getTask } from '../../work/tasks/tasks.ts';
-import { lookupOf } from '../../work/tasks/values/lookup.ts';
 import type { Context } from '../context.ts';
 import { doCall, withCall } from './calls.ts';
 import { doDecisionAction, type Subject, waitingCodes } from './decision-actions.ts';

@@ -52,6 +52,17 @@ export function lockFreeTasks(tenantId: string, taskIds: readonly string[]) {
     for no key update of t skip locked`;
 }
 
+/** Whether an approval was requested again, at whatever remove, and rejected then. */
+export function hasRejectedRenewal(tenantId: string, approvalId: string) {
+  return sql<{ has: boolean }>`
+    with recursive renewal as (
+      select id, status from approvals where supersedes_approval_id = ${approvalId} and tenant_id = ${tenantId}
+      union all
+      select a.id, a.status from renewal join approvals a on a.supersedes_approval_id = renewal.id
+    )
+    select exists (select from renewal where status = 'rejected') as has`;
+}
+
 /** How far an outcome is after a look at it. */
 export interface OutcomeProgress {
   status: 'pending' | 'deferred' | 'executed' | 'failed';

@@ -6,6 +6,22 @@ export function findWorkersOf(tenantId: string, taskId: string) {
     select distinct holder_id as id from claims where task_id = ${taskId} and tenant_id = ${tenantId}`;
 }
 
+/** Whoever requested an approval, those that it asks again, and the completion whose checks they are. */
+export function findRequestersOf(tenantId: string, approvalId: string) {
+  return sql<{ id: string }>`
+    with recursive asked as (
+      select id, supersedes_approval_id, verification_id, requested_by_principal_id from approvals
+      where id = ${approvalId} and tenant_id = ${tenantId}
+      union all
+      select a.id, a.supersedes_approval_id, a.verification_id, a.requested_by_principal_id
+      from asked join approvals a on a.id = asked.supersedes_approval_id
+    )
+    select requested_by_principal_id as id from asked
+    union
+    select v.requester_id from asked join verifications v on v.id = asked.verification_id
+    where v.requester_id is not null`;
+}
+
 /** Those of the principals that hold a role in the whole tenant, in a workspace, or above it. */
 export function findHoldersAmong(
   tenantId: string,

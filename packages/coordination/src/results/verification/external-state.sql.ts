@@ -1,5 +1,6 @@
 import { sql } from '@baton/kernel/sql';
 import type { AttemptRow } from '../../work/verifications/attempt.ts';
+import { coreTypes } from '../artifacts/artifact.ts';
 import type { Provers } from '../provers/provers.ts';
 
 /** Something recorded here that evidence names: whose it is, and which task it is about. */
@@ -9,11 +10,11 @@ export interface RecordedFactRow {
   task_id: string | null;
 }
 
-/** The artifacts and observations among the ids. */
+/** The artifacts and observations among the ids. Of an artifact that the core records, nobody says whose claim it is. */
 export function findRecordedFacts(tenantId: string, ids: readonly string[]) {
   return sql<RecordedFactRow>`
     select id, created_by as author, task_id from artifacts
-    where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}
+    where id = any (${ids}::uuid[]) and tenant_id = ${tenantId} and type <> all (${coreTypes}::text[])
     union all
     select id, created_by, task_id from observations
     where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`;
@@ -31,6 +32,8 @@ export function findEventOfTask(
   provers: Provers | null,
 ) {
   const { principalId = null, roleId = null, workspaceId = null, barred = [] } = provers ?? {};
+  // An event without an actor is from no prover.
+  const isOfAnybody = provers === null;
   return sql<{ id: string; author: string | null }>`
     with holders as materialized (
       select principal_id from role_assignments
@@ -42,14 +45,14 @@ export function findEventOfTask(
       where tenant_id = ${tenantId} and entity_id = ${taskId} and position >= ${position} and type = ${type}
         and (${principalId}::uuid is null or actor_id = ${principalId}::uuid)
         and (${roleId}::uuid is null or actor_id in (select principal_id from holders))
-        and (actor_id is null or actor_id <> all (${barred}::uuid[]))
+        and (${isOfAnybody}::boolean or actor_id is not null and actor_id <> all (${barred}::uuid[]))
       order by position, sequence limit 1)
       union all
       (select id, actor_id from archived_events
       where tenant_id = ${tenantId} and entity_id = ${taskId} and position >= ${position} and type = ${type}
         and (${principalId}::uuid is null or actor_id = ${principalId}::uuid)
         and (${roleId}::uuid is null or actor_id in (select principal_id from holders))
-        and (actor_id is null or actor_id <> all (${barred}::uuid[]))
+        and (${isOfAnybody}::boolean or actor_id is not null and actor_id <> all (${barred}::uuid[]))
       order by position, sequence limit 1)
       union all
       (select event_id, created_by from observations

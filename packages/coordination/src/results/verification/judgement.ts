@@ -1,5 +1,7 @@
 import type { Lookup } from '../../definitions/declared-actions/expressions.ts';
 import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
+import { eventText } from '../../service/documents.ts';
+import type { ApprovalRow } from '../../work/gates/gates.ts';
 import type { TaskRow } from '../../work/tasks/task.ts';
 import type { AttemptCheck, CheckResult, NotCounted } from '../../work/verifications/attempt.ts';
 import type { Context } from '../context.ts';
@@ -56,4 +58,13 @@ export interface Judged {
   lookup: Lookup;
   /** Whether this check has waited before: what `attempt` says of a wait is about it. Else it is about another. */
   hasWaited: boolean;
+}
+
+/** What a person's decision, or that nobody has decided yet, means for the check that it is asked for. */
+export function verdictOf({ id: approvalId, status, decision_comment: comment }: ApprovalRow): Verdict {
+  const evidence = [`approval:${approvalId}`];
+  if (status === 'pending') return { is: 'waiting', for: 'waiting_human', approvalId };
+  if (status === 'approved') return { is: 'passed', evidence };
+  const reason = status === 'rejected' ? 'approval_rejected' : 'approval_cancelled';
+  return { is: 'failed', reason, evidence, ...(comment && { message: eventText(comment) }) };
 }

@@ -2,18 +2,19 @@ import { canonicalJson } from '@baton/kernel/idempotency';
 import { callerOfSnapshot } from '../../access/authn/acting.ts';
 import { allHaveValues } from '../../definitions/declared-actions/task-values.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
+import { lookupOf, lookupOfConditions } from '../../work/tasks/lookup.ts';
 import { taskOf } from '../../work/tasks/task.ts';
-import { lookupOf, lookupOfConditions } from '../../work/tasks/values/lookup.ts';
 import type { AttemptCheck, CheckResult, NotCounted } from '../../work/verifications/attempt.ts';
 import { checksOf } from '../../work/verifications/attempts.ts';
 import { withdrawApproval } from '../approvals/decisions.ts';
 import type { Context } from '../context.ts';
 import { judges } from './check-judges.ts';
-import type { FailureReason, Judgement, Verdict } from './judgement.ts';
+import { type FailureReason, type Judgement, type Verdict, verdictOf } from './judgement.ts';
 import { failAttempt, passAttempt } from './outcomes.ts';
 import { withdrawCall } from './skill-judge.ts';
 import {
   findAttempt,
+  findRefusedChecks,
   type JudgedAttemptRow,
   lockFreeTaskOfAttempt,
   updateAttempt,
@@ -96,8 +97,28 @@ async function judge(context: Context, acting: Context, judgement: Judgement): P
   }
   // A gate that was asked for meanwhile holds back a completion, whoever asks for it.
   if (task.pending_gates > 0) return wait(context, judgement, undefined, isWaiting && !waitsForCheck);
+  if (await failRefusedCheck(context, judgement)) return;
   const fault = await passAttempt(acting, judgement);
   if (fault !== undefined) await failAt(context, judgement, { reason: fault });
+}
+
+/**
+ * Fails the attempt at a check to which a person agreed, and then not to what the task was changed to.
+ * @returns whether there is one
+ */
+async function failRefusedCheck(context: Context, judgement: Judgement): Promise<boolean> {
+  const { attempt, checks, results } = judgement;
+  for (const approval of await context.db.rows(findRefusedChecks(context.tenantId, attempt))) {
+    const isOf = ({ key, status }: CheckResult) => key === approval.check_key && status === 'passed';
+    const at = results.findIndex(isOf);
+    const verdict = verdictOf(approval);
+    const check = checks[at];
+    if (check === undefined || verdict.is !== 'failed') continue;
+    results[at] = resultOf(check, 'failed', verdict);
+    await failAttempt(context, judgement, { check, ...verdict });
+    return true;
+  }
+  return false;
 }
 
 /** Checks that the task or its type has now and that were not judged: whoever adds one while an attempt is open is heard. */

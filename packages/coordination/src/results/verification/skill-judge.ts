@@ -1,10 +1,18 @@
 import { Refusal } from '@baton/kernel/refusal';
-import type { JsonObject } from '@baton/kernel/wire';
+import type { Json, JsonObject } from '@baton/kernel/wire';
 import { mayAllowEffects, skillOfCheck } from '../../definitions/acceptance/acceptance.ts';
 import { UnresolvedExpression, valueOfDocument } from '../../definitions/declared-actions/expressions.ts';
+import { lookupIn } from '../../definitions/declared-actions/filled-actions.ts';
 import { cancelCalls } from '../../leases/invocations/cancelling.ts';
 import type { AuthorizationBasis } from '../../leases/invocations/invocation-row.ts';
+import { findSkillByRef } from '../../organisation/skills/skills.ts';
 import { eventText } from '../../service/documents.ts';
+import { type ApprovalRow, renewApproval } from '../../work/gates/gates.ts';
+import { showsCall } from '../../work/gates/subject.ts';
+import { subjectTaskOf } from '../../work/tasks/lookup.ts';
+import { taskOf } from '../../work/tasks/task.ts';
+import type { AttemptCheck } from '../../work/verifications/attempt.ts';
+import { getApprovalRow } from '../approvals/approvals.ts';
 import type { Context } from '../context.ts';
 import {
   getInvocationEnd,
@@ -12,17 +20,18 @@ import {
   missesExpected,
   requestInvocation,
 } from '../invocations/requesting.ts';
-import type { Judged, Verdict } from './judgement.ts';
+import { type Judged, type Verdict, verdictOf } from './judgement.ts';
+import { findNewestOfCheck } from './verifications.sql.ts';
 
 /** A skill judges a check (core, section 8.8): it is called once for the attempt, and its output is compared. */
 
 export async function judgeBySkill(context: Context, judged: Judged): Promise<Verdict> {
   const { attempt, hasWaited } = judged;
   const called = hasWaited ? attempt.skill_invocation_id : null;
-  if (called === null) return call(judged);
+  if (called === null) return call(context, judged);
   const end = await getInvocationEnd(context, called);
   if (end === undefined) throw new Error('the call that an attempt waits for is missing');
-  if (end.status !== 'pending' && end.status !== 'running') return verdictOf(judged, end);
+  if (end.status !== 'pending' && end.status !== 'running') return verdictOnCall(judged, end);
   if (attempt.waited_seconds < context.settings.CP_VERIFICATION_SKILL_TIMEOUT_SECONDS)
     return { is: 'waiting', for: 'running', invocationId: called };
   await withdrawCall(context, called);
@@ -40,19 +49,18 @@ export async function withdrawCall(context: Context, invocationId: string): Prom
   await cancelCalls(context, [invocationId], over);
 }
 
-/** Asks for the call in the name of who asked for the completion. */
-async function call(judged: Judged): Promise<Verdict> {
-  const { acting, attempt, task, check, lookup } = judged;
+/**
+ * Requests the call in the name of who asked for the completion. One with effects outside is what a person agreed to: the
+ * inputs are those that the person was shown, whatever the task says by now.
+ */
+async function call(context: Context, judged: Judged): Promise<Verdict> {
+  const { acting, check, lookup } = judged;
+  const ref = skillOfCheck(check) as string;
+  const skill = await findSkillByRef(acting, ref);
+  const allowing = skill?.side_effects === 'external_write' ? await findAllowing(context, judged) : undefined;
   try {
-    const { id } = await requestInvocation(acting, {
-      requestedBy: { kind: 'verification', ref: attempt.id },
-      skill: skillOfCheck(check) as string,
-      inputs: await valueOfDocument(check.spec?.['inputs'] ?? {}, lookup),
-      idempotencyKey: `${attempt.id}:${check.source}:${check.key}`,
-      task: { id: task.id, workspaceId: task.workspace_id },
-      basis: basisOf(judged),
-    });
-    return { is: 'waiting', for: 'running', invocationId: id };
+    if (allowing !== undefined) return await callAsAgreed(judged, ref, allowing);
+    return await request(judged, await valueOfDocument(check.spec?.['inputs'] ?? {}, lookup), null);
   } catch (error) {
     if (error instanceof UnresolvedExpression) return refused(`unresolved_expression ${error.message}`);
     if (error instanceof Refusal) return refused(error.code);
@@ -60,20 +68,66 @@ async function call(judged: Judged): Promise<Verdict> {
   }
 }
 
+async function callAsAgreed(
+  judged: Judged,
+  ref: string,
+  { key, approval }: { key: string; approval: ApprovalRow },
+): Promise<Verdict> {
+  const { acting, attempt, task, check, lookup } = judged;
+  const { id: approvalId, subject, status } = approval;
+  if (status !== 'approved') return verdictOf(approval);
+  if (subject !== null && showsCall(subject, ref)) {
+    const inputs = await valueOfDocument(check.spec?.['inputs'] ?? {}, lookupIn(subject.values, lookup));
+    if (showsCall(subject, ref, inputs)) return request(judged, inputs, { kind: 'approval', approvalId });
+  }
+  // The check was added or changed after the person had agreed.
+  const why = `Check ${check.key} calls ${ref}.`;
+  const subjectNow = subjectTaskOf(acting, taskOf(task));
+  const renewal = await renewApproval(acting, subjectNow, approval, why, { verificationId: attempt.id, key });
+  return { is: 'waiting', for: 'waiting_human', approvalId: renewal.id };
+}
+
+async function request(
+  { acting, attempt, task, check }: Judged,
+  inputs: Json,
+  basis: AuthorizationBasis | null,
+): Promise<Verdict> {
+  const { id } = await requestInvocation(acting, {
+    requestedBy: { kind: 'verification', ref: attempt.id },
+    skill: skillOfCheck(check) as string,
+    inputs,
+    idempotencyKey: `${attempt.id}:${check.source}:${check.key}`,
+    task: { id: task.id, workspaceId: task.workspace_id },
+    basis,
+  });
+  return { is: 'waiting', for: 'running', invocationId: id };
+}
+
 function refused(why: string): Verdict {
   return { is: 'failed', reason: 'no_result', message: `The skill could not be called: ${why}.` };
 }
 
-/** What a person allowed by an earlier check of the same condition. */
-function basisOf({ checks, results, check }: Judged): AuthorizationBasis | null {
+/**
+ * The last check before this one in which a person agreed under the same condition, with its newest approval. Where the task
+ * was changed after the decision, that is the one that asks again.
+ */
+async function findAllowing(
+  context: Context,
+  { checks, results, check, attempt }: Judged,
+): Promise<{ key: string; approval: ApprovalRow } | undefined> {
   const allowing = results.findLast(
-    ({ status }, index) => status === 'passed' && mayAllowEffects(checks[index] as never, check),
+    ({ status }, index) => status === 'passed' && mayAllowEffects(checks[index] as AttemptCheck, check),
   );
-  const [, approvalId] = /^approval:(.+)$/.exec(allowing?.evidence[0] ?? '') ?? [];
-  return approvalId === undefined ? null : { kind: 'approval', approvalId };
+  if (allowing === undefined) return undefined;
+  const { key, evidence } = allowing;
+  const newest = await context.db.row(findNewestOfCheck(context.tenantId, attempt, key));
+  if (newest !== undefined) return { key, approval: newest };
+  // An attempt from before 0094 has passed the check by an approval that doesn't name it.
+  const [, approvalId] = /^approval:(.+)$/.exec(evidence[0] ?? '') ?? [];
+  return approvalId === undefined ? undefined : { key, approval: await getApprovalRow(context, approvalId) };
 }
 
-function verdictOf({ check }: Judged, end: InvocationEnd): Verdict {
+function verdictOnCall({ check }: Judged, end: InvocationEnd): Verdict {
   const evidence = [
     `invocation:${end.id}`,
     ...(end.artifactId === null ? [] : [`artifact:${end.artifactId}`]),

@@ -3,6 +3,7 @@ import { fragment, type ListOrder, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import type { QueuePosition } from '../../service/queue-walk.ts';
+import type { ApprovalRow } from '../../work/gates/gates.ts';
 import type { TaskRow } from '../../work/tasks/task.ts';
 import type {
   AttemptCheck,
@@ -139,6 +140,28 @@ export function updateAttemptToSettled(tenantId: string, attemptId: string) {
   return sql`
     update verifications set next_check_at = null
     where id = ${attemptId} and tenant_id = ${tenantId}`;
+}
+
+type AttemptOfTask = Pick<AttemptRow, 'id' | 'task_id'>;
+
+/** The newest approval that an attempt has requested for a check; none where it has requested none yet. */
+export function findNewestOfCheck(tenantId: string, { id, task_id }: AttemptOfTask, key: string) {
+  return sql<ApprovalRow>`
+    select * from approvals
+    where task_id = ${task_id} and verification_id = ${id} and check_key = ${key} and tenant_id = ${tenantId}
+    order by created_at desc, id desc limit 1`;
+}
+
+/** The newest approvals of an attempt, of each check one, that nobody has agreed to. */
+export function findRefusedChecks(tenantId: string, { id, task_id }: AttemptOfTask) {
+  return sql<ApprovalRow>`
+    select a.* from (
+      select distinct on (check_key) id from approvals
+      where task_id = ${task_id} and verification_id = ${id} and tenant_id = ${tenantId}
+      order by check_key, created_at desc, id desc
+    ) newest join approvals a on a.id = newest.id
+    where a.status in ('rejected', 'cancelled')
+    order by a.created_at, a.id`;
 }
 
 /** How many attempts of a task have failed since one last passed. */

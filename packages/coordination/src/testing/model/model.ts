@@ -38,6 +38,8 @@ export interface ApprovalModel extends Journaled {
   task: TaskModel;
   /** How often the title had changed when it was asked. */
   titleChanges: number;
+  /** The approval of an earlier title that it asks for again. */
+  renews: ApprovalModel | undefined;
   status: 'pending' | 'approved' | 'rejected' | 'cancelled';
 }
 
@@ -130,17 +132,17 @@ export class Model {
       if (active?.holder === holder) this.#release(active, { moves: true });
   }
 
-  /** A gate that was approved is asked again: nobody at work could decide it. */
+  /** The newest gate that was approved is requested again, unless it is already: nobody at work could decide it. */
   changeTitle(task: TaskModel, presented: ClaimModel | undefined, by: number): Verdict<ApprovalModel> {
     const code = gate(task, presented, by);
     if (code !== 'ok') return { code };
     task.events.push('task.updated');
     task.titleChanges += 1;
-    const newest = this.approvals.findLast(
-      (one) => one.task === task && (one.status === 'pending' || one.status === 'approved'),
-    );
-    if (isTerminal(task) || newest?.status !== 'approved') return ok;
-    return { code, made: this.#ask(task) };
+    const ofTask = this.approvals.filter((one) => one.task === task);
+    const newest = ofTask.findLast(({ status }) => status === 'approved');
+    const isAskedAgain = ofTask.some(({ status, renews }) => status === 'pending' && renews === newest);
+    if (isTerminal(task) || newest === undefined || isAskedAgain) return ok;
+    return { code, made: this.#ask(task, newest) };
   }
 
   cancelTask(task: TaskModel, presented: ClaimModel | undefined, by: number): Verdict {
@@ -239,13 +241,14 @@ export class Model {
     return { code: 'ok', made: this.#ask(task) };
   }
 
-  #ask(task: TaskModel): ApprovalModel {
+  #ask(task: TaskModel, renews?: ApprovalModel): ApprovalModel {
     const { titleChanges } = task;
     const made: ApprovalModel = {
       id: '',
       events: ['approval.requested'],
       task,
       titleChanges,
+      renews,
       status: 'pending',
     };
     this.approvals.push(made);

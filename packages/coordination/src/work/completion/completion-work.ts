@@ -9,8 +9,8 @@ import {
   kindOf,
   summaryOf,
 } from '../declared-actions/declared-actions.ts';
+import { lookupOf } from '../tasks/lookup.ts';
 import type { Task } from '../tasks/task.ts';
-import { lookupOf } from '../tasks/values/lookup.ts';
 import { completionWorkExecuted, completionWorkFailed } from './completion.events.ts';
 
 /**

@@ -8,9 +8,9 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { writeApprovalRequest } from '../gates/gates.ts';
 import { relateNewTask } from '../relations/task-relations.ts';
+import { subjectTaskOf } from '../tasks/lookup.ts';
 import { NewTask, type Task } from '../tasks/task.ts';
 import { createTask } from '../tasks/tasks.ts';
-import { subjectTaskOf } from '../tasks/values/subject-task.ts';
 import { failAction } from './action-fault.ts';
 import { findEnsuredWork, insertWorkKey, updateWorkKey } from './declared-actions.sql.ts';
 

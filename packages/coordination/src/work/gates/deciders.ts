@@ -14,9 +14,13 @@ export type DecidedBy = Pick<
   | 'verification_id'
 >;
 
-/** Whether the caller may decide this approval. */
+/**
+ * Whether a person acts who may decide this approval. A rule that works in such a person's name is not the person: what it
+ * writes may come from anybody who causes it.
+ */
 export async function couldDecide(context: Context, approval: DecidedBy): Promise<boolean> {
-  const { caller } = context;
+  const { caller, endpoint } = context;
+  if (endpoint.startsWith('worker ')) return false;
   if (!isPersonWhoDecides(caller) || approval.excluded_principals.includes(caller.principalId)) return false;
   return !(await isOwnWork(context, approval)) && isAddressee(context, approval, caller.principalId);
 }

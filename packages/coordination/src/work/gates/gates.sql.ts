@@ -51,25 +51,27 @@ export function findPendingGates(taskId: string) {
 }
 
 /**
- * The gates that a locked task is open by: of each addressee the newest one that was approved, unless a later one is still
- * pending. Nothing rests on the approval of a verification that is over. Each took a decision of a person, so there are few.
+ * The gates that a locked task is open by: of those that ask the same deciders the newest approved one, unless it is being
+ * requested again. Any other pending request is no reason to leave one out, because its requester may cancel it. Nothing
+ * rests on the approval of a verification that is over. Each took a decision of a person, so there are few.
  */
 export function findApprovedGates(tenantId: string, taskId: string) {
   return sql<ApprovalRow>`
     select a.* from (
-      select distinct on (required_role_id, assigned_principal_id, workspace_id) id, status from approvals asked
-      where task_id = ${taskId} and gate and status in ('pending', 'approved') and tenant_id = ${tenantId}
+      select distinct on (required_role_id, assigned_principal_id, workspace_id, excluded_principals, verification_id, check_key) id
+      from approvals asked
+      where task_id = ${taskId} and gate and status = 'approved' and tenant_id = ${tenantId}
         and not exists (
-          with recursive origin as (
-            select asked.id, asked.supersedes_approval_id as earlier_id
-            union all
-            select a.id, a.supersedes_approval_id from origin join approvals a on a.id = origin.earlier_id
-          )
-          select from origin join verifications v on v.task_id = asked.task_id and v.finished_at is not null
-            and v.results @> jsonb_build_array(jsonb_build_object('evidence', jsonb_build_array('approval:' || origin.id))))
-      order by required_role_id, assigned_principal_id, workspace_id, created_at desc, id desc
+          select from verifications v
+          where v.task_id = asked.task_id and v.finished_at is not null
+            -- Of approvals from before 0094, only the results say which verification requested them.
+            and (v.id = asked.verification_id or asked.verification_id is null
+              and v.results @> jsonb_build_array(jsonb_build_object('evidence', jsonb_build_array('approval:' || asked.id)))))
+      order by required_role_id, assigned_principal_id, workspace_id, excluded_principals, verification_id, check_key,
+        created_at desc, id desc
     ) newest join approvals a on a.id = newest.id
-    where newest.status = 'approved'
+    where not exists (
+      select from approvals renewal where renewal.supersedes_approval_id = a.id and renewal.status = 'pending')
     order by a.created_at, a.id`;
 }
 

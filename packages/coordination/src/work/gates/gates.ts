@@ -6,9 +6,19 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { approvalRequested } from './gates.events.ts';
 import { type ApprovalRow, findApprovedGates, findPendingGates, insertApproval } from './gates.sql.ts';
-import { findArtifactOfSubject, presentSubject, subjectBytesMax, type TaskOfSubject } from './subject.ts';
+import {
+  type CheckOfSubject,
+  checkOfApproval,
+  findArtifactOfSubject,
+  presentSubject,
+  subjectBytesMax,
+  type TaskOfSubject,
+} from './subject.ts';
 
 export type { ApprovalRow } from './gates.sql.ts';
+
+/** Where the contract bounds a comment. */
+const commentCharactersMax = 4000;
 
 /** What is asked of a person; every reference was checked. */
 export interface NewApprovalRequest {
@@ -32,7 +42,7 @@ export interface NewApprovalRequest {
   /** The approval of an earlier subject, which this one asks for again. */
   readonly supersedesApprovalId?: string;
   /** The check that an attempt of a verification asks it for. */
-  readonly check?: { readonly verificationId: string; readonly key: string };
+  readonly check?: CheckOfSubject | null;
 }
 
 /**
@@ -49,10 +59,10 @@ export async function writeApprovalRequest(
     throw new Error('an approval asks either a principal or the holders of a role');
   const requestedBy = request.isDeclared ? await getCorePrincipalId(context) : context.caller.principalId;
   const artifact = await findArtifactOfSubject(context, artifactId);
-  const { subject } = await presentSubject(context, { task, artifact, gate });
+  const { supersedesApprovalId = null, check = null } = request;
+  const { subject } = await presentSubject(context, { task, artifact, gate, check });
   if (subject === undefined)
     return fail('payload_too_large', { field: 'subject', maxBytes: subjectBytesMax });
-  const { supersedesApprovalId = null } = request;
   const row = (await context.db.row(
     insertApproval({
       id: request.id ?? newId(),
@@ -68,8 +78,8 @@ export async function writeApprovalRequest(
       comment: request.comment,
       subject,
       supersedes_approval_id: supersedesApprovalId,
-      verification_id: request.check?.verificationId ?? null,
-      check_key: request.check?.key ?? null,
+      verification_id: check?.verificationId ?? null,
+      check_key: check?.key ?? null,
     }),
   )) as ApprovalRow;
   emit(
@@ -92,6 +102,34 @@ export async function writeApprovalRequest(
     },
   );
   return row;
+}
+
+/**
+ * Requests an approval again, of the same deciders. The core is the requester.
+ * @param why what has changed; it stands before the question
+ * @param check the check that it is for: that of the approval, where it names one
+ * @throws Refusal `payload_too_large`
+ */
+export async function renewApproval(
+  context: Context,
+  task: TaskOfSubject,
+  approved: ApprovalRow,
+  why: string,
+  check = checkOfApproval(approved),
+): Promise<ApprovalRow> {
+  return writeApprovalRequest(context, {
+    task,
+    artifactId: approved.artifact_id,
+    workspaceId: approved.workspace_id,
+    requiredRoleId: approved.required_role_id,
+    assignedPrincipalId: approved.assigned_principal_id,
+    excludedPrincipals: approved.excluded_principals,
+    comment: `${why} ${approved.comment}`.trim().slice(0, commentCharactersMax).toWellFormed(),
+    gate: true,
+    isDeclared: true,
+    supersedesApprovalId: approved.id,
+    check,
+  });
 }
 
 /** Refuses what a pending gate of a locked task holds back. @throws Refusal `approval_required` */

@@ -1,18 +1,22 @@
 import { z } from 'zod';
 import { canonicalJson } from '@baton/kernel/idempotency';
 import { FreeObject, type Json, type JsonObject, Timestamp } from '@baton/kernel/wire';
-import { TaskCheck } from '../../definitions/acceptance/acceptance.ts';
-import type { Lookup } from '../../definitions/declared-actions/expressions.ts';
+import { mayAllowEffects, skillOfCheck, TaskCheck } from '../../definitions/acceptance/acceptance.ts';
+import type { DecisionAction } from '../../definitions/declared-actions/actions.ts';
+import type { Expression, Lookup } from '../../definitions/declared-actions/expressions.ts';
 import {
   type ExpressionValues,
+  expressionsIn,
   fillActions,
   findValues,
 } from '../../definitions/declared-actions/filled-actions.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
+import { findPinnedSkills } from '../../organisation/skills/skills.ts';
 import { measureDocument } from '../../service/documents.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import type { Context } from '../context.ts';
-import { type ArtifactOfSubject, findArtifactsOfSubjects } from './subjects.sql.ts';
+import { checksOf } from '../verifications/attempts.ts';
+import { type ArtifactOfSubject, findArtifactsOfSubjects, findJudgingChecks } from './subjects.sql.ts';
 
 /** The largest snapshot that is put before a person, as compact JSON in UTF-8. */
 export const subjectBytesMax = 65_536;
@@ -42,7 +46,7 @@ export const SubjectSnapshot = z
       .nullable()
       .meta({
         description:
-          "The actions that the task's type declares for the decision, with their inputs filled in. Expressions of `$.approval` and `$.invocation` stay as they are until then. Null where nothing is declared.",
+          "The actions that the task's type declares for the decision, with their inputs filled in, and the calls with effects outside that later checks of the verification make after it. Expressions of `$.approval` and `$.invocation` stay as they are until then. Null where nothing is declared.",
       }),
   })
   .meta({ id: 'ApprovalSubjectSnapshot' });
@@ -75,8 +79,8 @@ export interface TaskOfSubject extends z.infer<typeof TaskSnapshot> {
   readonly publicId: string;
   readonly typeId: string;
   readonly version: number;
-  /** Finds what the expressions of its type stand for. */
-  readonly lookup: Lookup;
+  /** Finds what these expressions stand for; undefined where that is more than a person can be shown. */
+  lookupFor(expressions: readonly Expression[]): Promise<Lookup | undefined>;
 }
 
 /** The objects that a decision is about. */
@@ -85,6 +89,21 @@ interface SubjectOf {
   readonly artifact: ArtifactOfSubject | null;
   /** Only of gates does a type declare what follows. */
   readonly gate: boolean;
+  readonly check: CheckOfSubject | null;
+}
+
+/** The check of a verification that an approval is requested for. */
+export interface CheckOfSubject {
+  readonly verificationId: string;
+  readonly key: string;
+}
+
+export function checkOfApproval(approval: {
+  readonly verification_id: string | null;
+  readonly check_key: string | null;
+}): CheckOfSubject | null {
+  const { verification_id: verificationId, check_key: key } = approval;
+  return verificationId === null || key === null ? null : { verificationId, key };
 }
 
 /** The artifact of a subject; null where there is none. An artifact never changes. */
@@ -115,7 +134,7 @@ export async function presentSubject(context: Context, of: SubjectOf): Promise<P
   >;
   if (filled === undefined) return { subject: undefined, fields };
   const snapshot = { task, artifact, outcome: filled.outcome };
-  if (measureDocument(snapshot as Json).bytes > subjectBytesMax) return { subject: undefined, fields };
+  if (measureDocument(snapshot).bytes > subjectBytesMax) return { subject: undefined, fields };
   const digest = snapshotDigest(snapshot);
   const about = { taskVersion: of.task?.version ?? null, artifactSha256: of.artifact?.sha256 ?? null };
   return { subject: { ...about, digest, snapshot, values: filled.values }, fields };
@@ -123,7 +142,7 @@ export async function presentSubject(context: Context, of: SubjectOf): Promise<P
 
 /** `sha256:<hex>` of the canonical JSON of a snapshot. */
 export function snapshotDigest(snapshot: SubjectSnapshot): string {
-  return canonicalHash(snapshot as Json, { fractions: 'allowed' });
+  return canonicalHash(snapshot, { fractions: 'allowed' });
 }
 
 /** The fields of an earlier subject that have another value now; all of them where nothing was recorded. */
@@ -162,13 +181,16 @@ function shownArtifact({ type, name, sha256 }: ArtifactOfSubject): SubjectSnapsh
 /** What the type declares for the decision, filled in; undefined where it is too large to be shown. */
 async function outcomeOf(
   context: Context,
-  { task, gate }: SubjectOf,
+  { task, gate, check }: SubjectOf,
 ): Promise<{ outcome: SubjectSnapshot['outcome']; values: ExpressionValues } | undefined> {
   const rules = gate && task !== null ? await rulesOf(context, task.typeId) : undefined;
   const declared = rules?.approvalSchema.gates?.['default']?.outcomes;
-  const [approved, rejected] = [declared?.approved ?? [], declared?.rejected ?? []];
+  const calls = check === null || task === null ? [] : await callsAfter(context, task, check);
+  const [approved, rejected] = [[...(declared?.approved ?? []), ...calls], declared?.rejected ?? []];
   if (task === null || approved.length + rejected.length === 0) return { outcome: null, values: {} };
-  const values = await findValues([...approved, ...rejected], task.lookup, subjectBytesMax);
+  const actions = [...approved, ...rejected];
+  const lookup = await task.lookupFor(expressionsIn(actions));
+  const values = lookup && (await findValues(actions, lookup, subjectBytesMax));
   if (values === undefined) return undefined;
   const shown = {
     approved: fillActions(approved, values, subjectBytesMax),
@@ -176,4 +198,39 @@ async function outcomeOf(
   };
   if (shown.approved === undefined || shown.rejected === undefined) return undefined;
   return { outcome: { approved: shown.approved, rejected: shown.rejected }, values };
+}
+
+/** The calls with effects outside that later checks make once a person has agreed to this one. */
+async function callsAfter(
+  context: Context,
+  { typeId, acceptance }: TaskOfSubject,
+  { verificationId, key }: CheckOfSubject,
+): Promise<DecisionAction[]> {
+  const attempt = await context.db.row(findJudgingChecks(context.tenantId, verificationId));
+  const kept = attempt?.checks ?? [];
+  const known = new Set(kept.map(canonicalJson));
+  const rules = await rulesOf(context, typeId);
+  // Checks that are added while the attempt is open are judged by it, too.
+  const added = checksOf(rules, { acceptance }).filter((check) => !known.has(canonicalJson(check)));
+  const checks = [...kept, ...added];
+  const at = checks.findIndex((check) => check.key === key && skillOfCheck(check) === undefined);
+  const asked = checks[at];
+  if (asked === undefined) return [];
+  const allowed = checks.slice(at + 1).filter((later) => mayAllowEffects(asked, later));
+  const refs = allowed.flatMap((later) => skillOfCheck(later) ?? []);
+  const skills = await findPinnedSkills(context, refs);
+  return allowed.flatMap((later): DecisionAction[] => {
+    const skill = skillOfCheck(later) ?? '';
+    if (skills.get(skill)?.sideEffects !== 'external_write') return [];
+    return [{ invokeSkill: { skill, inputs: (later.spec?.['inputs'] ?? {}) as JsonObject } }];
+  });
+}
+
+/** Whether a decider was shown a call of this skill, by `name@version`; with inputs, this very call. */
+export function showsCall({ snapshot }: StoredSubject, skill: string, inputs?: Json): boolean {
+  return (snapshot.outcome?.approved ?? []).some((action) => {
+    const shown = action['invokeSkill'] as JsonObject | undefined;
+    if (shown === undefined || shown['skill'] !== skill) return false;
+    return inputs === undefined || canonicalJson(shown['inputs'] ?? {}) === canonicalJson(inputs);
+  });
 }

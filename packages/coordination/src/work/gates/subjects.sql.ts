@@ -1,4 +1,5 @@
 import { sql } from '@baton/kernel/sql';
+import type { AttemptCheck } from '../verifications/attempt.ts';
 
 export interface ArtifactOfSubject {
   readonly id: string;
@@ -11,4 +12,13 @@ export interface ArtifactOfSubject {
 export function findArtifactsOfSubjects(tenantId: string, ids: readonly string[]) {
   return sql<ArtifactOfSubject>`
     select id, type, name, sha256 from artifacts where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`;
+}
+
+/** The checks of an attempt that people and skills judge, in their order: others have no part in what a person allows. */
+export function findJudgingChecks(tenantId: string, verificationId: string) {
+  return sql<{ checks: AttemptCheck[] }>`
+    select coalesce((
+      select jsonb_agg(c order by n) from jsonb_array_elements(v.checks) with ordinality as item (c, n)
+      where c ->> 'kind' in ('human', 'llm_judge') or c -> 'spec' ->> 'skill' is not null), '[]') as checks
+    from verifications v where v.id = ${verificationId} and v.tenant_id = ${tenantId}`;
 }

@@ -5,7 +5,7 @@ import { holds } from '../../service/permissions.ts';
 import { requireSightOfTask, tasksInSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { requireMayTakeAway } from '../protection/protection.ts';
+import { requireMayTakeAway } from '../tasks/protection/protection.ts';
 import { refuseBeyondLimit } from '../tasks/relation-limit.ts';
 import type { Task } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';

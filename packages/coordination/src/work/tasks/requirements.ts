@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { newId } from '@baton/kernel/ids';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { TakenAway } from '../protection/protection.ts';
+import type { TakenAway } from './protection/protection.ts';
 import {
   findRequirementItems,
   findSubjects,

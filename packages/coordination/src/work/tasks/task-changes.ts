@@ -22,17 +22,18 @@ import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { requireGoalForTask, requireGoalStays } from '../goals/goals.ts';
+import { cancelOpenAttempt, hurryOpenAttempt } from '../verifications/attempts.ts';
+import { requireAddressee } from './addressees/addressees.ts';
+import { renewApprovals } from './changed-subjects.ts';
+import { parseCustomFields } from './custom-fields.ts';
 import {
   requireMayTakeAway,
   silencedChecks,
   takenChecks,
   withAuthors,
   withEvidenceAuthors,
-} from '../protection/protection.ts';
-import { requireSpawnedChecksStay } from '../protection/spawned-tasks.ts';
-import { cancelOpenAttempt, hurryOpenAttempt } from '../verifications/attempts.ts';
-import { requireAddressee } from './addressees/addressees.ts';
-import { parseCustomFields } from './custom-fields.ts';
+} from './protection/protection.ts';
+import { requireSpawnedChecksStay } from './protection/spawned-tasks.ts';
 import {
   changeOfRequirements,
   namesOfRequirements,
@@ -52,7 +53,6 @@ import type { TaskRef } from './task-ref.ts';
 import { taskUpdated } from './tasks.events.ts';
 import { type TaskValues, updateTaskValues } from './tasks.sql.ts';
 import { lockTaskRow } from './tasks.ts';
-import { renewApprovals } from './values/changed-subjects.ts';
 import { requireVersion } from './versions.ts';
 
 type Changes = Record<string, string | number | true | null | RequirementNames>;

@@ -4,7 +4,7 @@ import { resolveTaskType, type TypeRules } from '../../definitions/task-types/ty
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { refuseTakingAway, type TakenAway, takenByMigration } from '../protection/protection.ts';
+import { refuseTakingAway, type TakenAway, takenByMigration } from '../tasks/protection/protection.ts';
 import { taskTypeMigrated } from './type-migration.events.ts';
 import {
   findActiveVersion,

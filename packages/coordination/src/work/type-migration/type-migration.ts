@@ -10,10 +10,10 @@ import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { type ErrorCode, errors, fail } from '../errors.ts';
 import { findForeignAddressees, requireAddressee } from '../tasks/addressees/addressees.ts';
+import { renewApprovals } from '../tasks/changed-subjects.ts';
 import { type Task, type TaskRow, taskOf } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { getTaskRow, lockTaskRow } from '../tasks/tasks.ts';
-import { renewApprovals } from '../tasks/values/changed-subjects.ts';
 import { requireVersion } from '../tasks/versions.ts';
 import { type Migration, moveTasks, planMigration, statusAfterMigration } from './migrating.ts';
 import {

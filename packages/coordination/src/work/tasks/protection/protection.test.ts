@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
-import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { type Actor, startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import {
   claimTask,
   done,
@@ -11,11 +11,11 @@ import {
   makeWorker,
   refused,
   type Worker,
-} from '../../testing/leases.ts';
-import { makeRule, makeRuleWorker } from '../../testing/rules.ts';
-import { insertTestType } from '../../testing/task-type.ts';
-import { checkBy, makeJudge } from '../../testing/verification.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+} from '../../../testing/leases.ts';
+import { makeRule, makeRuleWorker } from '../../../testing/rules.ts';
+import { insertTestType } from '../../../testing/task-type.ts';
+import { checkBy, makeJudge } from '../../../testing/verification.ts';
+import { makeWorkspace } from '../../../testing/workspaces.ts';
 
 /** What a task must meet is taken away by whoever added it or by a person, and never by who works (trust, ruling 2). */
 let baton: TestCoordination;

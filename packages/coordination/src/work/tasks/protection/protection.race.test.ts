@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { raceRounds } from '@baton/testing/depth';
-import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { done, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
-import { checkBy } from '../../testing/verification.ts';
+import { startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
+import { done, makeTask, makeWorker, type Worker } from '../../../testing/leases.ts';
+import { checkBy } from '../../../testing/verification.ts';
 
 let baton: TestCoordination;
 let worker: Worker;

@@ -1,15 +1,12 @@
 import { canonicalJson } from '@baton/kernel/idempotency';
 import type { Json, JsonObject } from '@baton/kernel/wire';
-import { expressionsIn } from '../../../definitions/declared-actions/filled-actions.ts';
-import { rulesOf, type TypeRules } from '../../../definitions/task-types/type-rules.ts';
-import type { Context } from '../../context.ts';
-import { couldDecide } from '../../gates/deciders.ts';
-import { listApprovedGates, writeApprovalRequest } from '../../gates/gates.ts';
-import { type Task, type TaskRow, taskOf } from '../task.ts';
-import { subjectTaskOf } from './subject-task.ts';
-
-/** Where the contract bounds a comment. */
-const commentCharactersMax = 4000;
+import { expressionsIn } from '../../definitions/declared-actions/filled-actions.ts';
+import { rulesOf, type TypeRules } from '../../definitions/task-types/type-rules.ts';
+import type { Context } from '../context.ts';
+import { couldDecide } from '../gates/deciders.ts';
+import { type ApprovalRow, listApprovedGates, renewApproval } from '../gates/gates.ts';
+import { subjectTaskOf } from './lookup.ts';
+import { type Task, type TaskRow, taskOf } from './task.ts';
 
 /** What of a task an approval of its gate rests on. */
 type Approved = Pick<
@@ -32,38 +29,48 @@ export async function renewApprovals(
 ): Promise<void> {
   if (isTerminal(after)) return;
   const task = taskOf(after);
-  const rules = await rulesOf(context, after.type_id);
-  const fields = fieldsRead(rules);
-  const changedNow = before === undefined ? ['typeVersion'] : differences(taskOf(before), task, fields);
+  const earlier = before === undefined ? undefined : taskOf(before);
   const isReopened = before !== undefined && isTerminal(before);
-  if (changedNow.length === 0 && !isReopened) return;
+  if (
+    earlier !== undefined &&
+    !isReopened &&
+    differences(earlier, task, fieldsIn(earlier, task)).length === 0
+  )
+    return;
+  const declared = fieldsRead(await rulesOf(context, after.type_id));
   for (const gate of await listApprovedGates(context, after.id)) {
-    const approved = gate.subject?.snapshot.task;
-    const changed = isReopened && approved != null ? differences(approved, task, fields) : changedNow;
-    if (changed.length === 0 && approved != null) continue;
-    if (await couldDecide(context, gate)) continue;
-    await writeApprovalRequest(context, {
-      task: subjectTaskOf(context, task),
-      artifactId: gate.artifact_id,
-      workspaceId: gate.workspace_id,
-      requiredRoleId: gate.required_role_id,
-      assignedPrincipalId: gate.assigned_principal_id,
-      excludedPrincipals: gate.excluded_principals,
-      comment: commentOf(gate.comment, changed),
-      gate: true,
-      isDeclared: true,
-      supersedesApprovalId: gate.id,
-    });
+    const compared = isReopened ? gate.subject?.snapshot.task : earlier;
+    const changed = whatChanged(compared, task, { isReopened, fields: [...declared, ...fieldsOf(gate)] });
+    if (changed.length === 0 || (await couldDecide(context, gate))) continue;
+    const why = `Changed since it was approved: ${changed.join(', ')}.`;
+    await renewApproval(context, subjectTaskOf(context, task), gate, why);
   }
 }
 
-function commentOf(comment: string, changed: readonly string[]): string {
-  const why = `Changed since it was approved: ${changed.join(', ') || 'unknown'}.`;
-  return `${why} ${comment}`.trim().slice(0, commentCharactersMax).toWellFormed();
+/** @param compared undefined or null where the type was changed, and where nobody knows what was approved */
+function whatChanged(
+  compared: Approved | undefined | null,
+  task: Task,
+  { isReopened, fields }: { isReopened: boolean; fields: readonly string[] },
+): string[] {
+  if (compared != null) return differences(compared, task, fields);
+  return [isReopened ? 'unknown' : 'typeVersion'];
+}
+
+function fieldsIn(...tasks: readonly Task[]): string[] {
+  return tasks.flatMap(({ customFields }) => Object.keys(customFields));
 }
 
 function isTerminal({ category }: TaskRow): boolean {
   return category.startsWith('terminal_');
+}
+
+/** The custom fields that the expressions of an approved subject read: of an outcome, and of calls that checks make. */
+function fieldsOf({ subject }: ApprovalRow): string[] {
+  return Object.keys(subject?.values ?? {}).flatMap((name) => {
+    const [, field] = /^\$\.task\.customFields\.([^|]+)/.exec(name) ?? [];
+    return field ?? [];
+  });
 }
 
 /** The custom fields that the outcomes of the type's gates read. */

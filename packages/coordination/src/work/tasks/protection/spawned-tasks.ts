@@ -1,6 +1,6 @@
-import { rulesOf } from '../../definitions/task-types/type-rules.ts';
-import type { Context } from '../context.ts';
-import { fail } from '../errors.ts';
+import { rulesOf } from '../../../definitions/task-types/type-rules.ts';
+import type { Context } from '../../context.ts';
+import { fail } from '../../errors.ts';
 import { emptiesField, type FieldChange, requireMayTakeAway, silencedChecks } from './protection.ts';
 import { findSpawnedTasks } from './spawned-tasks.sql.ts';
 

@@ -1,14 +1,14 @@
 import { canonicalJson } from '@baton/kernel/idempotency';
 import type { JsonObject } from '@baton/kernel/wire';
-import type { AcceptanceCheck, TaskCheck } from '../../definitions/acceptance/acceptance.ts';
-import { withoutAuthor } from '../../definitions/acceptance/author.ts';
-import type { Evidence, TaskEvidence } from '../../definitions/acceptance/evidence.ts';
-import type { Lookup } from '../../definitions/declared-actions/expressions.ts';
-import { allHaveValues, fieldOf } from '../../definitions/declared-actions/task-values.ts';
-import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
-import { findLiveClaim } from '../../leases/gate.ts';
-import type { Context } from '../context.ts';
-import { fail } from '../errors.ts';
+import type { AcceptanceCheck, TaskCheck } from '../../../definitions/acceptance/acceptance.ts';
+import { withoutAuthor } from '../../../definitions/acceptance/author.ts';
+import type { Evidence, TaskEvidence } from '../../../definitions/acceptance/evidence.ts';
+import type { Lookup } from '../../../definitions/declared-actions/expressions.ts';
+import { allHaveValues, fieldOf } from '../../../definitions/declared-actions/task-values.ts';
+import type { TypeRules } from '../../../definitions/task-types/type-rules.ts';
+import { findLiveClaim } from '../../../leases/gate.ts';
+import type { Context } from '../../context.ts';
+import { fail } from '../../errors.ts';
 import { hasRunOf } from './protection.sql.ts';
 
 /** Something that a task must meet, and that a change would take away. */

@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/sql';
-import type { TaskCheck } from '../../definitions/acceptance/acceptance.ts';
+import type { TaskCheck } from '../../../definitions/acceptance/acceptance.ts';
 
 interface SpawnedTaskRow {
   id: string;
