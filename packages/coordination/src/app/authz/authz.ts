@@ -102,7 +102,8 @@ async function verdictOn(context: Context, check: ActionCheck): Promise<{ reason
     const reason = { code, message: errors[code as ErrorCode].when, details };
     // The last one helps everybody, and not only the owner of the object.
     const required = (details['required'] as readonly Permission[] | undefined) ?? [];
-    const permission = required.at(-1) ?? (permissionsOf[check.resourceType].at(-1) as Permission);
+    const known = permissionsOf[check.resourceType];
+    const permission = required.at(-1) ?? known.at(-1) ?? known[0];
     return { reason, basis: { permission } };
   }
 }
