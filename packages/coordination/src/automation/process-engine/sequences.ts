@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import { kindOf, type Retry, type Step } from '../process-language/step.ts';
 import { discretionaryList } from './definition-lists.ts';
-import { findDoneStages } from './done-stages.ts';
+import { findDoneStages } from './ending/done-stages.ts';
 import { activityId } from './ids/activity-ids.ts';
 import { durationMs, type Machine } from './machine.ts';
 import type { ElementNode, SequenceNode, StepError, StepRoot } from './state.ts';

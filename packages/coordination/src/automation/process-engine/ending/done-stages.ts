@@ -1,5 +1,5 @@
-import type { Machine } from './machine.ts';
-import type { ElementNode, SequenceNode } from './state.ts';
+import type { Machine } from '../machine.ts';
+import type { ElementNode, SequenceNode } from '../state.ts';
 
 /**
  * The active stages whose last step is done. Within one input a list can be at its end before the engine has noticed: what ends the

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@baton/kernel/wire';
-import type { DecisionTable, ProcessSpec } from './definition.ts';
-import { eventFields } from './environments.ts';
+import type { DecisionTable, ProcessSpec } from '../definition.ts';
+import { eventFields } from '../environments.ts';
 import {
   dyn,
   isObject,
@@ -12,8 +12,8 @@ import {
   string,
   type Type,
   typeOfSchema,
-} from './expressions/types.ts';
-import { kindOf, type Step } from './step.ts';
+} from '../expressions/types.ts';
+import { kindOf, type Step } from '../step.ts';
 
 const voted = objectOf({
   outcome: string,
