@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { etagOf } from '@baton/sdk';
 import { agentPermissions as workerPermissions } from '@baton/testing/participant';
 import { assertAccessible, isGone, noBrowser, openPage, until, untilTrue } from '../testing/browser.ts';
@@ -181,13 +181,13 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     const { page, complaints } = await world.signedIn('/inbox');
     const asked = page.getByRole('article').filter({ hasText: comment });
     await asked.getByRole('region', { name: 'If approved' }).getByText('Pays 10 to ACME Ltd').waitFor();
-    await page.route('**/api/v1/approvals/*:approve', async (route) => {
-      await page.unroute('**/api/v1/approvals/*:approve');
+    const changeFirst = async (route: Route) => {
       const customFields = { to: 'Mallory', amount: 1_000_000 };
       const ifMatch = etagOf(await agent.baton.tasks.get(task.id));
       await agent.baton.tasks.update(task.id, { customFields }, { ifMatch });
       await route.continue();
-    });
+    };
+    await page.route('**/api/v1/approvals/*:approve', changeFirst, { times: 1 });
     await asked.getByRole('button', { name: 'Approve' }).click();
     await asked.getByText('This changed while you were reviewing it. Nothing was approved.').waitFor();
     const changes = asked.getByRole('region', { name: 'Changed since it was requested' });
