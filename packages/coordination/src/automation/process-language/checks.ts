@@ -1,13 +1,18 @@
 import type { JsonObject } from '@baton/kernel/wire';
 import { type ProcessSpec } from './definition.ts';
 import { type Element, elementsOf } from './elements.ts';
-import { environmentsOf, type ProcessEnvironments, withResult } from './environments.ts';
+import {
+  asResult,
+  environmentsOf,
+  type ProcessEnvironments,
+  resultTypeOf,
+  withResult,
+} from './environments.ts';
 import { compileExpression, type ExpressionEnvironment, type Program } from './expressions/expressions.ts';
 import { ExpressionProblem } from './expressions/parsing.ts';
 import { dyn, isWritable, mayFit, nameOf, type SchemaReading, type Type } from './expressions/types.ts';
 import { checkingFlow } from './flow.ts';
 import { type ProcessProblem, problem, warning } from './problems.ts';
-import { asResult, resultTypeOf } from './results/step-results.ts';
 import type { Step } from './step.ts';
 import { checkingTables } from './tables.ts';
 import { partsOfTemplate } from './templates.ts';
