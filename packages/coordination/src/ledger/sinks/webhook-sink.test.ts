@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { makeWebhookSecret, type Receiver, sampleEvent, startReceiver } from '../../testing/sinks.ts';
@@ -143,6 +144,22 @@ test('a receiver that takes the event and never answers has failed that event', 
   await until(() => received.length === 1, 'the request');
   timeout.abort(new DOMException('too late', 'TimeoutError'));
   const error = await failing;
+  assert.ok(error instanceof Error && !(error instanceof SinkAway), String(error));
+});
+
+test('a receiver that changes the protocol has failed the event, and is not waited for', async () => {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: other\r\nconnection: upgrade\r\n\r\n'),
+    );
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  closing.push(() => new Promise((done) => server.close(done)));
+  const { port } = server.address() as AddressInfo;
+  const error = await sinkTo(`http://127.0.0.1:${port}/`)
+    .deliver(sampleEvent(), never)
+    .catch((error: unknown) => error);
   assert.ok(error instanceof Error && !(error instanceof SinkAway), String(error));
 });
 

@@ -80,6 +80,8 @@ function attempt(request: http.ClientRequest, body: string): Promise<Answer | { 
       if (isStale) resolve({ isStale });
       else reject(failureOf(error, isConnected));
     });
+    // Where the receiver changes the protocol (101), the connection ends with neither a response nor an error.
+    request.on('close', () => reject(new Error('the connection was closed without a response')));
     request.end(body);
   });
 }
