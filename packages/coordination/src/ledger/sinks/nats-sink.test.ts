@@ -34,6 +34,7 @@ test('an address with tls: gives no credentials to a server that offers no encry
     );
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  after(() => server.close());
   const { port } = server.address() as AddressInfo;
   const deliverBy = async (protocol: string) => {
     const sink = openNatsSink({
@@ -52,7 +53,6 @@ test('an address with tls: gives no credentials to a server that offers no encry
   assert.equal(received, '');
   await deliverBy('nats:');
   assert.ok(received.includes(token), 'without it they are sent');
-  await new Promise((done) => server.close(done));
 });
 
 describe("Debian's NATS server", { skip: natsMissing() ?? false }, () => {
