@@ -1,6 +1,6 @@
 // GENERATED from the doc comments of packages/sdk by: npm run generate
 
-import { createClient, etagOf, fetchTransport, newIdempotencyKey, presentSubject, subjectChanges, type Transport } from '@baton/sdk';
+import { createClient, etagOf, fetchTransport, newIdempotencyKey, presentSubject, revealHidden, subjectChanges, type Transport } from '@baton/sdk';
 import { fileStore, findAccess, findConnection, parseConnection, visible } from '@baton/sdk/node';
 import type { ExampleWorld } from '../testing/sdk-example-world.ts';
 
@@ -117,6 +117,9 @@ export const sdkExamples: Readonly<Record<string, (world: ExampleWorld) => Promi
   'harness/lease.ts: Lease.lose': async ({ lease }) => {
     lease.lose('the power is out');
     console.log(lease.signal.aborted, lease.end);
+  },
+  'hidden-characters.ts: revealHidden': async () => {
+    console.log(revealHidden('ACME\u202Edtl')); // ACME⟨U+202E⟩dtl
   },
   'idempotency-key.ts: newIdempotencyKey': async ({ baton }) => {
     const idempotencyKey = newIdempotencyKey();

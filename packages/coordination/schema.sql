@@ -126,6 +126,7 @@ create table agents (
 CREATE INDEX agents_newest ON public.agents USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX agents_of_package ON public.agents USING btree (tenant_id, package_key, created_at DESC, id DESC) WHERE (package_key IS NOT NULL);
 CREATE INDEX agents_of_place ON public.agents USING btree (COALESCE(workspace_id, tenant_id), created_at DESC, id DESC);
+CREATE INDEX agents_of_principal ON public.agents USING btree (principal_id) WHERE (principal_id IS NOT NULL);
 CREATE INDEX agents_of_state ON public.agents USING btree (tenant_id, state, created_at DESC, id DESC);
 CREATE INDEX agents_of_status ON public.agents USING btree (tenant_id, status, created_at DESC, id DESC);
 CREATE INDEX agents_of_workspace ON public.agents USING btree (workspace_id, created_at DESC, id DESC) WHERE (workspace_id IS NOT NULL);
@@ -1944,6 +1945,8 @@ create table task_addressees (
   constraint task_addressees_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
   constraint task_addressees_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX task_addressees_of_tenant ON public.task_addressees USING btree (tenant_id);
+CREATE TRIGGER task_addressees_queue AFTER UPDATE ON public.task_addressees FOR EACH ROW WHEN ((((old.principal_id IS DISTINCT FROM new.principal_id) OR (old.agent_key IS DISTINCT FROM new.agent_key)) OR (old.role_id IS DISTINCT FROM new.role_id))) EXECUTE FUNCTION queue_for_addressee();
 
 create table task_relations (
   id uuid not null,
@@ -2118,7 +2121,7 @@ CREATE TRIGGER tasks_note_inputs BEFORE INSERT ON public.tasks FOR EACH ROW WHEN
 CREATE TRIGGER tasks_note_inputs_of_type AFTER UPDATE OF type_id ON public.tasks FOR EACH ROW WHEN ((old.type_id <> new.type_id)) EXECUTE FUNCTION note_inputs_of_new_type();
 CREATE TRIGGER tasks_note_over AFTER UPDATE OF category ON public.tasks FOR EACH ROW WHEN ((((new.category)::text ~~ 'terminal%'::text) AND ((old.category)::text !~~ 'terminal%'::text))) EXECUTE FUNCTION note_task_over();
 CREATE TRIGGER tasks_queue_added AFTER INSERT ON public.tasks FOR EACH ROW EXECUTE FUNCTION queue_task();
-CREATE TRIGGER tasks_queue_changed AFTER UPDATE OF category, open_prerequisites, pending_gates, open_verification_id, priority, assignee_id, workspace_id, requirement_set_id, turn_at, active_claim_id, lacks_input ON public.tasks FOR EACH ROW WHEN ((((old.active_claim_id IS NOT NULL) AND (new.active_claim_id IS NULL)) OR (((old.category)::text ~~ 'terminal%'::text) <> ((new.category)::text ~~ 'terminal%'::text)) OR (((old.open_prerequisites)::integer = 0) <> ((new.open_prerequisites)::integer = 0)) OR (((old.pending_gates)::integer = 0) <> ((new.pending_gates)::integer = 0)) OR ((old.open_verification_id IS NULL) <> (new.open_verification_id IS NULL)) OR (old.lacks_input <> new.lacks_input) OR ((old.priority)::smallint <> (new.priority)::smallint) OR (old.turn_at <> new.turn_at) OR (old.assignee_id IS DISTINCT FROM new.assignee_id) OR (old.workspace_id IS DISTINCT FROM new.workspace_id) OR (old.requirement_set_id IS DISTINCT FROM new.requirement_set_id))) EXECUTE FUNCTION queue_task();
+CREATE TRIGGER tasks_queue_changed AFTER UPDATE OF category, open_prerequisites, pending_gates, open_verification_id, priority, assignee_id, workspace_id, requirement_set_id, turn_at, active_claim_id, lacks_input, is_addressed ON public.tasks FOR EACH ROW WHEN ((((old.active_claim_id IS NOT NULL) AND (new.active_claim_id IS NULL)) OR (((old.category)::text ~~ 'terminal%'::text) <> ((new.category)::text ~~ 'terminal%'::text)) OR (((old.open_prerequisites)::integer = 0) <> ((new.open_prerequisites)::integer = 0)) OR (((old.pending_gates)::integer = 0) <> ((new.pending_gates)::integer = 0)) OR ((old.open_verification_id IS NULL) <> (new.open_verification_id IS NULL)) OR (old.lacks_input <> new.lacks_input) OR ((old.priority)::smallint <> (new.priority)::smallint) OR (old.turn_at <> new.turn_at) OR (old.is_addressed <> new.is_addressed) OR (old.assignee_id IS DISTINCT FROM new.assignee_id) OR (old.workspace_id IS DISTINCT FROM new.workspace_id) OR (old.requirement_set_id IS DISTINCT FROM new.requirement_set_id))) EXECUTE FUNCTION queue_task();
 CREATE TRIGGER tasks_settle_prerequisite AFTER UPDATE OF category ON public.tasks FOR EACH ROW WHEN ((((old.category)::text = 'terminal_success'::text) <> ((new.category)::text = 'terminal_success'::text))) EXECUTE FUNCTION settle_prerequisite();
 CREATE TRIGGER tasks_stay BEFORE DELETE OR UPDATE OF id ON public.tasks FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 
@@ -2311,6 +2314,14 @@ CREATE OR REPLACE FUNCTION public.add_cost(costs jsonb, currency text, amount bi
  LANGUAGE sql
  IMMUTABLE
 RETURN CASE WHEN ((currency IS NULL) OR (amount IS NULL)) THEN costs ELSE (costs || jsonb_build_object(currency, LEAST((COALESCE(((costs ->> currency))::numeric, (0)::numeric) + (amount)::numeric), ('9007199254740991'::bigint)::numeric))) END;
+
+CREATE OR REPLACE FUNCTION public.agent_set(tenant uuid, agent_key text)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select md5('agent/' || tenant || '/' || agent_key)::uuid
+$function$;
 
 CREATE OR REPLACE FUNCTION public.agents_at_work(tenant uuid, place uuid, place_path uuid[], place_project uuid, type_key text, viewer uuid)
  RETURNS TABLE(principal_id uuid, names_type boolean)
@@ -2588,6 +2599,18 @@ begin
   left join workspaces w on w.id = s.workspace_id
   where h.workspace_id is null or h.workspace_id = any (w.path)
   group by s.id, s.items having count(distinct i.position) = s.items;
+  if not exists (select from task_addressees d where d.tenant_id = tenant) then
+    return;
+  end if;
+  return query
+  select own.id from (
+    select principal as id
+    union
+    select a.role_id from role_assignments a where a.tenant_id = tenant and a.principal_id = principal
+    union
+    select agent_set(a.tenant_id, a.key) from agents a where a.tenant_id = tenant and a.principal_id = principal
+  ) own
+  where exists (select from work_queue q where q.tenant_id = tenant and q.set_id = own.id);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.has_required_inputs(artifact_schema jsonb)
@@ -3173,8 +3196,7 @@ begin
   from (select id, requirement_set_id from tasks where id = any (ids) order by id for no key update skip locked) t;
   if is_offered then
     insert into work_queue (task_id, tenant_id, set_id, workspace_id, assignee_id, priority, created_at, turn_at)
-    select id, tenant_id, coalesce(requirement_set_id, '00000000-0000-0000-0000-000000000000'), workspace_id, assignee_id,
-      priority, created_at, turn_at
+    select id, tenant_id, queue_set(id, is_addressed, requirement_set_id), workspace_id, assignee_id, priority, created_at, turn_at
     from tasks
     where id = any (locked) and category not in ('terminal_success', 'terminal_cancelled') and open_prerequisites = 0
       and pending_gates = 0 and open_verification_id is null and not lacks_input and active_claim_id is null
@@ -3255,12 +3277,48 @@ CREATE OR REPLACE FUNCTION public.principal_lock(principal uuid)
  IMMUTABLE
 AS $function$ select hashtextextended('principal/' || principal, 0) $function$;
 
+CREATE OR REPLACE FUNCTION public.queue_for_addressee()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  required uuid;
+  under uuid;
+begin
+  select requirement_set_id into required from tasks where id = new.task_id;
+  under := queue_set(new.task_id, true, required);
+  update work_queue set set_id = under where task_id = new.task_id;
+  if found and under = required then
+    perform note_queued_set(required);
+  elsif required is not null then
+    perform note_left_set(new.tenant_id, required);
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.queue_set(task uuid, is_addressed boolean, requirements uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  if not is_addressed then
+    return coalesce(requirements, '00000000-0000-0000-0000-000000000000');
+  end if;
+  return coalesce((
+    select case
+      when d.role_id is not null then coalesce(requirements, d.role_id)
+      else coalesce(d.principal_id, agent_set(d.tenant_id, d.agent_key)) end
+    from task_addressees d where d.task_id = task
+  ), 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.queue_task()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 declare
-  required constant uuid := coalesce(new.requirement_set_id, '00000000-0000-0000-0000-000000000000');
+  under constant uuid := queue_set(new.id, new.is_addressed, new.requirement_set_id);
   is_queued boolean;
 begin
   if new.category in ('terminal_success', 'terminal_cancelled') or new.open_prerequisites > 0 or new.pending_gates > 0
@@ -3270,7 +3328,7 @@ begin
     is_queued := false;
   elsif new.active_claim_id is null then
     insert into work_queue as q (task_id, tenant_id, set_id, workspace_id, assignee_id, priority, created_at, turn_at)
-    values (new.id, new.tenant_id, required, new.workspace_id, new.assignee_id, new.priority, new.created_at, new.turn_at)
+    values (new.id, new.tenant_id, under, new.workspace_id, new.assignee_id, new.priority, new.created_at, new.turn_at)
     on conflict (task_id) do update
     set set_id = excluded.set_id, workspace_id = excluded.workspace_id, assignee_id = excluded.assignee_id,
       priority = excluded.priority, turn_at = excluded.turn_at
@@ -3279,16 +3337,16 @@ begin
     is_queued := true;
   else
     update work_queue
-    set set_id = required, workspace_id = new.workspace_id, assignee_id = new.assignee_id, priority = new.priority,
+    set set_id = under, workspace_id = new.workspace_id, assignee_id = new.assignee_id, priority = new.priority,
       turn_at = new.turn_at
     where task_id = new.id;
     is_queued := found;
   end if;
-  if is_queued and new.requirement_set_id is not null then
-    perform note_queued_set(required);
+  if is_queued and under = new.requirement_set_id then
+    perform note_queued_set(under);
   end if;
   if tg_op = 'UPDATE' and old.requirement_set_id is not null
-    and (not is_queued or old.requirement_set_id is distinct from new.requirement_set_id) then
+    and (not is_queued or old.requirement_set_id <> under) then
     perform note_left_set(new.tenant_id, old.requirement_set_id);
   end if;
   return null;

@@ -342,7 +342,7 @@ cursor?: string;
 }, options?: CallOptions): Paged<TaskPage, Task>;
 /** Read a task. Needs tasks.read. `GET /api/v1/tasks/{ref}` */
 get(ref: string, options?: CallOptions): Promise<Task>;
-/** Change a task. Whoever holds the live claim presents claimId and fencingToken. Values that are stored already change nothing. A change of title, description, acceptance, or of a custom field that the outcome of an approved gate reads requests the approval again, unless the caller could give it. A check or a requirement is removed or changed, and the condition of a check emptied, by whoever added it or by a person, and never by whoever works on the task or had a run of it. Needs tasks.write. `PATCH /api/v1/tasks/{ref}` */
+/** Change a task. Whoever holds the live claim presents claimId and fencingToken. Values that are stored already change nothing. A change of title, description, acceptance, or of a custom field that the outcome of an approved gate reads requests the approval again, unless the caller may decide it. Only whoever added a check or a requirement, or a person, removes or changes it or empties a field that its condition reads; nobody who worked on the task does. Needs tasks.write. `PATCH /api/v1/tasks/{ref}` */
 update(ref: string, body: TaskChange, options: CallOptions & Matched): Promise<Task>;
 /** Complete a task. A task with checks keeps its status until a verification attempt has passed; a second call answers the task as it is. Needs tasks.write. `POST /api/v1/tasks/{ref}:complete` */
 complete(ref: string, body: TaskCompletion, options: CallOptions & Matched): Promise<Task>;
@@ -387,7 +387,7 @@ limit?: number;
 /** The `nextCursor` of the page before; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<TaskCommentRevisionPage, TaskCommentRevision>;
-/** Give a task another version of its type. Without a version the newest active one is meant. Nobody may be at work on the task, not even the caller. The version that it has already changes nothing. Approvals of the task are requested again, unless the caller could give them. Checks and required outputs are taken away only by whoever published the version that has them or by a person, and never by who had a run of the task. Needs task_types.manage. `POST /api/v1/tasks/{ref}:migrate-type` */
+/** Give a task another version of its type. Without a version the newest active one is meant. Nobody may be at work on the task, not even the caller. The version that it has already changes nothing. Approvals of the task are requested again, unless the caller may decide them. Only the publisher of the present version, or a person, may migrate to a version without its checks or required outputs; nobody who had a run of the task may. Needs task_types.manage. `POST /api/v1/tasks/{ref}:migrate-type` */
 migrateType(ref: string, body: TypeMigration, options: CallOptions & Matched): Promise<Task>;
 /** Relate a task to another. parent: this is a child of the other. blocks: this must end before the other. depends_on: this waits for the other. spawned_by: this came from the other; the first such relation is what $.spawnedBy reads. related_to: for people to know. A task has at most 1,000 relations, both directions together; one more at either end is refused by `invalid_relation` with `maxRelations`. Needs tasks.write. `POST /api/v1/tasks/{ref}/relations` */
 createRelation(ref: string, body: TaskRelationRequest, options?: CallOptions): Promise<TaskRelation>;
@@ -400,7 +400,7 @@ deleteRelation(ref: string, id: string, options?: CallOptions): Promise<undefine
 export interface SessionsApi {
 /** Open a session: the lease under which a harness claims tasks. Needs sessions.open. `POST /api/v1/sessions` */
 open(body: SessionRequest, options?: CallOptions): Promise<Session>;
-/** List sessions, newest first. A person whose bindings show `members` only gets own sessions, and those of others that work in visible workspaces and nowhere else: by all their claims, at most 1,000, and by the workspace of their registered agent. Needs sessions.manage. `GET /api/v1/sessions` */
+/** List sessions, newest first. A person whose bindings show `members` only sees their own sessions, and those whose claims (at most 1,000) and registered agent are all in visible workspaces. Needs sessions.manage. `GET /api/v1/sessions` */
 list(query?: {
 status?: string;
 /** How many items at most. */
@@ -564,7 +564,7 @@ revoke(id: string, body?: ChildHandleRevocation, options?: CallOptions): Promise
 }
 
 export interface ApprovalsApi {
-/** Ask a person to approve. Of one principal, or of whoever holds a role. A gate holds its task back: nobody claims or completes it until the gate was decided or cancelled. What the decider is shown is recorded as the subject, of at most 64 KiB. Needs approvals.manage. `POST /api/v1/approvals` */
+/** Ask a person to approve. Asks one principal, or the holders of a role. A gate holds its task back: nobody can claim or complete it until the gate is decided or cancelled. The service records what the decider is shown as the subject (at most 64 KiB). Needs approvals.manage. `POST /api/v1/approvals` */
 request(body?: ApprovalRequest, options?: CallOptions): Promise<Approval>;
 /** List approvals, newest first. Needs approvals.read. `GET /api/v1/approvals` */
 list(query?: {
@@ -575,13 +575,13 @@ limit?: number;
 /** The `nextCursor` of the page before; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ListedApprovalPage, ListedApproval>;
-/** Read an approval. With the subject as it was recorded, and as it is now where that differs: `changedFields` names what a decider should look at again. Needs approvals.read. `GET /api/v1/approvals/{id}` */
+/** Read an approval. Returns the recorded subject. If it has changed, `current` is the present subject and `changedFields` names what differs. Needs approvals.read. `GET /api/v1/approvals/{id}` */
 get(id: string, options?: CallOptions): Promise<Approval>;
-/** Approve. For the assigned person, or a person who holds the required role. A gate opens. Where the subject has changed since it was recorded, `subjectDigest` says that the present one is approved. Needs approvals.decide. `POST /api/v1/approvals/{id}:approve` */
+/** Approve. For the assigned person, or a person with the required role. A gate opens. If the subject has changed, the request needs `subjectDigest` with the digest of the present subject. Needs approvals.decide. `POST /api/v1/approvals/{id}:approve` */
 approve(id: string, body?: ApprovalDecision, options?: CallOptions & Partial<Matched>): Promise<Approval>;
 /** Reject. For whoever may approve it. A gate opens all the same, and its task stays open: what follows is for people to say. Needs approvals.decide. `POST /api/v1/approvals/{id}:reject` */
 reject(id: string, body?: ApprovalDecision, options?: CallOptions & Partial<Matched>): Promise<Approval>;
-/** Take a request for approval back. A gate opens. The gate of somebody else is cancelled only by a person who may decide it. So is a request that a task type, a rule, a process or a verification declares, or by a person with `claims.manage`. What is cancelled stays as it is. Needs approvals.manage. `POST /api/v1/approvals/{id}:cancel` */
+/** Take a request for approval back. A gate opens. Somebody else's gate can be cancelled only by a person who may decide it. A request that a task type, rule, process or verification declares can be cancelled by such a person, or by a person with `claims.manage`. Cancelling twice changes nothing. Needs approvals.manage. `POST /api/v1/approvals/{id}:cancel` */
 cancel(id: string, body?: ApprovalCancellation, options?: CallOptions): Promise<Approval>;
 /** What a decision leads to, and how far that is. The task's type declares it. The worker does it in the name of the decider; while a task that it changes is claimed or held back, it waits. Needs approvals.read. `GET /api/v1/approvals/{id}/outcome` */
 getOutcome(id: string, options?: CallOptions): Promise<ApprovalOutcome>;
@@ -721,7 +721,7 @@ replay(id: string, options?: CallOptions): Promise<ReplayedPack>;
 export interface KnowledgeApi {
 /** Tell memory what a source sees of a part of the world. Memory compares it with what the source saw before, and says what is new, changed or gone. A body of up to 8 MiB; the same snapshotId again changes nothing. Needs observations.write. `POST /api/v1/knowledge/snapshots` */
 reconcileSnapshot(body: KnowledgeSnapshot, options?: CallOptions): Promise<ReconciledSnapshot>;
-/** Ask what a snapshot would change. `stateToken` names the state that it was compared with: send it as `expectedState`. Needs observations.write. `POST /api/v1/knowledge/snapshots:preview` */
+/** Ask what a snapshot would change. `stateToken` names the state that it was compared with: send it as `expectedState`. The response names what memory knows, so it is for callers who see the whole tree of the workspace and, where a decision point decides, may read its namespace. Needs observations.write. `POST /api/v1/knowledge/snapshots:preview` */
 previewSnapshot(body: KnowledgeSnapshot, options?: CallOptions): Promise<ReconciledSnapshot>;
 /** Put a document into memory, in place of the one with the same natural key. Needs observations.write. `POST /api/v1/knowledge/documents` */
 storeDocument(body: KnowledgeDocument, options?: CallOptions): Promise<StoredDocument>;
@@ -1174,7 +1174,7 @@ cursor?: string;
 get(ref: string, options?: CallOptions): Promise<Skill>;
 /** Change the description of a skill, or take it out of use. active may become deprecated or disabled, deprecated disabled; what a version does never changes, but the `endpoint` of its contract may move. Calls that wait are executed at the new one. Those of a disabled version are withdrawn. Needs org.manage. `PATCH /api/v1/skills/{ref}` */
 update(ref: string, body: SkillChange, options: CallOptions & Matched): Promise<Skill>;
-/** Ask for a call of a skill. An executor takes the call from its queue. `idempotencyKey` names one call of the caller: asked for again with the same inputs it is answered with 200, whatever became of the skill. A run calls the skills that its principal has, and one that was launched those that its handle grants. A skill with `external_write` needs an approved gate of the task (`approvalId`, once for each version), or a run of a task whose type's `execution` pins this version (once in a run). `requestedBy.kind` is then `principal` or `run`. While too many calls of the tenant wait, 429 `rate_limited`. Needs skills.invoke. `POST /api/v1/skills/{ref}:invoke` */
+/** Ask for a call of a skill. An executor takes the call from its queue. `idempotencyKey` names one call of the caller: asked for again with the same inputs it is answered with 200, whatever became of the skill. A run calls the skills that its principal has, and one that was launched those that its handle grants. A skill with `external_write` needs an approved gate of the task (`approvalId`, once for each version) that doesn't say itself what follows from it, or a run of a task whose type's `execution` pins this version (once in a run). `requestedBy.kind` is then `principal` or `run`. While too many calls of the tenant wait, 429 `rate_limited`. Needs skills.invoke. `POST /api/v1/skills/{ref}:invoke` */
 invoke(ref: string, body?: SkillInvocationRequest, options?: CallOptions): Promise<SkillInvocation>;
 }
 
@@ -1257,7 +1257,7 @@ runId?: Uuid;
 }
 
 export interface SkillInvocationsApi {
-/** Take the oldest call that waits and that the executor can execute. 204 when there is none. The lease is `leaseSeconds`, else what the contract allows and 30 s, from 10 s to 3600 s. Executors of one queue never wait for what stands in another. A call without basis any more is cancelled instead. A person whose bindings show `members` only gets calls of visible workspaces and of the tenant itself. A call that judges a task is given to nobody who worked on the task, and to no agent or service that asked for its completion: they don’t meet it, and 403 `not_eligible` refuses it where they name it. Needs skills.execute. `POST /api/v1/skill-invocations:claim` */
+/** Take the oldest call that waits and that the executor can execute. 204 when there is none. The lease is `leaseSeconds`, else what the contract allows and 30 s, from 10 s to 3600 s. A queue never delays executors of another. A call that has lost its basis is cancelled instead of returned. A person whose bindings show `members` only gets calls of visible workspaces and of the tenant itself. A call that verifies a task is not offered to anybody who worked on the task, nor to an agent or service that requested its completion; naming it returns 403 `not_eligible`. Needs skills.execute. `POST /api/v1/skill-invocations:claim` */
 claim(body: SkillInvocationClaim, options?: CallOptions): Promise<ClaimedSkillInvocation>;
 /** Read a call: for whoever asked for it, its executor, and all who execute skills. Needs skills.invoke or skills.execute. `GET /api/v1/skill-invocations/{id}` */
 get(id: string, options?: CallOptions): Promise<SkillInvocation>;
@@ -1318,7 +1318,7 @@ query(key: string, body: ViewQuery, options?: CallOptions): Paged<ViewRows, Reco
 }
 
 export interface AgentsApi {
-/** Publish what an agent is to be. The first revision of a key makes the agent. 201 for a new revision; 200 when the current one says the same, apart from `state` and `placement.replicas`, which are taken all the same. The binding and the roles of a linked agent follow at once. Nobody gives an agent what they lack: roles, capabilities and skills need org.manage, connections need connections.manage. Needs agents.manage. `POST /api/v1/agents` */
+/** Publish what an agent is to be. The first revision of a key makes the agent. 201 for a new revision; 200 when the current one says the same, apart from `state` and `placement.replicas`, which are taken all the same. The binding and the roles of a linked agent follow at once. Nobody gives an agent what they lack: roles, capabilities and skills need org.manage, connections need connections.manage. For an existing agent the caller also needs what the agent keeps regardless of the revision: the permissions of its API keys, org.manage if it was assigned roles, capabilities or skills directly, and agents.secrets.manage if the revision names stored secrets. Needs agents.manage. `POST /api/v1/agents` */
 publish(body: AgentRequest, options?: CallOptions): Promise<Agent>;
 /** List agents, newest first. Needs agents.read. `GET /api/v1/agents` */
 list(query?: {
@@ -1437,7 +1437,7 @@ revoke(id: string, options?: CallOptions): Promise<ApiKey>;
 }
 
 export interface DelegationsApi {
-/** Let an agent act for a human. Only the human that the delegation comes from creates it, or another human who holds `admin`: `delegations.manage` alone is 403 `permission_denied`. Needs delegations.manage. `POST /api/v1/delegations` */
+/** Let an agent act for a human. Can be called by the human who delegates, or by a human with `admin`. Anybody else gets 403 `permission_denied`, also with `delegations.manage`. Needs delegations.manage. `POST /api/v1/delegations` */
 create(body: DelegationRequest, options?: CallOptions): Promise<Delegation>;
 /** List delegations, newest first. Needs delegations.manage. `GET /api/v1/delegations` */
 list(query?: {

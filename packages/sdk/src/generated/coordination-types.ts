@@ -414,26 +414,26 @@ assignedPrincipalId: Uuid | null;
 excludedPrincipals: Uuid[];
 decisionByPrincipalId: Uuid | null;
 decisionAt: Timestamp | null;
-/** The requester's. */
+/** The requester's question. */
 comment: string;
-/** The decider's, or of whoever cancelled it. */
+/** The comment of whoever decided or cancelled the approval. */
 decisionComment: string | null;
-/** How far the acts are that the task's type declares for this decision. */
+/** Progress of the actions that the task's type declares for this decision. */
 outcomeStatus: "pending" | "deferred" | "executed" | "failed" | null;
-/** The approval of an earlier subject: the task was changed after it. */
+/** The approval that this one replaces, because its subject was changed after the decision. */
 supersedesApprovalId: Uuid | null;
 version: number;
 createdAt: Timestamp;
 updatedAt: Timestamp;
-/** What is to be decided, as it was when it was requested; once decided, as it was decided. Null for requests from before subjects were recorded. */
+/** The subject as recorded with the request; after the decision, the subject that was decided. Null for approvals requested before subjects were recorded. */
 subject: ApprovalSubject | null;
-/** The subject of the request, where a later one was decided. */
+/** The subject of the request, if a later one was decided. */
 requestedSubject: ApprovalSubject | null;
 /** Whether the task, or what would follow from the decision, has changed since the subject was recorded. */
 subjectChanged: boolean;
 /** Fields of the snapshot that have another value now, such as `customFields`. */
 changedFields: string[];
-/** The subject as it is now, where it has changed. Null, too, where it has become too large to be shown. */
+/** The present subject, if it has changed. Also null if it is now larger than 64 KiB. */
 current: ApprovalSubject | null;
 };
 
@@ -443,7 +443,7 @@ comment?: string | null;
 
 export type ApprovalDecision = {
 comment?: string | null;
-/** The digest of what was decided; needed where the subject has changed. */
+/** Digest of the subject that the decider was shown. Required if the subject has changed since the request. */
 subjectDigest?: string | null;
 };
 
@@ -508,6 +508,7 @@ kind: "deterministic" | "external_state" | "human" | "llm_judge";
 description: string;
 spec?: Record<string, unknown> | null;
 when?: string[] | null;
+addedByPrincipalId: Uuid | null;
 }>;
 } | null;
 artifact: {
@@ -515,7 +516,7 @@ type: string;
 name: string;
 digest: string | null;
 } | null;
-/** The actions that the task's type declares for the decision, with their inputs filled in. Expressions of `$.approval` and `$.invocation` stay as they are until then. Null where nothing is declared. */
+/** The actions that the task's type declares for the decision, with their inputs filled in, and the calls with effects outside that later checks of the verification make after it. Expressions of `$.approval` and `$.invocation` stay as they are until then. Null where nothing is declared. */
 outcome: {
 approved: Array<Record<string, unknown>>;
 rejected: Array<Record<string, unknown>>;
@@ -1199,8 +1200,10 @@ memoryLagEvents: number | null;
 memoryLagCapped: boolean;
 memoryIngest: {
 status: "ok" | "parked";
+/** For callers with `events.read` who see all workspaces; null for others. */
 lastError: string | null;
 lastDeliveryAt: Timestamp | null;
+/** As `lastError`. */
 parkedEventId: Uuid | null;
 nextAttemptAt: Timestamp | null;
 };
@@ -2010,13 +2013,13 @@ assignedPrincipalId: Uuid | null;
 excludedPrincipals: Uuid[];
 decisionByPrincipalId: Uuid | null;
 decisionAt: Timestamp | null;
-/** The requester's. */
+/** The requester's question. */
 comment: string;
-/** The decider's, or of whoever cancelled it. */
+/** The comment of whoever decided or cancelled the approval. */
 decisionComment: string | null;
-/** How far the acts are that the task's type declares for this decision. */
+/** Progress of the actions that the task's type declares for this decision. */
 outcomeStatus: "pending" | "deferred" | "executed" | "failed" | null;
-/** The approval of an earlier subject: the task was changed after it. */
+/** The approval that this one replaces, because its subject was changed after the decision. */
 supersedesApprovalId: Uuid | null;
 version: number;
 createdAt: Timestamp;
@@ -2256,7 +2259,7 @@ description: string;
 spec?: Record<string, unknown> | null;
 when?: string[] | null;
 /** Ignored: the service sets it. */
-addedByPrincipalId?: unknown;
+addedByPrincipalId?: Uuid | null;
 }>;
 evidence?: Array<{
 kind: "observation";
@@ -2381,7 +2384,7 @@ export type OauthAppRequest = {
 clientId: string;
 /** Goes to the store of secrets; no call returns it. */
 clientSecret: string;
-/** The version of the type to whose token address the secret may be sent; the newest one by default. Versions with another scheme, host or port need it anew. */
+/** The version of the type to whose token address the secret may be sent (default: the newest). Versions whose token address has another scheme, host or port need the secret again. */
 typeVersion?: number;
 };
 
@@ -3363,7 +3366,7 @@ export type RuleAction = {
 kind: "ensure_work" | "update_work" | "cancel_work" | "complete_work" | "request_decision";
 taskType?: string;
 taskTypes?: string[];
-/** One open task for each key. Without a template each cause, and each item of a forEach, has its own key. */
+/** At most one open task per key. Without a template, each cause and each item of a forEach gets a key of its own. */
 dedupKeyTemplate?: string;
 fields?: {
 title?: string;
@@ -4128,7 +4131,7 @@ description: string;
 spec?: Record<string, unknown> | null;
 when?: string[] | null;
 /** Ignored: the service sets it. */
-addedByPrincipalId?: unknown;
+addedByPrincipalId?: Uuid | null;
 }> | null;
 evidence?: Array<{
 kind: "observation";
