@@ -128,7 +128,7 @@ test("a manifest whose values can't be compared, or move a terminal's cursor, is
     { postgres: null },
   ];
   for (const change of changes) {
-    await write(dataDirectory, change as Partial<Manifest>);
+    await write(dataDirectory, change);
     await assert.rejects(verify(), /is not a backup that "baton backup" wrote/, JSON.stringify(change));
   }
 });
