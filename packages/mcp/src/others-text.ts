@@ -5,29 +5,34 @@ export const othersCharactersMax = 20_000;
 
 const name = 'untrusted-data';
 
+const emoji = '\\p{Extended_Pictographic}\\uFE0F?|\\p{Emoji_Modifier}';
+/** Letters and marks of scripts that use joiners, such as Persian and Hindi. */
+const joined =
+  '[[\\p{L}\\p{M}]--[\\p{sc=Latin}\\p{sc=Greek}\\p{sc=Cyrillic}\\p{Default_Ignorable_Code_Point}]]';
+
 /**
- * What a reader does not see: controls (line end and tab stay), direction marks, fillers, and the tag characters and variation
- * selectors by which instructions can be hidden in a text that looks empty. Persian and emoji need joiners and a selector, one
- * at a time and behind an emoji: more in a row, or elsewhere, would carry bits.
+ * What a reader doesn't see. Instructions can hide in such characters, in a text that looks empty, and they can hide the
+ * envelope's name. Line ends and tabs stay. Persian, Hindi and emoji need a joiner, emoji and keycaps a variation selector: these
+ * stay one at a time and where they belong, since more of them, or elsewhere, would carry words.
  */
 const invisible = new RegExp(
   [
-    '[^\\P{Cc}\\t\\n]',
-    '[\\u00AD\\u034F\\u061C\\u115F\\u1160\\u17B4\\u17B5\\u180B-\\u180F\\u200B\\u200E\\u200F\\u2028-\\u202E\\u2060-\\u206F]',
-    '[\\u3164\\uFE00-\\uFE0D\\uFEFF\\uFFA0\\uFFF9-\\uFFFB\\u{1BCA0}-\\u{1BCA3}\\u{1D173}-\\u{1D17A}\\u{E0000}-\\u{E0FFF}]',
+    '[\\p{Cc}--[\\t\\n]]',
+    // The format controls that Unicode doesn't count as ignorable: separators, annotations, those of hieroglyphs.
+    '[[\\p{Default_Ignorable_Code_Point}\\u2028\\u2029\\uFFF9-\\uFFFB\\u{13430}-\\u{1343F}]--[\\u200C\\u200D\\uFE0E\\uFE0F]]',
+    `(?<!${emoji}|${joined})[\\u200C\\u200D]`,
+    '(?<![\\p{Emoji}--[0-9#*]])[\\uFE0E\\uFE0F](?!\\u20E3)',
     '(?<!\\p{Emoji})[\\uFE0E\\uFE0F]',
   ].join('|'),
-  'gu',
+  'gv',
 );
-
-const joiners = /([\u200C\u200D])[\u200C\u200D]+/g;
 
 /** The envelope's own name, however it is written. */
 const marker = /untrusted[\s_.\-\u2010-\u2015\u2212]*data/gi;
 
 /** The text without what readers don't see, and without the envelope's name. */
 export function seen(text: string): string {
-  return text.replace(invisible, '').replace(joiners, '$1').replace(marker, 'untrusted data (quoted)');
+  return text.replace(invisible, '').replace(marker, 'untrusted data (quoted)');
 }
 
 /**
