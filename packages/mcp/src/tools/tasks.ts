@@ -117,7 +117,7 @@ const create = tool({
       },
       { signal: call.signal },
     );
-    return `${task.publicId} is made (${task.status}). Whoever calls work_next may get it.`;
+    return `${task.publicId} is made (${task.systemStatusCategory}). Whoever calls work_next may get it.`;
   },
 });
 
