@@ -275,6 +275,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     await until('both are looked at', async () => opened === 2);
     assert.equal((await ask('one', agent.token)).status, 503);
     const other = ask('two', agent.token);
+    await until('another client is looked at beside them', async () => opened === 3);
     go.resolve();
     assert.equal((await other).status, 200);
     for (const answer of held) assert.equal((await answer).status, 401);
