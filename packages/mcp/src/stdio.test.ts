@@ -339,7 +339,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     const after = await mcp.call('approval_get', { approval });
     assert.match(
       after,
-      /^What it is about has changed since it was requested: title\. Whoever approves it is shown the change/m,
+      /^What it is about has changed since it was requested: title\. The approver is shown the change/m,
     );
     const [outside = '', inside = ''] = after.split(/^<untrusted-data.*$/m);
     assert.doesNotMatch(outside, /Mallory/);
