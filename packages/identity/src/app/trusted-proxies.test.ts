@@ -32,8 +32,11 @@ test('behind trusted proxies failures count for the client, whatever it writes i
 
 test('large bodies of one IPv6 network are read one at a time, whichever of its addresses sends them', async (t) => {
   const identity = await startIdentity({ IAM_TRUSTED_PROXIES: '["127.0.0.0/8"]' });
-  t.after(() => identity.close());
   let isHeld = true;
+  t.after(() => {
+    isHeld = false;
+    return identity.close();
+  });
   const held = largeBodies.read(
     '2001:db8:1:2::/64',
     (function* () {
