@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -37,6 +38,22 @@ async function until(what: string, isSo: () => boolean | Promise<boolean>): Prom
     if (performance.now() > deadline) throw new Error(`never: ${what}`);
     await sleep(100);
   }
+}
+
+/** The program over standard input and output, without a client's library. */
+function rawServer(token: string) {
+  const env = { PATH: process.env.PATH ?? '', BATON_URL: baton.url, BATON_TOKEN: token };
+  const args = [join(repository, 'packages/mcp/src/main.ts'), '--lease-seconds', '600'];
+  const server = spawn(process.execPath, args, { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  server.stdin.on('error', () => undefined);
+  const ask = (id: number | string, method: string, params: unknown) =>
+    server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
+  ask(0, 'initialize', {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'x', version: '1' },
+  });
+  return { server, ask };
 }
 
 async function overHttp(token: string) {
@@ -158,21 +175,24 @@ describe('attacks', { concurrency: 8 }, () => {
     assert.match(await mcp.call('task_search', { words: 'nothing' }), /No task/);
   });
 
+  test('a request with the id of one that is under way is refused, and begins nothing', async () => {
+    const { server, ask } = rawServer((await baton.participant()).token);
+    const answers: { id: unknown; error?: { message: string } }[] = [];
+    createInterface({ input: server.stdout }).on('line', (line) => answers.push(JSON.parse(line)));
+    ask('same', 'tools/call', { name: 'work_next', arguments: { assignedToMe: true, waitSeconds: 50 } });
+    for (let n = 0; n < 100; n += 1) ask('same', 'tools/call', { name: 'task_search', arguments: {} });
+    ask('other', 'tools/call', { name: 'task_search', arguments: {} });
+    await until('answered', () => answers.some(({ id }) => id === 'other'));
+    const same = answers.filter(({ id }) => id === 'same').map(({ error }) => error?.message);
+    assert.deepEqual(same, Array(100).fill('This id is in use: wait for its answer first.'));
+    server.kill();
+  });
+
   test('a client that asks and does not read ends its server, and its lease with it', async () => {
     const one = await baton.participant();
     const task = await taskFor(one);
-    const env = { PATH: process.env.PATH ?? '', BATON_URL: baton.url, BATON_TOKEN: one.token };
-    const args = [join(repository, 'packages/mcp/src/main.ts'), '--lease-seconds', '600'];
-    const server = spawn(process.execPath, args, { env, stdio: ['pipe', 'pipe', 'inherit'] });
+    const { server, ask } = rawServer(one.token);
     const ended = new Promise((resolve) => server.once('exit', resolve));
-    server.stdin.on('error', () => undefined);
-    const ask = (id: number, method: string, params: unknown) =>
-      server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
-    ask(0, 'initialize', {
-      protocolVersion: '2025-06-18',
-      capabilities: {},
-      clientInfo: { name: 'x', version: '1' },
-    });
     ask(1, 'tools/call', { name: 'work_next', arguments: { assignedToMe: true } });
     await until('taken', async () => (await claimsOf(task.id))[0]?.status === 'active');
     for (let id = 2; server.exitCode === null && id < 100_000; id += 1) {

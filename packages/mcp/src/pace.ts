@@ -10,12 +10,12 @@ export const waitingMax = 200;
  */
 export class Pace {
   readonly #deliver: (message: JSONRPCMessage) => void;
-  readonly #refuse: (id: RequestId) => void;
+  readonly #refuse: (id: RequestId, why: string) => void;
   readonly #underWay = new Set<RequestId>();
   readonly #waiting = new Map<RequestId, JSONRPCMessage>();
 
-  /** @param refuse answers a request that is one too many */
-  constructor(deliver: (message: JSONRPCMessage) => void, refuse: (id: RequestId) => void) {
+  /** @param refuse answers a request that is one too many; that must not count as the answer to another one of its id */
+  constructor(deliver: (message: JSONRPCMessage) => void, refuse: (id: RequestId, why: string) => void) {
     this.#deliver = deliver;
     this.#refuse = refuse;
   }
@@ -35,8 +35,12 @@ export class Pace {
     }
     // It is answered when the client goes.
     if (message.method === 'subscriptions/listen') return this.#deliver(message);
+    // They are counted by their ids: the same id again would not count.
+    if (this.#underWay.has(message.id) || this.#waiting.has(message.id))
+      return this.#refuse(message.id, 'This id is in use: wait for its answer first.');
     if (this.#underWay.size < requestsMax) return this.#begin(message.id, message);
-    if (this.#waiting.size >= waitingMax) return this.#refuse(message.id);
+    if (this.#waiting.size >= waitingMax)
+      return this.#refuse(message.id, 'Too many requests at once: wait for answers first.');
     this.#waiting.set(message.id, message);
   }
 

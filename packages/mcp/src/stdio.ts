@@ -75,9 +75,8 @@ class OwnTransport extends StdioServerTransport {
         if (waiting === undefined) deliver?.(message);
         else void waiting.finally(() => deliver?.(message));
       },
-      (id) => {
-        const error = { code: -32_000, message: 'Too many requests at once: wait for answers first.' };
-        this.send({ jsonrpc: '2.0', id, error }).catch(() => undefined);
+      (id, message) => {
+        this.#write({ jsonrpc: '2.0', id, error: { code: -32_000, message } }).catch(() => undefined);
       },
     );
     this.#pace = pace;
@@ -87,6 +86,10 @@ class OwnTransport extends StdioServerTransport {
 
   override async send(message: JSONRPCMessage): Promise<void> {
     if (!('method' in message) && message.id !== undefined) this.#pace?.answered(message.id);
+    await this.#write(message);
+  }
+
+  async #write(message: JSONRPCMessage): Promise<void> {
     // A client that asks and doesn't read would fill the memory.
     if (process.stdout.writableLength > unreadBytesMax) await this.close();
     else await super.send(message);
