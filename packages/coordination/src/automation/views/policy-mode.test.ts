@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, refused } from '../../testing/leases.ts';
 import { policyModeOfFile } from '../../testing/policy-mode.ts';
@@ -46,6 +47,29 @@ test('rows and sums are those of the objects that are listed, or granted one by 
   assert.deepEqual((await done(query(key, nobody, { block: 1 }))).items, [{ value: 0 }]);
   const writer = await baton.actor({ scopes: ['control-plane:write'] });
   await refused(query(key, writer), 403, 'permission_denied');
+});
+
+test('no cursor names a row that the point hides, however many there are', async () => {
+  const hidden = await makeTask(baton, { title: 'hidden' });
+  const copies = (count: number, title: string) =>
+    baton.pool.run(sql`
+      insert into tasks (id, tenant_id, public_number, type_id, title, status, category, priority, origin, created_by)
+      select gen_random_uuid(), tenant_id, next_task_number(tenant_id), type_id, ${title}, status, category, priority, origin,
+        created_by
+      from tasks, generate_series(1, ${count}::integer) where id = ${hidden.id}`);
+  await copies(600, 'b hidden');
+  const mine = [await makeTask(baton, { title: 'a mine' }), await makeTask(baton, { title: 'c mine' })];
+  const sorts = [{ field: 'title', direction: 'asc' }];
+  const key = await insertTestView(baton, baton.admin, [blockOf({ sorts })]);
+  const reader = await baton.actor({ permissions: [] });
+  const ids = mine.map(({ id }) => id as string);
+  policy.list((who) => (who === reader.iamPrincipalId ? ids : []));
+  for (const limit of [1, 5]) assert.deepEqual(await walk(key, reader, limit), ids);
+  const { nextCursor } = await done(query(key, reader, { limit: 1 }));
+  assert.ok(!Buffer.from(nextCursor, 'base64url').toString().includes('hidden'));
+  await copies(4000, 'd hidden');
+  policy.list(() => []);
+  await refused(query(key, reader), 409, 'view_too_costly');
 });
 
 test('goals are judged by where they are filed', async () => {

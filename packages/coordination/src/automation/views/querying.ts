@@ -31,6 +31,8 @@ import { getViewRow } from './views.ts';
 const fieldLooksMax = 2;
 /** Of a decision point that judges each object: rows of one page, and objects behind an aggregate. */
 const judgedRowsMax = 500;
+/** So many such reads look for rows that may be shown. */
+const judgedReadsMax = 8;
 const judgedObjectsMax = 5000;
 
 /** What one query is about. */
@@ -124,22 +126,36 @@ function looking(
 
 async function rowsOf(querying: Querying): Promise<Page> {
   const { context, block, source, asked, query } = querying;
+  const { limit } = query;
   const { keys, isOwnOrder } = keysOfRows(source, asked.sorts);
   const name = cursorName(querying, keys);
-  const start = startOf(name, query.cursor, keys);
   const isJudgedEach = judgesObjects(context.caller.permissions) && source.judgedBy !== undefined;
-  const rowsMax = isJudgedEach ? judgedRowsMax : query.limit + 1;
+  const rowsMax = isJudgedEach ? judgedRowsMax : limit + 1;
   const columns = block.columns.map(({ field }) => source.fields[field] as Field);
-  const page = { columns, keys, start, rowsMax };
-  const { rows, isCut } = (await findRows(querying, page, isOwnOrder)) ?? tooCostly();
-  const seen = isJudgedEach ? grantedRows(querying, rows) : rows;
-  const shown = seen.slice(0, query.limit);
-  const isMore = isCut || seen.length > query.limit || (isJudgedEach && rows.length === rowsMax);
-  const last = seen.length > query.limit ? shown.at(-1) : rows.at(-1);
-  const positionOf = (row: BlockRow) => keys.map((_, n) => row[`s${n}`]);
+  const positionOf = (row: BlockRow) => keys.map((_, n) => row[`s${n}`] ?? null);
+  const seen: BlockRow[] = [];
+  let start = startOf(name, query.cursor, keys);
+  let isMore = true;
+  for (
+    let reads = 1;
+    isMore && seen.length <= limit && reads <= (isJudgedEach ? judgedReadsMax : 1);
+    reads += 1
+  ) {
+    const page = { columns, keys, start, rowsMax };
+    const { rows, isCut } = (await findRows(querying, page, isOwnOrder)) ?? tooCostly();
+    seen.push(...(isJudgedEach ? grantedRows(querying, rows) : rows));
+    isMore = isCut || rows.length === rowsMax;
+    if (isMore) start = positionOf(rows.at(-1) as BlockRow);
+  }
+  const shown = seen.slice(0, limit);
+  // A cursor holds the values of its row, so it never names one that the decision point hides.
+  const last = shown.at(-1) ?? (isMore ? tooCostly() : undefined);
   return {
     items: shown.map((row) => itemOf(columns, (n) => row[`c${n}`] ?? null)),
-    nextCursor: isMore && last !== undefined ? encodeCursor(name, positionOf(last) as never) : null,
+    nextCursor:
+      last !== undefined && (isMore || seen.length > limit)
+        ? encodeCursor(name, positionOf(last) as never)
+        : null,
   };
 }
 

@@ -41,7 +41,7 @@ export const viewsApi = [
       'invocations, else that of the same name; and shows what that list would. Up to 20,000 rows are looked at, those that ' +
       'a filter with `eq` or `in` finds by an index, or the newest until the page is full; a query that would look at more is ' +
       'refused. Rows without a value come last. A value of another type, a parameter that is missing and one that the block ' +
-      'does not declare are 422 `validation_error`. Where a decision point judges each row, a page may be short and lead on.',
+      'does not declare are 422 `validation_error`. Where a decision point judges each row, a page may be short and lead on; after 4,000 hidden rows in a row a query is refused.',
     params,
     body: ViewQuery,
     returns: { 200: ViewRows },
