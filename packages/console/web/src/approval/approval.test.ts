@@ -342,7 +342,7 @@ describe('what changes while the page is open', () => {
     const alert = await find('alert');
     assert.match(seen(alert), /^This changed while you were reviewing it\. Nothing was approved\./);
     assert.match(seen(alert), /\nField › to\nField › amount\n/);
-    assert.equal(document.activeElement, alert);
+    assert.ok(document.activeElement === alert, 'the alert has the focus');
     await see('Changed since it was requested: 4 values');
     assert.ok(!isThere('button', /^Approve/));
     service.answer({ 'approvals.approve': exampleOf('approvals.approve', { status: 'approved' }) });

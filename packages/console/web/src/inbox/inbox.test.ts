@@ -143,7 +143,7 @@ describe('the inbox', () => {
     assert.ok(first !== undefined && second !== undefined);
     Object.defineProperty(first, 'offsetHeight', { value: 10_000 });
     await press('j');
-    assert.equal(document.activeElement, first);
+    assert.ok(document.activeElement === first, 'the request itself has the focus');
     await press('Enter');
     assert.equal(service.askedFor('approvals.approve').length, 0);
     await press('j');
