@@ -1313,7 +1313,7 @@ package?: string;
 }, options?: CallOptions): Paged<ListedViewPage, ListedView>;
 /** Read a view: its blocks, and what each may be asked. `GET /api/v1/views/{key}` */
 get(key: string, options?: CallOptions): Promise<View>;
-/** Read the rows of a block of a view. It takes the right to read the list of its source: `tasks.read` of tasks, runs and claims, `skills.execute` of invocations, else that of the same name; and shows what that list would. Up to 20,000 rows are looked at, those that a filter with `eq` or `in` finds by an index, or the newest until the page is full; a query that would look at more is refused. Rows without a value come last. A value of another type, a parameter that is missing and one that the block does not declare are 422 `validation_error`. Where a decision point judges each row, a page may be short and lead on. `POST /api/v1/views/{key}:query` */
+/** Read the rows of a block of a view. It takes the right to read the list of its source: `tasks.read` of tasks, runs and claims, `skills.execute` of invocations, else that of the same name; and shows what that list would. Up to 20,000 rows are looked at, those that a filter with `eq` or `in` finds by an index, or the newest until the page is full; a query that would look at more is refused. Rows without a value come last. A value of another type, a parameter that is missing and one that the block does not declare are 422 `validation_error`. Where a decision point judges each row, a page may be short and lead on; after 4,000 hidden rows in a row a query is refused. `POST /api/v1/views/{key}:query` */
 query(key: string, body: ViewQuery, options?: CallOptions): Paged<ViewRows, Record<string, string | number | boolean | null>>;
 }
 
