@@ -487,7 +487,7 @@ excludedPrincipals?: Uuid[] | null;
 export type ApprovalSubject = {
 taskVersion: number | null;
 artifactSha256: string | null;
-/** Of the canonical JSON of the snapshot: `sha256:` and 64 hexadecimal digits. */
+/** SHA-256 of the snapshot's canonical JSON: `sha256:` and 64 hexadecimal digits. */
 digest: string;
 snapshot: ApprovalSubjectSnapshot;
 };
@@ -2025,7 +2025,7 @@ version: number;
 createdAt: Timestamp;
 updatedAt: Timestamp;
 subject: {
-/** Of the canonical JSON of the snapshot: `sha256:` and 64 hexadecimal digits. */
+/** SHA-256 of the snapshot's canonical JSON: `sha256:` and 64 hexadecimal digits. */
 digest: string;
 } | null;
 /** Whether the task, or what would follow from the decision, has changed since the subject was recorded. */

@@ -19,7 +19,7 @@ const excludedMax = 100;
 const subjectDigestCharactersMax = 100;
 
 const Digest = z.string().meta({
-  description: 'Of the canonical JSON of the snapshot: `sha256:` and 64 hexadecimal digits.',
+  description: "SHA-256 of the snapshot's canonical JSON: `sha256:` and 64 hexadecimal digits.",
   examples: ['sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
 });
 
