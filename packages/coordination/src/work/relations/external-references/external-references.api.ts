@@ -48,11 +48,11 @@ export const externalReferencesApi = [
     ],
     emits: [externalReferenceAdded, externalReferenceUpdated, projectReferenceAdded, projectReferenceUpdated],
     example: {
-      entityType: 'task',
-      entityId: 'TASK-000042',
       externalSystem: 'github',
       externalType: 'issue',
       externalId: 'acme/platform#7',
+      entityType: 'task',
+      entityId: 'TASK-000042',
     },
     precheck: ({ body }) => {
       parseEntityType(body.entityType);
