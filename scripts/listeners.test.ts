@@ -10,10 +10,13 @@ const root = dirname(import.meta.dirname);
 const allowed = [
   'e2e/agents.test.ts',
   'e2e/chaos/webhook-receiver.ts',
+  'e2e/console/security.test.ts',
   'e2e/console/system.test.ts',
   'e2e/lease-guard.test.ts',
+  'packages/cli/src/apply/testing/intercepted-baton.ts',
   'packages/cli/src/commands.test.ts',
   'packages/cli/src/demo/organisation/demo-memory.ts',
+  'packages/cli/src/foreign-connection.test.ts',
   'packages/cli/src/operations/adapter/adapter.test.ts',
   'packages/cli/src/operations/operations.test.ts',
   'packages/cli/src/operations/outbox/outbox.test.ts',
@@ -45,6 +48,7 @@ const allowed = [
   'packages/mcp/src/extensions.test.ts',
   'packages/mcp/src/http/endpoint.test.ts',
   'packages/platform/src/console-service/console-service.test.ts',
+  'packages/platform/src/console-service/provider-sign-in.test.ts',
   'packages/sdk/src/testing/stub-service.ts',
   'scripts/test-run.test.ts',
 ];

@@ -35,7 +35,7 @@ let report: StatementReport;
 const databases: TestDatabase[] = [];
 
 before(async () => {
-  root = await copyWorkTree(['packages']);
+  root = await copyWorkTree(['packages', 'bin']);
   await appendFile(join(root, plantedFile), planted);
   const urls: Record<string, string> = {};
   for (const service of ['identity', 'coordination']) {
