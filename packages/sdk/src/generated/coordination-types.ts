@@ -2259,7 +2259,7 @@ description: string;
 spec?: Record<string, unknown> | null;
 when?: string[] | null;
 /** Ignored: the service sets it. */
-addedByPrincipalId?: Uuid | null;
+addedByPrincipalId?: string | null;
 }>;
 evidence?: Array<{
 kind: "observation";
@@ -4131,7 +4131,7 @@ description: string;
 spec?: Record<string, unknown> | null;
 when?: string[] | null;
 /** Ignored: the service sets it. */
-addedByPrincipalId?: Uuid | null;
+addedByPrincipalId?: string | null;
 }> | null;
 evidence?: Array<{
 kind: "observation";

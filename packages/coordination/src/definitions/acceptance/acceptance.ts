@@ -48,7 +48,7 @@ export type TaskCheck = AcceptanceCheck & { addedByPrincipalId?: string | null }
 
 /** What a client may send back of a check that it has read: who added it is made by the service. */
 export const SentCheck = AcceptanceCheck.extend({
-  addedByPrincipalId: Uuid.nullish().meta({ description: 'Ignored: the service sets it.' }),
+  addedByPrincipalId: z.string().max(64).nullish().meta({ description: 'Ignored: the service sets it.' }),
 });
 
 const skillRef = /^[^@\s][^@]{0,199}@[^@\s]{1,50}$/;

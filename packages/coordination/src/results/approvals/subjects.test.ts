@@ -513,10 +513,11 @@ describe('a change after the approval', () => {
         gates: { default: { outcomes: { approved: [{ comment: { body: '$.task.description' } }] } } },
       },
     });
-    await done(
-      baton.admin.post(`/tasks/${single.id}:migrate-type`, {}, { 'if-match': `task-${single.version}` }),
-    );
+    const migrate = ({ id: task, version }: { id: string; version: number }) =>
+      baton.admin.post(`/tasks/${task}:migrate-type`, {}, { 'if-match': `task-${version}` });
+    await done(migrate(single));
     assert.equal((await pendingOf(single.id)).length, 1);
+    await refused(migrate(large), 422, 'payload_too_large');
     const report = await done(baton.admin.post(`/task-types/${typeId}:migrate-tasks`, {}));
     assert.equal(report.typeId, to);
     assert.deepEqual(report.migrated.map(({ taskId }: any) => taskId).sort(), [gated.id, free.id].sort());
