@@ -139,13 +139,16 @@ test('claims and heartbeats go on as they do alone, and are asked about too', as
   const worker = { actor, sessionId: await openSession(actor) };
   const task = await makeTask(baton);
   const claim = await claimTask(worker, task.id);
-  await done(actor.post(`/claims/${claim.id}:heartbeat`, {}));
-  await until(
-    () =>
-      askedOf(actor).filter(
-        ({ action, resource }) => `${action} ${resource}` === `tasks.claim task:${task.id}`,
-      ).length >= 2,
-  );
+  const asked = () =>
+    askedOf(actor).filter(
+      ({ action, resource }) => `${action} ${resource}` === `tasks.claim task:${task.id}`,
+    );
+  await until(() => asked().length === 1);
+  // The point isn't asked again what it is being asked.
+  await until(async () => {
+    await done(actor.post(`/claims/${claim.id}:heartbeat`, {}));
+    return asked().length > 1;
+  });
 });
 
 test('what moves is asked about where it goes, too, and only once', async () => {
@@ -155,9 +158,9 @@ test('what moves is asked about where it goes, too, and only once', async () => 
   policy.decide(({ resource }) => resource !== `workspace:${to.id}`);
   const before = (await differences()).total;
   await done(agent.patch(`/tasks/${task.id}`, { workspaceId: to.id }, { 'if-match': 'task-1' }));
+  await until(async () => (await differences()).total === before + 1);
   await done(agent.post('/tasks', { title: 'x', workspaceId: from.id }), 201);
   await until(() => askedOf(agent).length === 4);
-  await until(async () => (await differences()).total === before + 1);
   assert.deepEqual(
     new Set(askedOf(agent).map(({ action, resource }) => `${action} ${resource}`)),
     new Set(
