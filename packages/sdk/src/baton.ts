@@ -1,7 +1,9 @@
+import type { CallOptions } from './call.ts';
 import { type Api, type ClientOptions, createApi } from './client.ts';
 import { type FollowOptions, follow } from './events/follow.ts';
-import type { JournalEvent } from './generated/coordination-types.ts';
+import type { JournalEvent, Run, RunRequest } from './generated/coordination-types.ts';
 import { Harness, type HarnessOptions } from './harness/harness.ts';
+import { createRunStart } from './harness/run-start.ts';
 
 /** Every operation, with the harness runtime at `harness.open` and the live journal at `events.follow`. */
 export interface BatonClient extends Api {
@@ -14,6 +16,17 @@ export interface BatonClient extends Api {
      * @throws BatonError `permission_denied` without `sessions.open`; TypeError without `task_types.read`
      */
     open(options: HarnessOptions): Promise<Harness>;
+    /**
+     * Starts a run as `tasks.startRun` does. Where the caller is an agent of the registry, the run names the agent's current
+     * revision; a revision that was published meanwhile applies to the next run. The runs of `open` start in the same way.
+     * @example
+     * const session = await baton.sessions.open({ clientName: 'by hand' });
+     * const { id: claimId, fencingToken } = await baton.tasks.claim(task.id, { sessionId: session.id });
+     * const run = await baton.harness.startRun(task.id, { claimId, fencingToken });
+     * await baton.runs.succeed(run.id, {});
+     * @throws BatonError as `tasks.startRun`
+     */
+    startRun(task: string, request: RunRequest, options?: CallOptions): Promise<Run>;
   };
   readonly events: Api['events'] & {
     /**
@@ -39,9 +52,10 @@ export interface BatonClient extends Api {
  */
 export function createClient(options: ClientOptions): BatonClient {
   const api = createApi(options);
+  const startRun = createRunStart(api);
   return {
     ...api,
-    harness: { ...api.harness, open: (harness) => Harness.open(api, harness) },
+    harness: { ...api.harness, open: (harness) => Harness.open(api, startRun, harness), startRun },
     events: { ...api.events, follow: (following) => follow(api, following) },
   };
 }

@@ -15,6 +15,7 @@ import { sleep, unlessAborted } from '../waiting.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { isLoss, Lease, type LeaseEnd, type RunSettings } from './lease.ts';
 import { LeaseClock, type Moment } from './lease-clock.ts';
+import type { StartRun } from './run-start.ts';
 
 export interface HarnessOptions {
   /** What people see as the client's name; 1 to 200 characters. */
@@ -91,6 +92,7 @@ export class Harness implements AsyncDisposable {
   /** Aborted when the session is lost; every lease is lost with it. */
   readonly signal: AbortSignal;
   readonly #api: Api;
+  readonly #startRun: StartRun;
   readonly #options: HarnessOptions;
   readonly #heartbeat: Heartbeat;
   readonly #lost = new AbortController();
@@ -106,7 +108,7 @@ export class Harness implements AsyncDisposable {
    * reason `restart_recovery`; those whose lease lives come first out of `work()`.
    * @throws BatonError `permission_denied` without `sessions.open`; TypeError without `task_types.read`
    */
-  static async open(api: Api, options: HarnessOptions): Promise<Harness> {
+  static async open(api: Api, startRun: StartRun, options: HarnessOptions): Promise<Harness> {
     const { signal } = options;
     const before = await options.store?.read();
     const grantedAt = LeaseClock.now();
@@ -119,7 +121,8 @@ export class Harness implements AsyncDisposable {
         throw new TypeError(
           'a harness needs the permission task_types.read: it must know the rules of what it takes',
         );
-      return new Harness(api, options, session, grantedAt, await endOrphans(api, context, session.id));
+      const resumable = await endOrphans(api, context, session.id);
+      return new Harness(api, startRun, options, session, grantedAt, resumable);
     } catch (error) {
       // A session that was continued keeps what the process before held, for the next try.
       if (old === undefined)
@@ -132,12 +135,14 @@ export class Harness implements AsyncDisposable {
 
   private constructor(
     api: Api,
+    startRun: StartRun,
     options: HarnessOptions,
     session: Session,
     grantedAt: Moment,
     resumable: OwnRun[],
   ) {
     this.#api = api;
+    this.#startRun = startRun;
     this.#options = options;
     this.#resumable = resumable;
     this.session = session;
@@ -315,7 +320,7 @@ export class Harness implements AsyncDisposable {
       const settings = typeof run === 'function' ? run(task, claim) : run;
       const { id: claimId, fencingToken } = claim;
       const request = { ...settings, claimId, fencingToken };
-      const started = await this.#api.tasks.startRun(task.id, request, this.#taking());
+      const started = await this.#startRun(task.id, request, this.#taking());
       const lease = this.#leaseOf({ task, claim, run: started, grantedAt, isResumed: false });
       // The answers may have come so late that the lease is over: then it is nobody's to work under.
       return lease.isLive() ? lease : undefined;
