@@ -11,7 +11,11 @@ export interface LiveDemoOptions {
   readonly localUrl: string;
   /** The principal at coordination who may start and remove the demo; undefined until Baton is ready. */
   administratorId(): string | undefined;
+  /** What is run instead of `baton`, in tests. */
+  readonly program?: string;
 }
+
+const batonProgram = join(projectRoot, 'bin', 'baton.mjs');
 
 const startMsMax = 60_000;
 const removeMsMax = 60_000;
@@ -45,7 +49,10 @@ export class LiveDemo implements ConsoleDemo {
       await stop(this.#running);
       const { child, output } = this.#spawn('remove');
       const code = await exitOf(child, removeMsMax);
-      if (code !== 0) throw new Error(lastLine(output()));
+      if (code === 0) return;
+      if (hasEnded(child)) throw new Error(lastLine(output()));
+      child.kill('SIGTERM');
+      throw new Error(`The demo was not removed within ${removeMsMax / 1000} s. Remove it again.`);
     });
   }
 
@@ -64,27 +71,13 @@ export class LiveDemo implements ConsoleDemo {
 
   async #started(): Promise<void> {
     const { child, output } = this.#spawn('live');
-    await new Promise<void>((resolve, reject) => {
-      const fail = () => reject(new Error(lastLine(output())));
-      const timer = setTimeout(() => {
-        child.kill('SIGTERM');
-        reject(new Error(`The demo did not start within ${startMsMax / 1000} s.`));
-      }, startMsMax);
-      child.stderr?.on('data', () => {
-        // Its first line says where to watch; the workspace and its tasks stand then.
-        if (output().includes('Watch it at ')) resolve();
-      });
-      child.once('exit', fail);
-      child.once('error', fail);
-      void exitOf(child).then(() => clearTimeout(timer));
-    });
+    await untilReady(child, output);
     this.#running = child;
   }
 
   #spawn(act: 'live' | 'remove'): { child: ChildProcess; output: () => string } {
     if (this.#isClosed) throw new Error('Baton is stopping.');
-    const { env, connectionFile, localUrl } = this.#options;
-    const program = join(projectRoot, 'bin', 'baton.mjs');
+    const { env, connectionFile, localUrl, program = batonProgram } = this.#options;
     const words = ['demo', act, '--connection', connectionFile, '--url', localUrl];
     const child = spawn(process.execPath, [program, ...words], {
       env,
@@ -98,6 +91,30 @@ export class LiveDemo implements ConsoleDemo {
     });
     return { child, output: () => output };
   }
+}
+
+/**
+ * Waits for the line with which the demo says where to watch: its workspace and tasks exist by then.
+ * @throws Error with a sentence for people where it ends before, or takes longer than `startMsMax`
+ */
+function untilReady(child: ChildProcess, output: () => string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (settled: () => void) => {
+      // Without this the timer stopped every demo 60 s after its start, while it waited for its visitor.
+      clearTimeout(timer);
+      settled();
+    };
+    const fail = () => settle(() => reject(new Error(lastLine(output()))));
+    const timer = setTimeout(() => {
+      child.kill('SIGTERM');
+      reject(new Error(`The demo did not start within ${startMsMax / 1000} s.`));
+    }, startMsMax);
+    child.stderr?.on('data', () => {
+      if (output().includes('Watch it at ')) settle(resolve);
+    });
+    child.once('exit', fail);
+    child.once('error', fail);
+  });
 }
 
 async function stop(child: ChildProcess | undefined): Promise<void> {
