@@ -6,6 +6,7 @@ export type WorkCall =
   | 'context'
   | 'claim-next'
   | 'start-run'
+  | 'me'
   | 'heartbeat'
   | 'succeed'
   | 'fail'
