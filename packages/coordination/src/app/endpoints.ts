@@ -68,6 +68,7 @@ import { goalsApi } from '../work/goals/goals.api.ts';
 import { readinessApi } from '../work/readiness/readiness.api.ts';
 import { externalReferencesApi } from '../work/relations/external-references/external-references.api.ts';
 import { taskRelationsApi } from '../work/relations/task-relations.api.ts';
+import { taskFormsApi } from '../work/task-forms/task-forms.api.ts';
 import { goalWorkApi } from '../work/task-list/goal-work.api.ts';
 import { taskListApi } from '../work/task-list/task-list.api.ts';
 import { tasksApi } from '../work/tasks/tasks.api.ts';
@@ -87,7 +88,14 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Tasks',
     about: 'What is to be done: its status, its requirements, and the proof that it is done.',
-    endpoints: [...tasksApi, ...taskListApi, ...completionApi, ...readinessApi, ...verificationsApi],
+    endpoints: [
+      ...tasksApi,
+      ...taskListApi,
+      ...completionApi,
+      ...taskFormsApi,
+      ...readinessApi,
+      ...verificationsApi,
+    ],
   },
   {
     tag: 'Sessions',

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
+import { valuesForForm } from '../../work/task-forms/form-values.ts';
 import { forgetAsked, leaveVote, takeVote, takeVoters } from './approving.ts';
 import { takeChild } from './calling.ts';
 import { type CaseMemory, caseOf, hashOfCase } from './case/case.ts';
@@ -296,15 +297,10 @@ function takeTask(
     return failElement(m, node, { type: 'task_cancelled', status: 409, detail: null });
   const worked = [event.actorId, task.assigneeId].filter((id) => id !== null);
   m.state.workers = [...new Set([...m.state.workers, ...worked])];
-  const properties = m.step(node.id).human?.form?.['properties'] as JsonObject | undefined;
   const { customFields } = task;
-  const asked = properties === undefined ? customFields : pick(customFields, Object.keys(properties));
+  const asked = valuesForForm(m.step(node.id).human?.form, customFields);
   // An agent answers by what its run gives out; one that completes its task by hand, by the task's fields.
   finish(m, node, node.stepKind === 'call' ? (output ?? customFields) : asked);
-}
-
-function pick(from: JsonObject, names: readonly string[]): JsonObject {
-  return Object.fromEntries(names.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]])));
 }
 
 function takeCall(m: Machine, node: ElementNode, { status, output, skill, error }: CallEnd): void {

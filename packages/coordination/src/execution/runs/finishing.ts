@@ -27,7 +27,7 @@ import { getRun } from './runs.ts';
  * Ends a run as succeeded and, unless asked otherwise, completes its task or opens its verification; only under the run's live claim (core,
  * section 10).
  * @throws Refusal `not_found`, `run_not_active`, `run_holder_mismatch`, `task_already_completed`, `task_cancelled`,
- * `approval_required`, `stale_claim`, `not_eligible`, those of `childResultOf`, `invalid_transition`
+ * `approval_required`, `stale_claim`, `not_eligible`, those of `childResultOf`, `custom_fields_invalid`, `invalid_transition`
  */
 export async function succeedRun(
   context: Context,

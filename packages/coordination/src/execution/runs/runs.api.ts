@@ -113,6 +113,7 @@ export const runsApi = [
       'unsafe_child_result',
       'secret_material_rejected',
       'non_canonical_value',
+      'custom_fields_invalid',
       'invalid_transition',
     ],
     emits: [

@@ -17,7 +17,8 @@ export const completionApi = [
     path: '/tasks/{ref}:complete',
     summary: 'Complete a task.',
     description:
-      'A task with checks keeps its status until a verification attempt has passed; a second call answers the task as it is.',
+      'A task with checks keeps its status until a verification attempt has passed; a second call answers the task as it is. ' +
+      'A task of a process step with a form is completed only while its custom fields satisfy the form (`/tasks/{ref}/form`).',
     permission: 'tasks.write',
     params: { ref: TaskRef },
     body: z
@@ -36,6 +37,7 @@ export const completionApi = [
       'claim_holder_mismatch',
       'not_eligible',
       'run_in_progress',
+      'custom_fields_invalid',
       'invalid_transition',
     ],
     emits: [runFailed, childResolved, ...claimGateEvents, ...completionEvents, verificationStarted],

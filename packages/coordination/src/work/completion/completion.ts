@@ -9,6 +9,7 @@ import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { requireNoGate } from '../gates/gates.ts';
+import { requireFormFits } from '../task-forms/task-forms.ts';
 import { requireAddressee } from '../tasks/addressees/addressees.ts';
 import { type Task, type TaskRow, taskOf } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
@@ -77,11 +78,13 @@ export function needsVerification({ task, rules }: Pick<CompletionRequest, 'task
 /**
  * Releases the claim of a locked task and completes it or, where it has checks, opens the attempt that may. No run of
  * the task may be running any more, and no attempt be open.
- * @throws Refusal `not_eligible` unless the caller is whom the task is for, `invalid_transition` where the lifecycle has no edge to the completion status
+ * @throws Refusal `not_eligible` unless the caller is whom the task is for, `custom_fields_invalid` where the form of its process step is not
+ * satisfied, `invalid_transition` where the lifecycle has no edge to the completion status
  */
 export async function completeLockedTask(context: Context, request: CompletionRequest): Promise<Task> {
   const { task, rules, liveClaim, trigger, triggerRef = null } = request;
   await requireAddressee(context, task);
+  await requireFormFits(context, task);
   const { completionStatus: to } = rules.lifecycle;
   const allowed = movesFrom(rules.lifecycle, task.status);
   if (!allowed.includes(to)) fail('invalid_transition', { from: task.status, to, allowed });

@@ -22,6 +22,7 @@ import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { requireGoalForTask, requireGoalStays } from '../goals/goals.ts';
+import { requireFormFits } from '../task-forms/task-forms.ts';
 import { cancelOpenAttempt, hurryOpenAttempt } from '../verifications/attempts.ts';
 import { requireAddressee } from './addressees/addressees.ts';
 import { renewApprovals } from './changed-subjects.ts';
@@ -115,6 +116,8 @@ export async function updateTask(
   if (Object.keys(changes).length === 0) return taskOf(before);
   if (!asProcess && readBySteps.some((field) => changes[field] !== undefined))
     await requireAddressee(context, before);
+  if (changes['customFields'] !== undefined && isResultGiven(before))
+    await requireFormFits(context, { ...before, custom_fields: after.custom_fields });
 
   if (after.category === 'terminal_cancelled' && before.category !== 'terminal_cancelled') {
     await failRunningRun(context, before.id, 'task_cancelled');
@@ -147,6 +150,11 @@ export async function updateTask(
   );
   await renewApprovals(context, before, row);
   return task;
+}
+
+/** Whether the process of a task may read its custom fields at any moment: they were validated when its completion was requested. */
+function isResultGiven({ category, open_verification_id: attempt }: TaskRow): boolean {
+  return category === 'terminal_success' || attempt !== null;
 }
 
 /** The task as the change would leave it; the checks are in the contract's order. */

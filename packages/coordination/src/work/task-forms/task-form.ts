@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { FreeObject, Uuid } from '@baton/kernel/wire';
+
+/** What the step of a process asks of whoever completes its task. */
+export const TaskForm = z
+  .strictObject({
+    taskId: Uuid,
+    publicId: z.string(),
+    process: z
+      .strictObject({
+        instanceId: Uuid,
+        element: z
+          .string()
+          .nullable()
+          .describe('The step; null for the task that looks back at an instance that has ended.'),
+      })
+      .nullable()
+      .describe('The process instance that filed the task; null for any other task.'),
+    form: FreeObject.nullable().describe(
+      'A JSON Schema of the result; null where the completion validates none.',
+    ),
+    context: FreeObject.describe('What the step passes to whoever does it.'),
+    values: FreeObject.describe(
+      'The custom fields of the task that are the result: those that the form names.',
+    ),
+    errors: z
+      .array(z.strictObject({ path: z.string(), message: z.string() }))
+      .describe('Why a completion would be refused with these values, at most 20 reasons.'),
+  })
+  .meta({ id: 'TaskForm' });
+export type TaskForm = z.infer<typeof TaskForm>;
