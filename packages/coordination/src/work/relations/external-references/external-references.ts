@@ -10,7 +10,6 @@ import { holds, type Permission } from '../../../service/permissions.ts';
 import { viewerOf } from '../../../service/sight/sight.ts';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
-import { requireAddressee } from '../../tasks/addressees/addressees.ts';
 import { parseTaskRef, type TaskRef } from '../../tasks/task-ref.ts';
 import { getTaskRow } from '../../tasks/tasks.ts';
 import {
@@ -49,8 +48,6 @@ interface Entity {
   readonly type: EntityType;
   readonly id: string;
   readonly workspaceId: string | null;
-  /** Of a task, whether it is for one addressee only. */
-  readonly is_addressed: boolean;
 }
 
 /** The process itself names the tasks of its steps. */
@@ -104,7 +101,7 @@ export async function putExternalReference(
   requireName(name);
   checkDocument(metadata, { field: 'metadata' });
   refuseSecretKeys(metadata, 'metadata');
-  await requireMayName(context, entity, name, options);
+  requireMayName(name, options);
   const { db, tenantId, caller } = context;
   const referenceKey = keyOf(name);
   const named = { entityType: entity.type, entityId: entity.id };
@@ -127,19 +124,17 @@ export async function putExternalReference(
 }
 
 /**
- * The name that a step gives its task carries the form and the context by which the addressee works: only they, or who may stand
- * in for them, change it or take it away.
+ * The name that a step gives its task carries the form that the completion validates: only the process itself writes and removes
+ * such names.
  * @throws Refusal `not_eligible`
  */
-async function requireMayName(
-  context: Context,
-  entity: Entity,
+function requireMayName(
   { externalSystem, externalType }: Pick<ExternalName, 'externalSystem' | 'externalType'>,
   { asProcess = false }: NameOptions,
-): Promise<void> {
+): void {
   const isOfStep =
     externalSystem === processStepName.externalSystem && externalType === processStepName.externalType;
-  if (isOfStep && !asProcess) await requireAddressee(context, entity);
+  if (isOfStep && !asProcess) fail('not_eligible', { externalSystem, externalType });
 }
 
 /** Names the holder where the caller sees it. */
@@ -176,10 +171,10 @@ async function entityOf(
 async function findEntity(context: Context, type: EntityType, ref: TaskRef): Promise<Entity> {
   if (type === 'project') {
     const project = await getProjectRow(context, ref.id as string);
-    return { type, id: project.id, workspaceId: project.workspace_id, is_addressed: false };
+    return { type, id: project.id, workspaceId: project.workspace_id };
   }
-  const { id, workspace_id: workspaceId, is_addressed } = await getTaskRow(context, ref);
-  return { type, id, workspaceId, is_addressed };
+  const { id, workspace_id: workspaceId } = await getTaskRow(context, ref);
+  return { type, id, workspaceId };
 }
 
 function requirePermission({ caller }: Context, name: Permission): void {
@@ -246,7 +241,7 @@ export async function deleteExternalReference(
   requirePermission(context, writePermission[known.entity_type]);
   const entity = await findEntity(context, known.entity_type, { id: known.entity_id, number: null });
   const { external_system: externalSystem, external_type: externalType } = known;
-  await requireMayName(context, entity, { externalSystem, externalType }, options);
+  requireMayName({ externalSystem, externalType }, options);
   const row = (await db.row(deleteReference(tenantId, id))) ?? fail('not_found', { externalReferenceId: id });
   emitOn(context, 'removed', entity, row);
 }
