@@ -1,5 +1,6 @@
 import type { JsonObject } from '@baton/kernel/wire';
 import type { WorkingCalendar } from '../../../organisation/calendars/working-calendar.ts';
+import { faultsOfForm, valuesForForm } from '../../../work/task-forms/form-values.ts';
 import { newState, takeInput } from '../../process-engine/engine.ts';
 import { isOfTrigger, isResumedBy, ownHandlersOf, startCorrelation } from '../../process-engine/handling.ts';
 import { activityId } from '../../process-engine/ids/activity-ids.ts';
@@ -287,8 +288,13 @@ export class ProcessSimulation {
     };
   }
 
-  isRefused(typeKey: string, fields: JsonObject): boolean {
-    return this.#process.faultOfFields(typeKey, fields);
+  /** Whether a completion is refused: the custom fields must fit the type of the task and the form of its step. */
+  isRefused(instance: Instance, taskId: string, fields: JsonObject): boolean {
+    const task = instance.tasks.get(taskId);
+    if (task === undefined) throw new NotSimulated('the task is not one that the process has opened');
+    const { typeKey, form } = task;
+    if (this.#process.faultOfFields(typeKey, fields)) return true;
+    return faultsOfForm(form, valuesForForm(form, fields)).length > 0;
   }
 }
 

@@ -125,7 +125,7 @@ export class ProcessTest {
     const isOfAgent = node.stepKind === 'call';
     const fields = isOfAgent ? {} : objectOf(output);
     const task = this.#simulation.taskOf(instance, taskId, fields, true);
-    if (!isOfAgent && this.#simulation.isRefused(task.typeKey, fields)) return 'custom_fields_invalid';
+    if (!isOfAgent && this.#simulation.isRefused(instance, taskId, fields)) return 'custom_fields_invalid';
     const event = this.#event('task.completed', 'task', taskId, {}, task.assigneeId);
     yield* this.#take(instance, event, { task, ...(isOfAgent && output !== null && { output }) }, led);
     return null;
