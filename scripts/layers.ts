@@ -130,7 +130,7 @@ function forbidden({ from, to, specifier }: Import): string | undefined {
   if (there.pack === undefined) {
     if (to.startsWith('e2e/'))
       return 'e2e stands above the packages: what both need belongs in packages/testing';
-    return here.pack === 'platform' || here.isTesting || specifier.endsWith('/bin/lock.mjs')
+    return here.pack === 'platform' || here.isTesting || /\/bin\/(?:lock|invocation)\.mjs$/.test(specifier)
       ? undefined
       : 'a package uses nothing outside packages/';
   }

@@ -37,7 +37,7 @@ const carriedFiles = [
   'swagger-ui.css',
 ];
 
-const commandFiles = ['baton.mjs', 'fast-start.mjs', 'foreground.mjs', 'lock.mjs', 'prepare.mjs'].map(
+const commandFiles = ['baton.mjs', 'fast-start.mjs', 'foreground.mjs', 'invocation.mjs', 'lock.mjs', 'prepare.mjs'].map(
   (name) => `bin/${name}`,
 );
 /** What is no module: read from disk at run time. */

@@ -1,4 +1,5 @@
 import { type BatonClient, createClient } from '@baton/sdk';
+import { invocation } from '../../../bin/invocation.mjs';
 import type { CliConfig } from './config.ts';
 import { type ConnectionOptions, findConnection } from './connection.ts';
 import { exitCodes } from './error-text.ts';
@@ -42,14 +43,14 @@ export function findAccess(options: AccessOptions, config: CliConfig): Access {
     const profile = used === undefined ? undefined : profiles[used];
     if (profile !== undefined) return ofUrl(options.url ?? profile.url, profile.token, `profile ${used}`);
     if (name !== undefined)
-      throw new PlainError(`There is no profile ${name}: npx baton context lists them.`, {
+      throw new PlainError(`There is no profile ${name}: ${invocation()} context lists them.`, {
         exitCode: exitCodes.notSignedIn,
       });
   }
   const found = findConnection(options, config);
   if (found === undefined)
     throw new PlainError(
-      'Nobody is signed in: npx baton login signs in to a Baton elsewhere, npx baton start starts one here.',
+      `Nobody is signed in: ${invocation()} login signs in to a Baton elsewhere, ${invocation()} start starts one here.`,
       { exitCode: exitCodes.notSignedIn },
     );
   const { coordinationUrl, identityUrl, adminToken, iamBootstrapToken, tenantId, issuer } = found;

@@ -8,7 +8,7 @@ type Shell = (typeof shells)[number];
 export function addCompletion(program: Command, { output }: CommandContext): void {
   program
     .command('completion')
-    .description('print a script that completes commands: eval "$(npx baton completion bash)"')
+    .description('print a script that completes commands: eval "$(baton completion bash)"')
     .addArgument(new Argument('<shell>').choices(shells))
     .action((shell: Shell) => output.line(scripts[shell](wordsOf(program))));
 }

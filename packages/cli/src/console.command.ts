@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import open from 'open';
+import { invocation } from '../../../bin/invocation.mjs';
 import { findAccess } from './access.ts';
 import { type CommandContext, type CommonOptions, withCommonOptions } from './command-context.ts';
 import { PlainError } from './plain-error.ts';
@@ -45,7 +46,7 @@ async function newCode(baseUrl: string, token: string): Promise<CodeAnswer> {
     });
     return { ...((await answer.json()) as Omit<CodeAnswer, 'status'>), status: answer.status };
   } catch (cause) {
-    throw new PlainError(`${baseUrl} can't be reached: npx baton start starts Baton here.`, { cause });
+    throw new PlainError(`${baseUrl} can't be reached: ${invocation()} start starts Baton here.`, { cause });
   }
 }
 
@@ -53,7 +54,7 @@ function signInUrl(baseUrl: string, { status, code, error }: CodeAnswer): string
   if (status === 201 && code !== undefined) return `${baseUrl}/sign-in#code=${code}`;
   if (status === 404)
     throw new PlainError(
-      `${baseUrl} serves no console: where the services run apart, npx baton console serve does, at an address of its own.`,
+      `${baseUrl} serves no console: where the services run apart, ${invocation()} console serve does, at an address of its own.`,
     );
   throw new PlainError(error?.message ?? `The console answered ${status}.`);
 }

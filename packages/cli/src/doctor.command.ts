@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { BatonError } from '@baton/sdk';
+import { invocation } from '../../../bin/invocation.mjs';
 import { type Access, findAccess, withClient } from './access.ts';
 import { type CommandContext, type CommonOptions, withCommonOptions } from './command-context.ts';
 import { exitCodes } from './error-text.ts';
@@ -51,7 +52,7 @@ async function examine(options: CommonOptions, { config }: CommandContext): Prom
         check: 'signed in',
         isGood: false,
         says: error.message,
-        repair: 'npx baton start, or npx baton login',
+        repair: `${invocation()} start, or ${invocation()} login`,
       },
     ];
   }
@@ -103,7 +104,7 @@ async function ready(check: string, url: string): Promise<Finding[]> {
         check,
         isGood: false,
         says: `${url} can't be reached.`,
-        repair: `Start it with npx baton start; if it runs, is it on port ${port}, and does a firewall stand between?`,
+        repair: `Start it with ${invocation()} start; if it runs, is it on port ${port}, and does a firewall stand between?`,
       },
     ];
   }
@@ -122,7 +123,7 @@ async function ready(check: string, url: string): Promise<Finding[]> {
 
 function repairOf(reason: string | undefined): string {
   if (reason === 'migrations_pending')
-    return 'The schema is older than the program: npx baton identity migrate, npx baton coordination migrate.';
+    return `The schema is older than the program: ${invocation()} identity migrate, ${invocation()} coordination migrate.`;
   if (reason?.includes('database'))
     return 'Is PostgreSQL running, and are IAM_DATABASE_URL and CP_DATABASE_URL right?';
   return 'Its log says more: in the folder logs of BATON_HOME, or where it runs.';
@@ -199,7 +200,7 @@ async function tokenWorks(access: Access): Promise<Finding> {
       says: error.code,
       repair:
         error.status === 401
-          ? 'Sign in again: npx baton login.'
+          ? `Sign in again: ${invocation()} login.`
           : 'It was not judged: mend what stands above first.',
     };
   }

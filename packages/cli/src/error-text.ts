@@ -1,10 +1,10 @@
 import { BatonError } from '@baton/sdk';
+import { invocation } from '../../../bin/invocation.mjs';
 
 /** Exit codes of every command, as the reference lists them. */
 export const exitCodes = { failed: 1, usage: 2, notSignedIn: 4 } as const;
 
-const connectionHint =
-  'Is Baton running there? npx baton start starts it here; npx baton doctor looks closer.';
+const connectionHint = `Is Baton running there? ${invocation()} start starts it here; ${invocation()} doctor looks closer.`;
 
 /** One sentence for a refusal or a failure: its code, what happened, the request's name for the operator, what to do. */
 export function textOf(error: BatonError): string {
@@ -18,8 +18,8 @@ function hintOf({ code, status, cause }: BatonError): string | undefined {
   if (code === 'network_error' || code === 'deadline_exceeded')
     return [causeOf(cause), connectionHint].filter(Boolean).join(' ');
   if (status === 401)
-    return 'The token is not valid there: npx baton login signs in with another. If Baton was set up anew, its new connection file counts from its next start on.';
-  if (status === 403) return 'npx baton whoami shows what you may do.';
+    return `The token is not valid there: ${invocation()} login signs in with another. If Baton was set up anew, its new connection file counts from its next start on.`;
+  if (status === 403) return `${invocation()} whoami shows what you may do.`;
   return undefined;
 }
 

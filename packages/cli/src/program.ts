@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { BatonError } from '@baton/sdk';
+import { invocation } from '../../../bin/invocation.mjs';
 import { addApi } from './api/api.command.ts';
 import { addApply } from './apply/apply.command.ts';
 import { addApproval } from './approvals/approval.command.ts';
@@ -131,7 +132,9 @@ function exitCodeOf({ code, exitCode, message }: CommanderError, { output }: Com
       .replace(/^error: /, '')
       .replaceAll('\n', ' ')
       .replace(/\.$/, '');
-    output.progress(terminalText(`${text.charAt(0).toUpperCase()}${text.slice(1)}: see npx baton --help.\n`));
+    output.progress(
+      terminalText(`${text.charAt(0).toUpperCase()}${text.slice(1)}: see ${invocation()} --help.\n`),
+    );
   }
   return exitCodes.usage;
 }

@@ -320,7 +320,7 @@ function rateLimited(): ConsoleRefusal {
 }
 
 function invalidCode(): ConsoleRefusal {
-  const message = 'This code was used, or is older than a minute: get a new one with npx baton console.';
+  const message = 'This code was used, or is older than a minute: get a new one with baton console.';
   return new ConsoleRefusal(401, 'code_invalid', message);
 }
 

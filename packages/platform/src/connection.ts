@@ -1,3 +1,4 @@
+import { invocation } from '../../../bin/invocation.mjs';
 import type { Home } from './home.ts';
 import { writePrivateFile } from './private-files.ts';
 import { StartError } from './start-error.ts';
@@ -51,7 +52,9 @@ export function parseConnection(text: string, path: string): Readonly<Record<str
   } catch {
     // Not JSON at all: the same refusal as for JSON of another form.
   }
-  throw new StartError(`${path} is damaged: start Baton again, with npx baton start, to write a new one.`);
+  throw new StartError(
+    `${path} is damaged: start Baton again, with ${invocation()} start, to write a new one.`,
+  );
 }
 
 /** Lines for a POSIX shell, `export NAME='value'`: nothing in a value can be read as a command. */

@@ -1,3 +1,4 @@
+import { invocation } from '../../../bin/invocation.mjs';
 import type { Baton } from './baton.ts';
 
 /** Prints the addresses and what to type next; never a secret. */
@@ -6,7 +7,7 @@ export function printReadyPage({ connection, signInUrl, home }: Baton, say: (lin
   say(`
 Baton is ready at ${publicUrl}
 
-  Open it in a browser. This address signs you in, once, within a minute; npx baton console makes a new one.
+  Open it in a browser. This address signs you in, once, within a minute; ${invocation()} console makes a new one.
   ${signInUrl}
 
   Coordination, its API and a page to try it   ${publicUrl}/docs
@@ -15,10 +16,10 @@ Baton is ready at ${publicUrl}
 
 Type next, in another terminal:
 
-  npx baton demo live   four agents work, slowly enough to watch them in the console
-  npx baton demo        sixteen agents drain a backlog, and the journal proves that all was done right
-  npx baton env         how to connect, as shell exports: eval "$(npx baton env)"
-  npx baton --help      everything else
+  ${invocation()} demo live   four agents work, slowly enough to watch them in the console
+  ${invocation()} demo        sixteen agents drain a backlog, and the journal proves that all was done right
+  ${invocation()} env         how to connect, as shell exports: eval "$(${invocation()} env)"
+  ${invocation()} --help      everything else
 
 Ctrl-C stops Baton and keeps its data. \`kill -HUP ${process.pid}\` reads keys and admin secrets again.`);
 }

@@ -6,6 +6,7 @@ import type { Console } from '@baton/console/server';
 import { createListener, openPort, refuseUpgrade } from '@baton/kernel/listener';
 import type { RunningService } from '@baton/kernel/running-service';
 import { isForMcp } from '@baton/mcp/http/endpoint';
+import { invocation } from '../../../bin/invocation.mjs';
 import { type Door, type TurnedAway, turnAway } from './door.ts';
 import { failureCode, StartError } from './start-error.ts';
 
@@ -123,8 +124,8 @@ function unavailable(res: ServerResponse, reason: 'starting' | 'stopping'): void
 function listenFailure(host: string, port: number, error: Error): string {
   const code = failureCode(error);
   if (code === 'EADDRINUSE')
-    return `Port ${port} on ${host} is used by another program: choose another with PORT, for example PORT=${port + 1} npx baton start.`;
+    return `Port ${port} on ${host} is used by another program: choose another with PORT, for example PORT=${port + 1} ${invocation()} start.`;
   if (code === 'EACCES')
-    return `Port ${port} needs more rights than you have: choose one above 1023 with PORT, for example PORT=8080 npx baton start.`;
+    return `Port ${port} needs more rights than you have: choose one above 1023 with PORT, for example PORT=8080 ${invocation()} start.`;
   return `Baton can't listen on ${host} port ${port} (${code}): HOST must be an address of this machine.`;
 }

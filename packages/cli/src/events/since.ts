@@ -1,4 +1,5 @@
 import type { BatonClient, JournalEvent } from '@baton/sdk';
+import { invocation } from '../../../../bin/invocation.mjs';
 import { PlainError } from '../plain-error.ts';
 
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -35,7 +36,7 @@ export async function beginningAt(baton: BatonClient, at: number, signal: AbortS
   for (let pages = 1; Date.parse(oldest.occurredAt) >= at - disorderMsMax; pages += 1) {
     if (pages === pagesMax)
       throw new PlainError(
-        `More than ${pagesMax * pageEventsMax} events have happened since: npx baton operations export writes so many.`,
+        `More than ${pagesMax * pageEventsMax} events have happened since: ${invocation()} operations export writes so many.`,
       );
     page = await baton.events.list({ before: oldest.cursor, limit: pageEventsMax }, { signal });
     const [older] = page.items;

@@ -1,5 +1,6 @@
 import { basename, extname } from 'node:path';
 import type { Command } from 'commander';
+import { invocation } from '../../../../bin/invocation.mjs';
 import { readDocuments, TextFault } from '../apply/yaml-documents.ts';
 import { openAttempt } from '../attempt-keys.ts';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
@@ -152,7 +153,7 @@ async function refuseOwnExport(source: Source, ownTenant: () => Promise<string>)
   const { tenant } = source as { tenant?: { readonly id: string; readonly slug: string } };
   if (tenant !== undefined && (await ownTenant()) === tenant.id)
     throw new PlainError(
-      `This export is of the tenant that you are signed in to (${visible(tenant.slug)}): its tasks are here. npx baton context names another.`,
+      `This export is of the tenant that you are signed in to (${visible(tenant.slug)}): its tasks are here. ${invocation()} context names another.`,
     );
 }
 

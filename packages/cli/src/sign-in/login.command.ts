@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Command } from 'commander';
+import { invocation } from '../../../../bin/invocation.mjs';
 import { findAccess, ofUrl, withClient } from '../access.ts';
 import { type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { exitCodes } from '../error-text.ts';
@@ -62,7 +63,7 @@ async function logOut(
   const { [gone]: _gone, ...rest } = profiles;
   writeProfiles(context.config, { current: current === gone ? undefined : current, profiles: rest });
   await show(context.output, options, { name: gone }, () => [
-    `${gone} is forgotten here. Its token stays valid: npx baton token revoke ends it.`,
+    `${gone} is forgotten here. Its token stays valid: ${invocation()} token revoke ends it.`,
   ]);
 }
 
@@ -74,7 +75,7 @@ async function useContext(
   const { current, profiles } = readProfiles(context.config);
   if (name !== undefined) {
     if (name !== 'local' && profiles[name] === undefined)
-      throw new PlainError(`There is no profile ${name}: npx baton login makes one.`);
+      throw new PlainError(`There is no profile ${name}: ${invocation()} login makes one.`);
     writeProfiles(context.config, { current: name === 'local' ? undefined : name, profiles });
   }
   const used = name === 'local' ? undefined : (name ?? current);
@@ -89,7 +90,7 @@ async function useContext(
       ['', 'PROFILE', 'ADDRESS'],
       known.map((one) => [one.isCurrent ? '*' : '', one.name, one.url]),
       undefined,
-      'There is no profile: npx baton login makes one.',
+      `There is no profile: ${invocation()} login makes one.`,
     ),
     `Commands use: ${source ?? 'nothing, nobody is signed in'}.`,
   ]);
@@ -108,9 +109,12 @@ function sourceOf(options: CommonOptions, { config }: CommandContext): string | 
 async function readToken(url: string): Promise<string> {
   const token = process.stdin.isTTY ? await askForToken(url) : await readInput();
   if (token === '' || token.length > tokenCharactersMax)
-    throw new PlainError('No token was given: npx baton token create makes one, for whoever runs Baton.', {
-      exitCode: exitCodes.usage,
-    });
+    throw new PlainError(
+      `No token was given: ${invocation()} token create makes one, for whoever runs Baton.`,
+      {
+        exitCode: exitCodes.usage,
+      },
+    );
   return token;
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { etagOf } from '@baton/sdk';
+import { invocation } from '../../../../bin/invocation.mjs';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { PlainError } from '../plain-error.ts';
 import { show } from '../show.ts';
@@ -61,7 +62,7 @@ function addUnrelate(task: Command, context: CommandContext): void {
       const found = items.find((one) => one.fromTaskId === from && one.toTaskId === to && one.type === type);
       if (found === undefined)
         throw new PlainError(
-          `${ref} has no such relation: npx baton task view ${ref} --comments shows them.`,
+          `${ref} has no such relation: ${invocation()} task view ${ref} --comments shows them.`,
         );
       await baton.tasks.deleteRelation(ref, found.id);
       await show(context.output, options, found, () => [`${ref} does not ${type} ${other} any more.`]);

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { etagOf, type TaskChange, type TaskClaimability } from '@baton/sdk';
+import { invocation } from '../../../../bin/invocation.mjs';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { exitCodes } from '../error-text.ts';
 import { readSourceText } from '../import/reading.ts';
@@ -130,7 +131,7 @@ function addEdit(task: Command, context: CommandContext): void {
   withFields(task.command('edit <ref>').description('change a task'))
     .option('--title <text>', 'its title')
     .option('--description <text>', 'what is to be done')
-    .option('--status <status>', 'where it stands; npx baton task view shows its status')
+    .option('--status <status>', 'where it stands; baton task view shows its status')
     .action((ref: string, options: EditOptions) =>
       asCaller(options, context, async (baton) => {
         const { title, description, status, priority, assignee, due } = options;
@@ -143,7 +144,7 @@ function addEdit(task: Command, context: CommandContext): void {
           ...(due !== undefined && { dueDate: due }),
         };
         if (Object.keys(change).length === 0)
-          throw new PlainError('Name what to change: npx baton task edit --help.', {
+          throw new PlainError(`Name what to change: ${invocation()} task edit --help.`, {
             exitCode: exitCodes.usage,
           });
         const ifMatch = etagOf(await baton.tasks.get(ref));
@@ -179,12 +180,14 @@ function addWhy(task: Command, context: CommandContext): void {
 
 function whyLines(ref: string, { claimable, reasons }: TaskClaimability): string[] {
   if (reasons.length === 0)
-    return [claimable ? `${ref} can be taken now: npx baton work take ${ref}` : `${ref} can't be taken.`];
+    return [
+      claimable ? `${ref} can be taken now: ${invocation()} work take ${ref}` : `${ref} can't be taken.`,
+    ];
   return reasons.flatMap(({ code, since, remedies }) => [
     `${code}${since === null ? '' : `, since ${since}`}`,
     ...remedies.map(
       ({ act, method, path, permission, allowed }) =>
-        `  ${act}: npx baton api ${method} ${path}${allowed ? '' : ` (needs ${permission}, which you lack)`}`,
+        `  ${act}: ${invocation()} api ${method} ${path}${allowed ? '' : ` (needs ${permission}, which you lack)`}`,
     ),
   ]);
 }

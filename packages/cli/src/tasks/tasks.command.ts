@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Task } from '@baton/sdk';
+import { invocation } from '../../../../bin/invocation.mjs';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { show } from '../show.ts';
 
@@ -19,7 +20,7 @@ export function addAvailable(command: Command, context: CommandContext): void {
 
 function linesOf({ items, nextCursor }: { items: readonly Task[]; nextCursor: string | null }): string[] {
   if (items.length === 0)
-    return ['No task can be claimed now. Create one: npx baton task create "My first task"'];
+    return [`No task can be claimed now. Create one: ${invocation()} task create "My first task"`];
   const lines = items.map(
     ({ publicId, priority, status, title }) =>
       `${publicId}  ${priority.padEnd(8)}  ${status.padEnd(11)}  ${title}`,

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { invocation } from '../../../../bin/invocation.mjs';
 import type { Access } from '../access.ts';
 import type { CliConfig } from '../config.ts';
 import { PlainError } from '../plain-error.ts';
@@ -34,7 +35,7 @@ export function readHeld(config: CliConfig, { coordinationUrl }: Access): HeldWo
 /** @throws PlainError where nothing is held at this Baton */
 export function heldOrFail(config: CliConfig, access: Access): HeldWork {
   const held = readHeld(config, access);
-  if (held === undefined) throw new PlainError('You hold no task here: npx baton work take takes one.');
+  if (held === undefined) throw new PlainError(`You hold no task here: ${invocation()} work take takes one.`);
   return held;
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type BatonClient, BatonError, type Claim, type Task } from '@baton/sdk';
+import { invocation } from '../../../../bin/invocation.mjs';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { objectIn } from '../json-object.ts';
 import { PlainError } from '../plain-error.ts';
@@ -31,7 +32,7 @@ function addTake(work: Command, context: CommandContext): void {
         const before = readHeld(context.config, access);
         if (before !== undefined && (await isLive(baton, before)))
           throw new PlainError(
-            `You hold ${before.publicId} already: npx baton work done finishes it, npx baton work drop gives it back.`,
+            `You hold ${before.publicId} already: ${invocation()} work done finishes it, ${invocation()} work drop gives it back.`,
           );
         const session = await baton.sessions.open({ clientName: 'baton work', ttlSeconds: leaseSeconds });
         const asked = { sessionId: session.id, ttlSeconds: leaseSeconds, intent: options.intent ?? '' };
@@ -41,7 +42,7 @@ function addTake(work: Command, context: CommandContext): void {
         });
         if (taken === undefined) {
           await baton.sessions.close(session.id);
-          throw new PlainError('There is no work for you now: npx baton tasks lists what there is.');
+          throw new PlainError(`There is no work for you now: ${invocation()} tasks lists what there is.`);
         }
         const { task, claim } = taken;
         const { id: claimId, fencingToken } = claim;
@@ -59,8 +60,8 @@ function addTake(work: Command, context: CommandContext): void {
         writeHeld(context.config, held);
         await show(context.output, options, held, () => [
           `You hold ${task.publicId}: ${task.title}`,
-          `It is yours until ${claim.expiresAt}, and each npx baton work command makes that an hour again.`,
-          'npx baton work done finishes it; npx baton work drop gives it back.',
+          `It is yours until ${claim.expiresAt}, and each ${invocation()} work command makes that an hour again.`,
+          `${invocation()} work done finishes it; ${invocation()} work drop gives it back.`,
         ]);
       }),
     );
@@ -146,7 +147,7 @@ async function keep(baton: BatonClient, { sessionId, claimId, publicId }: HeldWo
   } catch (error) {
     if (!(error instanceof BatonError) || ![403, 404, 409].includes(error.status)) throw error;
     throw new PlainError(
-      `Your lease on ${publicId} is over (${error.code}): somebody else may work on it. npx baton work drop forgets it.`,
+      `Your lease on ${publicId} is over (${error.code}): somebody else may work on it. ${invocation()} work drop forgets it.`,
     );
   }
 }

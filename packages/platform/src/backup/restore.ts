@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { invocation } from '../../../../bin/invocation.mjs';
 import { type Environment, type PlatformSettings, readPlatformSettings } from '../config.ts';
 import { connectionFile } from '../connection.ts';
 import { dataVersion, lockFolder } from '../home.ts';
@@ -171,7 +172,7 @@ function commit(
   const isInside = headFile.startsWith(join(home, 'secrets', '/'));
   if (isInside && head !== undefined) writePrivateFile(headDraft, head);
   replaceParts(home, aside);
-  say(`Restored the backup of ${manifest.createdAt} into ${home}. Start it with npx baton start.`);
+  say(`Restored the backup of ${manifest.createdAt} into ${home}. Start it with ${invocation()} start.`);
   say(
     'What was changed, disabled or revoked after that time is as it was then: do it again where it matters.',
   );

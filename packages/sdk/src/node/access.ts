@@ -33,7 +33,7 @@ export function findAccess(
   const found = findConnection({ home: home || undefined, folders });
   if (found === undefined)
     throw new ConnectionError(
-      'No Baton was found here: start one with npx baton start, or set BATON_URL and BATON_TOKEN, or BATON_HOME.',
+      'No Baton was found here: start one with `baton start`, or set BATON_URL and BATON_TOKEN, or BATON_HOME.',
     );
   const { coordinationUrl, identityUrl, adminToken } = found;
   return { coordinationUrl, identityUrl, token: token === '' ? adminToken : token };

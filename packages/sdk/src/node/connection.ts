@@ -143,7 +143,7 @@ function withoutFile(path: string, error: unknown): undefined {
   if (['ENOENT', 'ENOTDIR'].includes(code)) return undefined;
   const hint =
     code === 'EACCES'
-      ? ': it belongs to another user, as after "sudo npx baton start". Run this as that user, or set BATON_URL and BATON_TOKEN.'
+      ? ': it belongs to another user, as after "sudo baton start". Run this as that user, or set BATON_URL and BATON_TOKEN.'
       : '.';
   throw new ConnectionError(`${visible(path)} can't be read (${code})${hint}`);
 }

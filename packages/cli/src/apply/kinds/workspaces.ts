@@ -1,4 +1,5 @@
 import type { Project, Workspace } from '@baton/sdk';
+import { invocation } from '../../../../../bin/invocation.mjs';
 import { PlainError } from '../../plain-error.ts';
 import { type Change, differences, type Planning, patchOf, unchanged } from '../change.ts';
 import type { Declared } from '../documents.ts';
@@ -86,7 +87,11 @@ async function typeOf({ world, declared }: Planning, { typeId }: Workspace): Pro
 
 function requireActive({ problems }: Planning, document: Declared, { status }: Workspace | Project): void {
   if (status === 'archived')
-    problems.add(document, '/key', `it is archived: restore it first (npx baton api POST /…/ID:restore).`);
+    problems.add(
+      document,
+      '/key',
+      `it is archived: restore it first (${invocation()} api POST /…/ID:restore).`,
+    );
 }
 
 /** @throws PlainError where it has gone since the plan */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatonClient } from '@baton/sdk';
 import { visible } from '@baton/sdk/node';
+import { invocation } from '../../../../../bin/invocation.mjs';
 import type { Connection } from '../../connection.ts';
 import { PlainError } from '../../plain-error.ts';
 import { type Access, openAccess } from '../participants.ts';
@@ -57,7 +58,7 @@ export async function runLiveDemo(connection: Connection, options: LiveDemoOptio
     const [before] = await demoWorkspaces(baton);
     if (before !== undefined)
       throw new PlainError(
-        `A demo is there already (${before.slug}): npx baton demo remove takes it away first.`,
+        `A demo is there already (${before.slug}): ${invocation()} demo remove takes it away first.`,
       );
     const { principal: visitor } = await baton.harness.getContext();
     const workspace = await createDemoWorkspace(baton);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { invocation } from '../../../../../bin/invocation.mjs';
 import { type CommandContext, type CommonOptions, withCommonOptions } from '../../command-context.ts';
 import { readConnection } from '../../connection.ts';
 import { show } from '../../show.ts';
@@ -62,14 +63,14 @@ async function watchable(options: LiveOptions, { config, output }: CommandContex
       signal: stop.signal,
       ready(workspaceId) {
         output.progress(`Watch it at ${connection.coordinationUrl}/?workspace=${workspaceId}&view=board\n`);
-        output.progress('(npx baton console signs your browser in.)\n');
+        output.progress(`(${invocation()} console signs your browser in.)\n`);
       },
       say: (line) => output.progress(`${line}\n`),
     });
     await show(output, options, result, () => [
       `${result.done} of ${result.tasks} tasks are done; ${result.refused.length} late write was refused (${result.refused.join(', ')}).`,
       ...(result.waits ? ['The rest waits: questions for you stand in the inbox of the console.'] : []),
-      'npx baton demo remove takes the demo away.',
+      `${invocation()} demo remove takes the demo away.`,
     ]);
     if (stop.signal.aborted) process.exitCode = interrupted;
   } finally {

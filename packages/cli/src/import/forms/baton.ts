@@ -1,3 +1,4 @@
+import { invocation } from '../../../../../bin/invocation.mjs';
 import { PlainError } from '../../plain-error.ts';
 import { linesOf, type NumberedLine, parsedJson, readingBounds } from '../reading.ts';
 import {
@@ -64,7 +65,7 @@ export function readExport(text: string, name: string): Source & { readonly tena
       throw new PlainError(`${name} has more than ${readingBounds.itemsMax} tasks.`);
     if (kind !== 'task' && kind !== 'export' && kind !== 'end')
       leftOut.add(
-        `is a ${kind}, which an import does not make (npx baton apply declares such things)`,
+        `is a ${kind}, which an import does not make (${invocation()} apply declares such things)`,
         nameOf(value),
       );
   }
@@ -90,7 +91,7 @@ function exportLineIn({ line, number }: NumberedLine, name: string): ExportLine 
 function tenantIn({ kind, format, tenant }: Fields, name: string): ExportedTenant {
   const { id, slug } = (tenant ?? {}) as Fields;
   if (kind !== 'export' || typeof id !== 'string')
-    throw new PlainError(`${name} is no export: npx baton export writes one.`);
+    throw new PlainError(`${name} is no export: ${invocation()} export writes one.`);
   if (format !== exportFormat)
     throw new PlainError(`${name} has format ${String(format)}; this version reads format ${exportFormat}.`);
   return { id, slug: String(slug) };

@@ -27,7 +27,7 @@ export function SecretGate() {
     <form className={`card stack ${styles.gate}`} onSubmit={(event) => void onSubmit(event)}>
       <p>
         Who may enter, and with what, is kept by identity, which asks for the admin secret.{' '}
-        <code className="mono">npx baton env</code> prints it where Baton runs, as{' '}
+        <code className="mono">baton env</code> prints it where Baton runs, as{' '}
         <code className="mono">BATON_IAM_BOOTSTRAP_TOKEN</code>.
       </p>
       <label className="stack">

@@ -367,7 +367,7 @@ describe('the other sections', () => {
     });
     await see(/principals\.disable\s*denied\s*bootstrap:maria/);
     await unfold('Verify the record');
-    await see('npx baton identity audit verify');
+    await see('baton identity audit verify');
     await fill('textbox', 'Action', 'principals.');
     await submit('textbox', 'Action');
     assert.equal(service.askedFor('identity.audit.listRecords').at(-1)?.query['action'], 'principals.');

@@ -106,7 +106,7 @@ function Rules() {
       {query.data?.length === 0 && (
         <p className="soft">
           There is none. A rule makes work out of what happens;{' '}
-          <code className="mono">npx baton api POST /rules</code> makes one.
+          <code className="mono">baton api POST /rules</code> makes one.
         </p>
       )}
       {query.data !== undefined && query.data.length > 0 && (

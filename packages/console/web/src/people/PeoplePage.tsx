@@ -72,7 +72,7 @@ function People() {
       {sessions.isSuccess && activities.length === 0 && (
         <Empty title="Nobody is at work">
           <p>
-            Sessions appear here when agents open them; <code className="mono">npx baton demo live</code>{' '}
+            Sessions appear here when agents open them; <code className="mono">baton demo live</code>{' '}
             starts four.
           </p>
         </Empty>

@@ -68,7 +68,7 @@ function Instances() {
         <Empty title={status === undefined ? 'No process has run yet' : 'No process is like this'}>
           <p>
             A process is started by a program, by an observation, or by{' '}
-            <code className="mono">npx baton process start PROCESS KEY</code>.
+            <code className="mono">baton process start PROCESS KEY</code>.
           </p>
         </Empty>
       )}
@@ -110,7 +110,7 @@ function Definitions() {
       {query.isError && <ErrorNote error={query.error} onRetry={() => void query.refetch()} />}
       {query.data?.length === 0 && (
         <p className="soft">
-          None is published. <code className="mono">npx baton apply -f process.yaml</code> publishes one.
+          None is published. <code className="mono">baton apply -f process.yaml</code> publishes one.
         </p>
       )}
       <ul className={lines.list}>

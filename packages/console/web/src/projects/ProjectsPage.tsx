@@ -41,7 +41,7 @@ function Projects() {
       <Empty title="There is no project yet">
         <p>
           A project gives the work of a workspace a status, an owner and rules of its own. Declare one in a
-          file: <code className="mono">npx baton apply -f project.yaml</code>.
+          file: <code className="mono">baton apply -f project.yaml</code>.
         </p>
       </Empty>
     );

@@ -66,7 +66,7 @@ describe('projects', () => {
   test('where none is it says how to declare one', async () => {
     await open('/projects');
     await see('There is no project yet');
-    await see('npx baton apply -f project.yaml');
+    await see('baton apply -f project.yaml');
   });
 
   test('are listed by the name of their workspace, with status and owner', async () => {

@@ -97,7 +97,7 @@ export function SignInPage() {
         <h1>Sign in to Baton</h1>
         <Providers />
         <p>
-          Run <code className="mono">npx baton console</code> where Baton runs: it opens this page and signs
+          Run <code className="mono">baton console</code> where Baton runs: it opens this page and signs
           you in.
         </p>
         <label className="stack">

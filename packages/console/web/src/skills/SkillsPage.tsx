@@ -52,7 +52,7 @@ function Skills() {
         <Empty title="There is no skill yet">
           <p>
             A skill is something that tasks may ask for and agents may call.{' '}
-            <code className="mono">npx baton api POST /skills --input skill.json</code> makes one.
+            <code className="mono">baton api POST /skills --input skill.json</code> makes one.
           </p>
         </Empty>
       )}
@@ -142,7 +142,7 @@ function Agents() {
       {query.isError && <ErrorNote error={query.error} />}
       {query.data?.length === 0 && (
         <p className="soft">
-          None is registered. <code className="mono">npx baton apply -f agent.yaml</code> registers one.
+          None is registered. <code className="mono">baton apply -f agent.yaml</code> registers one.
         </p>
       )}
       <ul className={lines.list}>

@@ -27,7 +27,7 @@ export function NoTasks({ search }: { search: WorkSearch }) {
         <StartDemo />
       </div>
       <p>
-        In a terminal, <code className="mono">npx baton demo live</code> starts it too.
+        In a terminal, <code className="mono">baton demo live</code> starts it too.
       </p>
     </Empty>
   );

@@ -96,8 +96,8 @@ export function Audit({ admin }: { admin: Administration }) {
 }
 
 /** As the pages of the documentation have it; a Baton of the default run keeps its key in its folder. */
-const verification = `eval "$(npx baton env)"
-IAM_DATABASE_URL=$BATON_IAM_DATABASE_URL npx baton identity audit verify --key .baton/secrets/audit-key`;
+const verification = `eval "$(baton env)"
+IAM_DATABASE_URL=$BATON_IAM_DATABASE_URL baton identity audit verify --key .baton/secrets/audit-key`;
 
 function Record({ admin, record }: { admin: Administration; record: identity.AuditRecord }) {
   const { sequence, action, actor_ref, outcome, occurred_at, reason, resource_type, resource_id } = record;

@@ -1,0 +1,2 @@
+export function invocation(where?: { readonly folder?: string; readonly path?: string }): string;
+export const programPath: string;
