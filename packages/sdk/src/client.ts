@@ -44,7 +44,8 @@ export interface Api extends CoordinationApi {
   readonly coordinationUrl: string;
   /**
    * Sends a request that no operation of this version describes, with the client's credential, retries and errors.
-   * @param path as `/api/v1/tasks`; below `/iam` it is identity's, asked with the admin secret
+   * @param path as `/api/v1/tasks`; below `/iam` it is identity's, asked with the admin secret. It may have a query; `query`
+   * replaces the values of the names that it has itself
    * @example
    * const made = await baton.request('POST', '/api/v1/tasks', { body: { title: 'Fix it' } });
    * console.log(made);
@@ -104,10 +105,11 @@ function requestOf(
   { body, query, ...options }: RequestOptions,
 ): Promise<unknown> {
   const isIdentity = path.startsWith('/iam/');
+  const [ownPath, ownQuery] = splitQuery(isIdentity ? path.slice('/iam'.length) : path);
   const operation: Operation = {
     name: `${method} ${path}`,
     method,
-    path: [isIdentity ? path.slice('/iam'.length) : path],
+    path: [ownPath],
     hasBody: body !== undefined,
     hasQuery: true,
     isKeyed: method !== 'GET' && method !== 'HEAD',
@@ -120,9 +122,20 @@ function requestOf(
     operation,
     parameters: [],
     body,
-    query,
+    query: { ...ownQuery, ...query },
     options,
   });
+}
+
+/** A path without its query, and the values of that query by name. A fragment isn't sent. */
+function splitQuery(path: string): [path: string, query: Readonly<Record<string, readonly string[]>>] {
+  const [sent = ''] = path.split('#', 1);
+  const at = sent.indexOf('?');
+  if (at === -1) return [sent, {}];
+  const values = new Map<string, string[]>();
+  for (const [name, value] of new URLSearchParams(sent.slice(at + 1)))
+    values.set(name, [...(values.get(name) ?? []), value]);
+  return [sent.slice(0, at), Object.fromEntries(values)];
 }
 
 function addressesOf({
