@@ -241,3 +241,89 @@ test('wrong fields do not compile', () => {
   ];
   assert.equal(typeof calls, 'function');
 });
+
+test('a query in the path of a request and one beside it are sent as one, and the latter replaces names of the former', async () => {
+  await withClient(
+    () => ({ status: 200, body: { items: [], nextCursor: null } }),
+    async (baton, calls) => {
+      const sent = async (path: string, query?: Readonly<Record<string, unknown>>) => {
+        await baton.request('GET', path, query && { query });
+        return calls().at(-1)?.url;
+      };
+      const tasks = '/api/v1/tasks';
+      assert.equal(await sent(`${tasks}?q=the`), `${tasks}?q=the`);
+      assert.equal(await sent(`${tasks}?q=the+end&limit=50`, {}), `${tasks}?q=the+end&limit=50`);
+      assert.equal(await sent(`${tasks}?q=the`, { cursor: 'c2' }), `${tasks}?q=the&cursor=c2`);
+      // The pages after the first one, where the path names a cursor.
+      assert.equal(await sent(`${tasks}?cursor=c1&q=a%26b`, { cursor: 'c2' }), `${tasks}?cursor=c2&q=a%26b`);
+      assert.equal(await sent(`${tasks}?label=a&label=b`, { q: 'x' }), `${tasks}?label=a&label=b&q=x`);
+      assert.equal(await sent(`${tasks}?label=a&label=b`, { label: ['c'] }), `${tasks}?label=c`);
+      assert.equal(await sent(`${tasks}?`, { q: 'x' }), `${tasks}?q=x`);
+      assert.equal(await sent(`${tasks}?q=x#top`), `${tasks}?q=x`);
+    },
+  );
+});
+
+test('a redirect is refused once, with where it leads, and the token goes nowhere else', async () => {
+  const foreign = await startStub(() => ({ status: 200, body: {} }));
+  for (const status of [301, 302, 307, 308])
+    await withClient(
+      () => ({ status, headers: { location: `${foreign.url}/api/v1/tasks/TASK-1` } }),
+      async (baton, calls) => {
+        await assert.rejects(baton.tasks.get('TASK-1'), (error) => {
+          assert.ok(error instanceof BatonError);
+          assert.deepEqual([error.code, error.status, error.retryable], ['unreadable_answer', status, false]);
+          assert.match(
+            error.message,
+            /^http:\/\/127\.0\.0\.1:\d+ redirects to http:\/\/127\.0\.0\.1:\d+, which is not followed/,
+          );
+          return true;
+        });
+        assert.equal(calls().length, 1);
+      },
+    );
+  assert.deepEqual(foreign.received, []);
+  await foreign.close();
+});
+
+test('a redirect that a browser hides is refused, too', async () => {
+  const hidden = {
+    status: 0,
+    headers: new Headers(),
+    body: null,
+    text: async () => '',
+    arrayBuffer: async () => new ArrayBuffer(),
+  };
+  await withClient(
+    () => ({ status: 200, body: {} }),
+    async (baton) => {
+      await assert.rejects(baton.tasks.get('TASK-1'), /redirects, which is not followed/);
+    },
+    {
+      transport: async () => hidden,
+      credential: { accessToken: async () => ({ accessToken: 'a', expiresIn: 60 }) },
+    },
+  );
+});
+
+test('requests are made as Cloudflare Workers take them', async () => {
+  const { fetch: own } = globalThis;
+  // Their fetch refuses what it doesn't know.
+  globalThis.fetch = async (input, init) => {
+    if (init?.redirect === 'error')
+      throw new TypeError('Invalid redirect value, must be one of "follow" or "manual"');
+    for (const name of ['mode', 'credentials', 'cache', 'keepalive'] as const)
+      if (init?.[name] !== undefined)
+        throw new Error(`The '${name}' field on 'RequestInitializerDict' is not implemented.`);
+    return own(input, init);
+  };
+  try {
+    await withClient(
+      () => ({ status: 200, body: { id: 't' } }),
+      async (baton) => assert.deepEqual(await baton.tasks.get('TASK-1'), { id: 't' }),
+      { attempts: 1 },
+    );
+  } finally {
+    globalThis.fetch = own;
+  }
+});

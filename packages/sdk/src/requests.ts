@@ -179,6 +179,7 @@ async function attemptOnce(
   let text: string;
   try {
     answer = await caller.transport({ ...request, signal: limit.signal });
+    if (isRedirect(answer)) throw await redirected(request, answer);
     if (operation.isRaw && answer.status < 300) {
       // The bytes come while the caller reads them.
       limit.allow(endsAtMs - performance.now());
@@ -204,6 +205,20 @@ async function attemptOnce(
     });
   keepEtag(value, header('etag'));
   return value;
+}
+
+/** Browsers hide the status of a redirect that they don't follow: they say 0. */
+function isRedirect({ status }: RawAnswer): boolean {
+  return status === 0 || (status >= 300 && status < 400);
+}
+
+async function redirected({ url }: Prepared, { status, headers, body }: RawAnswer): Promise<BatonError> {
+  if (body?.locked === false) await body.cancel().catch(() => undefined);
+  const { origin } = new URL(url);
+  const location = headers.get('location');
+  const to = location !== null && URL.canParse(location, url) ? ` to ${new URL(location, url).origin}` : '';
+  const message = `${origin} redirects${to}, which is not followed: give the client the address where Baton itself answers`;
+  return new BatonError({ code: 'unreadable_answer', message, status });
 }
 
 function unanswered({ url }: Prepared, isSlow: boolean, isOver: boolean, cause: unknown): BatonError {

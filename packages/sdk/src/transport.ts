@@ -13,7 +13,8 @@ export interface WireRequest {
 export type Transport = (request: WireRequest) => Promise<RawAnswer>;
 
 /**
- * The transport of browsers, Node, Deno and Bun: fetch.
+ * The transport of browsers, Node, Deno, Bun and Cloudflare Workers: fetch. Redirects aren't followed: the access token would
+ * reach another address. Workers have no `redirect: 'error'`, so the client refuses the redirect itself.
  * @example
  * const transport: Transport = (request) => {
  *   console.log(request.method, request.url);
@@ -27,7 +28,7 @@ export const fetchTransport: Transport = ({ method, url, headers, body, signal }
     method,
     headers,
     signal,
-    redirect: 'error',
+    redirect: 'manual',
     ...(body !== undefined && { body }),
     ...(isStream && { duplex: 'half' }),
   });
