@@ -1,3 +1,5 @@
+// For programs whose `lib` is older: without it, AsyncDisposable comes from @types/node only.
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { CallOptions } from '../call.ts';
 import type { Api } from '../client.ts';
 import { BatonError } from '../errors.ts';
