@@ -53,7 +53,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
     args: readonly string[],
     env: Record<string, string> = {},
     options: Parameters<typeof program>[3] = {},
-  ) => program(join(app, 'node_modules/baton/bin/baton.mjs'), args, env, { cwd: app, ...options });
+  ) => program(join(app, 'node_modules/@baton/baton/bin/baton.mjs'), args, env, { cwd: app, ...options });
   /** Runs one command to its end. */
   async function command(...args: string[]): Promise<string> {
     const running = inApp(args);
@@ -213,12 +213,16 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
       assert.match(stdout, /is terminal_success/);
     });
 
-    test('a client of MCP', async () => {
+    test('a client of MCP, whose project is another folder', async () => {
       await admin.tasks.create({ title: 'For a client of MCP' });
-      const { command, args } = JSON.parse(shown(4, 'json')).mcpServers.baton;
+      await shell(shown(4, 'sh'));
+      const written = JSON.parse(readFileSync(join(app, '.mcp.json'), 'utf8'));
+      const { command, args, env: own } = written.mcpServers.baton;
       const mcp = new Client({ name: 'newcomer', version: '1' });
-      const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
-      await mcp.connect(new StdioClientTransport({ command, args, cwd: app, env, stderr: 'inherit' }));
+      const env = { PATH: '', HOME: process.env.HOME ?? '', ...own };
+      const cwd = join(folder, 'project');
+      mkdirSync(cwd);
+      await mcp.connect(new StdioClientTransport({ command, args, cwd, env, stderr: 'inherit' }));
       const call = async (name: string, given: Record<string, unknown> = {}) =>
         JSON.stringify((await mcp.callTool({ name, arguments: given })).content);
       const taken = await call('work_next');
@@ -331,7 +335,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
   });
 
   test('the licences of what the packages bring of others are in them', () => {
-    const inPackage = (path: string) => readFileSync(join(app, 'node_modules/baton', path), 'utf8');
+    const inPackage = (path: string) => readFileSync(join(app, 'node_modules/@baton/baton', path), 'utf8');
     const licences = inPackage('packages/console/built/licenses.md');
     for (const name of ['react', 'react-dom', '@tanstack/react-query', '@base-ui/react', 'cmdk'])
       assert.match(licences, new RegExp(`^## ${name} - `, 'm'), name);
@@ -343,7 +347,10 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
       );
     assert.match(inPackage('node_modules/swagger-ui-dist/LICENSE'), /Apache License/);
     assert.match(inPackage('node_modules/swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt'), /@license/);
-    for (const path of [join(app, 'node_modules/baton'), join(folder, 'client/node_modules/@baton/sdk')])
+    for (const path of [
+      join(app, 'node_modules/@baton/baton'),
+      join(folder, 'client/node_modules/@baton/sdk'),
+    ])
       assert.match(readFileSync(join(path, 'LICENSE'), 'utf8'), /Apache License/);
   });
 

@@ -13,8 +13,8 @@ const root = dirname(import.meta.dirname);
  */
 export function build(folder: string): { readonly baton: string; readonly sdk: string } {
   mkdirSync(folder, { recursive: true });
-  const [baton, sdk] = [packBaton(root), packSdk(root)].map(({ name, version, files }) => {
-    const path = join(folder, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`);
+  const [baton, sdk] = [packBaton(root), packSdk(root)].map(({ tarball: name, version, files }) => {
+    const path = join(folder, `${name}-${version}.tgz`);
     writeFileSync(path, tarball(files));
     return path;
   }) as [string, string];

@@ -10,6 +10,8 @@ import { nodeOnly, packagesOf, reachableFrom } from './modules.ts';
 /** A package to install: its name, version and files by path. */
 export interface Packed {
   readonly name: string;
+  /** The name of its tarball, without version and ending. */
+  readonly tarball: string;
   readonly version: string;
   readonly files: ReadonlyMap<string, string | Buffer>;
 }
@@ -37,9 +39,14 @@ const carriedFiles = [
   'swagger-ui.css',
 ];
 
-const commandFiles = ['baton.mjs', 'fast-start.mjs', 'foreground.mjs', 'invocation.mjs', 'lock.mjs', 'prepare.mjs'].map(
-  (name) => `bin/${name}`,
-);
+const commandFiles = [
+  'baton.mjs',
+  'fast-start.mjs',
+  'foreground.mjs',
+  'invocation.mjs',
+  'lock.mjs',
+  'prepare.mjs',
+].map((name) => `bin/${name}`);
 /** What is no module: read from disk at run time. */
 const assets = [
   ...commandFiles,
@@ -93,10 +100,13 @@ export function packSdk(root: string): Packed {
     engines,
   };
   files.set('package.json', json(published));
-  return { name, version, files };
+  return { name, tarball: 'baton-sdk', version, files };
 }
 
-/** `baton`: both services, their processes and the command line, at the same paths as in a checkout. */
+/** npm's `baton` is somebody else's: whoever installs or updates by that name gets theirs. A scope belongs to one owner. */
+const productName = '@baton/baton';
+
+/** All of Baton: both services, their processes and the command line, at the same paths as in a checkout. */
 export function packBaton(root: string): Packed {
   const { version, description, license, engines } = readJson(root, 'package.json') as Manifest;
   const entries = globSync(programs, {
@@ -130,7 +140,7 @@ export function packBaton(root: string): Packed {
   const unlisted = [...packagesOf(root, modules)].filter((name) => !own.includes(name));
   if (unlisted.length > 0) throw new Error(`no package lists ${unlisted.join(', ')} as a dependency`);
   const published = {
-    name: 'baton',
+    name: productName,
     version,
     description,
     license,
@@ -152,9 +162,9 @@ export function packBaton(root: string): Packed {
   };
   files.set(
     'npm-shrinkwrap.json',
-    json({ name: 'baton', version, lockfileVersion: 3, requires: true, packages }),
+    json({ name: productName, version, lockfileVersion: 3, requires: true, packages }),
   );
-  return { name: 'baton', version, files };
+  return { name: productName, tarball: 'baton', version, files };
 }
 
 /** The console as browsers load it, by path. */
