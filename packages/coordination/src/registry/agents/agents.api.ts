@@ -127,6 +127,8 @@ export const agentsApi = [
     method: 'GET',
     path: '/agents/me',
     summary: 'Read the agent that the caller is.',
+    description:
+      'Its runs start with `revision.id` as their `agentRevisionId`. Needs no permission; 404 for a caller that is no agent of the registry, which sends none.',
     returns: { 200: OwnAgent },
     errors: ['not_found'],
     handle: (_, context) => getOwnAgent(context),
