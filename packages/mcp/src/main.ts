@@ -1,6 +1,6 @@
 // baton mcp: an MCP server over standard input and output. Nothing but messages goes to standard output.
 import { BatonError } from '@baton/sdk';
-import { readSettings, SettingsError, usage } from './settings.ts';
+import { readClientConfig, readSettings, SettingsError, usage } from './settings.ts';
 import { serveOverStdio } from './stdio.ts';
 
 const notSignedIn = 4;
@@ -15,8 +15,13 @@ setInterval(() => {
 }, orphanPollMs).unref();
 
 try {
-  const settings = readSettings(process.argv.slice(2), process.env);
-  if (settings === undefined) console.log(usage);
+  const args = process.argv.slice(2);
+  const config = readClientConfig(args, process.env);
+  const settings = config === undefined ? readSettings(args, process.env) : undefined;
+  if (config !== undefined) {
+    console.log(config.text);
+    for (const note of config.notes) console.error(note);
+  } else if (settings === undefined) console.log(usage);
   else {
     if (process.stdin.isTTY)
       console.error(

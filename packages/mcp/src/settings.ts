@@ -1,6 +1,7 @@
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Access, ConnectionError, findAccess } from '@baton/sdk/node';
+import { type Access, ConnectionError, findAccess, findConnection } from '@baton/sdk/node';
+import { type ClientConfig, type ClientName, clientNames, configOf, type Place } from './client-config.ts';
 import { toolsetsIn, usualToolsets } from './offer.ts';
 import { type Toolset, toolsets } from './tool.ts';
 
@@ -23,26 +24,60 @@ export class SettingsError extends Error {
 }
 
 const leaseSecondsUsual = 60;
+/** The current folder, and the checkout. */
+const folders = ['.', dirname(dirname(dirname(import.meta.dirname)))];
 
 export const usage = `Usage: baton mcp [--toolsets ${toolsets.join(',')}] [--read-only] [--lease-seconds N]
+       baton mcp --config CLIENT [the options above]
 
 An MCP server on standard input and output, for agents (docs/mcp.md).
 
   --toolsets       which tools there are, separated by commas, or all; ${usualToolsets.join(',')} without it
   --read-only      only tools that read, whatever else is said
   --lease-seconds  how long a task stays taken when this program is killed, 10 to 3600; ${leaseSecondsUsual} without it
+  --config         print the configuration of a client that starts this server: ${clientNames.join(', ')}
 
 From the environment: BATON_URL, where Baton answers; BATON_TOKEN, a personal access token. Without them the Baton
 of this machine is used, as its administrator; BATON_HOME names its folder.`;
 
 /**
+ * Writes the configuration that `--config` asks for. @returns undefined where it doesn't
+ * @throws SettingsError
+ */
+export function readClientConfig(
+  args: readonly string[],
+  environment: Environment,
+): ClientConfig | undefined {
+  const { config, toolsets, 'read-only': isReadOnly, 'lease-seconds': leaseSeconds } = wordsOf(args);
+  if (config === undefined) return undefined;
+  if (!clientNames.includes(config as ClientName))
+    throw new SettingsError(`--config is one of ${clientNames.join(', ')}; got ${config}.`, 2);
+  toolsetsOf(toolsets);
+  leaseSecondsOf(leaseSeconds);
+  const kept = [
+    ...(toolsets === undefined ? [] : ['--toolsets', toolsets]),
+    ...(isReadOnly === true ? ['--read-only'] : []),
+    ...(leaseSeconds === undefined ? [] : ['--lease-seconds', leaseSeconds]),
+  ];
+  return configOf(config as ClientName, kept, placeOf(environment));
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Where the server will find Baton: a client starts it in another folder than this one. */
+function placeOf(environment: Environment): Place {
+  const { coordinationUrl } = accessOf(environment);
+  const { BATON_URL: url, BATON_HOME: home } = environment;
+  if (url) return { url: coordinationUrl };
+  const folder = folders.find((one) => findConnection({ folders: [one] }) !== undefined) ?? '.';
+  return { home: home ? resolve(home) : resolve(folder, '.baton') };
+}
+
+/**
  * Reads the words of the command line and the environment. @returns undefined where only help is asked for
  * @throws SettingsError
  */
-export function readSettings(
-  args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): McpSettings | undefined {
+export function readSettings(args: readonly string[], environment: Environment): McpSettings | undefined {
   const words = wordsOf(args);
   if (words.help === true) return undefined;
   return {
@@ -61,6 +96,7 @@ function wordsOf(args: readonly string[]) {
         toolsets: { type: 'string' },
         'read-only': { type: 'boolean' },
         'lease-seconds': { type: 'string' },
+        config: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
     }).values;
@@ -83,10 +119,9 @@ function leaseSecondsOf(text: string | undefined): number {
   throw new SettingsError('--lease-seconds is a whole number from 10 to 3600.', 2);
 }
 
-function accessOf(environment: Readonly<Record<string, string | undefined>>): Access {
-  const checkout = dirname(dirname(dirname(import.meta.dirname)));
+function accessOf(environment: Environment): Access {
   try {
-    return findAccess(environment, ['.', checkout]);
+    return findAccess(environment, folders);
   } catch (error) {
     if (error instanceof ConnectionError) throw new SettingsError(error.message, 1);
     throw error;

@@ -1,0 +1,118 @@
+import { programPath } from '../../../bin/invocation.mjs';
+
+/** How one client writes down an MCP server that it starts. */
+interface Client {
+  /** Where the client reads it. */
+  readonly file: string;
+  /** How the client names a variable of its environment; undefined where it can't. */
+  readonly reference: string | undefined;
+  /** A sentence for the person about the token. */
+  readonly token: string;
+  write(server: Server): string;
+}
+
+interface Server {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const tokenVariable = 'BATON_TOKEN';
+/** Stands where the client can't name a variable: a token is never printed, because such files end up in repositories. */
+const placeholder = 'the-token-of-the-agent';
+
+const tokenInput = '${input:baton-token}';
+const fromEnvironment = `It holds no token: the client takes ${tokenVariable} from its environment.`;
+
+const inMcpServers = (server: Server) => json({ mcpServers: { baton: server } });
+
+const clients = {
+  'claude-code': {
+    file: '.mcp.json in the project',
+    reference: `\${${tokenVariable}}`,
+    token: fromEnvironment,
+    write: inMcpServers,
+  },
+  'claude-desktop': {
+    file: 'claude_desktop_config.json (Settings, Developer, Edit Config)',
+    reference: undefined,
+    token: `Replace ${placeholder} by the token.`,
+    write: inMcpServers,
+  },
+  cursor: {
+    file: '.cursor/mcp.json in the project, or ~/.cursor/mcp.json',
+    reference: `\${env:${tokenVariable}}`,
+    token: fromEnvironment,
+    write: inMcpServers,
+  },
+  vscode: {
+    file: '.vscode/mcp.json in the project',
+    reference: tokenInput,
+    token: 'It holds no token: VS Code asks for it once, and keeps it.',
+    write: ({ env, ...server }) => {
+      const asksToken = env[tokenVariable] === tokenInput;
+      const description = "Personal access token of Baton's agent";
+      const input = { type: 'promptString', id: 'baton-token', description, password: true };
+      return json({
+        ...(asksToken && { inputs: [input] }),
+        servers: { baton: { type: 'stdio', ...server, env } },
+      });
+    },
+  },
+  codex: {
+    file: '~/.codex/config.toml',
+    // Codex passes on the variables that `env_vars` names.
+    reference: '',
+    token: fromEnvironment,
+    write: ({ command, args, env }) => {
+      const { [tokenVariable]: token, ...plain } = env;
+      return [
+        '[mcp_servers.baton]',
+        `command = ${JSON.stringify(command)}`,
+        `args = ${JSON.stringify(args)}`,
+        ...(token === undefined ? [] : [`env_vars = ${JSON.stringify([tokenVariable])}`]),
+        `env = { ${Object.entries(plain)
+          .map(([name, value]) => `${name} = ${JSON.stringify(value)}`)
+          .join(', ')} }`,
+      ].join('\n');
+    },
+  },
+  gemini: {
+    file: '.gemini/settings.json in the project, or ~/.gemini/settings.json',
+    reference: `$${tokenVariable}`,
+    token: fromEnvironment,
+    write: inMcpServers,
+  },
+} satisfies Record<string, Client>;
+
+export type ClientName = keyof typeof clients;
+export const clientNames = Object.keys(clients) as ClientName[];
+
+/** What `baton mcp --config` prints: the configuration, and notes for the person, which don't belong into the file. */
+export interface ClientConfig {
+  readonly text: string;
+  readonly notes: readonly string[];
+}
+
+/** Which Baton the server is for: one at an address, or that of a folder of this machine. */
+export type Place = { readonly url: string } | { readonly home: string };
+
+/**
+ * Writes the configuration of a client that starts this Baton's MCP server. It names this Node and this program by their paths: a
+ * client starts its servers in any folder, and often without the PATH of a shell.
+ * @param args of the server
+ */
+export function configOf(name: ClientName, args: readonly string[], place: Place): ClientConfig {
+  const client: Client = clients[name];
+  const isRemote = 'url' in place;
+  const env: Record<string, string> = isRemote
+    ? { BATON_URL: place.url, [tokenVariable]: client.reference ?? placeholder }
+    : { BATON_HOME: place.home };
+  const text = client.write({ command: process.execPath, args: [programPath, 'mcp', ...args], env });
+  return { text, notes: [`For ${client.file}.`, isRemote ? client.token : administratorNote] };
+}
+
+const administratorNote =
+  'The server acts as the administrator of the Baton of this machine. For an agent of its own, set BATON_URL and BATON_TOKEN, and print it again (docs/mcp.md).';
+
+const json = (value: object) => JSON.stringify(value, undefined, 2);
