@@ -2,8 +2,9 @@ import { McpServer } from '@modelcontextprotocol/server';
 import type { SkillsExtension } from '@modelcontextprotocol/server/ext/skills';
 import type { BatonClient } from '@baton/sdk';
 import { addProtocolTasks, canFollow, createdTask } from './protocol-tasks.ts';
+import { refusalText } from './refusal-text.ts';
 import { addResources } from './resources.ts';
-import { refusalOf, type Tool, type Toolset } from './tool.ts';
+import type { Tool, Toolset } from './tool.ts';
 import { adminTools } from './tools/admin.ts';
 import { approvalTools } from './tools/approvals.ts';
 import { artifactTools } from './tools/artifacts.ts';
@@ -99,7 +100,7 @@ function addTool(server: McpServer, tool: Tool, options: ServerOptions): void {
           return await createdTask(baton, followed, text);
         return { content: [{ type: 'text', text }] };
       } catch (error) {
-        return { content: [{ type: 'text', text: refusalOf(error) }], isError: true };
+        return { content: [{ type: 'text', text: refusalText(error) }], isError: true };
       }
     },
   );

@@ -1,7 +1,8 @@
 import type { StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
-import { type BatonClient, BatonError, LeaseLostError } from '@baton/sdk';
-import { NotHeldError, type Workplace } from './workplace.ts';
+import type { BatonClient } from '@baton/sdk';
+import { portableSchema } from './portable-schema.ts';
+import type { Workplace } from './workplace.ts';
 
 /** Bytes of one message of a client: room for the longest text of artifact_put with every character escaped. */
 export const messageBytesMax = 2_097_152;
@@ -31,7 +32,7 @@ export interface Tool {
   readonly isDestructive: boolean;
   /** Whether a second call with the same arguments changes nothing more. */
   readonly isIdempotent: boolean;
-  /** @returns the text of the answer. @throws what `refusalOf` turns into an answer */
+  /** @returns the text of the answer. @throws what `refusalText` turns into an answer */
   readonly run: (input: never, call: Call) => Promise<string | Begun>;
 }
 
@@ -60,42 +61,17 @@ export function tool<Input extends z.ZodObject>(shape: Shaped<Input>): Tool {
   return { ...shape, input: written(shape.input), isReadOnly, isDestructive, isIdempotent };
 }
 
-/** The form with its JSON Schema written once: a server is built for each request over HTTP, and writing 14 takes 3 ms. */
+/**
+ * The form with its JSON Schema written once: a server is built for each request over HTTP, and writing 14 takes 3 ms. What the
+ * schema says stays within what clients of every model accept; the form itself checks more.
+ */
 function written(form: z.ZodObject): StandardSchemaWithJSON {
   const standard = form['~standard'] as StandardSchemaWithJSON['~standard'];
-  const schema = standard.jsonSchema.input({ target: 'draft-2020-12' });
+  const schema = portableSchema(standard.jsonSchema.input({ target: 'draft-2020-12' }));
   return { '~standard': { ...standard, jsonSchema: { input: () => schema, output: () => schema } } };
 }
 
 /** Lines of an answer; what is undefined is left out. */
 export function lines(...texts: (string | undefined)[]): string {
   return texts.filter((text) => text !== undefined).join('\n');
-}
-
-const messageCharactersMax = 600;
-
-/** What an agent is told of a failure: what happened, and what to do next. @throws what is a defect of this program */
-export function refusalOf(error: unknown): string {
-  if (error instanceof NotHeldError) return error.message;
-  if (error instanceof LeaseLostError)
-    return `${capital(error.message)}. Stop working on this task now, write nothing more for it, and don't try this call again. work_next gives you other work.`;
-  if (error instanceof BatonError) {
-    const about = error.requestId === undefined ? '' : ` (request ${error.requestId})`;
-    return `${error.code}: ${error.message.slice(0, messageCharactersMax)}${about}. ${adviceOf(error)}`;
-  }
-  if (error instanceof TypeError) return `${capital(error.message.slice(0, messageCharactersMax))}.`;
-  throw error;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-function adviceOf({ code, status, retryable }: BatonError): string {
-  if (status === 401) return 'The token is over or was revoked: a person must give this server a new one.';
-  if (status === 403) return 'You may not do this: ask a person, and go on without it.';
-  if (status === 404) return 'Check the reference; task_search finds tasks.';
-  if (code === 'network_error' || retryable) return 'Baton may be back soon: try again in some seconds.';
-  if (status === 422 || status === 400) return 'Correct the arguments and call again.';
-  return 'Read it again before you go on: it may have changed meanwhile.';
 }

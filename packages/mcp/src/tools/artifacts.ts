@@ -31,7 +31,7 @@ const put = tool({
         .url({ protocol: /^https?$/ })
         .max(2000)
         .optional()
-        .describe('Where it lies, instead of a text.'),
+        .describe('Its http or https address, instead of a text.'),
     })
     .refine(({ text, uri }) => (text === undefined) !== (uri === undefined), 'give text or uri, one of them'),
   async run({ name, type, lease: id, task, text, mediaType, uri }, { baton, workplace, signal }) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Lease, RunContext, Task } from '@baton/sdk';
-import { leaseId, shortText, taskRef } from '../inputs.ts';
+import { jsonObject, leaseId, shortText, taskRef } from '../inputs.ts';
 import { documentFromOthers, fromOthers } from '../others-text.ts';
 import { lines, tool } from '../tool.ts';
 import { approverOf } from './approver.ts';
@@ -51,7 +51,7 @@ const checkpoint = tool({
     lease: leaseId,
     note: shortText('What is done, and what comes next.', 10_000),
     kind: shortText('A word for the step, such as tests_written.', 100).default('progress'),
-    data: z.record(z.string().max(100), z.json()).optional().describe('Facts that the next step needs.'),
+    data: jsonObject('Facts that the next step needs.').optional(),
   }),
   async run({ lease: id, note, kind, data }, { baton, workplace, signal }) {
     const lease = workplace.find(id);
@@ -72,7 +72,7 @@ const done = tool({
   input: z.strictObject({
     lease: leaseId,
     summary: shortText('What was done, and how it was checked.', 10_000),
-    output: z.record(z.string().max(100), z.json()).optional().describe('Results as data.'),
+    output: jsonObject('Results as data.').optional(),
   }),
   async run({ lease: id, summary, output }, { workplace, signal }) {
     const lease = workplace.find(id);

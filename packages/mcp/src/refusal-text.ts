@@ -1,0 +1,61 @@
+import { BatonError, LeaseLostError } from '@baton/sdk';
+import { seen } from './others-text.ts';
+import { NotHeldError } from './workplace.ts';
+
+const messageCharactersMax = 600;
+const detailsMax = 20;
+const faultCharactersMax = 200;
+/** Names of fields, bounds and ids: no sentence of somebody else fits. */
+const plainDetail = /^[\w.:/@[\]+-]{1,100}$/;
+
+/** What an agent is told of a failure: what happened, and what to do next. @throws what is a defect of this program */
+export function refusalText(error: unknown): string {
+  if (error instanceof NotHeldError) return error.message;
+  if (error instanceof LeaseLostError)
+    return `${capital(error.message)}. Stop working on this task now, write nothing more for it, and don't try this call again. work_next gives you other work.`;
+  if (error instanceof BatonError) {
+    const message = error.message.slice(0, messageCharactersMax).replace(/\.$/, '');
+    const about = error.requestId === undefined ? '' : ` (request ${error.requestId})`;
+    const parts = [`${error.code}: ${message}${about}.`, detailsText(error), adviceOf(error)];
+    return parts.filter((part) => part !== undefined).join(' ');
+  }
+  if (error instanceof TypeError) return `${capital(error.message.slice(0, messageCharactersMax))}.`;
+  throw error;
+}
+
+/** The field that was refused, its bound, and the values that it takes, as the service names them beside the code. */
+function detailsText({ details }: BatonError): string | undefined {
+  const { errors, ...named } = details;
+  const faults = (Array.isArray(errors) ? errors : []).slice(0, detailsMax).map(faultText);
+  const others = Object.entries(named).map(([name, value]) => {
+    const words = [value].flat().slice(0, detailsMax).map(String);
+    return words.length > 0 && words.every((word) => plainDetail.test(word))
+      ? `${name} ${words.join(', ')}`
+      : '';
+  });
+  const all = [...faults, ...others].filter((text) => text !== '');
+  return all.length === 0 ? undefined : `Details: ${all.join('; ')}.`;
+}
+
+/** One of several faults of a request: `body.data: expected an object`. */
+function faultText(fault: unknown): string {
+  const { loc, path, message, code } = (fault ?? {}) as Record<string, unknown>;
+  const place = String(loc ?? path ?? '');
+  const what = seen(String(message ?? code ?? ''))
+    .replace(/\s+/g, ' ')
+    .slice(0, faultCharactersMax);
+  return plainDetail.test(place) ? `${place}: ${what}` : what;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function adviceOf({ code, status, retryable }: BatonError): string {
+  if (status === 401) return 'The token is over or was revoked: a person must give this server a new one.';
+  if (status === 403) return 'You may not do this: ask a person, and go on without it.';
+  if (status === 404) return 'Check the reference; task_search finds tasks.';
+  if (code === 'network_error' || retryable) return 'Baton may be back soon: try again in some seconds.';
+  if (status === 422 || status === 400) return 'Correct the arguments and call again.';
+  return 'Read it again before you go on: it may have changed meanwhile.';
+}
