@@ -8,7 +8,7 @@ import { count, type Tally } from './tally.ts';
 
 /** What the agents share while they drain a backlog. */
 export interface Drain {
-  readonly queueId: string;
+  readonly workspaceId: string;
   readonly leaseSeconds: number;
   readonly workMs: number;
   /** By the number of the claim, counted over all agents. */
@@ -37,7 +37,7 @@ export async function runAgent(
   drain: Drain,
 ): Promise<StalledWriter | 'session lost' | 'no work left'> {
   const { name, baton } = participant;
-  const { queueId, leaseSeconds, over, tally } = drain;
+  const { workspaceId, leaseSeconds, over, tally } = drain;
   const program = participant.start();
   const harness = await program.baton.harness.open({ name, type: 'baton-demo', leaseSeconds });
   let killPoint: KillPoint | undefined;
@@ -53,7 +53,7 @@ export async function runAgent(
   try {
     const signal = AbortSignal.any([over, program.killed]);
     for await (const lease of harness.work({
-      filter: { assigneeId: queueId },
+      filter: { workspaceId },
       run: claimed,
       idleMs,
       signal,

@@ -24,12 +24,12 @@ const concurrencyMax = 16;
 export async function importBacklog(
   operator: BatonClient,
   plan: ImportPlan,
-  { queueId, reviewer }: Pick<Participants, 'queueId' | 'reviewer'>,
+  { workspace, featureTypeId, reviewer }: Pick<Participants, 'workspace' | 'featureTypeId' | 'reviewer'>,
   onStep: () => void,
 ): Promise<ImportedBacklog> {
   const taskIds = new Map<string, string>();
   await forEachConcurrently(plan.tasks, concurrencyMax, async (planned) => {
-    const taskId = await importTask(operator, planned, queueId);
+    const taskId = await importTask(operator, planned, { workspaceId: workspace.id, featureTypeId });
     taskIds.set(planned.issueId, taskId);
     if (planned.isGated)
       await operator.approvals.request({
@@ -61,8 +61,14 @@ export async function importBacklog(
   };
 }
 
-async function importTask(operator: BatonClient, planned: PlannedTask, queueId: string): Promise<string> {
-  const created = await operator.tasks.create({ ...planned.body, assigneeId: queueId });
+async function importTask(
+  operator: BatonClient,
+  planned: PlannedTask,
+  { workspaceId, featureTypeId }: { readonly workspaceId: string; readonly featureTypeId: string },
+): Promise<string> {
+  const { typeKey, ...body } = planned.body;
+  const type = typeKey === undefined ? {} : { typeId: featureTypeId };
+  const created = await operator.tasks.create({ ...body, ...type, workspaceId });
   if (planned.fate === 'open') return created.id;
   const ifMatch = etagOf(await operator.tasks.get(created.id));
   if (planned.fate === 'done') await operator.tasks.complete(created.id, {}, { ifMatch });

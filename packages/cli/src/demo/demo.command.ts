@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { invocation } from '../../../../bin/invocation.mjs';
 import { type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { type Connection, findConnection } from '../connection.ts';
 import { readBacklog } from '../import/forms/beads-lines.ts';
@@ -103,9 +104,15 @@ async function withBaton(
   act: (connection: Connection) => Promise<void>,
 ): Promise<void> {
   let stop = () => Promise.resolve();
-  const removeListeners = onInterrupt(() => stop());
+  let isTemporary = false;
+  const removeListeners = onInterrupt(() => {
+    if (!isTemporary)
+      context.output.progress(`${invocation()} demo remove removes what the demo has made so far.\n`);
+    return stop();
+  });
   try {
     const connection = await findBaton(options, context, settings, (stopSpawned) => {
+      isTemporary = true;
       stop = stopSpawned;
     });
     await act(connection);

@@ -33,7 +33,7 @@ export async function runDemo(
   } finally {
     // Also on failure: the timer of the progress line would keep this process alive.
     progress.end();
-    await participants.revokeAccess();
+    await participants.remove();
   }
 }
 
@@ -82,6 +82,7 @@ async function runWithParticipants(
     ({ type, entityId }) => type === 'session.closed' && entityId === end.id,
   );
   return {
+    workspace: participants.workspace.slug,
     plan,
     agents,
     importSeconds,

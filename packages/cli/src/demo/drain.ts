@@ -26,7 +26,7 @@ export async function drainBacklog(participants: Participants, options: DrainOpt
   const startedMs = performance.now();
   const over = new AbortController();
   const drain: Drain = {
-    queueId: participants.queueId,
+    workspaceId: participants.workspace.id,
     leaseSeconds: kill ? killLeaseSeconds : leaseSeconds,
     workMs,
     kills: kill ? planKills(tasks) : new Map(),
@@ -71,16 +71,16 @@ async function settled(parts: readonly Promise<void>[], over: AbortController): 
   if (failure !== undefined) throw failure.reason;
 }
 
-/** Until the service has no unfinished task of the queue, or no claim was granted for over a minute. */
+/** Until the service has no unfinished task of the demo, or no claim was granted for over a minute. */
 async function untilDone(
-  { operator, queueId }: Participants,
+  { operator, workspace }: Participants,
   { tally, tasks, workMs }: DrainOptions,
   over: AbortSignal,
 ): Promise<void> {
   let claimedAtMs = performance.now();
   let claimsSeen = 0;
   while (!over.aborted) {
-    const query = { assigneeId: queueId, systemStatusCategory: 'active', limit: 1 } as const;
+    const query = { workspaceId: workspace.id, systemStatusCategory: 'active', limit: 1 } as const;
     const { items } = await operator.baton.tasks.list(query);
     if (items.length === 0) {
       // Counts also the tasks whose agent was killed before it got the answer.

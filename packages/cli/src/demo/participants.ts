@@ -3,6 +3,7 @@ import { forEachConcurrently } from '../concurrently.ts';
 import type { Connection } from '../connection.ts';
 import { httpTransport } from '../http-transport.ts';
 import { type AgentProgram, startProgram } from './agent-program.ts';
+import { createDemoWorkspace, type DemoWorkspace, type RemovedDemo, removeDemo } from './demo-workspace.ts';
 import { canDebug, prepareSpecialties } from './specialties.ts';
 
 /** A principal in both services, with a client that uses its own personal access token. */
@@ -23,11 +24,13 @@ export interface Participants {
   readonly reviewer: Participant;
   /** The agents that may take bugs. */
   readonly debuggerIds: ReadonlySet<string>;
-  /** The principal to which the demo's tasks are assigned, so that agents find them among other tasks. */
-  readonly queueId: string;
+  /** Where all tasks of the demo are. */
+  readonly workspace: DemoWorkspace;
+  /** The type of features. */
+  readonly featureTypeId: string;
   exchanges(): number;
-  /** Disables the principals, which revokes their tokens, and closes the connections. */
-  revokeAccess(): Promise<void>;
+  /** Removes the demo: disables the principals, archives the workspace; then closes the connections. */
+  remove(): Promise<RemovedDemo>;
 }
 
 const audience = 'control-plane';
@@ -55,10 +58,16 @@ const agentPermissions = [
 export interface Access {
   /** As the administrator of both services. */
   readonly baton: BatonClient;
-  create(name: string, kind: 'human' | 'agent', permissions: readonly string[]): Promise<Participant>;
+  /** Makes a participant of a demo. An agent gets the role that the tasks of the demo require. */
+  create(
+    name: string,
+    kind: 'human' | 'agent',
+    permissions: readonly string[],
+    workspace: DemoWorkspace,
+  ): Promise<Participant>;
   /** Closes the connections. */
   close(): void;
-  /** Disables the principals, which revokes their tokens, and closes the connections. */
+  /** Disables the principals in both services, which revokes their tokens, and closes the connections. */
   revoke(): Promise<void>;
 }
 
@@ -74,15 +83,14 @@ export function openAccess({ identityUrl, coordinationUrl, ...connection }: Conn
     });
   const baton = clientOf(connection.adminToken);
   const { tenantId, issuer } = connection;
-  const created: string[] = [];
+  const created: { readonly principalId: string; readonly iamPrincipalId: string }[] = [];
   return {
     baton,
-    async create(name, kind, permissions) {
+    async create(name, kind, permissions, { id: workspaceId, slug, roleId }) {
       const { id: iamPrincipalId } = await baton.identity.principals.create(tenantId, {
         kind,
         displayName: name,
       });
-      created.push(iamPrincipalId);
       // Identity issues a token to a human only soon after a sign-in, which the administrator records here.
       if (kind === 'human')
         await baton.identity.principals.recordAuthenticationContext(tenantId, iamPrincipalId, { issuer });
@@ -93,7 +101,10 @@ export function openAccess({ identityUrl, coordinationUrl, ...connection }: Conn
         expiresInSeconds: tokenSeconds,
       });
       if (token === null) throw new Error('the answer of a new token holds no token');
-      const { id } = await baton.principals.create({ kind, displayName: name });
+      // The metadata is how `baton demo remove` finds it.
+      const { id } = await baton.principals.create({ kind, displayName: name, metadata: { demo: slug } });
+      created.push({ principalId: id, iamPrincipalId });
+      if (kind === 'agent') await baton.principals.assignRole(id, { roleId, workspaceId });
       const identity = { issuer, iamTenantId: tenantId, iamPrincipalId };
       await baton.principals.createIamBinding(id, { ...identity, permissions: [...permissions] });
       const clients = [clientOf(token)] as [BatonClient, ...BatonClient[]];
@@ -112,38 +123,56 @@ export function openAccess({ identityUrl, coordinationUrl, ...connection }: Conn
     },
     close,
     async revoke() {
-      await forEachConcurrently(created, 8, async (id) => {
-        await baton.identity.principals.disable(tenantId, id, { reason: 'demo_over' });
+      await forEachConcurrently(created, 8, async ({ principalId, iamPrincipalId }) => {
+        await baton.principals.disable(principalId, { reason: 'demo_over' });
+        await baton.identity.principals.disable(tenantId, iamPrincipalId, { reason: 'demo_over' });
       });
       close();
     },
   };
 }
 
-/** Creates an operator and `size` agents in both services. */
+/** Makes the workspace of the demo of a backlog, an operator, a reviewer and `size` agents. */
 export async function createParticipants(connection: Connection, size: number): Promise<Participants> {
   const access = openAccess(connection);
-  const { baton: administrator } = access;
+  const workspace = await createDemoWorkspace(access.baton, 'backlog');
+  const remove = async () => {
+    try {
+      return await removeDemo(access.baton, workspace, connection.tenantId);
+    } finally {
+      access.close();
+    }
+  };
+  try {
+    const cast = await createCast(access, size, workspace);
+    const { operator, reviewer, agents } = cast;
+    const exchanges = () => [operator, reviewer, ...agents].reduce((sum, one) => sum + one.exchanges(), 0);
+    return { ...cast, workspace, exchanges, remove };
+  } catch (error) {
+    await remove().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function createCast(
+  { baton: administrator, create }: Access,
+  size: number,
+  workspace: DemoWorkspace,
+): Promise<Omit<Participants, 'workspace' | 'exchanges' | 'remove'>> {
   const names = Array.from({ length: size }, (_, index) => `demo agent ${index + 1}`);
-  const [operator, reviewer, queue, capabilityId] = await Promise.all([
-    access.create('demo operator', 'human', operatorPermissions),
-    access.create('demo reviewer', 'human', reviewerPermissions),
-    administrator.principals.create({ kind: 'agent', displayName: 'demo queue' }),
-    prepareSpecialties(administrator),
+  const [operator, reviewer, { featureTypeId, debuggerRoleId: roleId }] = await Promise.all([
+    create('demo operator', 'human', operatorPermissions, workspace),
+    create('demo reviewer', 'human', reviewerPermissions, workspace),
+    prepareSpecialties(administrator, workspace.id),
   ]);
   const agents: Participant[] = [];
   await forEachConcurrently([...names.entries()], 8, async ([index, name]) => {
-    const agent = await access.create(name, 'agent', agentPermissions);
+    const agent = await create(name, 'agent', agentPermissions, workspace);
     agents[index] = agent;
-    if (canDebug(index)) await administrator.principals.assignCapability(agent.principalId, { capabilityId });
+    if (canDebug(index))
+      await administrator.principals.assignRole(agent.principalId, { roleId, workspaceId: workspace.id });
   });
-  return {
-    operator,
-    reviewer,
-    agents,
-    debuggerIds: new Set(agents.filter((_, index) => canDebug(index)).map(({ principalId }) => principalId)),
-    queueId: queue.id,
-    exchanges: () => [operator, reviewer, ...agents].reduce((sum, one) => sum + one.exchanges(), 0),
-    revokeAccess: () => access.revoke(),
-  };
+  const debuggers = agents.filter((_, index) => canDebug(index));
+  const debuggerIds = new Set(debuggers.map(({ principalId }) => principalId));
+  return { operator, reviewer, agents, featureTypeId, debuggerIds };
 }

@@ -5,6 +5,8 @@ import type { Proof } from './proof.ts';
 import { type Tally, total } from './tally.ts';
 
 export interface DemoResult {
+  /** The slug of the demo's workspace. */
+  readonly workspace: string;
   readonly plan: ImportPlan;
   readonly agents: number;
   readonly importSeconds: number;
@@ -25,9 +27,10 @@ export function allHolds({ proof, tally }: DemoResult): boolean {
 
 /** The report as JSON. */
 export function resultJson(result: DemoResult): object {
-  const { tally, proof, plan, agents, exchanges } = result;
+  const { workspace, tally, proof, plan, agents, exchanges } = result;
   return {
     holds: allHolds(result),
+    workspace,
     issues: countFates(plan),
     relations: plan.relations.length,
     dropped: plan.dropped,
@@ -58,7 +61,7 @@ export function resultJson(result: DemoResult): object {
 
 /** The report as text. */
 export function resultLines(result: DemoResult): string[] {
-  const { plan, proof, tally, agents } = result;
+  const { workspace, plan, proof, tally, agents } = result;
   const { open, done, deleted } = countFates(plan);
   const perSecond = Math.round(tally.claims / result.drainSeconds);
   return [
@@ -81,6 +84,7 @@ export function resultLines(result: DemoResult): string[] {
     allHolds(result)
       ? `All of it holds. ${seconds(result.totalSeconds)} in total.`
       : `It does NOT hold. ${seconds(result.totalSeconds)} in total.`,
+    `Its tasks are in the archived workspace ${workspace}; its principals are disabled.`,
   ];
 }
 

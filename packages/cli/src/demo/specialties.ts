@@ -1,5 +1,6 @@
-import { type BatonClient, BatonError, type NewTask, type NewTaskType } from '@baton/sdk';
+import type { BatonClient, NewTask, NewTaskType } from '@baton/sdk';
 import type { Issue } from '../import/forms/beads-lines.ts';
+import { demoRole } from './demo-role.ts';
 
 /**
  * What some of the demo's tasks ask for besides a claim: features have a type with statuses of its own and a budget, bugs
@@ -7,7 +8,8 @@ import type { Issue } from '../import/forms/beads-lines.ts';
  */
 
 export const typeKey = 'demo-feature';
-export const debugging = 'demo-debugging';
+/** The slug of the role that bugs require beside that of every task. */
+export const debuggerRole = 'demo-debugger';
 /** Actions that a run of a feature may record. */
 export const actionsMax = 3;
 
@@ -29,8 +31,8 @@ export function isFeature(issueType: string): boolean {
 
 /** The part of the body of POST /tasks that an issue's kind decides. */
 export function specialtyOf({ issue_type: type }: Issue): Pick<NewTask, 'typeKey' | 'requirements'> {
-  if (isFeature(type)) return { typeKey };
-  return type === 'bug' ? { requirements: { capabilities: [debugging] } } : {};
+  const requirements = { roles: type === 'bug' ? [demoRole, debuggerRole] : [demoRole] };
+  return { requirements, ...(isFeature(type) && { typeKey }) };
 }
 
 export function needsApproval(openIndex: number): boolean {
@@ -41,11 +43,28 @@ export function canDebug(agentIndex: number): boolean {
   return agentIndex % agentsPerNovice !== agentsPerNovice - 1;
 }
 
-/** Makes the type and the capability, where an earlier demo has not. @returns the id of the capability */
-export async function prepareSpecialties(administrator: BatonClient): Promise<string> {
-  const { items } = await administrator.taskTypes.list({ key: typeKey, status: 'active' });
-  if (items.length === 0) await administrator.taskTypes.create(featureType);
-  return await findOrMakeCapability(administrator);
+/** What one demo needs for these tasks. */
+export interface Specialties {
+  /** Of the type of features. Tasks name it by id, because another demo may deprecate it meanwhile. */
+  readonly featureTypeId: string;
+  readonly debuggerRoleId: string;
+}
+
+/** Makes the role, and the type where no earlier demo has made it. */
+export async function prepareSpecialties(
+  administrator: BatonClient,
+  workspaceId: string,
+): Promise<Specialties> {
+  const { items } = await administrator.taskTypes.list({ key: typeKey, limit: 1 });
+  const { id: featureTypeId } = items[0] ?? (await administrator.taskTypes.create(featureType));
+  const role = { slug: debuggerRole, name: 'Debugger of the demo', workspaceId };
+  return { featureTypeId, debuggerRoleId: (await administrator.roles.create(role)).id };
+}
+
+/** Takes the type of features out of use, which is all that a demo has published for the whole tenant. */
+export async function deprecateFeatureType(administrator: BatonClient): Promise<void> {
+  const { items } = await administrator.taskTypes.list({ key: typeKey, status: 'active', limit: 200 });
+  for (const { id } of items) await administrator.taskTypes.deprecate(id);
 }
 
 const featureType: NewTaskType = {
@@ -71,14 +90,3 @@ const featureType: NewTaskType = {
     completionStatus: 'shipped',
   },
 };
-
-async function findOrMakeCapability(administrator: BatonClient): Promise<string> {
-  try {
-    return (await administrator.capabilities.create({ name: debugging })).id;
-  } catch (error) {
-    if (!(error instanceof BatonError) || error.code !== 'capability_exists') throw error;
-  }
-  for await (const { id, name } of administrator.capabilities.list({ limit: 200 }))
-    if (name === debugging) return id;
-  throw new Error('the capability exists and is in no list');
-}

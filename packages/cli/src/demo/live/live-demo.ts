@@ -4,10 +4,16 @@ import { visible } from '@baton/sdk/node';
 import { invocation } from '../../../../../bin/invocation.mjs';
 import type { Connection } from '../../connection.ts';
 import { PlainError } from '../../plain-error.ts';
+import {
+  createDemoWorkspace,
+  type DemoWorkspace,
+  findDemoWorkspaces,
+  removeDemo,
+} from '../demo-workspace.ts';
 import { type Access, openAccess } from '../participants.ts';
 import { liveBacklog, stalledTaskKey } from './backlog.ts';
-import { createDemoTasks, createDemoWorkspace, demoWorkspaces, removeDemo } from './demo-workspace.ts';
 import { runLiveAgent } from './live-agent.ts';
+import { createLiveTasks } from './live-tasks.ts';
 import { runStandingAgent } from './standing-agent.ts';
 
 export interface LiveDemoOptions {
@@ -55,13 +61,13 @@ export async function runLiveDemo(connection: Connection, options: LiveDemoOptio
   const access = openAccess(connection);
   const { baton } = access;
   try {
-    const [before] = await demoWorkspaces(baton);
+    const [before] = await findDemoWorkspaces(baton, 'live');
     if (before !== undefined)
       throw new PlainError(
         `A demo is there already (${before.slug}): ${invocation()} demo remove takes it away first.`,
       );
     const { principal: visitor } = await baton.harness.getContext();
-    const workspace = await createDemoWorkspace(baton);
+    const workspace = await createDemoWorkspace(baton, 'live');
     try {
       return await perform(access, workspace, visitor.id, options);
     } catch (error) {
@@ -77,19 +83,20 @@ export async function runLiveDemo(connection: Connection, options: LiveDemoOptio
 
 async function perform(
   access: Access,
-  { id: workspaceId, slug }: { id: string; slug: string },
+  workspace: DemoWorkspace,
   visitorId: string,
   { stepMs, waitMs, signal, ready, say }: LiveDemoOptions,
 ): Promise<LiveDemoResult> {
   const { baton } = access;
+  const { id: workspaceId, slug } = workspace;
   const join = async (name: string) => {
-    const agent = await access.create(name, 'agent', agentPermissions);
+    const agent = await access.create(name, 'agent', agentPermissions, workspace);
     await baton.workspaces.addMember(workspaceId, { principalId: agent.principalId });
     return agent;
   };
   const agents = await Promise.all(agentNames.map(join));
   const standing = await join(standingAgentName);
-  const ids = await createDemoTasks(baton, workspaceId);
+  const ids = await createLiveTasks(baton, workspaceId);
   const script = new Map(liveBacklog.map((task) => [ids.get(task.key) ?? '', task]));
   ready(workspaceId);
 

@@ -3,9 +3,9 @@ import { invocation } from '../../../../../bin/invocation.mjs';
 import { type CommandContext, type CommonOptions, withCommonOptions } from '../../command-context.ts';
 import { readConnection } from '../../connection.ts';
 import { show } from '../../show.ts';
+import { findDemoWorkspaces, type RemovedDemo, removeDemo } from '../demo-workspace.ts';
 import { openAccess } from '../participants.ts';
 import { wholeNumber } from '../whole-number.ts';
-import { demoWorkspaces, type RemovedDemo, removeDemo } from './demo-workspace.ts';
 import { runLiveDemo } from './live-demo.ts';
 
 interface LiveOptions extends CommonOptions {
@@ -32,16 +32,14 @@ export function addLiveDemo(demo: Command, context: CommandContext): void {
   );
   const remove = demo
     .command('remove')
-    .description(
-      'end the demos that demo live has begun: disable their agents, cancel and archive what they worked on',
-    );
+    .description('remove every demo: disable its principals, cancel its open tasks, archive its workspaces');
   withCommonOptions(remove).action(async (_options, command: Command) => {
     const options = command.optsWithGlobals<CommonOptions>();
     const connection = readConnection(options, context.config);
     const { baton, close } = openAccess(connection);
     try {
       const removed: RemovedDemo[] = [];
-      for (const workspace of await demoWorkspaces(baton))
+      for (const workspace of await findDemoWorkspaces(baton))
         removed.push(await removeDemo(baton, workspace, connection.tenantId));
       await show(context.output, options, { items: removed }, () => removedLines(removed));
     } finally {

@@ -1,4 +1,5 @@
 import { type BatonClient, BatonError, etagOf } from '@baton/sdk';
+import type { DemoWorkspace } from '../demo-workspace.ts';
 
 /** A calendar of which the second version has a holiday that the first one did not know. */
 export interface DemoCalendar {
@@ -34,16 +35,38 @@ export const runActions = { template: 40, shop: 10, refused: 100 };
 const timezone = 'Europe/Berlin';
 const dayMs = 86_400_000;
 
-/** @param suffix makes the names of this demo new */
-export async function foundCompany(operator: BatonClient, suffix: string, now: Date): Promise<Company> {
-  const calendar = await publishCalendar(operator, `demo-office-${suffix}`, now);
-  const templateKey = `demo-project-${suffix}`;
+/** The keys of what one demo publishes for the whole tenant. */
+export const keysOfCompany = (suffix: string) => ({
+  calendar: `demo-office-${suffix}`,
+  template: `demo-project-${suffix}`,
+  taskType: `demo-change-${suffix}`,
+  rule: `demo-review-${suffix}`,
+});
+
+/**
+ * Sets up the company in the demo's workspace.
+ * @param reviewerId to whom the rule assigns the review: a task without an assignee would be offered to every agent
+ */
+export async function foundCompany(
+  operator: BatonClient,
+  { id: parentWorkspaceId, suffix }: Pick<DemoWorkspace, 'id' | 'suffix'>,
+  reviewerId: string,
+  now: Date,
+): Promise<Company> {
+  const keys = keysOfCompany(suffix);
+  const calendar = await publishCalendar(operator, keys.calendar, now);
+  const { template: templateKey, taskType } = keys;
   await operator.projectTemplates.create({
     key: templateKey,
     displayName: 'Project of the demo',
     defaultConfig: { governance: { maxRunActions: runActions.template } },
   });
-  const company = await makeProject(operator, { templateKey, slug: `nordwind-${suffix}`, name: 'Nordwind' });
+  const company = await makeProject(operator, {
+    templateKey,
+    slug: `nordwind-${suffix}`,
+    name: 'Nordwind',
+    parentWorkspaceId,
+  });
   const shop = await makeProject(operator, {
     templateKey,
     slug: `shop-${suffix}`,
@@ -52,7 +75,6 @@ export async function foundCompany(operator: BatonClient, suffix: string, now: D
   });
   await narrow(operator, shop.id, runActions.shop);
   const refusedCode = await refusalOf(() => makeRevision(operator, shop.id, runActions.refused));
-  const taskType = `demo-change-${suffix}`;
   await operator.taskTypes.create({ key: taskType, displayName: 'Change' });
   const projects = [company, shop];
   return {
@@ -62,7 +84,7 @@ export async function foundCompany(operator: BatonClient, suffix: string, now: D
     shop: await withLimit(operator, shop, projects),
     refusedCode,
     taskType,
-    rule: await makeRule(operator, `demo-review-${suffix}`, taskType, shop.workspaceId),
+    rule: await makeRule(operator, { key: keys.rule, taskType, workspaceId: shop.workspaceId, reviewerId }),
   };
 }
 
@@ -98,14 +120,14 @@ async function makeProject(
     readonly templateKey: string;
     readonly slug: string;
     readonly name: string;
-    readonly parentWorkspaceId?: string;
+    readonly parentWorkspaceId: string;
   },
 ): Promise<MadeProject> {
   const { id, workspaceId } = await operator.projects.create({
     templateKey,
     workspaceSlug: slug,
     workspaceName: name,
-    ...(parentWorkspaceId !== undefined && { parentWorkspaceId }),
+    parentWorkspaceId,
   });
   return { id, workspaceId, name };
 }
@@ -146,9 +168,12 @@ async function withLimit(
 /** Every finished change of the workspace gets a review, once. */
 async function makeRule(
   operator: BatonClient,
-  key: string,
-  taskType: string,
-  workspaceId: string,
+  {
+    key,
+    taskType,
+    workspaceId,
+    reviewerId,
+  }: Readonly<Record<'key' | 'taskType' | 'workspaceId' | 'reviewerId', string>>,
 ): Promise<Company['rule']> {
   const { id } = await operator.rules.create({
     key,
@@ -163,6 +188,7 @@ async function makeRule(
       fields: {
         title: 'Review: {{ task.title }}',
         priority: '{{ task.priority }}',
+        assignee: reviewerId,
         workspaceId: '{{ task.workspaceId }}',
         relations: { spawnedBy: '{{ task.id }}' },
       },

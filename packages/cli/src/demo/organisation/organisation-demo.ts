@@ -1,11 +1,16 @@
-import { randomBytes } from 'node:crypto';
+import { type BatonClient, etagOf } from '@baton/sdk';
+import { invocation } from '../../../../../bin/invocation.mjs';
 import type { Connection } from '../../connection.ts';
+import { demoRole } from '../demo-role.ts';
+import { createDemoWorkspace } from '../demo-workspace.ts';
 import { openAccess } from '../participants.ts';
 import { type Company, foundCompany, runActions } from './company.ts';
 import { askMemory, attachKnowledge, type DemoKnowledge, knowledgeLines } from './knowledge.ts';
 import { type DerivedTask, type FinishedTask, findWhatFollowed, finishOneTask } from './what-followed.ts';
 
 export interface OrganisationResult {
+  /** The slug of the demo's workspace. */
+  readonly workspace: string;
   readonly company: Company;
   readonly finished: FinishedTask;
   readonly followed: DerivedTask;
@@ -31,29 +36,49 @@ const operatorPermissions = [
 ];
 const agentPermissions = ['tasks.read', 'tasks.claim', 'task_types.read', 'sessions.open'];
 
-/** Sets up a small company, lets an agent finish one task, and finds out what followed from it by rule. */
+/**
+ * Sets up a small company in a workspace of its own, lets an agent finish one task, and finds out what followed from it by rule.
+ * The company stays, to look at, until `baton demo remove`; nobody can act as one of its principals any more.
+ */
 export async function runOrganisationDemo(connection: Connection): Promise<OrganisationResult> {
   const access = openAccess(connection);
   try {
-    const { baton: operator } = await access.create('demo operator', 'human', operatorPermissions);
-    const agent = await access.create('demo agent', 'agent', agentPermissions);
+    const workspace = await createDemoWorkspace(access.baton, 'organisation');
+    const { baton: operator } = await access.create('demo operator', 'human', operatorPermissions, workspace);
+    const agent = await access.create('demo agent', 'agent', agentPermissions, workspace);
     const now = new Date();
-    const suffix = randomBytes(3).toString('hex');
-    const company = await foundCompany(operator, suffix, now);
-    const attached = await attachKnowledge(operator, company, suffix, now);
+    const company = await foundCompany(operator, workspace, agent.principalId, now);
+    const attached = await attachKnowledge(operator, company, workspace.suffix, now);
     const finished = await finishOneTask(operator, agent, company, now);
     const followed = await findWhatFollowed(operator, company);
+    await restrictToDemo(operator, followed.id);
     const knowledge = { ...attached, ...(await askMemory(operator, followed)) };
     // Its operator has no rights any more after the demo.
     await operator.rules.archive(company.rule.id);
-    return { company, finished, followed, knowledge };
+    return { workspace: workspace.slug, company, finished, followed, knowledge };
   } finally {
     await access.revoke();
   }
 }
 
+/** The rule can't say what its task requires. Until here the task has an assignee, which keeps it from others, too. */
+async function restrictToDemo(operator: BatonClient, taskId: string): Promise<void> {
+  const requirements = { roles: [demoRole] };
+  await operator.tasks.update(
+    taskId,
+    { requirements },
+    { ifMatch: etagOf(await operator.tasks.get(taskId)) },
+  );
+}
+
 /** The result as text. */
-export function organisationLines({ company, finished, followed, knowledge }: OrganisationResult): string[] {
+export function organisationLines({
+  workspace,
+  company,
+  finished,
+  followed,
+  knowledge,
+}: OrganisationResult): string[] {
   const { calendar, templateKey, refusedCode } = company;
   const moment = (instant: string) =>
     new Intl.DateTimeFormat('en-GB', {
@@ -83,5 +108,7 @@ export function organisationLines({ company, finished, followed, knowledge }: Or
     `  once        one open task for ${followed.why.dedupKey}, whichever rule files it`,
     '',
     ...knowledgeLines(knowledge, followed),
+    '',
+    `The company is in the workspace ${workspace}; its principals are disabled. ${invocation()} demo remove removes it.`,
   ];
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatonClient, RuleEvaluation } from '@baton/sdk';
 import { PlainError } from '../../plain-error.ts';
+import { demoRole } from '../demo-role.ts';
 import type { Participant } from '../participants.ts';
 import type { Company } from './company.ts';
 
@@ -55,6 +56,7 @@ export async function finishOneTask(
     title: 'Let customers pay by invoice',
     typeKey: taskType,
     workspaceId: shop.workspaceId,
+    requirements: { roles: [demoRole] },
     priority: 'high',
     dueDate: due,
   });

@@ -1,0 +1,24 @@
+import { type BatonClient, BatonError } from '@baton/sdk';
+import { keysOfCompany } from './company.ts';
+
+const limit = 200;
+
+/**
+ * Takes out of use what the demo of the small company has published for the whole tenant: its rule, task type, project template
+ * and calendar. Its projects and workspaces are archived with the demo's workspace. What is retired already stays so.
+ * @param suffix of the demo's workspace
+ */
+export async function retireCompany(baton: BatonClient, suffix: string): Promise<void> {
+  const keys = keysOfCompany(suffix);
+  for (const { id } of (await baton.rules.list({ key: keys.rule, limit })).items)
+    await baton.rules.archive(id);
+  for (const { id } of (await baton.taskTypes.list({ key: keys.taskType, status: 'active', limit })).items)
+    await baton.taskTypes.deprecate(id);
+  for (const { id } of (await baton.projectTemplates.list({ key: keys.template, status: 'active', limit }))
+    .items)
+    await baton.projectTemplates.deprecate(id);
+  await baton.calendars.retire(keys.calendar, { reason: 'The demo was removed.' }).catch((error: unknown) => {
+    // A demo that was interrupted has none yet.
+    if (!(error instanceof BatonError) || error.code !== 'not_found') throw error;
+  });
+}
