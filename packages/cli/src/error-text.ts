@@ -1,5 +1,6 @@
 import { BatonError } from '@baton/sdk';
 import { invocation } from '../../../bin/invocation.mjs';
+import { certificateProblem } from './certificate-error.ts';
 
 /** Exit codes of every command, as the reference lists them. */
 export const exitCodes = { failed: 1, usage: 2, notSignedIn: 4 } as const;
@@ -16,7 +17,7 @@ export function textOf(error: BatonError): string {
 /** What the user can do about it; undefined where the message says it. */
 function hintOf({ code, status, cause }: BatonError): string | undefined {
   if (code === 'network_error' || code === 'deadline_exceeded')
-    return [causeOf(cause), connectionHint].filter(Boolean).join(' ');
+    return certificateProblem(cause) ?? [causeOf(cause), connectionHint].filter(Boolean).join(' ');
   if (status === 401)
     return `The token is not valid there: ${invocation()} login signs in with another. If Baton was set up anew, its new connection file counts from its next start on.`;
   if (status === 403) return `${invocation()} whoami shows what you may do.`;
