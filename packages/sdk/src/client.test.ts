@@ -327,3 +327,23 @@ test('requests are made as Cloudflare Workers take them', async () => {
     globalThis.fetch = own;
   }
 });
+
+test('a certificate that is not accepted is named, and asked for once', async () => {
+  for (const code of ['SELF_SIGNED_CERT_IN_CHAIN', 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID']) {
+    let calls = 0;
+    const transport = async () => {
+      calls += 1;
+      // As fetch of Node says it.
+      throw new TypeError('fetch failed', { cause: Object.assign(new Error('no'), { code }) });
+    };
+    const credential = { accessToken: async () => ({ accessToken: 'a', expiresIn: 60 }) };
+    const baton = createClient({ url: 'https://baton.test', credential, transport });
+    await assert.rejects(baton.tasks.get('TASK-1'), (error) => {
+      assert.ok(error instanceof BatonError);
+      assert.deepEqual([error.code, error.retryable], ['network_error', false]);
+      assert.equal(error.message, `the certificate of https://baton.test is not accepted (${code})`);
+      return true;
+    });
+    assert.equal(calls, 1);
+  }
+});

@@ -1,6 +1,7 @@
 import { textOf } from './answer-text.ts';
 import type { CallOptions, Matched, RawAnswer, RawBody } from './call.ts';
 import type { Operation } from './call-table.ts';
+import { certificateCodeOf } from './certificate-failure.ts';
 import type { AccessToken } from './credentials.ts';
 import { BatonError, errorOf, jsonIn } from './errors.ts';
 import { keepEtag } from './etag.ts';
@@ -226,6 +227,11 @@ function unanswered({ url }: Prepared, isSlow: boolean, isOver: boolean, cause: 
   if (isOver) {
     const message = `${origin} did not answer in time`;
     return new BatonError({ code: 'deadline_exceeded', message, retryable: true, cause });
+  }
+  const certificateCode = certificateCodeOf(cause);
+  if (certificateCode !== undefined) {
+    const message = `the certificate of ${origin} is not accepted (${certificateCode})`;
+    return new BatonError({ code: 'network_error', message, cause });
   }
   const why = isSlow ? 'did not answer in time' : "can't be reached";
   return new BatonError({ code: 'network_error', message: `${origin} ${why}`, retryable: true, cause });

@@ -1,0 +1,24 @@
+/** What TLS libraries say of a certificate that isn't accepted. Trying again changes none of them. */
+const certificateCodes: readonly string[] = [
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+];
+
+/** Causes of causes that are looked at. */
+const causesMax = 5;
+
+/** The code by which a certificate was refused; undefined for any other failure. Browsers don't say. */
+export function certificateCodeOf(error: unknown): string | undefined {
+  let at = error;
+  for (let depth = 0; depth < causesMax && at instanceof Error; depth += 1, at = at.cause) {
+    const { code } = at as Error & { readonly code?: unknown };
+    if (typeof code === 'string' && certificateCodes.includes(code)) return code;
+  }
+  return undefined;
+}
