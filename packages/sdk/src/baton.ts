@@ -2,7 +2,8 @@ import type { CallOptions } from './call.ts';
 import { type Api, type ClientOptions, createApi } from './client.ts';
 import { type FollowOptions, follow } from './events/follow.ts';
 import type { JournalEvent, Run, RunRequest } from './generated/coordination-types.ts';
-import { Harness, type HarnessOptions } from './harness/harness.ts';
+import { Harness } from './harness/harness.ts';
+import type { HarnessOptions } from './harness/harness-options.ts';
 import { createRunStart } from './harness/run-start.ts';
 
 /** Every operation, with the harness runtime at `harness.open` and the live journal at `events.follow`. */

@@ -122,7 +122,7 @@ test('what a loop leaves without an end is given back', async () => {
   const { items: runs } = await admin.runs.list({ claimId: claims[0]?.id ?? '' });
   assert.deepEqual(
     runs.map(({ status, failureReason }) => [status, failureReason]),
-    [['failed', 'not_finished']],
+    [['cancelled', 'not_finished']],
   );
 });
 
@@ -303,4 +303,41 @@ test('a harness without task_types.read takes nothing', async () => {
     await service.actor({ kind: 'agent', permissions: ['sessions.open', 'tasks.read', 'tasks.claim'] }),
   );
   await assert.rejects(blind.harness.open({ name: 'blind' }), /task_types.read/);
+});
+
+test('one task is done where it is named, whatever else is urgent, and the loop ends after it', async () => {
+  const assigneeId = await queueOf(['urgent']);
+  const named = await admin.tasks.create({ title: 'named' });
+  await using harness = await open();
+  for (const task of [named.publicId.toLowerCase(), named.id]) {
+    const taken: string[] = [];
+    for await (const lease of harness.work({ filter: { assigneeId }, task })) {
+      taken.push(lease.task.title);
+      // It is given back, and can be named again.
+      await lease.release();
+    }
+    assert.deepEqual(taken, ['named']);
+  }
+  for await (const lease of harness.work({ task: named.id })) await lease.succeed();
+  const refused = async () => {
+    for await (const lease of harness.work({ task: named.id })) assert.fail(lease.task.title);
+  };
+  await assert.rejects(refused(), ({ code }: { code?: string }) => code === 'task_not_claimable');
+});
+
+test('a failure says how long to wait, and a handler that throws fails its run', async () => {
+  const assigneeId = await queueOf(['too many requests', 'broken']);
+  await using harness = await open();
+  for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
+    await lease.fail('rate_limited: 429', undefined, { retryAfterSeconds: 7_200 });
+    const { availableAt } = await admin.tasks.get(lease.task.id);
+    assert.ok(availableAt !== null && Date.parse(availableAt) - Date.now() > 7_000_000, String(availableAt));
+    break;
+  }
+  const broken = harness.workParallel(1, { filter: { assigneeId }, once: true }, async () => {
+    throw new Error('broken');
+  });
+  await assert.rejects(broken, /broken/);
+  const [run] = (await admin.runs.list({ status: 'failed', limit: 1 })).items;
+  assert.equal(run?.failureReason, 'handler_failed');
 });

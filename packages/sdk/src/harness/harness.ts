@@ -3,71 +3,25 @@
 import type { CallOptions } from '../call.ts';
 import type { Api } from '../client.ts';
 import { BatonError } from '../errors.ts';
-import type {
-  Claim,
-  ClaimNextRequest,
-  HarnessContext,
-  OwnRun,
-  Session,
-  SessionRequest,
-  Task,
-} from '../generated/coordination-types.ts';
-import type { Store } from '../store.ts';
+import type { Claim, ClaimNextRequest, OwnRun, Session, Task } from '../generated/coordination-types.ts';
 import { sleep, unlessAborted } from '../waiting.ts';
+import type { HarnessOptions, WorkOptions } from './harness-options.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { isLoss, Lease, type LeaseEnd, type RunSettings } from './lease.ts';
+import { isLoss, Lease, type LeaseEnd } from './lease.ts';
 import { LeaseClock, type Moment } from './lease-clock.ts';
 import type { StartRun } from './run-start.ts';
-
-export interface HarnessOptions {
-  /** What people see as the client's name; 1 to 200 characters. */
-  readonly name: string;
-  readonly version?: string;
-  /** The kind of harness, as `my-agent`: lower case letters, digits, `.`, `_` and `-`; `baton-sdk` without it. */
-  readonly type?: string;
-  /** What the harness can do beside the runtime's own `resume` and `checkpoints`. */
-  readonly capabilities?: readonly string[];
-  /** How long session and leases last without a heartbeat, 10 to 3,600 seconds; 60 without it. */
-  readonly leaseSeconds?: number;
-  /** Where the session's id is kept, so that the next start of the same program continues the work of this one. */
-  readonly store?: Store;
-  /** The person for whom the harness works, by a delegation. */
-  readonly onBehalfOf?: string;
-  /** Shown with the session: anything that helps people to know which process this is. */
-  readonly metadata?: Record<string, unknown>;
-  /** Ends the opening; of an open harness it ends nothing. */
-  readonly signal?: AbortSignal;
-}
-
-/** Which work is taken, and how. */
-export interface WorkOptions {
-  readonly filter?: Pick<
-    ClaimNextRequest,
-    'workspaceId' | 'includeDescendants' | 'projectId' | 'includeSubprojects' | 'assigneeId' | 'assignedToMe'
-  >;
-  /**
-   * Chooses among what is available: the most urgent task that it accepts is taken, of the first 500. Without it the
-   * service chooses, which costs one call instead of three. It is read anew for each look for work.
-   */
-  readonly accepts?: ((task: Task) => boolean) | undefined;
-  /** Shown with the claim; up to 500 characters. */
-  readonly intent?: string;
-  /** Budgets and metadata of the runs; a function is asked when a task is claimed, before its run starts. */
-  readonly run?: RunSettings | ((task: Task, claim: Claim) => RunSettings);
-  /** Ends the loop after the task in hand. */
-  readonly signal?: AbortSignal;
-  /** Ends the loop when there is no work, instead of waiting for some. */
-  readonly once?: boolean;
-  /** Milliseconds between two looks for work at most; 5,000 without it. They begin with 250. */
-  readonly idleMs?: number;
-}
+import {
+  continueSession,
+  endOrphans,
+  leaseSecondsOf,
+  openSession,
+  undefinedIfRefused,
+} from './session-start.ts';
 
 const firstIdleMs = 250;
 const closeMsMax = 10_000;
 /** A service may ask to be left alone for at most so long; then it is asked again. */
 const askedWaitMsMax = 300_000;
-/** So many claims at most are in a context: where there are more, it does not say which runs nobody holds. */
-const contextClaimsMax = 1_000;
 /** Tasks that are looked at for one that is accepted. */
 const choiceMax = 500;
 
@@ -114,8 +68,8 @@ export class Harness implements AsyncDisposable {
     const { signal } = options;
     const before = await options.store?.read();
     const grantedAt = LeaseClock.now();
-    const old = before ? await continued(api, before, leaseSecondsOf(options), signal) : undefined;
-    const session = old ?? (await opened(api, options));
+    const old = before ? await continueSession(api, before, leaseSecondsOf(options), signal) : undefined;
+    const session = old ?? (await openSession(api, options));
     try {
       await options.store?.write(session.id);
       const context = await api.harness.getContext({ sessionId: session.id }, signal && { signal });
@@ -188,6 +142,7 @@ export class Harness implements AsyncDisposable {
         } finally {
           await taken.takeBack('not_finished', closeMsMax);
         }
+        if (options.task !== undefined && (!taken.isResumed || isTask(taken.task, options.task))) return;
         continue;
       }
       if (options.once && !this.#isOver(signal)) return;
@@ -200,7 +155,7 @@ export class Harness implements AsyncDisposable {
 
   /**
    * Works on several tasks at once: as many loops as told, each calling `handle` for one task after another. Where `handle`
-   * throws, the other loops end after their tasks.
+   * throws, its run fails, and the other loops end after their tasks.
    * @example
    * await harness.workParallel(4, { once: true }, async (lease) => {
    *   await lease.succeed();
@@ -217,7 +172,7 @@ export class Harness implements AsyncDisposable {
       options.signal === undefined ? failed.signal : AbortSignal.any([failed.signal, options.signal]);
     const loop = async () => {
       try {
-        for await (const lease of this.#work(options, signal)) await handle(lease);
+        for await (const lease of this.#work(options, signal)) await handledOrFailed(lease, handle);
       } catch (error) {
         failed.abort(error);
       }
@@ -311,10 +266,7 @@ export class Harness implements AsyncDisposable {
   }
 
   async #next(options: WorkOptions): Promise<Lease | undefined> {
-    const { accepts } = options;
-    const found = await (accepts === undefined
-      ? this.#claimedByService(options)
-      : this.#claimedByChoice(options, accepts));
+    const found = await this.#claimed(options);
     if (found === undefined) return undefined;
     const { task, claim, grantedAt } = found;
     try {
@@ -329,6 +281,24 @@ export class Harness implements AsyncDisposable {
     } catch (error) {
       await this.#giveBack(claim, 'run_not_started');
       if (isLoss(error) && !error.code.startsWith('session_')) return undefined;
+      throw error;
+    }
+  }
+
+  #claimed(options: WorkOptions): Promise<Claimed | undefined> {
+    const { accepts, task } = options;
+    if (task !== undefined) return this.#claimedByName(options, task);
+    return accepts === undefined ? this.#claimedByService(options) : this.#claimedByChoice(options, accepts);
+  }
+
+  async #claimedByName({ intent = '' }: WorkOptions, ref: string): Promise<Claimed> {
+    const call = this.#taking();
+    const grantedAt = LeaseClock.now();
+    const claim = await this.#api.tasks.claim(ref, this.#claimOf(intent), call);
+    try {
+      return { task: await this.#api.tasks.get(claim.taskId, call), claim, grantedAt };
+    } catch (error) {
+      await this.#giveBack(claim, 'task_not_read');
       throw error;
     }
   }
@@ -409,59 +379,21 @@ export class Harness implements AsyncDisposable {
   }
 }
 
-function leaseSecondsOf({ leaseSeconds = 60 }: HarnessOptions): number {
-  return leaseSeconds;
+/** A task whose handler throws would be the first one again at the next start, so that counts as a failed attempt. */
+async function handledOrFailed(lease: Lease, handle: (lease: Lease) => Promise<void>): Promise<void> {
+  try {
+    await handle(lease);
+  } catch (error) {
+    if (lease.isLive())
+      await lease
+        .fail('handler_failed', undefined, { attempts: 2, deadlineMs: closeMsMax })
+        .catch(() => undefined);
+    throw error;
+  }
 }
 
-/** The session of the process before this one, if it still lives. */
-async function continued(
-  api: Api,
-  sessionId: string,
-  ttlSeconds: number,
-  signal: AbortSignal | undefined,
-): Promise<Session | undefined> {
-  return api.sessions.heartbeat(sessionId, { ttlSeconds }, signal && { signal }).catch(undefinedIfRefused);
-}
-
-function opened(api: Api, options: HarnessOptions): Promise<Session> {
-  const { name, version = '', type = 'baton-sdk', capabilities = [], onBehalfOf, metadata = {} } = options;
-  const request: SessionRequest = {
-    clientName: name,
-    clientVersion: version,
-    metadata,
-    ttlSeconds: leaseSecondsOf(options),
-    harness: {
-      type,
-      version,
-      protocolVersion: '2',
-      capabilities: ['resume', 'checkpoints', ...capabilities],
-    },
-    ...(onBehalfOf !== undefined && { onBehalfOf }),
-  };
-  return api.sessions.open(request, options.signal && { signal: options.signal });
-}
-
-/**
- * Ends runs of this principal that no live claim protects, and gives back claims of this session that have no run: the
- * process before this one was killed between the two. @returns runs of this session whose claim lives
- */
-async function endOrphans(api: Api, context: HarnessContext, sessionId: string): Promise<OwnRun[]> {
-  const { activeClaims, activeRuns } = context;
-  const own = activeRuns.filter((run) => run.sessionId === sessionId);
-  if (activeClaims.length >= contextClaimsMax) return own;
-  const live = new Set(activeClaims.map(({ id }) => id));
-  for (const { id } of activeRuns.filter(({ claimId }) => !live.has(claimId)))
-    await api.runs.fail(id, { failureReason: 'restart_recovery' }).catch(undefinedIfRefused);
-  const started = new Set(activeRuns.map(({ claimId }) => claimId));
-  for (const claim of activeClaims)
-    if (claim.sessionId === sessionId && !started.has(claim.id))
-      await api.claims.release(claim.id, { reason: 'restart_recovery' }).catch(undefinedIfRefused);
-  return own.filter(({ claimId }) => live.has(claimId));
-}
-
-function undefinedIfRefused(error: unknown): undefined {
-  if (error instanceof BatonError && [403, 404, 409].includes(error.status)) return undefined;
-  throw error;
+function isTask({ id, publicId }: Task, ref: string): boolean {
+  return [id, publicId].some((own) => own.toUpperCase() === ref.toUpperCase());
 }
 
 /** While the service is away nothing can be closed; for who may not enter any more nothing is left to close. */

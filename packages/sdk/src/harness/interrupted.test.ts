@@ -70,7 +70,7 @@ const granted = {
 };
 const opening = ['sessions', 'context'];
 const taking = ['claim-next', 'start-run'];
-const givingBack = ['fail', 'release'];
+const givingBack = ['cancel', 'release'];
 
 test('a loop whose body throws gives the task back, and the failure is the answer', async () => {
   await withHarness(stubWork(1), async (harness, calls) => {
@@ -116,7 +116,7 @@ test('a harness that is closed stops the work, and lets an end that is on its wa
     await closed;
     await loops;
     assert.deepEqual(
-      ['succeed', 'fail', 'release', 'close'].map((name) => calls.filter((call) => call === name).length),
+      ['succeed', 'cancel', 'release', 'close'].map((name) => calls.filter((call) => call === name).length),
       [1, 1, 1, 1],
     );
   });

@@ -35,6 +35,9 @@ const lostCodes = new Set([
   'run_holder_mismatch',
 ]);
 
+/** Of the reason of a cancelled run, as the service takes it. */
+const cancelReasonCharactersMax = 500;
+
 /** For taking back a question of a lost lease. */
 const withdrawMsMax = 10_000;
 
@@ -200,13 +203,24 @@ export class Lease {
   }
 
   /**
-   * Ends the run as failed and gives the task back: somebody else may try. Reason has 1 to 2,000 characters.
-   * @example await lease.fail('the compiler is missing here');
+   * Ends the run as failed and gives the task back: somebody else may try, after a pause that grows with each failure in a row.
+   * Reason has 1 to 2,000 characters; what stands before its first colon is the code that a type's `execution.retry.retryOn` names.
+   * @param options `retryAfterSeconds` makes the pause at least so long, as a provider asked for it
+   * @example await lease.fail('rate_limited: the model answered 429', undefined, { retryAfterSeconds: 120 });
    * @throws LeaseLostError
    */
-  async fail(reason: string, output?: Record<string, unknown>, options?: CallOptions): Promise<void> {
+  async fail(
+    reason: string,
+    output?: Record<string, unknown>,
+    options: CallOptions & { readonly retryAfterSeconds?: number } = {},
+  ): Promise<void> {
+    const { retryAfterSeconds } = options;
     await this.#endBy('failed', async (api) => {
-      const body = { failureReason: reason, ...(output && { output }) };
+      const body = {
+        failureReason: reason,
+        ...(output && { output }),
+        ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+      };
       await api.runs.fail(this.run.id, body, this.#within(options));
       await this.#release('run_failed', options);
     });
@@ -256,13 +270,15 @@ export class Lease {
   }
 
   /**
-   * Gives the task back without a result; its run fails with the same reason. What is over needs no end.
+   * Gives the task back without a result: its run is cancelled with the same reason, which is no failed attempt. What is over
+   * needs no end.
    * @example await lease.release('this machine is needed for something else');
    */
   async release(reason = 'released', options?: CallOptions): Promise<void> {
     if (!this.isLive()) return;
     await this.#endBy('released', async (api) => {
-      await api.runs.fail(this.run.id, { failureReason: reason }, this.#within(options)).catch(ignoreEnded);
+      const body = { reason: reason.slice(0, cancelReasonCharactersMax) };
+      await api.runs.cancel(this.run.id, body, this.#within(options)).catch(ignoreEnded);
       await this.#release(reason, options);
     });
   }

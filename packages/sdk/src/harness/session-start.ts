@@ -1,0 +1,65 @@
+import type { Api } from '../client.ts';
+import { BatonError } from '../errors.ts';
+import type { HarnessContext, OwnRun, Session, SessionRequest } from '../generated/coordination-types.ts';
+import type { HarnessOptions } from './harness-options.ts';
+
+/** So many claims at most are in a context: where there are more, it does not say which runs nobody holds. */
+const contextClaimsMax = 1_000;
+
+/** How long session and leases last without a heartbeat. */
+export function leaseSecondsOf({ leaseSeconds = 60 }: HarnessOptions): number {
+  return leaseSeconds;
+}
+
+/** Continues the session of the process before this one, if it still lives. */
+export async function continueSession(
+  api: Api,
+  sessionId: string,
+  ttlSeconds: number,
+  signal: AbortSignal | undefined,
+): Promise<Session | undefined> {
+  return api.sessions.heartbeat(sessionId, { ttlSeconds }, signal && { signal }).catch(undefinedIfRefused);
+}
+
+/** Opens a session as the options describe it. */
+export function openSession(api: Api, options: HarnessOptions): Promise<Session> {
+  const { name, version = '', type = 'baton-sdk', capabilities = [], onBehalfOf, metadata = {} } = options;
+  const request: SessionRequest = {
+    clientName: name,
+    clientVersion: version,
+    metadata,
+    ttlSeconds: leaseSecondsOf(options),
+    harness: {
+      type,
+      version,
+      protocolVersion: '2',
+      capabilities: ['resume', 'checkpoints', ...capabilities],
+    },
+    ...(onBehalfOf !== undefined && { onBehalfOf }),
+  };
+  return api.sessions.open(request, options.signal && { signal: options.signal });
+}
+
+/**
+ * Ends runs of this principal that no live claim protects, and gives back claims of this session that have no run: the
+ * process before this one was killed between the two. @returns runs of this session whose claim lives
+ */
+export async function endOrphans(api: Api, context: HarnessContext, sessionId: string): Promise<OwnRun[]> {
+  const { activeClaims, activeRuns } = context;
+  const own = activeRuns.filter((run) => run.sessionId === sessionId);
+  if (activeClaims.length >= contextClaimsMax) return own;
+  const live = new Set(activeClaims.map(({ id }) => id));
+  for (const { id } of activeRuns.filter(({ claimId }) => !live.has(claimId)))
+    await api.runs.fail(id, { failureReason: 'restart_recovery' }).catch(undefinedIfRefused);
+  const started = new Set(activeRuns.map(({ claimId }) => claimId));
+  for (const claim of activeClaims)
+    if (claim.sessionId === sessionId && !started.has(claim.id))
+      await api.claims.release(claim.id, { reason: 'restart_recovery' }).catch(undefinedIfRefused);
+  return own.filter(({ claimId }) => live.has(claimId));
+}
+
+/** For what another process may have ended meanwhile. */
+export function undefinedIfRefused(error: unknown): undefined {
+  if (error instanceof BatonError && [403, 404, 409].includes(error.status)) return undefined;
+  throw error;
+}
