@@ -17,6 +17,7 @@ import { homedir, tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { takeLock } from './lock.mjs';
+import { reportSource } from './package-source.mjs';
 
 /** The checkout, or the installed package. */
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -181,8 +182,13 @@ function npmCi(folder) {
       stdio: ['ignore', 2, 2],
       shell: process.platform === 'win32',
     });
-    npm.on('error', () => reject(new PlainError('npm was not found on the PATH; it comes with Node.js.')));
+    const stopReporting = reportSource(folder, say);
+    npm.on('error', () => {
+      stopReporting();
+      reject(new PlainError('npm was not found on the PATH; it comes with Node.js.'));
+    });
     npm.on('exit', (code) => {
+      stopReporting();
       if (code === 0) resolve();
       else reject(new PlainError(`npm ci failed in ${folder}; its message is above.`));
     });

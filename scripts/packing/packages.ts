@@ -45,6 +45,7 @@ const commandFiles = [
   'foreground.mjs',
   'invocation.mjs',
   'lock.mjs',
+  'package-source.mjs',
   'prepare.mjs',
 ].map((name) => `bin/${name}`);
 /** What is no module: read from disk at run time. */
