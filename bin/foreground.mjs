@@ -1,5 +1,6 @@
 // Runs one program in the foreground, as if it had been typed itself: its streams, its signals, its exit code.
 import { spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
 import { PlainError, prepare, say } from './prepare.mjs';
 
 const fastStart = new URL('fast-start.mjs', import.meta.url).href;
@@ -16,12 +17,19 @@ const orphanPollMs = 250;
 export async function runFile(file, args) {
   try {
     const node = await prepare();
+    accessSync(file, constants.R_OK);
     inForeground(node, ['--disable-warning=ExperimentalWarning', '--import', fastStart, file, ...args]);
   } catch (error) {
-    if (!(error instanceof PlainError)) throw error;
-    say(error.message);
+    const isDenied = ['EACCES', 'EPERM'].includes(error.code) && error.path !== undefined;
+    if (!(error instanceof PlainError) && !isDenied) throw error;
+    say(isDenied ? deniedText(error) : error.message);
     process.exitCode = 1;
   }
+}
+
+/** In the checkout of another user, who may keep some of it from others. */
+function deniedText({ code, path }) {
+  return `This user may not use ${path} (${code}), which Baton needs: run it as the owner of that file, or in a copy of your own.`;
 }
 
 function inForeground(program, args) {

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { failureCode } from './start-error.ts';
+import { failureCode, StartError } from './start-error.ts';
 
 /** Writes a file that only its owner may read. Atomic, also when the machine stops in the middle. */
 export function writePrivateFile(path: string, text: string): void {
@@ -18,12 +18,20 @@ export function writePrivateFile(path: string, text: string): void {
   closeSync(folder);
 }
 
-/** The file's text, or undefined when there is none. */
+/**
+ * The file's text, or undefined when there is none.
+ * @throws StartError for the file of another user
+ */
 export function readPrivateFile(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (failureCode(error) === 'ENOENT') return undefined;
-    throw error;
+  } catch (cause) {
+    const code = failureCode(cause);
+    if (code === 'ENOENT') return undefined;
+    if (code !== 'EACCES') throw cause;
+    throw new StartError(
+      `${path} can't be read (${code}): this Baton belongs to another user, as after "sudo npx baton start". Run this as that user, or set BATON_HOME to a folder of your own.`,
+      { cause },
+    );
   }
 }
