@@ -9,10 +9,10 @@ const order = `${mark} {"do":"comment","body":"x"}`;
 function linesOf(text: string, { usedMark = mark, partBytes = 64 * 1024 } = {}) {
   const lines = new MarkedLines(usedMark);
   const bytes = Buffer.from(text);
-  const found: { text: string; isAtStart: boolean }[] = [];
+  const found: { text: string; isAtStart: boolean; isTooLong?: boolean }[] = [];
   for (let at = 0; at < bytes.length; at += partBytes)
     found.push(...lines.take(bytes.subarray(at, at + partBytes)));
-  return [...found, ...lines.end()];
+  return [...found, ...lines.end()].map(({ isTooLong, ...line }) => (isTooLong ? 'too long' : line));
 }
 
 test('marked lines are found however the output is split, and other lines are not', () => {
@@ -45,10 +45,12 @@ test('the fixed mark counts at the beginning of a line only, and other text of a
       ]);
 });
 
-test('a marked line that is too long is output, and the next one is found', () => {
+test('a marked line that is too long is told once, and the next one is found', () => {
   const long = `${mark} ${'x'.repeat(lineBytesMax)}`;
   for (const partBytes of [4099, 64 * 1024, 10 * lineBytesMax])
     assert.deepEqual(linesOf(`${long}\nb${long}\n${order}\n`, { partBytes }), [
+      'too long',
+      'too long',
       { text: order, isAtStart: true },
     ]);
 });

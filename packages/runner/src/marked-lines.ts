@@ -5,6 +5,8 @@ export interface MarkedLine {
   readonly text: string;
   /** Whether the mark begins the line. */
   readonly isAtStart: boolean;
+  /** Whether it is longer than a line for the runner may be; `text` is empty then. */
+  readonly isTooLong: boolean;
 }
 
 const fixedStart = Buffer.from(`${fixedMark} `);
@@ -20,6 +22,8 @@ export class MarkedLines {
   #rest: Buffer = Buffer.alloc(0);
   /** Whether the rest lacks the beginning of its line, which was too long to keep. */
   #isCut = false;
+  /** Whether a marked line was cut behind its mark. */
+  #isTooLong = false;
 
   constructor(mark: string) {
     this.#start = Buffer.from(`${mark} `);
@@ -32,6 +36,7 @@ export class MarkedLines {
       this.#rest = this.#rest.subarray(end + 1);
       yield* this.#in(line);
       this.#isCut = false;
+      this.#isTooLong = false;
     }
     if (this.#rest.length > lineBytesMax) this.#cut();
   }
@@ -44,9 +49,20 @@ export class MarkedLines {
   /** Other lines are not even decoded: a command may print millions of them. */
   *#in(line: Buffer): Generator<MarkedLine> {
     const start = this.#startIn(line);
+    if (this.#isTooLong || this.#isOwnAndTooLong(line, start))
+      yield { text: '', isAtStart: false, isTooLong: true };
     if (start < 0 || line.length - start > lineBytesMax) return;
     const text = line.toString('utf8', start).replace(/\r$/, '');
-    yield { text, isAtStart: start === 0 && !this.#isCut };
+    yield { text, isAtStart: start === 0 && !this.#isCut, isTooLong: false };
+  }
+
+  /** A text that only begins with the fixed mark, where it isn't this command's, is output. */
+  #isOwnAndTooLong(line: Buffer, start: number): boolean {
+    return (
+      start >= 0 &&
+      line.length - start > lineBytesMax &&
+      line.subarray(start, start + this.#start.length).equals(this.#start)
+    );
   }
 
   #startIn(line: Buffer): number {
@@ -60,6 +76,7 @@ export class MarkedLines {
   #cut(): void {
     const start = this.#startIn(this.#rest);
     const isShort = start > 0 && this.#rest.length - start <= lineBytesMax;
+    this.#isTooLong ||= this.#isOwnAndTooLong(this.#rest, start);
     this.#rest = this.#rest.subarray(isShort ? start : this.#rest.length - this.#start.length);
     this.#isCut = true;
   }

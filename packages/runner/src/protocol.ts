@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { parseStorable, type StorableJson } from './storable.ts';
 
 /** What a command asks for by a line on standard output (docs/runner.md). */
 export type Ask =
@@ -10,7 +11,14 @@ export type Ask =
       readonly personId?: string;
       readonly roleId?: string;
     }
-  | { readonly do: 'output'; readonly data: Record<string, unknown> };
+  | { readonly do: 'output'; readonly data: Record<string, unknown> }
+  | { readonly do: 'retry_after'; readonly seconds: number };
+
+/** A line that was read, and what of it had to be changed to be stored. */
+export interface ReadAsk {
+  readonly ask: Ask;
+  readonly changes: readonly string[];
+}
 
 /** The mark of every command that `--fixed-mark` starts. Text of others that such a command prints can hold it. */
 export const fixedMark = '::baton::';
@@ -24,17 +32,23 @@ export function createMark(): string {
 export const lineBytesMax = 262_144;
 
 const textMax = 10_000;
+/** A week, the service's bound. */
+const retryAfterSecondsMax = 604_800;
 
 /**
  * Reads a line of the protocol.
  * @param line without its end
  * @param mark of the command that printed it
- * @returns undefined for a line that is output. @throws TypeError that says what is wrong with one that is for the runner
+ * @returns undefined for a line that is output
+ * @throws TypeError that says what is wrong with one that is for the runner; UnstorableError
  */
-export function askIn(line: string, mark: string): Ask | undefined {
+export function askIn(line: string, mark: string): ReadAsk | undefined {
   if (!line.startsWith(`${mark} `)) return undefined;
-  const said = objectIn(line.slice(mark.length + 1));
-  const { do: what, ...given } = said;
+  const { value, changes } = readJson(line.slice(mark.length + 1));
+  return { ask: askOf(object('the line', value)), changes };
+}
+
+function askOf({ do: what, ...given }: Record<string, unknown>): Ask {
   switch (what) {
     case 'checkpoint': {
       const { kind = 'progress', data = {} } = only(given, ['kind', 'data']);
@@ -55,14 +69,16 @@ export function askIn(line: string, mark: string): Ask | undefined {
     }
     case 'output':
       return { do: what, data: object('data', only(given, ['data']).data) };
+    case 'retry_after':
+      return { do: what, seconds: seconds('seconds', only(given, ['seconds']).seconds) };
     default:
-      throw new TypeError('"do" is one of checkpoint, comment, ask_approval, output');
+      throw new TypeError('"do" is one of checkpoint, comment, ask_approval, output, retry_after');
   }
 }
 
-function objectIn(json: string): Record<string, unknown> {
+function readJson(json: string): StorableJson {
   try {
-    return object('the line', JSON.parse(json));
+    return parseStorable(json);
   } catch (error) {
     if (error instanceof SyntaxError) throw new TypeError('it is not JSON');
     throw error;
@@ -81,6 +97,12 @@ function only<Name extends string>(
 function text(name: string, value: unknown, max: number): string {
   if (typeof value === 'string' && value.trim() !== '' && value.length <= max) return value;
   throw new TypeError(`${name} is a text of 1 to ${max} characters`);
+}
+
+function seconds(name: string, value: unknown): number {
+  if (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= retryAfterSecondsMax)
+    return Number(value);
+  throw new TypeError(`${name} is a whole number from 0 to ${retryAfterSecondsMax}`);
 }
 
 function object(name: string, value: unknown): Record<string, unknown> {

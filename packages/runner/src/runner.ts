@@ -1,16 +1,24 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BatonError, createClient, type Lease, type Task, type WorkOptions } from '@baton/sdk';
+import {
+  type BatonClient,
+  BatonError,
+  createClient,
+  type Lease,
+  type Task,
+  type WorkOptions,
+} from '@baton/sdk';
 import { fileStore } from '@baton/sdk/node';
 import { takeLock } from '../../../bin/lock.mjs';
-import { FailedTasks } from './failed-tasks.ts';
+import { CancelledTasks } from './cancelled-tasks.ts';
 import { Pauses } from './pauses.ts';
 import { removeFolder } from './remove-folder.ts';
 import { type RunnerSettings, SettingsError } from './settings.ts';
 import { killStrays } from './strays.ts';
-import { type Place, type TaskEnd, TaskRun } from './task-run.ts';
+import { failureCharactersMax, type Place, type TaskEnd, TaskRun } from './task-run.ts';
 import { version } from './version.ts';
+import { findWorkspaceId } from './workspace.ts';
 
 /** After a session is lost, or the service was away while one was opened, the next is opened this much later. */
 const againMs = 5_000;
@@ -53,25 +61,33 @@ async function work(
 ): Promise<number> {
   const { coordinationUrl, identityUrl, token } = settings;
   const baton = createClient({ coordinationUrl, identityUrl, credential: { token } });
+  const filter = await filterOf(baton, settings);
   const ends: TaskEnd[] = [];
-  const failedTasks = new FailedTasks();
-  const place: Place = { baton, settings, stopping, failedTasks, say };
+  const cancelledTasks = new CancelledTasks();
+  const place: Place = { baton, settings, stopping, cancelledTasks, say };
   const pauses = new Pauses(stopping, say);
   while (!stopping.aborted) {
     try {
-      await using harness = await baton.harness.open({
-        name: settings.name,
-        type: 'baton-runner',
-        version,
-        leaseSeconds: settings.leaseSeconds,
-        store: fileStore(join(settings.folder, 'session')),
-      });
-      say(`Waiting for work as ${settings.name} ...`);
+      await using harness = await baton.harness
+        .open({
+          name: settings.name,
+          type: 'baton-runner',
+          version,
+          leaseSeconds: settings.leaseSeconds,
+          store: fileStore(join(settings.folder, 'session')),
+        })
+        .catch(refuseLackingPermission);
+      say(
+        settings.task === undefined
+          ? `Waiting for work as ${settings.name} ...`
+          : `Taking ${settings.task} as ${settings.name} ...`,
+      );
       const options: WorkOptions = {
         get accepts() {
-          return choiceOf(settings, failedTasks);
+          return choiceOf(settings, cancelledTasks);
         },
-        ...(settings.isMineOnly && { filter: { assignedToMe: true } }),
+        filter,
+        ...(settings.task !== undefined && { task: settings.task }),
         signal: stopping,
         once: settings.isOnce,
         intent: `runner ${settings.name}`,
@@ -85,10 +101,12 @@ async function work(
       else
         for await (const lease of harness.work(options)) {
           await handle(lease);
-          break;
+          // A task that an earlier runner held comes before the one that is named, after which the loop ends.
+          if (settings.task === undefined) break;
         }
       if (settings.isOnce) break;
     } catch (error) {
+      if (settings.task !== undefined) throw whyNotTaken(error, settings.task);
       if (!(error instanceof BatonError) || settings.isOnce) throw error;
       if (!error.retryable && error.code !== 'session_expired') throw error;
       say(`${error.message}; a new session is opened in ${againMs / 1000} s.`);
@@ -97,6 +115,23 @@ async function work(
   }
   const isGood = ends.every((end) => end === 'done' || end === 'asked');
   return settings.isOnce && !isGood ? 1 : 0;
+}
+
+async function filterOf(
+  baton: BatonClient,
+  { workspace, isMineOnly }: RunnerSettings,
+): Promise<NonNullable<WorkOptions['filter']>> {
+  const within =
+    workspace === undefined
+      ? {}
+      : { workspaceId: await findWorkspaceId(baton, workspace), includeDescendants: true };
+  return { ...within, ...(isMineOnly && { assignedToMe: true }) };
+}
+
+/** The harness refuses to work without the permission task_types.read, in a sentence. @throws SettingsError, or the error itself */
+function refuseLackingPermission(error: unknown): never {
+  if (error instanceof TypeError) throw new SettingsError(`${error.message}.`, 1);
+  throw error;
 }
 
 async function doTask(lease: Lease, place: Place): Promise<TaskEnd> {
@@ -108,24 +143,36 @@ async function doTask(lease: Lease, place: Place): Promise<TaskEnd> {
     place.say(`${publicId} ${end} after ${((performance.now() - began) / 1000).toFixed(1)} s`);
     return end;
   } catch (error) {
-    // One task that can't be done must not end the others. Somebody else may have it while this runner pauses.
-    place.say(`${publicId} could not be done: ${(error as Error).message}`);
-    await lease.release('could not be done', { attempts: 2, deadlineMs: 10_000 }).catch(() => undefined);
+    // One task that can't be done must not end the others. A failure gives it the service's pause: given back, it would be
+    // the first to be offered again.
+    const { message } = error as Error;
+    place.say(`${publicId} could not be done: ${message}`);
+    const code = error instanceof BatonError ? error.code : 'runner_error';
+    const call = { attempts: 2, deadlineMs: 10_000 };
+    await lease
+      .fail(`${code}: ${message}`.slice(0, failureCharactersMax), undefined, call)
+      .catch(() => undefined);
     return 'failed';
   }
+}
+
+/** @returns the refusal of a claim as a sentence; what has another cause as it is */
+function whyNotTaken(error: unknown, task: string): unknown {
+  if (!(error instanceof BatonError) || error.retryable || error.status === 401) return error;
+  return new SettingsError(`${task} can't be taken: ${error.code}: ${error.message}.`, 1);
 }
 
 /** Where nothing is left out the service chooses: it does so in one call, and rivals don't collide. */
 function choiceOf(
   { types, labels }: RunnerSettings,
-  failedTasks: FailedTasks,
+  cancelledTasks: CancelledTasks,
 ): ((task: Task) => boolean) | undefined {
-  if (types.length === 0 && labels.length === 0 && failedTasks.isEmpty) return undefined;
+  if (types.length === 0 && labels.length === 0 && cancelledTasks.isEmpty) return undefined;
   return (task) => {
     const { typeKey, customFields } = task;
     const own = Array.isArray(customFields['labels']) ? (customFields['labels'] as unknown[]) : [];
     const isWanted =
       (types.length === 0 || types.includes(typeKey)) && labels.every((label) => own.includes(label));
-    return isWanted && !failedTasks.isLeftOut(task);
+    return isWanted && !cancelledTasks.isLeftOut(task);
   };
 }

@@ -13,8 +13,12 @@ export interface RunnerSettings extends Access {
   readonly parallel: number;
   /** Whether it ends after one task, or when there is none. */
   readonly isOnce: boolean;
+  /** The one task that it does, by its id or public id; with it `isOnce` is true. */
+  readonly task: string | undefined;
   /** Whether it takes only what is assigned to it. */
   readonly isMineOnly: boolean;
+  /** The workspace whose tasks it takes, by id or slug, those below it included; any where it is undefined. */
+  readonly workspace: string | undefined;
   /** Keys of task types; any where it is empty. */
   readonly types: readonly string[];
   /** Of which a task's `customFields.labels` must hold each. */
@@ -50,7 +54,9 @@ Makes a program an agent: takes tasks, and runs the command for each in an empty
   --exec COMMAND         what sh runs for each task
   --parallel N           so many tasks at a time, 1 to 64; 1 without it
   --once                 end after one task, or when there is none
+  --task REF             do this task, as TASK-42, and end
   --mine                 only tasks that are assigned to this agent
+  --workspace REF        only tasks of this workspace, by its slug or id, and of those below it
   --type KEY             only tasks of this type; more than once for several
   --label TEXT           only tasks whose customFields.labels hold this; more than once: each of them
   --max-minutes N        stop a command that takes longer, and fail its run
@@ -78,6 +84,7 @@ export function readSettings(
   if (!words.exec) throw new SettingsError('--exec names the command to run: see baton agent run --help.', 2);
   if (process.platform === 'win32')
     throw new SettingsError('The runner needs sh and process groups: run it in WSL on Windows.', 1);
+  refuseChoiceBeside(words);
   const whole = (
     name: 'parallel' | 'grace-seconds' | 'lease-seconds' | 'max-minutes',
     min: number,
@@ -90,8 +97,10 @@ export function readSettings(
     folder: resolve(words.folder ?? '.baton-runner'),
     name: words.name ?? hostname(),
     parallel: whole('parallel', 1, 64) ?? 1,
-    isOnce: words.once === true,
+    isOnce: words.once === true || words.task !== undefined,
+    task: words.task,
     isMineOnly: words.mine === true,
+    workspace: words.workspace,
     types: words.type ?? [],
     labels: words.label ?? [],
     minutesMax: whole('max-minutes', 1, 100_000),
@@ -104,6 +113,17 @@ export function readSettings(
   return { ...given, ...accessOf(environment) };
 }
 
+/** @throws SettingsError where the one task of `--task` and a choice among tasks are both named */
+function refuseChoiceBeside(words: ReturnType<typeof wordsOf>): void {
+  if (words.task === undefined) return;
+  if (words.task === '') throw new SettingsError('--task names a task, as TASK-42.', 2);
+  const other = (['mine', 'workspace', 'type', 'label', 'parallel'] as const).find(
+    (name) => words[name] !== undefined,
+  );
+  if (other !== undefined)
+    throw new SettingsError(`--task names the one task to do: leave out --${other}.`, 2);
+}
+
 function wordsOf(args: readonly string[]) {
   try {
     return parseArgs({
@@ -112,7 +132,9 @@ function wordsOf(args: readonly string[]) {
         exec: { type: 'string' },
         parallel: { type: 'string' },
         once: { type: 'boolean' },
+        task: { type: 'string' },
         mine: { type: 'boolean' },
+        workspace: { type: 'string' },
         type: { type: 'string', multiple: true },
         label: { type: 'string', multiple: true },
         'max-minutes': { type: 'string' },

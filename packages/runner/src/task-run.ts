@@ -9,14 +9,16 @@ import {
   LeaseLostError,
   type RunContext,
 } from '@baton/sdk';
+import type { CancelledTasks } from './cancelled-tasks.ts';
 import { Command, type CommandEnd } from './command.ts';
 import { acknowledgeMessages } from './control-messages.ts';
-import type { FailedTasks } from './failed-tasks.ts';
 import type { MarkedLine } from './marked-lines.ts';
-import { type Ask, askIn, createMark, fixedMark } from './protocol.ts';
+import { type Ask, askIn, createMark, fixedMark, lineBytesMax, type ReadAsk } from './protocol.ts';
 import { removeFolder } from './remove-folder.ts';
+import { type RetryPolicy, retryPolicyOf } from './retry-policy.ts';
 import { Secrets, secretsMax } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
+import { faultOfDocument, UnstorableError } from './storable.ts';
 import { TokenFile } from './token-file.ts';
 
 export interface Place {
@@ -25,7 +27,7 @@ export interface Place {
   /** Aborted when the runner shall end. */
   readonly stopping: AbortSignal;
   /** What this runner takes no more. */
-  readonly failedTasks: FailedTasks;
+  readonly cancelledTasks: CancelledTasks;
   say(line: string): void;
 }
 
@@ -35,16 +37,21 @@ export type TaskEnd = 'done' | 'failed' | 'asked' | 'cancelled' | 'given back' |
 /** Why the runner stops a command before it ends by itself. */
 type Stop = 'cancelled' | 'too long' | 'runner ends' | 'lease ends' | 'asked';
 
-/** The exit code by which a command gives its task back: EX_TEMPFAIL of sysexits.h. */
-const giveBackCode = 75;
+/** The exit code of a command whose task is to be tried again later: EX_TEMPFAIL of sysexits.h. */
+const retryCode = 75;
 const watchEveryMs = 500;
 /** How often it is asked whether somebody wants the run to stop. */
 const cancelEveryMs = 2_000;
 /** Between the moment at which the last of a command is killed and the end of the lease. */
 const marginMs = 1_000;
-const failureMax = 2_000;
+export const failureCharactersMax = 2_000;
 /** Lines for the runner that one command may print: each is a write to the service. */
 const asksMax = 10_000;
+/** What a line reported is refused by these for what it holds; the work itself may be good. */
+const contentStatuses = [400, 413, 422];
+/** Notes about reports that are shown on the task. */
+const notesShownMax = 20;
+const commentCharactersMax = 10_000;
 /** What the service refuses by these it would refuse again. */
 const finalStatuses = [400, 403, 404, 413, 422];
 /** Variables that Baton's own programs read: they may hold secrets, and the command is not one of these programs. */
@@ -59,6 +66,9 @@ export class TaskRun {
   #question: Extract<Ask, { do: 'ask_approval' }> | undefined;
   #stop: Stop | undefined;
   #fault: string | undefined;
+  /** What of the command's reports was changed or left out. */
+  readonly #notes: string[] = [];
+  #retryAfterSeconds: number | undefined;
   #asks = 0;
   /** Random for each command: text that somebody else wrote and the command prints can't hold it. */
   readonly #mark: string;
@@ -219,24 +229,47 @@ export class TaskRun {
     }
   }
 
-  /** Does what one line asks for. What it asks for wrongly is told to the person, and fails the run at its end. */
+  /**
+   * Does what one line asks for. What can't be stored of it is changed or left out, and the person is told. A line that can't
+   * be understood fails the run at its end.
+   */
   async #hear(line: MarkedLine, command: Command): Promise<void> {
     if (this.#stop !== undefined || this.#fault !== undefined) return;
+    let what = 'a line for the runner';
     try {
-      const ask = this.#askIn(line);
-      if (ask === undefined) return this.#warnOfFixedMark(line);
+      if (line.isTooLong) throw new UnstorableError(`it has more than ${lineBytesMax} bytes`);
+      const read = this.#askIn(line);
+      if (read === undefined) return this.#warnOfFixedMark(line);
       this.#asks += 1;
       if (this.#asks > asksMax) throw new TypeError(`a command may print ${asksMax} of them`);
-      await this.#obey(ask, command);
+      what = nameOf(read.ask);
+      await this.#obey(read.ask, command);
+      if (read.changes.length > 0) this.#note(`${what}: ${read.changes.join('; ')}`);
     } catch (error) {
       if (error instanceof LeaseLostError) return;
+      if (isForContent(error)) return this.#note(`${what} was left out: ${sentenceOf(error)}`);
       if (!(error instanceof TypeError || error instanceof BatonError)) throw error;
-      this.#fault = `a line for the runner could not be done: ${error.message}`;
+      this.#fault = `runner_line: a line for the runner could not be done: ${error.message}`;
       this.#place.say(`${this.#lease.task.publicId}: ${this.#fault}`);
     }
   }
 
-  #askIn({ text, isAtStart }: MarkedLine): Ask | undefined {
+  #note(note: string): void {
+    this.#notes.push(note);
+    this.#place.say(`${this.#lease.task.publicId}: ${note}`);
+  }
+
+  /** Says on the task what of the reports is missing there; the kept output has the lines as they were printed. */
+  async #commentNotes(): Promise<void> {
+    if (this.#notes.length === 0) return;
+    const shown = this.#notes.slice(0, notesShownMax);
+    const more = this.#notes.length - shown.length;
+    const list = [...shown, ...(more > 0 ? [`${more} more`] : [])].map((note) => `- ${note}`);
+    const head = `The runner ${this.#place.settings.name} could not store all that attempt ${this.#lease.run.attempt} reported:`;
+    await this.#comment([head, ...list].join('\n').slice(0, commentCharactersMax));
+  }
+
+  #askIn({ text, isAtStart }: MarkedLine): ReadAsk | undefined {
     try {
       return askIn(this.#secrets.hidden(text), this.#mark);
     } catch (error) {
@@ -256,14 +289,28 @@ export class TaskRun {
   }
 
   async #obey(ask: Ask, command: Command): Promise<void> {
-    if (ask.do === 'checkpoint') await this.#lease.checkpoint(ask.kind, ask.data);
-    else if (ask.do === 'comment') await this.#lease.comment({ body: ask.body });
-    else if (ask.do === 'output') this.#output = { ...this.#output, ...ask.data };
-    else {
-      this.#question = ask;
-      this.#stop = 'asked';
-      // Not waited for: the end of the command waits for this line.
-      void command.stop(this.#place.settings.graceSeconds * 1000);
+    switch (ask.do) {
+      case 'checkpoint':
+        refuseUnstorable(ask.data);
+        await this.#lease.checkpoint(ask.kind, ask.data);
+        return;
+      case 'comment':
+        await this.#lease.comment({ body: ask.body });
+        return;
+      case 'output': {
+        const output = { ...this.#output, ...ask.data };
+        refuseUnstorable(output);
+        this.#output = output;
+        return;
+      }
+      case 'retry_after':
+        this.#retryAfterSeconds = ask.seconds;
+        return;
+      case 'ask_approval':
+        this.#question = ask;
+        this.#stop = 'asked';
+        // Not waited for: the end of the command waits for this line.
+        void command.stop(this.#place.settings.graceSeconds * 1000);
     }
   }
 
@@ -271,13 +318,14 @@ export class TaskRun {
   async #conclude(end: CommandEnd): Promise<TaskEnd> {
     if (!this.#lease.isLive()) return 'lost';
     await this.#publishOutput();
+    await this.#commentNotes();
     try {
       return await this.#writeEnd(end);
     } catch (error) {
       if (!(error instanceof BatonError) || !finalStatuses.includes(error.status)) throw error;
       // It may be what was refused.
       this.#output = undefined;
-      return this.#fail(`its end was refused: ${error.code}: ${error.message}`);
+      return this.#fail(`end_refused: its end was refused: ${error.code}: ${error.message}`);
     }
   }
 
@@ -288,13 +336,11 @@ export class TaskRun {
     if (this.#stop === 'runner ends') return this.#giveBack('the runner was stopped');
     if (this.#stop === 'lease ends') return this.#giveBack('the service did not answer in time');
     if (this.#stop === 'too long')
-      return this.#fail(`it took more than ${this.#place.settings.minutesMax} minutes`);
+      return this.#fail(`max_minutes: it took more than ${this.#place.settings.minutesMax} minutes`);
     if (this.#fault !== undefined) return this.#fail(this.#fault);
-    if (code === giveBackCode) return this.#giveBack('the command gave the task back');
-    if (code !== 0)
-      return this.#fail(
-        signal === null ? `the command ended with code ${code}` : `the command ended by ${signal}`,
-      );
+    if (code === retryCode) return this.#retryLater(`exit_${code}: the command gave the task back`);
+    if (signal !== null) return this.#fail(`signal_${signal.toLowerCase()}: the command ended by ${signal}`);
+    if (code !== 0) return this.#fail(`exit_${code}: the command ended with code ${code}`);
     await lease.succeed(this.#output);
     return 'done';
   }
@@ -303,42 +349,59 @@ export class TaskRun {
     const { ownerId } = this.#lease.task;
     const person = personId ?? ownerId;
     if (roleId === undefined && person === null)
-      return this.#fail('ask_approval names nobody, and the task has no owner who could decide');
+      return this.#fail('no_approver: ask_approval names nobody, and the task has no owner who could decide');
     const approver = roleId === undefined ? { assignedPrincipalId: person } : { requiredRoleId: roleId };
     await this.#lease.askApproval({ comment: question, ...approver });
     return 'asked';
   }
 
-  /** For people a task that was stopped, or failed, is blocked, where its type has that. */
+  /** Somebody wanted the run to stop: the task is blocked until somebody changes its status, where its type has that. */
   async #cancel(): Promise<TaskEnd> {
-    await acknowledgeMessages(this.#place.baton, this.#lease);
-    await this.#block('Stopped on request.');
-    await this.#endAndLeaveOut(() => this.#lease.cancel('stopped on request'));
-    return 'cancelled';
-  }
-
-  async #fail(reason: string): Promise<TaskEnd> {
-    await this.#block(`The runner ${this.#place.settings.name} failed: ${reason}.`);
-    await this.#endAndLeaveOut(() => this.#lease.fail(reason.slice(0, failureMax), this.#output));
-    return 'failed';
-  }
-
-  /** The task is free again with its end, and would come back at once, also where it is blocked. */
-  async #endAndLeaveOut(end: () => Promise<void>): Promise<void> {
-    const { baton, failedTasks } = this.#place;
+    const { baton, cancelledTasks } = this.#place;
     const { id } = this.#lease.task;
-    failedTasks.hold(id);
+    await acknowledgeMessages(baton, this.#lease);
+    const isBlocked = await this.#block('Stopped on request.');
+    // Also while its end is being written: it may be free before the answer is here.
+    if (!isBlocked) cancelledTasks.hold(id);
     try {
-      await end();
-      failedTasks.add(await baton.tasks.get(id));
+      await this.#lease.cancel('stopped on request');
+      if (!isBlocked) cancelledTasks.add(await baton.tasks.get(id));
     } catch (error) {
-      failedTasks.forget(id);
+      cancelledTasks.forget(id);
       // The end is written: what could not be read costs one more attempt.
       if (this.#lease.isLive() || error instanceof LeaseLostError) throw error;
     }
+    return 'cancelled';
   }
 
-  async #block(comment: string): Promise<void> {
+  /**
+   * A type that limits the attempts decides by itself when the task is blocked; another one's task is blocked at once, because a
+   * command that failed may fail, and cost, without end.
+   * @param reason a code, a colon and a sentence, as `exit_3: the command ended with code 3`
+   */
+  async #fail(reason: string): Promise<TaskEnd> {
+    const policy = await retryPolicyOf(this.#place.baton, this.#lease.task);
+    const sentence = reason.slice(reason.indexOf(':') + 2);
+    if (!policy.limitsAttempts)
+      await this.#block(`The runner ${this.#place.settings.name} failed: ${sentence}.`);
+    await this.#endAsFailed(reason, policy);
+    return 'failed';
+  }
+
+  async #retryLater(reason: string): Promise<TaskEnd> {
+    await this.#endAsFailed(reason, await retryPolicyOf(this.#place.baton, this.#lease.task));
+    return 'given back';
+  }
+
+  /** The service doesn't offer the task again before its pause is over, so that it doesn't hold up those behind it. */
+  async #endAsFailed(reason: string, { pauseSeconds }: RetryPolicy): Promise<void> {
+    const asked = this.#retryAfterSeconds ?? 0;
+    const retryAfterSeconds = Math.max(asked, pauseSeconds(this.#lease.run.attempt));
+    await this.#lease.fail(reason.slice(0, failureCharactersMax), this.#output, { retryAfterSeconds });
+  }
+
+  /** @returns whether the task is in a status of the category `blocked` now */
+  async #block(comment: string): Promise<boolean> {
     const { baton } = this.#place;
     const lease = this.#lease;
     try {
@@ -351,11 +414,23 @@ export class TaskRun {
         await lease.update({ status: blocked.status }, { ifMatch });
       }
       const isBlocked =
-        blocked === undefined ? '' : ` It is ${blocked.displayName} until somebody looks at it.`;
-      await lease.comment({ body: comment + isBlocked });
+        blocked === undefined ? '' : ` It is ${blocked.displayName} until somebody changes its status.`;
+      await this.#comment(comment + isBlocked);
+      return blocked !== undefined;
     } catch (error) {
-      // The run's end says the same; a person who forbids the runner comments or changes wants no more.
+      // A person who forbids the runner changes wants no more.
       if (!(error instanceof BatonError) || error instanceof LeaseLostError) throw error;
+      return false;
+    }
+  }
+
+  /** The run's end says the same as a comment that is refused. */
+  async #comment(body: string): Promise<void> {
+    try {
+      await this.#lease.comment({ body });
+    } catch (error) {
+      if (!(error instanceof BatonError) || error instanceof LeaseLostError) throw error;
+      this.#place.say(`${this.#lease.task.publicId}: a comment was refused: ${error.code}`);
     }
   }
 
@@ -390,6 +465,26 @@ function withoutOwn(environment: RunnerSettings['environment']): RunnerSettings[
   return Object.fromEntries(
     Object.entries(environment).filter(([name]) => !ownVariables.test(name.toUpperCase())),
   );
+}
+
+/** @throws UnstorableError */
+function refuseUnstorable(document: Record<string, unknown>): void {
+  const fault = faultOfDocument(document);
+  if (fault !== undefined) throw new UnstorableError(fault);
+}
+
+/** Whether a report can't be stored for what it holds. */
+function isForContent(error: unknown): error is UnstorableError | BatonError {
+  if (error instanceof UnstorableError) return true;
+  return error instanceof BatonError && contentStatuses.includes(error.status);
+}
+
+function sentenceOf(error: UnstorableError | BatonError): string {
+  return error instanceof BatonError ? `${error.code}: ${error.message}` : error.message;
+}
+
+function nameOf(ask: Ask): string {
+  return ask.do === 'checkpoint' ? `the checkpoint ${JSON.stringify(ask.kind)}` : `"do":"${ask.do}"`;
 }
 
 /** What the command reads: all that is known about the run, as one line of JSON. */

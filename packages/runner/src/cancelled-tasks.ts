@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import type { Task } from '@baton/sdk';
 
 /** Below the 500 tasks of which the SDK chooses one, so that one that is not left out is among them. */
-const failedTasksMax = 400;
+const cancelledTasksMax = 400;
 
 /**
- * The tasks on which this runner failed, each with what it said then. A task of the category blocked stays in the queue, before
- * all that came later: without this it would be taken again and again, and nothing behind it. It is left out until somebody
- * changes it, so that another runner's attempt does not bring it back. Of more than 400 the oldest is forgotten.
+ * The tasks on which somebody cancelled this runner's run, each with what it said then, of types without a status of the category
+ * `blocked`: nothing at the service holds these back. They are left out until somebody changes them. Of more than 400 the oldest is
+ * forgotten.
  */
-export class FailedTasks {
+export class CancelledTasks {
   readonly #saidById = new Map<string, string | undefined>();
 
   get isEmpty(): boolean {
@@ -42,7 +42,7 @@ export class FailedTasks {
     this.forget(id);
     this.#saidById.set(id, said);
     const [oldest] = this.#saidById.keys();
-    if (this.#saidById.size > failedTasksMax && oldest !== undefined) this.forget(oldest);
+    if (this.#saidById.size > cancelledTasksMax && oldest !== undefined) this.forget(oldest);
   }
 }
 

@@ -1,0 +1,33 @@
+import { type BatonClient, BatonError, type Task } from '@baton/sdk';
+
+/** What a task's type says of attempts that fail, as far as a runner acts on it. */
+export interface RetryPolicy {
+  /** Whether the service ends the attempts by itself: after some of them, or for certain reasons. */
+  readonly limitsAttempts: boolean;
+  /** The shortest pause after an attempt, in seconds; attempts count from 1. */
+  pauseSeconds(attempt: number): number;
+}
+
+const firstPauseSeconds = 60;
+const pauseSecondsMax = 3_600;
+
+/** Of a type that was published before types had a policy: the defaults of those that are published now. */
+const ofOldType: RetryPolicy = {
+  limitsAttempts: false,
+  pauseSeconds: (attempt) => Math.min(firstPauseSeconds * 2 ** Math.min(attempt - 1, 10), pauseSecondsMax),
+};
+const noPause = () => 0;
+
+/** Reads the policy of a task's type. Where it can't be read, the service's own pause has to do. */
+export async function retryPolicyOf(baton: BatonClient, { typeId }: Task): Promise<RetryPolicy> {
+  try {
+    const { execution } = await baton.taskTypes.get(typeId);
+    const retry = execution?.['retry'] as { maxAttempts?: number; retryOn?: readonly string[] } | undefined;
+    if (retry == null) return ofOldType;
+    const limitsAttempts = retry.maxAttempts != null || retry.retryOn != null;
+    return { limitsAttempts, pauseSeconds: noPause };
+  } catch (error) {
+    if (!(error instanceof BatonError)) throw error;
+    return { limitsAttempts: false, pauseSeconds: noPause };
+  }
+}

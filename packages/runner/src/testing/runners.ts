@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import type { Run, Task } from '@baton/sdk';
+import { type BatonProcess, program } from '@baton/testing/baton-process';
+import type { Participant, RunningBaton } from '@baton/testing/running-baton';
+
+// The runner as a process of its own, against a whole Baton.
+
+/** An agent, and where it finds Baton if not at its own address. */
+export type Agent = Pick<Participant, 'token' | 'principalId'> & { readonly url?: string };
+
+export interface Running extends BatonProcess {
+  /** Where its commands may leave files. */
+  readonly place: string;
+}
+
+/** A secret of somebody else that the commands of these runners get. */
+export const apiKey = 'sk-1234567890"abcdef';
+export const mainFile = 'packages/runner/src/main.ts';
+
+/** Starts runners, and reads what became of their tasks. */
+export class Runners {
+  readonly #baton: RunningBaton;
+  readonly #folder: string;
+  readonly #started: BatonProcess[] = [];
+  #places = 0;
+
+  /** @param folder for the folders of the runners */
+  constructor(baton: RunningBaton, folder: string) {
+    this.#baton = baton;
+    this.#folder = folder;
+  }
+
+  /** An agent with tasks that only it may take. */
+  async agentWith(...titles: string[]): Promise<{ agent: Participant; tasks: Task[] }> {
+    const agent = await this.#baton.participant();
+    const tasks: Task[] = [];
+    for (const title of titles)
+      tasks.push(await this.#baton.admin.tasks.create({ title, assigneeId: agent.principalId }));
+    return { agent, tasks };
+  }
+
+  run(agent: Agent, exec: string, ...args: string[]): Running {
+    this.#places += 1;
+    const place = join(this.#folder, `${process.pid}-${this.#places}`);
+    return Object.assign(this.again(agent, place, exec, ...args), { place });
+  }
+
+  /** Starts another one in the folder of an earlier runner. */
+  again(agent: Agent, place: string, exec: string, ...args: string[]): BatonProcess {
+    const started = program(mainFile, this.wordsOf(place, exec, args), this.environmentOf(agent, place));
+    this.#started.push(started);
+    return started;
+  }
+
+  wordsOf(place: string, exec: string, args: readonly string[]): string[] {
+    const choice = args.includes('--task') ? [] : ['--mine'];
+    return [
+      ...['--exec', exec, '--folder', place, '--name', 'tests', '--grace-seconds', '1', ...choice],
+      ...args,
+    ];
+  }
+
+  environmentOf({ token, url = this.#baton.url }: Agent, place: string): Record<string, string> {
+    return {
+      BATON_URL: url,
+      BATON_TOKEN: token,
+      DEPLOY_API_KEY: apiKey,
+      // Baton's programs read settings in any spelling.
+      iam_database_url: 'postgresql://lower-case-setting',
+      Cp_Bootstrap_Token: 'mixed-case-setting',
+      baton_other: 'lower-case-setting',
+      ıam_bootstrap_token: 'dotless-case-setting',
+      PLACE: place,
+    };
+  }
+
+  /** Kills those that a failed test left running: they would keep the process from its end. */
+  killAll(): void {
+    for (const { child } of this.#started) child.kill('SIGKILL');
+  }
+
+  lastRun = async ({ id }: Pick<Task, 'id'>): Promise<Run | undefined> =>
+    (await this.#baton.admin.runs.list({ taskId: id })).items[0];
+
+  bodies = async ({ id }: Pick<Task, 'id'>): Promise<string[]> =>
+    (await this.#baton.admin.tasks.listComments(id)).items.map(({ body }) => body);
+}
+
+/** A command's line for the runner. */
+export const say = (ask: object) => sayText(JSON.stringify(ask));
+export const sayText = (text: string) => `printf '%s %s\\n' "$BATON_MARK" '${text}'`;
