@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """An agent in Python that speaks plain HTTP to Baton: it counts the words of a task's description.
 
-    BATON_URL=http://localhost:8080 BATON_TOKEN=... python3 agent.py [--once] [--mine]
+    BATON_URL=http://localhost:8080 BATON_TOKEN=... BATON_WORKSPACE=<id> python3 agent.py [--once] [--mine]
 
-Only the standard library is needed. It takes one task after another, keeps its lease from a second thread, and writes
-nothing when the lease may be over. Ctrl-C gives back what it works on. With --mine it takes only what is assigned to it.
+Only the standard library is needed. It takes one task after another, of one workspace and with the label `count-words` only,
+keeps its lease from a second thread, and writes nothing when the lease may be over. Ctrl-C gives back what it works on. With
+--mine it takes only what is assigned to it.
 """
 import http.client
 import json
@@ -17,6 +18,8 @@ import urllib.request
 import uuid
 
 URL = os.environ["BATON_URL"].rstrip("/")
+WORKSPACE = os.environ["BATON_WORKSPACE"]
+LABEL = "count-words"
 LEASE_SECONDS = 30
 CALL_SECONDS = 10
 ATTEMPTS = 3
@@ -113,18 +116,55 @@ class Lease:
                 wait = 1
 
 
+def take_next(baton, session):
+    """Claims the most urgent task with this agent's label. Returns the task, the claim and when it was asked for; or None."""
+    mine = "&assignedToMe=true" if "--mine" in sys.argv else ""
+    available = baton.call("GET", f"/work/available?workspaceId={WORKSPACE}&limit=200{mine}")
+    for task in available["items"]:
+        if LABEL not in (task["customFields"].get("labels") or []):
+            continue
+        granted_at = time.monotonic()
+        try:
+            wanted = {"sessionId": session, "ttlSeconds": LEASE_SECONDS, "intent": "count its words"}
+            return task, baton.call("POST", f"/tasks/{task['id']}:claim", wanted), granted_at
+        except Refused as refused:
+            # Another agent was faster, or somebody has changed the task: the next one may be free.
+            if refused.status not in (404, 409, 422):
+                raise
+    return None
+
+
+def start_run(baton, task, claim):
+    """A registered agent names its current revision in each run. One that is published in between is looked up once more."""
+    held = {"claimId": claim["id"], "fencingToken": claim["fencingToken"]}
+    for is_last in (False, True):
+        try:
+            return baton.call("POST", f"/tasks/{task['id']}:start-run", {**held, **own_revision(baton)})
+        except Refused as refused:
+            if refused.code != "agent_revision_mismatch" or is_last:
+                raise
+
+
+def own_revision(baton):
+    try:
+        return {"agentRevisionId": baton.call("GET", "/agents/me")["revision"]["id"]}
+    except Refused as refused:
+        # A principal that is no registered agent has none.
+        if refused.status == 404:
+            return {}
+        raise
+
+
 def do_next(baton, session):
     """Takes one task and does it. Returns whether there was one."""
-    granted_at = time.monotonic()
-    wanted = {"sessionId": session, "ttlSeconds": LEASE_SECONDS, "count": 1, "assignedToMe": "--mine" in sys.argv}
-    taken = baton.call("POST", "/work:claim-next", wanted)
-    if not taken["items"]:
+    taken = take_next(baton, session)
+    if taken is None:
         return False
-    task, claim = taken["items"][0]["task"], taken["items"][0]["claim"]
+    task, claim, granted_at = taken
     lease = Lease(baton, session, claim["id"], granted_at)
-    held = {"claimId": claim["id"], "fencingToken": claim["fencingToken"]}
+    run = None
     try:
-        run = baton.call("POST", f"/tasks/{task['id']}:start-run", held)
+        run = start_run(baton, task, claim)
         print(f"{task['publicId']} begins: {task['title']}", flush=True)
         words = count_words(task["description"], lease)
         if not lease.is_live():
@@ -134,11 +174,24 @@ def do_next(baton, session):
         baton.call("POST", f"/runs/{run['id']}:succeed", {"output": {"words": words}})
         print(f"{task['publicId']} done: {words} words", flush=True)
     except Refused as refused:
-        # Somebody else has the task by now, or a person has changed it: the next one may be better.
         print(f"{task['publicId']} could not be done: {refused}", flush=True)
+        give_back(baton, claim, run, str(refused))
     finally:
         lease.end()
     return True
+
+
+def give_back(baton, claim, run, reason):
+    """Ends the run as failed, so that Baton offers the task again after a pause. What has ended meanwhile needs no end."""
+    try:
+        if run is not None:
+            baton.call("POST", f"/runs/{run['id']}:fail", {"failureReason": reason})
+    except Refused:
+        pass
+    try:
+        baton.call("POST", f"/claims/{claim['id']}:release", {"reason": "could not be done"})
+    except Refused:
+        pass
 
 
 def count_words(text, lease):
