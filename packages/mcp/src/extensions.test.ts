@@ -276,9 +276,23 @@ test('a client without the extension gets plain answers, and what is no task of 
   assert.equal(result?.taskId, undefined);
   const [, id = ''] = /approval ([\da-f-]{36})/.exec(JSON.stringify(result)) ?? [];
   const taskId = `approval.${id}`;
-  assert.equal((await sendAs(one, 'tasks/get', { taskId }, { extensions: {} })).error?.code, -32_021);
-  for (const unknown of [`approval.${crypto.randomUUID()}`, `run.${crypto.randomUUID()}`, `task.${id}`, 'x'])
-    assert.equal((await sendAs(one, 'tasks/get', { taskId: unknown })).error?.code, -32_602, unknown);
+  const unknown = [
+    `approval.${crypto.randomUUID()}`,
+    `run.${crypto.randomUUID()}`,
+    `task.${id}`,
+    'x',
+    7,
+    undefined,
+  ];
+  for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
+    // Without the capability the id doesn't matter.
+    for (const any of [taskId, ...unknown]) {
+      const { error } = await sendAs(one, method, { taskId: any }, { extensions: {} });
+      assert.equal(error?.code, -32_021, `${method} ${any}`);
+    }
+    for (const wrong of unknown)
+      assert.equal((await sendAs(one, method, { taskId: wrong })).error?.code, -32_602, `${method} ${wrong}`);
+  }
   const stranger = await baton.participant(['sessions.open']);
   assert.equal((await sendAs(stranger, 'tasks/get', { taskId })).result, undefined);
 });

@@ -25,12 +25,9 @@ interface Listed {
 /** How often a client should ask: a person decides, or an agent works. */
 const pollIntervalMs = 5_000;
 
-const params = z.object({
-  taskId: z
-    .string()
-    .max(64)
-    .regex(/^(approval|run)\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i),
-});
+/** Any id is taken here: whether the client has the extension is checked before what it asks for. */
+const params = z.looseObject({ taskId: z.unknown().optional() });
+const taskIdForm = /^(approval|run)\.([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
 
 /** Whether the client of this request can follow protocol tasks; only then it may be given one. */
 export function canFollow({ mcpReq: { envelope } }: ServerContext): boolean {
@@ -129,9 +126,11 @@ function resultOf(text: string, isError: boolean) {
   return { content: [{ type: 'text', text }], isError, resultType: 'complete' };
 }
 
-function followedIn(taskId: string): Followed {
-  const [kind, id = ''] = taskId.split('.');
-  return { kind: kind === 'run' ? 'run' : 'approval', id };
+/** @throws ProtocolError for what is no id of a task */
+function followedIn(taskId: unknown): Followed {
+  const [, kind, id = ''] = (typeof taskId === 'string' && taskIdForm.exec(taskId)) || [];
+  if (kind === undefined) throw refusal('There is no such task: its id is that of an answer with a task.');
+  return { kind: kind.toLowerCase() === 'run' ? 'run' : 'approval', id };
 }
 
 async function answered<Answer>(context: ServerContext, work: () => Promise<Answer>): Promise<Answer> {
