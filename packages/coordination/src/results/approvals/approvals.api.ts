@@ -1,5 +1,6 @@
 import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
 import { approvalRequested } from '../../work/gates/gates.events.ts';
+import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { endpoint } from '../context.ts';
 import {
   Approval,
@@ -11,6 +12,8 @@ import {
 import { approvalApproved, approvalCancelled, approvalRejected } from './approvals.events.ts';
 import { getApproval, listApprovals, requestApproval } from './approvals.ts';
 import { cancelApproval, decideApproval } from './decisions.ts';
+import { EligibleDeciders } from './eligible-decider.ts';
+import { listEligibleDeciders } from './eligible-deciders.ts';
 
 const params = { id: Uuid };
 const exampleId = '0190b2c4-0000-7000-8000-000000000001';
@@ -58,6 +61,20 @@ const get = endpoint({
   errors: ['not_found'],
   etag: 'approval',
   handle: (input, context) => getApproval(context, input.params.id),
+});
+
+const deciders = endpoint({
+  id: 'listTaskDeciders',
+  method: 'GET',
+  path: '/tasks/{ref}/deciders',
+  summary: 'Whom a request for approval of a task can be addressed to.',
+  description:
+    'People with the permission `approvals.decide` who can see the task, and the roles that they hold there. At most 20 of each. With CP_AUTHZ_MODE=policy, these are only the people whose binding has the permission; `hasMore` is always true.',
+  permission: 'approvals.manage',
+  params: { ref: TaskRef },
+  returns: { 200: EligibleDeciders },
+  errors: ['not_found'],
+  handle: (input, context) => listEligibleDeciders(context, input.params.ref),
 });
 
 const cancelErrors = [
@@ -135,4 +152,4 @@ const cancel = endpoint({
   handle: (input, context) => cancelApproval(context, input.params.id, input.body.comment ?? null),
 });
 
-export const approvalsApi = [request, list, get, approve, reject, cancel];
+export const approvalsApi = [request, list, get, deciders, approve, reject, cancel];

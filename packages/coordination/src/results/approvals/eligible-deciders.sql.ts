@@ -1,0 +1,56 @@
+import { sql } from '@baton/kernel/sql';
+import type { EligibleDeciders } from './eligible-decider.ts';
+
+/** People that are read of a tenant where more could decide. */
+const candidatesMax = 1_000;
+
+export interface DecidersOf {
+  tenantId: string;
+  taskId: string;
+  /** The person whose sight is narrow and who asks; null for who sees everything. */
+  viewerId: string | null;
+  permissions: readonly string[];
+  limit: number;
+}
+
+/**
+ * People whose binding or key gives one of the permissions and who see the task, its owner first, and the roles that one of them
+ * holds where a request about the task is decided: in the tenant, in the task's workspace or above it.
+ */
+export function findEligibleDeciders({ tenantId, taskId, viewerId, permissions, limit }: DecidersOf) {
+  return sql<EligibleDeciders>`
+    with place as materialized (
+      select t.owner_id, t.workspace_id, coalesce(w.path, '{}') as path
+      from tasks t left join workspaces w on w.id = t.workspace_id
+      where t.id = ${taskId} and t.tenant_id = ${tenantId}
+    ), person as materialized (
+      select p.id, p.display_name, p.id is not distinct from place.owner_id as is_owner
+      from place join principals p on p.tenant_id = ${tenantId} and p.kind = 'human' and p.status = 'active'
+      where (exists (
+          select from iam_bindings b
+          where b.principal_id = p.id and b.status = 'active' and b.permissions && ${permissions}::text[])
+        or exists (
+          select from api_keys k
+          where k.principal_id = p.id and k.revoked_at is null and (k.expires_at is null or k.expires_at > clock_timestamp())
+            and k.permissions && ${permissions}::text[]))
+        and (sees_workspace(p.id, place.workspace_id) or not exists (
+          select from iam_bindings b
+          where b.principal_id = p.id and b.status = 'active' and b.visibility = 'members'))
+      order by p.created_at desc, p.id desc
+      limit ${candidatesMax}
+    ), role as materialized (
+      select distinct r.id, r.slug, r.name
+      from place, person
+      join role_assignments a on a.principal_id = person.id
+      join roles r on r.id = a.role_id
+      where (a.workspace_id is null or a.workspace_id = any (place.path)) and sees_workspace(${viewerId}, r.workspace_id)
+    )
+    select
+      (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'displayName', display_name)
+          order by is_owner desc, display_name, id), '[]')
+        from (select * from person order by is_owner desc, display_name, id limit ${limit}) as shown) as people,
+      (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'slug', slug, 'name', name) order by slug, id), '[]')
+        from (select * from role order by slug, id limit ${limit}) as shown) as roles,
+      (select count(*) > ${limit} from person) or (select count(*) > ${limit} from role) as "hasMore"
+    from place`;
+}

@@ -1,0 +1,25 @@
+import type { Permission } from '../../service/permissions.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
+import type { TaskRef } from '../../work/tasks/task-ref.ts';
+import { getTask } from '../../work/tasks/tasks.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { type EligibleDeciders, shownMax } from './eligible-decider.ts';
+import { findEligibleDeciders } from './eligible-deciders.sql.ts';
+
+/** Whoever has one of them can decide; `admin` covers every permission. */
+const deciding: readonly Permission[] = ['approvals.decide', 'admin'];
+
+/**
+ * The people who could decide about a task, and the roles of which one of them is a holder. Where a decision point judges, it
+ * knows of rights that bindings don't say, so there may always be more.
+ * @throws Refusal `not_found`
+ */
+export async function listEligibleDeciders(context: Context, ref: TaskRef): Promise<EligibleDeciders> {
+  const { id: taskId } = await getTask(context, ref);
+  const { db, tenantId, settings } = context;
+  const viewerId = await viewerOf(context);
+  const asked = { tenantId, taskId, viewerId, permissions: deciding, limit: shownMax };
+  const found = (await db.row(findEligibleDeciders(asked))) ?? fail('not_found');
+  return { ...found, hasMore: found.hasMore || settings.CP_AUTHZ_MODE === 'policy' };
+}
