@@ -128,12 +128,20 @@ describe('the endpoint', { concurrency: 4 }, () => {
     const metadata = (await (await fetch(address)).json()) as Record<string, unknown>;
     assert.equal(metadata.resource, `${baton.url}/mcp`);
     assert.deepEqual(metadata.authorization_servers, [baton.connection.issuer]);
+    assert.match(await without.text(), /"error":"token_required","error_description":"Add a token: /);
+    const page = await fetch(String(metadata.resource_documentation), {
+      headers: { accept: 'text/html,*/*' },
+    });
+    assert.deepEqual([page.status, page.headers.get('content-type')], [401, 'text/html; charset=utf-8']);
+    assert.match(await page.text(), /<p>Add a token: send the header/);
     assert.equal((await fetch(`${baton.url}/.well-known/oauth-protected-resource`)).status, 200);
     for (const wrong of ['none', `${agent.token}x`, 'a.b.c', 'x'.repeat(9000)]) {
       const refused = await send(`${baton.url}/mcp`, wrong);
       assert.equal(refused.status, 401);
       assert.match(refused.headers.get('www-authenticate') ?? '', /error="invalid_token"/);
-      assert.doesNotMatch(await refused.text(), /xxx/);
+      const text = await refused.text();
+      assert.match(text, /"error":"invalid_token","error_description":"Add a token: /);
+      assert.doesNotMatch(text, /xxx/);
     }
     assert.equal(
       (await fetch(`${baton.url}/mcp?access_token=${agent.token}`, { method: 'POST' })).status,

@@ -5,14 +5,9 @@ import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import type { Transport } from '@baton/sdk';
 import { listenedIn } from '../listeners.ts';
 import { offerOf } from '../offer.ts';
-import { Bodies, type BodyRefusal, messageIn } from './bodies.ts';
-import {
-  type ClientBounds,
-  clientBounds,
-  type Refusal,
-  type ServedClient,
-  ServedClients,
-} from './clients.ts';
+import { Bodies, messageIn } from './bodies.ts';
+import { type ClientBounds, clientBounds, type ServedClient, ServedClients } from './clients.ts';
+import { answer, metadataPath, refuse, refuseBody } from './refusals.ts';
 import { Turns } from './turns.ts';
 
 export interface McpEndpointOptions {
@@ -35,8 +30,6 @@ export interface McpEndpoint {
   /** Gives back every lease, and serves no more. */
   close(): Promise<void>;
 }
-
-const metadataPath = '/.well-known/oauth-protected-resource';
 
 /** Whether a request is this endpoint's. */
 export function isForMcp(url: string | undefined): boolean {
@@ -94,6 +87,8 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       bearer_methods_supported: ['header'],
       scopes_supported: ['control-plane:read', 'control-plane:write', 'control-plane:admin'],
       resource_name: 'Baton',
+      // For people: what it answers to a browser says how a token is added.
+      resource_documentation: `${base}/mcp`,
     });
   }
 
@@ -164,61 +159,4 @@ async function send(res: ServerResponse, response: Response): Promise<void> {
     await pipeline(Readable.fromWeb(response.body as NodeReadableStream<Uint8Array>), res).catch(
       () => undefined,
     );
-}
-
-const refusals: Record<Refusal, { status: number; error: string }> = {
-  invalid_token: { status: 401, error: 'invalid_token' },
-  busy: { status: 429, error: 'too_many_requests' },
-  full: { status: 503, error: 'too_many_clients' },
-  unavailable: { status: 503, error: 'unavailable' },
-};
-
-function refuse(res: ServerResponse, refusal: Refusal, base: string, isPresented: boolean): void {
-  const { status, error } = refusals[refusal];
-  const challenge = `Bearer resource_metadata="${base}${metadataPath}/mcp"`;
-  answer(res, status, isPresented || status !== 401 ? { error } : {}, {
-    ...(status === 401
-      ? { 'www-authenticate': isPresented ? `${challenge}, error="${error}"` : challenge }
-      : { 'retry-after': '1' }),
-    ...kept(res.req),
-  });
-}
-
-/**
- * A connection stays open where the rest of its request is small enough to be thrown away. 1,000 refused clients that connect
- * anew fill the queue of new connections, and others wait 6 s there.
- */
-function kept({ headers }: IncomingMessage): { connection?: 'close' } {
-  return Number(headers['content-length'] ?? Infinity) <= clientBounds.bodyBytesMax
-    ? {}
-    : { connection: 'close' };
-}
-
-function refuseBody(res: ServerResponse, refusal: BodyRefusal, base: string): void {
-  if (refusal === 'busy' || refusal === 'full') return refuse(res, refusal, base, true);
-  if (refusal === 'too_long')
-    return answer(res, 413, { error: 'payload_too_large' }, { connection: 'close' });
-  answer(res, 400, {
-    jsonrpc: '2.0',
-    error: {
-      code: -32_600,
-      message:
-        'A request holds one message of JSON, of 4000 values and 64 levels at most; no list of messages.',
-    },
-    id: null,
-  });
-}
-
-function answer(
-  res: ServerResponse,
-  status: number,
-  body: Record<string, unknown>,
-  headers: Record<string, string> = {},
-): void {
-  res.writeHead(status, {
-    'content-type': 'application/json; charset=utf-8',
-    'cache-control': 'no-store',
-    ...headers,
-  });
-  res.end(JSON.stringify(body));
 }

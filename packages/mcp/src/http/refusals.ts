@@ -1,0 +1,98 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { BodyRefusal } from './bodies.ts';
+import { clientBounds, type Refusal } from './clients.ts';
+
+/** Where clients find out what tokens the endpoint takes (RFC 9728). */
+export const metadataPath = '/.well-known/oauth-protected-resource';
+
+const refusals: Record<Refusal, { status: number; error: string }> = {
+  invalid_token: { status: 401, error: 'invalid_token' },
+  busy: { status: 429, error: 'too_many_requests' },
+  full: { status: 503, error: 'too_many_clients' },
+  unavailable: { status: 503, error: 'unavailable' },
+};
+
+/** Refuses a request; who brings no token that is good is told how one is added, as a page where a browser asks. */
+export function refuse(res: ServerResponse, refusal: Refusal, base: string, isPresented: boolean): void {
+  const { status, error } = refusals[refusal];
+  const challenge = `Bearer resource_metadata="${base}${metadataPath}/mcp"`;
+  if (status !== 401) return answer(res, status, { error }, { 'retry-after': '1', ...kept(res.req) });
+  const headers = {
+    'www-authenticate': isPresented ? `${challenge}, error="${error}"` : challenge,
+    ...kept(res.req),
+  };
+  const isBrowser = res.req.headers.accept?.includes('text/html') === true;
+  if (isBrowser) return answerPage(res, headers);
+  // RFC 6750: without a credential there is no error in the challenge.
+  answer(
+    res,
+    status,
+    { error: isPresented ? error : 'token_required', error_description: addToken },
+    headers,
+  );
+}
+
+const addToken =
+  'Add a token: send the header "Authorization: Bearer TOKEN" with a personal access token of the agent. The configuration of your MCP client has a place for headers. Signing in by a browser is not offered.';
+
+const page = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Baton for agents that speak MCP</title>
+<h1>Baton for agents that speak MCP</h1>
+<p>This address is for MCP clients: add it to one as a server of the type HTTP, with a token.</p>
+<p>${addToken.replaceAll('"', '&quot;')}</p>
+<p>docs/mcp.md in Baton's repository shows the configuration of each client, and docs/agents.md how an agent and its token are made.
+<code>baton mcp --config CLIENT</code> prints one for this machine.</p>
+`;
+
+function answerPage(res: ServerResponse, headers: Record<string, string>): void {
+  res.writeHead(401, {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'x-content-type-options': 'nosniff',
+    ...headers,
+  });
+  res.end(page);
+}
+
+/**
+ * A connection stays open where the rest of its request is small enough to be thrown away. 1,000 refused clients that connect
+ * anew fill the queue of new connections, and others wait 6 s there.
+ */
+function kept({ headers }: IncomingMessage): { connection?: 'close' } {
+  return Number(headers['content-length'] ?? Infinity) <= clientBounds.bodyBytesMax
+    ? {}
+    : { connection: 'close' };
+}
+
+export function refuseBody(res: ServerResponse, refusal: BodyRefusal, base: string): void {
+  if (refusal === 'busy' || refusal === 'full') return refuse(res, refusal, base, true);
+  if (refusal === 'too_long')
+    return answer(res, 413, { error: 'payload_too_large' }, { connection: 'close' });
+  answer(res, 400, {
+    jsonrpc: '2.0',
+    error: {
+      code: -32_600,
+      message:
+        'A request holds one message of JSON, of 4000 values and 64 levels at most; no list of messages.',
+    },
+    id: null,
+  });
+}
+
+export function answer(
+  res: ServerResponse,
+  status: number,
+  body: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): void {
+  res.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    ...headers,
+  });
+  res.end(JSON.stringify(body));
+}
