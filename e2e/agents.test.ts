@@ -18,6 +18,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { repository, baton as runBaton } from '@baton/testing/baton-process';
 import { byDepth, longTest } from '@baton/testing/depth';
+import { registerAgent } from '@baton/testing/registered-agent';
 import { type Participant, type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 
 // The agents of examples/, each as a program of its own against a whole Baton. In `npm test` each completes its task once.
@@ -61,20 +62,69 @@ async function runOnce(
   return { code: await runner.ended, output: runner.output() };
 }
 
-// First, because it takes what anybody may.
-test('the commands that the shell script is shown with work as written', {
+/** Runs the commands of an example's README, with `changes`, in a shell that finds this Baton as `npx baton`. */
+async function runShown(page: string, changes: readonly (readonly [string, string])[]): Promise<string> {
+  const [, shown = ''] = /^```sh\n(.*?)^```/ms.exec(readFileSync(example(page), 'utf8')) ?? [];
+  const commands = changes.reduce((text, [from, to]) => {
+    assert.ok(text.includes(from), `${from} is not in ${page}`);
+    return text.replaceAll(from, to);
+  }, shown);
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, BATON_HOME: baton.home };
+  const args = ['-euo', 'pipefail', '-c', commands];
+  const { stdout, stderr } = await promisify(execFile)('bash', args, { cwd: repository, env });
+  return stdout + stderr;
+}
+
+/** What anybody may take, and no example was made for. */
+async function createStrangersTasks(): Promise<() => Promise<void>> {
+  const tasks = [
+    await baton.admin.tasks.create({ title: `${page}/page`, priority: 'critical' }),
+    await baton.admin.tasks.create({ title: 'Labelled', priority: 'critical', customFields: { labels } }),
+  ];
+  return async () => {
+    for (const { id } of tasks) assert.equal(await lastRunOf(id), undefined, 'an example took what it found');
+  };
+}
+const labels = ['measure', 'count-words', 'code'];
+/** The runner's folder is not in the folder where the tests are run. */
+const apart = (name: string) => ['agent run', `agent run --folder "${join(folder, name)}"`] as const;
+
+test('the commands that the shell script is shown with work as written, on its own tasks only', {
   skip: missing('curl', 'bash'),
 }, async () => {
-  const [, shown = ''] =
-    /^```sh\n(.*?)^```/ms.exec(readFileSync(example('agent-shell/README.md'), 'utf8')) ?? [];
-  const commands = shown.replace('https://example.com/', `${page}/page`);
-  assert.notEqual(commands, shown);
-  // It works for the administrator of this Baton, in a folder of its own.
-  const settings = { BATON_HOME: baton.home, RUNNER: join(folder, 'shown') };
-  const args = ['-euc', commands.replace('--once', '--once --folder "$RUNNER"')];
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME, ...settings };
-  const { stderr } = await promisify(execFile)('bash', args, { cwd: repository, env });
-  assert.match(stderr, /done after/);
+  const assertUntouched = await createStrangersTasks();
+  const printed = await runShown('agent-shell/README.md', [
+    ['https://example.com/', `${page}/page`],
+    apart('shown-shell'),
+  ]);
+  assert.match(printed, /done after/);
+  await assertUntouched();
+});
+
+test('the commands that the coding agent is shown with work as written, on its own tasks only', {
+  skip: missing('git', 'bash'),
+}, async () => {
+  const assertUntouched = await createStrangersTasks();
+  const repositoryPath = makeRepository();
+  const printed = await runShown('agent-coding/README.md', [
+    ['git@example.com:shop.git', repositoryPath],
+    ["'npm test'", "'test -s CHANGES'"],
+    ["'claude -p --permission-mode acceptEdits'", `'${example('agent-coding/stand-in.sh')}'`],
+    ['--parallel 2', '--once'],
+    apart('shown-coding'),
+  ]);
+  assert.match(printed, /done after/);
+  const branches = execFileSync('git', ['branch', '--list', 'task/*'], { cwd: repositoryPath }).toString();
+  assert.match(branches, /task\/TASK-\d+/);
+  await assertUntouched();
+});
+
+test('the commands that the Python agent is shown with work as written, on its own tasks only', {
+  skip: missing('python3', 'bash'),
+}, async () => {
+  const assertUntouched = await createStrangersTasks();
+  assert.match(await runShown('agent-python/README.md', []), /TASK-\d+ done: 3 words/);
+  await assertUntouched();
 });
 
 test('the shell script measures a page, and gives back or fails what it can not do', {
@@ -82,8 +132,8 @@ test('the shell script measures a page, and gives back or fails what it can not 
 }, async () => {
   const cases = [
     [`${page}/page`, 0, 'succeeded', { bytes: 1234 }],
-    [`${page}/away`, 1, 'failed', 'the command gave the task back'],
-    ['no address', 1, 'failed', 'the command ended with code 2'],
+    [`${page}/away`, 1, 'failed', 'exit_75: the command gave the task back'],
+    ['no address', 1, 'failed', 'exit_2: the command ended with code 2'],
   ] as const;
   for (const [title, code, status, said] of cases.slice(0, byDepth(1, cases.length))) {
     const agent = await baton.participant();
@@ -200,20 +250,53 @@ longTest(
   },
 );
 
-test('the agent in Python does its tasks by plain HTTP', { skip: missing('python3') }, async () => {
-  const agent = await baton.participant();
-  const tasks: string[] = [];
-  for (const description of ['one two three', 'four\nfive', ''])
-    tasks.push(
-      (await baton.admin.tasks.create({ title: 'Count', description, assigneeId: agent.principalId })).id,
-    );
-  const child = spawn('python3', [example('agent-python/agent.py'), '--once', '--mine'], {
-    env: { PATH: process.env.PATH, BATON_URL: baton.url, BATON_TOKEN: agent.token },
+async function makeWorkspace(): Promise<string> {
+  const slug = `texts-${crypto.randomUUID().slice(0, 8)}`;
+  return (await baton.admin.workspaces.create({ slug, name: 'Texts' })).id;
+}
+
+async function runPython(token: string, workspaceId: string, ...words: string[]) {
+  const child = spawn('python3', [example('agent-python/agent.py'), '--once', ...words], {
+    env: {
+      PATH: process.env.PATH,
+      BATON_URL: baton.url,
+      BATON_TOKEN: token,
+      BATON_WORKSPACE: workspaceId,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (printed += chunk));
   const code = await new Promise((done) => child.once('exit', done));
+  return { code, printed };
+}
+
+test('a registered agent in Python names the revision that is current when it takes a task', {
+  skip: missing('python3'),
+}, async () => {
+  const agent = await registerAgent(baton);
+  const workspaceId = await makeWorkspace();
+  const done: unknown[] = [];
+  const published: string[] = [];
+  for (const instructions of ['Be quick.', 'Be thorough.']) {
+    published.push(await agent.publish(instructions));
+    const task = await baton.admin.tasks.create({ title: 'Count', workspaceId, customFields: { labels } });
+    const { code, printed } = await runPython(agent.token, workspaceId);
+    assert.equal(code, 0, printed);
+    done.push((await lastRunOf(task.id))?.agentRevisionId);
+  }
+  assert.deepEqual(done, published);
+});
+
+test('the agent in Python does its tasks by plain HTTP', { skip: missing('python3') }, async () => {
+  const agent = await baton.participant();
+  const workspaceId = await makeWorkspace();
+  const tasks: string[] = [];
+  for (const description of ['one two three', 'four\nfive', '']) {
+    const body = { title: 'Count', description, assigneeId: agent.principalId, workspaceId };
+    tasks.push((await baton.admin.tasks.create({ ...body, customFields: { labels } })).id);
+  }
+  const { code, printed } = await runPython(agent.token, workspaceId, '--mine');
   assert.equal(code, 0, printed);
   const words: unknown[] = [];
   for (const id of tasks) {

@@ -45,13 +45,17 @@ const textOf = (page: string) => readFileSync(join(repository, page), 'utf8');
 
 /** Returns the shell lines of a page in order. If its blocks have names, only those of the given names. */
 function linesOf(page: string, names = ['']): string {
-  return [...textOf(page).matchAll(/^( *)```sh *(\S*)\n(.*?)^ *```/gms)]
-    .filter(([, , name = '']) => names.includes(name))
-    .flatMap(([, , , block = '']) => block.split('\n'))
-    .filter((line) => !skippedLine.test(line))
-    .join('\n')
-    .replaceAll('.baton/', `${running.home}/`)
-    .replaceAll('heads.json', join(folder, 'heads.json'));
+  return (
+    [...textOf(page).matchAll(/^( *)```sh *(\S*)\n(.*?)^ *```/gms)]
+      .filter(([, , name = '']) => names.includes(name))
+      .flatMap(([, , , block = '']) => block.split('\n'))
+      .filter((line) => !skippedLine.test(line))
+      .join('\n')
+      .replaceAll('.baton/', `${running.home}/`)
+      // Not in the folder where the tests are run.
+      .replaceAll('baton agent run', `baton agent run --folder '${join(folder, 'runner')}'`)
+      .replaceAll('heads.json', join(folder, 'heads.json'))
+  );
 }
 
 interface ShellOptions {
@@ -87,6 +91,47 @@ for (const page of [
     assert.ok(stdout.length > 100, stdout);
     assert.doesNotMatch(stdout, /"(detail|error)":(?!null)/);
   });
+
+/** The tasks that a Baton's agents completed so far, by their titles. */
+const completed = async () => {
+  const titles: string[] = [];
+  const query = { systemStatusCategory: 'terminal_success', limit: 200 } as const;
+  for await (const { title } of running.admin.tasks.list(query)) titles.push(title);
+  return titles;
+};
+
+test('the agent that docs/agents.md registers has done its task, by the revision that it was given', {
+  skip,
+}, async () => {
+  // Retired at the end of the page, it is in the registry under its key.
+  const { principalId } = await running.admin.agents.get('helper');
+  const { items: runs } = await running.admin.runs.list({ principalId: principalId ?? '' });
+  const { revision } = await running.admin.agents.get('helper');
+  assert.deepEqual(
+    runs.map(({ status, agentRevisionId }) => [status, agentRevisionId]),
+    [['succeeded', revision.id]],
+  );
+});
+
+test('every command of docs/runner.md works as written, and so does the line that it shows for a command', {
+  skip,
+}, async () => {
+  const place = await mkdtemp(join(folder, 'runner-page-'));
+  const stdout = await shell(linesOf('docs/runner.md'), { cwd: place });
+  assert.match(stdout, /^terminal_success$/m);
+  const titles = await completed();
+  for (const title of ['Say hello', 'Say hello once more']) assert.ok(titles.includes(title), title);
+  const line = linesOf('docs/runner.md', ['command']);
+  assert.match(line, /BATON_MARK/);
+  const { publicId, id } = await running.admin.tasks.create({ title: 'Comments' });
+  const words = `npx baton agent run --exec "$COMMAND" --task ${publicId} --folder "$PWD/runner"`;
+  await shell(words, { cwd: place, env: { COMMAND: line } });
+  const { items: comments } = await running.admin.tasks.listComments(id);
+  assert.deepEqual(
+    comments.map(({ body }) => body),
+    ['Half is done.'],
+  );
+});
 
 for (const page of ['README.md', 'packages/sdk/README.md'])
   test(`the program of ${page} works as written`, async () => {

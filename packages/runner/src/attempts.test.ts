@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Task } from '@baton/sdk';
+import { registerAgent } from '@baton/testing/registered-agent';
 import { type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
 import { Runners, type Running, say, sayText } from './testing/runners.ts';
 
@@ -38,38 +39,6 @@ async function tasksOfType(type: object, ...titles: string[]) {
   for (const title of titles)
     tasks.push(await baton.admin.tasks.create({ title, typeKey: key, assigneeId: agent.principalId }));
   return { agent, tasks };
-}
-
-/** An agent of the registry, as docs/agents.md makes it. */
-async function registerAgent() {
-  const { admin, connection } = baton;
-  const { tenantId, issuer } = connection;
-  const key = `runner-${crypto.randomUUID().slice(0, 8)}`;
-  const publish = async (instructions: string) => {
-    const { revision } = await admin.agents.publish({
-      key,
-      spec: {
-        displayName: 'A test',
-        identity: { kind: 'agent', permissions: [...workerPermissions] },
-        work: { onlyAssigned: false },
-        executor: { kind: 'llm', instructions },
-      },
-    });
-    return revision.id;
-  };
-  await publish('Wait.');
-  const { id: iamPrincipalId } = await admin.identity.principals.create(tenantId, {
-    kind: 'agent',
-    displayName: 'A test',
-  });
-  const linked = await admin.agents.linkIdentity(key, { issuer, iamTenantId: tenantId, iamPrincipalId });
-  const { token } = await admin.identity.principals.createToken(tenantId, iamPrincipalId, {
-    name: 'test',
-    audiences: ['control-plane'],
-    scopeCeiling: ['control-plane:read', 'control-plane:write'],
-    expiresInSeconds: 3600,
-  });
-  return { token: token as string, principalId: linked.principalId as string, publish };
 }
 
 const workerPermissions = ['sessions.open', 'tasks.read', 'tasks.write', 'tasks.claim', 'task_types.read'];
@@ -229,7 +198,7 @@ describe('attempts of the runner', { concurrency: 4 }, () => {
   });
 
   test('a registered agent works with the revision that is current when it takes a task', async () => {
-    const agent = await registerAgent();
+    const agent = await registerAgent(baton);
     const runner = runners.run(agent, 'true');
     const done: (string | null)[] = [];
     const published: string[] = [];

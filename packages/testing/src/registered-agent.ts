@@ -1,0 +1,42 @@
+import { allScopes } from './participant.ts';
+import type { RunningBaton } from './running-baton.ts';
+
+/** An agent of the registry with a token of its own. */
+export interface RegisteredAgent {
+  readonly token: string;
+  readonly principalId: string;
+  /** Publishes its next revision. @returns the id of that */
+  publish(instructions: string): Promise<string>;
+}
+
+const workerPermissions = ['sessions.open', 'tasks.read', 'tasks.write', 'tasks.claim', 'task_types.read'];
+
+/** Registers an agent as docs/agents.md does: it gets a revision, an identity, and a token of that identity. */
+export async function registerAgent({
+  admin,
+  connection: { tenantId, issuer },
+}: Pick<RunningBaton, 'admin' | 'connection'>): Promise<RegisteredAgent> {
+  const key = `agent-${crypto.randomUUID().slice(0, 8)}`;
+  const displayName = 'a test';
+  const publish = async (instructions: string) => {
+    const spec = {
+      displayName,
+      identity: { kind: 'agent' as const, permissions: workerPermissions },
+      work: { onlyAssigned: false },
+      executor: { kind: 'llm', instructions },
+    };
+    return (await admin.agents.publish({ key, spec })).revision.id;
+  };
+  await publish('Wait.');
+  const made = await admin.identity.principals.create(tenantId, { kind: 'agent', displayName });
+  const identity = { issuer, iamTenantId: tenantId, iamPrincipalId: made.id };
+  const { principalId } = await admin.agents.linkIdentity(key, identity);
+  const { token } = await admin.identity.principals.createToken(tenantId, made.id, {
+    name: 'test',
+    audiences: ['control-plane'],
+    scopeCeiling: [...allScopes],
+    expiresInSeconds: 3600,
+  });
+  if (token === null || principalId === null) throw new Error('the agent has no token or no principal');
+  return { token, principalId, publish };
+}
