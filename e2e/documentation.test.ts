@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -131,6 +134,81 @@ test('every command of docs/runner.md works as written, and so does the line tha
     comments.map(({ body }) => body),
     ['Half is done.'],
   );
+});
+
+/** A port that is free now. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+test('every command of examples/lease-guard/README.md works as written, for the holder of a lease', {
+  skip: skip || (spawnSync('git', ['--version']).error !== undefined && 'git is not installed'),
+}, async () => {
+  const [server = '', push = '', proxy = '', deploy = ''] = [
+    ...textOf('examples/lease-guard/README.md').matchAll(/^```sh\n(.*?)^```/gms),
+  ].map(([, block]) => block);
+  const place = await mkdtemp(join(folder, 'lease-guard-'));
+  const [agent, gateway] = [await running.participant(), await running.participant(['tasks.read'])];
+  const { id, publicId } = await running.admin.tasks.create({ title: 'Release' });
+  const { id: sessionId } = await agent.baton.sessions.open({ clientName: 'guarded' });
+  const claim = await agent.baton.tasks.claim(id, { sessionId });
+  const files = { gateway: gateway.token, agent: (await agent.baton.accessToken?.get()) ?? '' };
+  for (const [name, token] of Object.entries(files))
+    await writeFile(join(place, name), `${token}\n`, { mode: 0o600 });
+  const name = { GIT_AUTHOR_NAME: 'tests', GIT_AUTHOR_EMAIL: 'tests@example.com' };
+  const env = {
+    PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+    ...name,
+    GIT_COMMITTER_NAME: name.GIT_AUTHOR_NAME,
+    GIT_COMMITTER_EMAIL: name.GIT_AUTHOR_EMAIL,
+    BATON_URL: running.url,
+    BATON_TOKEN_FILE: join(place, 'gateway'),
+    BATON_ACCESS_TOKEN_FILE: join(place, 'agent'),
+    BATON_TASK: publicId,
+    BATON_CLAIM_ID: claim.id,
+    BATON_FENCING_TOKEN: String(claim.fencingToken),
+  };
+  const guard = join(repository, 'examples', 'lease-guard');
+  const pushes = [
+    'git init --quiet --bare origin.git && cd origin.git',
+    server.replace('/path/to/lease-guard', guard),
+    'cd .. && git clone --quiet origin.git clone && cd clone && git commit --quiet --allow-empty -m work',
+    push,
+    'git ls-remote origin',
+  ];
+  assert.match(
+    await shell(pushes.join('\n'), { cwd: place, env }),
+    new RegExp(`refs/heads/task/${publicId}`),
+  );
+
+  const service = createHttpServer((req, res) =>
+    res.end(`${req.method} ${req.url} ${req.headers['baton-task']}`),
+  );
+  service.listen(0, '127.0.0.1');
+  await once(service, 'listening');
+  const port = await freePort();
+  const start = proxy
+    .replace('http://localhost:8080', running.url)
+    .replace('/etc/deploy/token', env.BATON_TOKEN_FILE)
+    .replace('127.0.0.1:9001', `127.0.0.1:${(service.address() as AddressInfo).port}`)
+    .replace('/var/lib/deploy', join(place, 'fences'))
+    .replace('9000', String(port))
+    .trim();
+  const deploys = [
+    `${start} >/dev/null &`,
+    'trap "kill $!" EXIT',
+    `until curl -s -o /dev/null http://127.0.0.1:${port}/; do sleep 0.1; done`,
+    deploy.replace('127.0.0.1:9000', `127.0.0.1:${port}`),
+  ];
+  try {
+    assert.equal(await shell(deploys.join('\n'), { cwd: guard, env }), `POST /deploy ${id}`);
+  } finally {
+    service.close();
+  }
 });
 
 for (const page of ['README.md', 'packages/sdk/README.md'])
