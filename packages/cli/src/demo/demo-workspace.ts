@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type BatonClient, BatonError, etagOf, type Workspace } from '@baton/sdk';
+import { type BatonClient, BatonError, etagOf, type Workspace, type WorkspaceTreeNode } from '@baton/sdk';
 import { forEachConcurrently } from '../concurrently.ts';
 import { demoRole } from './demo-role.ts';
 import { retireCompany } from './organisation/company-removal.ts';
@@ -84,14 +84,14 @@ export async function removeDemo(
   await forEachConcurrently(principalIds, concurrencyMax, (principalId) =>
     disablePrincipal(baton, principalId, tenantId),
   );
-  if (slug.startsWith(slugPrefixes.organisation))
-    await retireCompany(baton, slug.slice(slugPrefixes.organisation.length));
-  if (slug.startsWith(slugPrefixes.backlog)) await deprecateFeatureType(baton);
   const within = await workspacesBelow(baton, id);
-  const cancelledApprovals = await cancelApprovals(baton, new Set(within));
+  if (slug.startsWith(slugPrefixes.organisation))
+    await retireCompany(baton, slug.slice(slugPrefixes.organisation.length), within);
+  if (slug.startsWith(slugPrefixes.backlog)) await deprecateFeatureType(baton);
+  const cancelledApprovals = await cancelApprovals(baton, new Set(within.map((workspace) => workspace.id)));
   const cancelledTasks = await cancelTasks(baton, id);
   // Those below first: a workspace with an active one below it can't be archived.
-  for (const workspaceId of within.toReversed()) await archive(baton, workspaceId);
+  for (const workspace of within.toReversed()) await archive(baton, workspace.id);
   return { workspace: slug, agents: principalIds.length, cancelledApprovals, cancelledTasks };
 }
 
@@ -114,12 +114,12 @@ async function disablePrincipal(baton: BatonClient, principalId: string, tenantI
 }
 
 /** The workspace and those below it, from the top down. */
-async function workspacesBelow(baton: BatonClient, rootId: string): Promise<string[]> {
+async function workspacesBelow(baton: BatonClient, rootId: string): Promise<WorkspaceTreeNode[]> {
   const { roots } = await baton.workspaces.getTree({ rootId });
-  const ids: string[] = [];
+  const found: WorkspaceTreeNode[] = [];
   for (let level = roots; level.length > 0; level = level.flatMap(({ children }) => children))
-    ids.push(...level.map(({ id }) => id));
-  return ids;
+    found.push(...level);
+  return found;
 }
 
 async function cancelApprovals(baton: BatonClient, workspaceIds: ReadonlySet<string>): Promise<number> {

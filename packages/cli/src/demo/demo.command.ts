@@ -4,6 +4,7 @@ import { type CommandContext, type CommonOptions, withCommonOptions } from '../c
 import { type Connection, findConnection } from '../connection.ts';
 import { readBacklog } from '../import/forms/beads-lines.ts';
 import { PlainError } from '../plain-error.ts';
+import { anyResult } from '../result-form.ts';
 import { show } from '../show.ts';
 import { generateBacklog } from './backlog-generator.ts';
 import { runDemo } from './demo.ts';
@@ -34,7 +35,7 @@ export function addDemo(program: Command, context: CommandContext): void {
     .command('demo')
     .description('let sixteen agents drain a backlog, then check in the journal that all was done right');
   addLiveDemo(command, context);
-  withCommonOptions(command)
+  withCommonOptions(command, anyResult)
     .option('--from <file>', 'a backlog, one JSON issue per line (default: a generated one)')
     .option('--agents <number>', 'how many agents', wholeNumber(1, 200), 16)
     .option(

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { invocation } from '../../../../../bin/invocation.mjs';
 import { type CommandContext, type CommonOptions, withCommonOptions } from '../../command-context.ts';
 import { readConnection } from '../../connection.ts';
+import { anyResult } from '../../result-form.ts';
 import { show } from '../../show.ts';
 import { findDemoWorkspaces, type RemovedDemo, removeDemo } from '../demo-workspace.ts';
 import { openAccess } from '../participants.ts';
@@ -27,13 +28,13 @@ export function addLiveDemo(demo: Command, context: CommandContext): void {
     )
     .option('--step-ms <number>', 'how long one step takes, on average', wholeNumber(50, 60_000), 1_500)
     .option('--wait-minutes <number>', 'how long they wait for your answers', wholeNumber(1, 600), 30);
-  withCommonOptions(live).action((_options, command: Command) =>
+  withCommonOptions(live, anyResult).action((_options, command: Command) =>
     watchable(command.optsWithGlobals<LiveOptions>(), context),
   );
   const remove = demo
     .command('remove')
     .description('remove every demo: disable its principals, cancel its open tasks, archive its workspaces');
-  withCommonOptions(remove).action(async (_options, command: Command) => {
+  withCommonOptions(remove, anyResult).action(async (_options, command: Command) => {
     const options = command.optsWithGlobals<CommonOptions>();
     const connection = readConnection(options, context.config);
     const { baton, close } = openAccess(connection);

@@ -1,15 +1,23 @@
-import { type BatonClient, BatonError } from '@baton/sdk';
+import { type BatonClient, BatonError, type Workspace } from '@baton/sdk';
 import { keysOfCompany } from './company.ts';
+import { detachKnowledge } from './knowledge.ts';
 
 const limit = 200;
 
 /**
  * Takes out of use what the demo of the small company has published for the whole tenant: its rule, task type, project template
- * and calendar. Its projects and workspaces are archived with the demo's workspace. What is retired already stays so.
- * @param suffix of the demo's workspace
+ * and calendar, and what the memory service was told of the shop. Its projects and workspaces are archived with the demo's
+ * workspace. What is retired already stays so.
+ * @param suffix of the demo's workspace; @param within that workspace and those below it
  */
-export async function retireCompany(baton: BatonClient, suffix: string): Promise<void> {
+export async function retireCompany(
+  baton: BatonClient,
+  suffix: string,
+  within: readonly Pick<Workspace, 'id' | 'slug'>[],
+): Promise<void> {
   const keys = keysOfCompany(suffix);
+  const shop = within.find(({ slug }) => slug === keys.shop);
+  if (shop !== undefined) await detachKnowledge(baton, shop.id, suffix);
   for (const { id } of (await baton.rules.list({ key: keys.rule, limit })).items)
     await baton.rules.archive(id);
   for (const { id } of (await baton.taskTypes.list({ key: keys.taskType, status: 'active', limit })).items)

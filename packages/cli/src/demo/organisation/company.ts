@@ -35,12 +35,13 @@ export const runActions = { template: 40, shop: 10, refused: 100 };
 const timezone = 'Europe/Berlin';
 const dayMs = 86_400_000;
 
-/** The keys of what one demo publishes for the whole tenant. */
+/** The keys of what one demo publishes for the whole tenant, and the slug of the shop's workspace. */
 export const keysOfCompany = (suffix: string) => ({
   calendar: `demo-office-${suffix}`,
   template: `demo-project-${suffix}`,
   taskType: `demo-change-${suffix}`,
   rule: `demo-review-${suffix}`,
+  shop: `shop-${suffix}`,
 });
 
 /**
@@ -69,7 +70,7 @@ export async function foundCompany(
   });
   const shop = await makeProject(operator, {
     templateKey,
-    slug: `shop-${suffix}`,
+    slug: keys.shop,
     name: 'Web shop of Nordwind',
     parentWorkspaceId: company.workspaceId,
   });

@@ -46,6 +46,28 @@ export async function attachKnowledge(
   }
 }
 
+/** Lets the memory service forget what it was told, by a snapshot without entities. One that is away or missing knows nothing. */
+export async function detachKnowledge(
+  administrator: BatonClient,
+  workspaceId: string,
+  suffix: string,
+): Promise<void> {
+  const snapshotId = `${source}-removed-${suffix}`;
+  const observedAt = new Date().toISOString();
+  try {
+    await administrator.knowledge.reconcileSnapshot({
+      workspaceId,
+      source,
+      snapshotId,
+      observedAt,
+      entities: [],
+      relations: [],
+    });
+  } catch (error) {
+    if (!(error instanceof BatonError && error.code.startsWith('memory_'))) throw error;
+  }
+}
+
 /** What memory says to who is about to review. */
 export async function askMemory(
   operator: BatonClient,
