@@ -112,6 +112,13 @@ export interface ProcessEvent {
   readonly payload: JsonObject;
 }
 
+/** The open task of a step, with the step's id and form in the later version. */
+export interface RenamedTask {
+  readonly taskId: string;
+  readonly step: string;
+  readonly form: JsonObject | null;
+}
+
 /** What a step wants to be done outside, in the same transaction. */
 export type Effect =
   | {
@@ -127,6 +134,12 @@ export type Effect =
       readonly dueAt: string | null;
       /** Whether it is refused where nobody is found that it is for. */
       readonly isForSomebody?: boolean;
+    }
+  | {
+      /** Open tasks whose steps have another id or another form from now on. */
+      readonly kind: 'rename_tasks';
+      readonly element: null;
+      readonly tasks: readonly RenamedTask[];
     }
   | { readonly kind: 'close_task'; readonly element: string; readonly taskId: string }
   | { readonly kind: 'find_voters'; readonly element: string; readonly approvers: readonly Assignee[] }

@@ -1,5 +1,5 @@
 import { Refusal } from '@baton/kernel/refusal';
-import type { JsonObject } from '@baton/kernel/wire';
+import type { Json, JsonObject } from '@baton/kernel/wire';
 import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import { findStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
@@ -20,7 +20,7 @@ import { updateTask } from '../../work/tasks/task-changes.ts';
 import { createTask, lockTaskRow } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { Effect, Input, ProcessEvent } from '../process-engine/inputs.ts';
+import type { Effect, Input, ProcessEvent, RenamedTask } from '../process-engine/inputs.ts';
 import { requirePermission } from '../rule-acts/work-item.ts';
 import { closeInstance, openInstance } from './child-instances.ts';
 import type { InstanceRow } from './instance.ts';
@@ -51,6 +51,8 @@ export async function doEffect(
   switch (effect.kind) {
     case 'open_task':
       return openTask(context, row, effect, links);
+    case 'rename_tasks':
+      return renameTasks(context, row, effect.tasks);
     case 'close_task':
       return closeTask(context, effect.taskId);
     case 'find_voters': {
@@ -84,6 +86,8 @@ export async function doEffect(
   }
 }
 
+/** Names of a task in other systems that are searched for that of its step. */
+const namesMax = 200;
 /** People that one step asks at most. */
 const votersMax = 50;
 
@@ -128,6 +132,32 @@ async function nameTask(
   const { items } = await listExternalReferences(context, name, { limit: 1, cursor: undefined });
   for (const { id } of items) await deleteExternalReference(context, id, asProcess);
   await putExternalReference(context, { entityType: 'task', entityId: taskId, ...name, metadata }, asProcess);
+}
+
+/** All names are removed first: two steps may exchange theirs. What the steps passed to their tasks stays. */
+async function renameTasks(
+  context: Context,
+  row: InstanceRow,
+  tasks: readonly RenamedTask[],
+): Promise<undefined> {
+  const contexts = new Map<string, Json>();
+  for (const { taskId } of tasks) {
+    const { items } = await listExternalReferences(
+      context,
+      { entityType: 'task', entityId: taskId },
+      { limit: namesMax, cursor: undefined },
+    );
+    for (const { id, externalSystem, externalType, metadata } of items) {
+      if (externalSystem !== processStepName.externalSystem || externalType !== processStepName.externalType)
+        continue;
+      contexts.set(taskId, metadata['context'] ?? {});
+      await deleteExternalReference(context, id, { asProcess: true });
+    }
+  }
+  for (const { taskId, step, form } of tasks) {
+    const metadata = { ...(form !== null && { form }), context: contexts.get(taskId) ?? {} };
+    await nameTask(context, taskId, `process/${row.id}/${step}`, metadata);
+  }
 }
 
 /** Cancels the task of a step that is over. What is over already stays as it is. */

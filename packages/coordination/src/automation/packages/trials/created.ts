@@ -6,7 +6,14 @@ import type { Created } from './outcome.ts';
 type Opening = Exclude<
   Effect,
   {
-    kind: 'find_voters' | 'close_task' | 'close_call' | 'close_approval' | 'close_instance' | 'close_recall';
+    kind:
+      | 'find_voters'
+      | 'rename_tasks'
+      | 'close_task'
+      | 'close_call'
+      | 'close_approval'
+      | 'close_instance'
+      | 'close_recall';
   }
 >;
 

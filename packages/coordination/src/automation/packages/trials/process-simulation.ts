@@ -220,6 +220,7 @@ export class ProcessSimulation {
       case 'escalate':
         made.created.push(createdBy(effect));
         return undefined;
+      case 'rename_tasks':
       case 'close_task':
       case 'close_call':
       case 'close_approval':

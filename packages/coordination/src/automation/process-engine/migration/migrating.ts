@@ -1,3 +1,4 @@
+import { canonicalJson } from '@baton/kernel/idempotency';
 import type { JsonObject } from '@baton/kernel/wire';
 import { goOnVoting } from '../approving.ts';
 import { breach } from '../deadlines.ts';
@@ -34,6 +35,7 @@ export function takeMigration(m: Machine, plan: MigrationPlan, { fromVersion }: 
   if (fault !== undefined) throw new ProcessFault('data_invalid', fault);
   const bereft = closeWhatIsGone(m, plan);
   moveStages(m, plan);
+  renameTasks(m, plan);
   m.state.nodes = movedNodes(m, plan);
   moveNames(m, plan);
   retime(m, plan);
@@ -99,6 +101,19 @@ function tellRenamedStages(m: Machine, { to, became }: MigrationPlan): void {
     m.tell('process.stage_exited', { stage: id });
   }
   for (const stage of entered) m.tell('process.stage_entered', { stage });
+}
+
+/** Whoever has the task of an open step fills in the form of the later version, which reads the result. */
+function renameTasks(m: Machine, { from, stepOf, to }: MigrationPlan): void {
+  const tasks = m.elements().flatMap(({ id, taskId }) => {
+    const step = stepOf(id);
+    if (taskId === undefined || step === null) return [];
+    const form = to.steps.get(step)?.human?.form ?? null;
+    const before = from.steps.get(id)?.human?.form ?? null;
+    return step === id && canonicalJson(form) === canonicalJson(before) ? [] : [{ taskId, step, form }];
+  });
+  // Without a note: a replay of an older migration would miss one.
+  if (tasks.length > 0) m.acts.push({ do: 'effect', effect: { kind: 'rename_tasks', element: null, tasks } });
 }
 
 function movedNodes(m: Machine, plan: MigrationPlan): Record<string, Node> {

@@ -151,6 +151,49 @@ test('a step keeps its work under a new id, and one that is gone is closed and p
   assert.deepEqual([now.status, now.data], ['completed', { p: 1, d: 2 }]);
 });
 
+test('an open task has the form of the later version, and the names of two steps may be exchanged', async () => {
+  const formOf = (name: string) => ({
+    type: 'object',
+    required: [name],
+    properties: { [name]: { type: 'number' } },
+  });
+  const step = (id: string, name: string) => ({
+    ...humanStep(id, { form: formOf(name), context: { part: `'${id}'` } }),
+    export: { as: name },
+  });
+  const fork = (...steps: object[]) => [
+    { id: 'both', fork: { branches: steps.map((one, n) => ({ id: `branch-${n}`, do: [one] })) } },
+    humanStep('look'),
+  ];
+  const key = await publishProcess(
+    baton.admin,
+    versionOf(1, fork(step('left', 'old'), step('right', 'same'))),
+  );
+  const { id, openElements } = await startProcessInstance(baton.admin, key);
+  const taskOf = (element: string) =>
+    openElements.find((one: { id: string }) => one.id === element).taskId as string;
+  const later = fork(step('right', 'fresh'), step('left', 'same'));
+  await publish(key, versionOf(2, later, from(1, 2, { left: 'right', right: 'left' })));
+  await migrate();
+  const read = (taskId: string) => done(baton.admin.get(`/tasks/${taskId}/form`));
+  const [first, second] = [await read(taskOf('left')), await read(taskOf('right'))];
+  assert.deepEqual(
+    [first.process, first.form, first.context, second.process.element, second.form],
+    [{ instanceId: id, element: 'right' }, formOf('fresh'), { part: 'left' }, 'left', formOf('same')],
+  );
+  const fill = async (taskId: string, customFields: object) => {
+    const { version } = await done(baton.admin.get(`/tasks/${taskId}`));
+    await done(baton.admin.patch(`/tasks/${taskId}`, { customFields }, { 'if-match': `task-${version}` }));
+    return baton.admin.post(`/tasks/${taskId}:complete`, {}, { 'if-match': `task-${version + 1}` });
+  };
+  await refused(fill(taskOf('left'), { old: 1 }), 422, 'custom_fields_invalid');
+  await done(fill(taskOf('left'), { fresh: 1 }));
+  await done(fill(taskOf('right'), { same: 2 }));
+  await worker.run();
+  const { data } = await done(baton.admin.get(`/process-instances/${id}`));
+  assert.deepEqual([data.fresh, data.same], [{ fresh: 1 }, { same: 2 }]);
+});
+
 test('stages are found by their ids, and a new one before an active one is passed over', async () => {
   const stages = (...ids: string[]) => ids.map((id) => ({ id, steps: [humanStep(`do-${id}`)] }));
   const key = await publishProcess(baton.admin, { ...versionOf(1, []), stages: stages('a', 'b', 'c') });
