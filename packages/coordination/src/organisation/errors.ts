@@ -4,7 +4,9 @@ import { conflict, invalid } from '../service/error-rows.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
 export const errors = {
-  custom_fields_invalid: invalid("The custom fields don't fit the type's schema."),
+  custom_fields_invalid: invalid(
+    "The custom fields don't satisfy the type's schema or, at a completion, the form of the task's process step.",
+  ),
   invalid_workspace_type: invalid('The workspace type is named twice, or a type of children is malformed.'),
   workspace_type_exists: conflict('The tenant has a workspace type with this key.'),
   workspace_type_archived: invalid('The workspace type is archived.'),
