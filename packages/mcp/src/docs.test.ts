@@ -110,7 +110,7 @@ test('the inspector finds every tool in order, over standard input and output an
       };
       // `--strict` ends with code 6 where a schema is one that some clients can't read.
       const { tools } = JSON.parse(await inspect('tools/list', '--strict')) as { tools: unknown[] };
-      assert.equal(tools.length, 14);
+      assert.equal(tools.length, 15);
       const words = ['--tool-name', 'work_next', '--tool-arg', 'assignedToMe=true', 'waitSeconds=10'];
       assert.match(await inspect('tools/call', ...words), new RegExp(`You hold ${task.publicId}`));
       assert.match(await inspect('resources/read', '--uri', `baton://task/${task.publicId}`), /Inspected/);

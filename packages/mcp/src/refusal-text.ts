@@ -1,16 +1,22 @@
 import { BatonError, LeaseLostError } from '@baton/sdk';
 import { seen } from './others-text.ts';
+import { NoApproverError } from './tools/approver.ts';
 import { NotHeldError } from './workplace.ts';
 
 const messageCharactersMax = 600;
 const detailsMax = 20;
 const faultCharactersMax = 200;
+/** Refusals of a claim of the task that was named. */
+const notTakenCodes: readonly string[] = [
+  ...['task_not_due', 'task_not_claimable', 'task_not_ready', 'task_already_claimed'],
+  ...['approval_required', 'verification_pending', 'input_missing'],
+];
 /** Names of fields, bounds and ids: no sentence of somebody else fits. */
 const plainDetail = /^[\w.:/@[\]+-]{1,100}$/;
 
 /** What an agent is told of a failure: what happened, and what to do next. @throws what is a defect of this program */
 export function refusalText(error: unknown): string {
-  if (error instanceof NotHeldError) return error.message;
+  if (error instanceof NotHeldError || error instanceof NoApproverError) return error.message;
   if (error instanceof LeaseLostError)
     return `${capital(error.message)}. Stop working on this task now, write nothing more for it, and don't try this call again. work_next gives you other work.`;
   if (error instanceof BatonError) {
@@ -55,7 +61,10 @@ function adviceOf({ code, status, retryable }: BatonError): string {
   if (status === 401) return 'The token is over or was revoked: a person must give this server a new one.';
   if (status === 403) return 'You may not do this: ask a person, and go on without it.';
   if (status === 404) return 'Check the reference; task_search finds tasks.';
-  if (code === 'network_error' || retryable) return 'Baton may be back soon: try again in some seconds.';
+  if (retryable) return 'Baton may be back soon: try again in some seconds.';
+  if (code === 'network_error') return 'A person must repair how this server reaches Baton.';
+  if (notTakenCodes.includes(code))
+    return 'task_get says why it can not be taken; work_next without task gives you other work.';
   if (status === 422 || status === 400) return 'Correct the arguments and call again.';
   return 'Read it again before you go on: it may have changed meanwhile.';
 }

@@ -5,7 +5,7 @@ const descriptionCharactersShown = 12_000;
 
 /** What an agent should know of a task, in an envelope; of a long description the part that begins at `from`. */
 export function taskText(task: Task, from = 0): string {
-  const { publicId, title, status, systemStatusCategory, priority, typeKey, dueDate } = task;
+  const { publicId, title, status, systemStatusCategory, priority, typeKey, dueDate, availableAt } = task;
   const { customFields, acceptance, verification, ownerId, assigneeId, workspaceId, projectId } = task;
   return documentFromOthers(`the task ${publicId}`, {
     publicId,
@@ -14,7 +14,7 @@ export function taskText(task: Task, from = 0): string {
     status: `${status} (${systemStatusCategory})`,
     priority,
     type: typeKey,
-    ...present({ dueDate, ownerId, assigneeId, workspaceId, projectId }),
+    ...present({ dueDate, availableAt, ownerId, assigneeId, workspaceId, projectId }),
     ...(Object.keys(customFields).length > 0 && { fields: customFields }),
     ...(acceptance.length > 0 && {
       acceptance: acceptance.map(({ key, kind, description: wanted }) => ({ key, kind, wanted })),

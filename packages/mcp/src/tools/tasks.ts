@@ -3,6 +3,7 @@ import { leaseId, limit, priority, shortText, taskRef } from '../inputs.ts';
 import { listFromOthers, shortened } from '../others-text.ts';
 import { lines, tool } from '../tool.ts';
 import { commentsText } from './comments-text.ts';
+import { formText } from './process-form.ts';
 import { taskLine, taskText } from './task-text.ts';
 
 const get = tool({
@@ -23,9 +24,10 @@ const get = tool({
   }),
   async run({ task: ref, descriptionFrom }, { baton, signal }) {
     const task = await baton.tasks.get(ref, { signal });
-    const [{ claimable, reasons }, comments] = await Promise.all([
+    const [{ claimable, reasons }, comments, form] = await Promise.all([
       baton.tasks.getClaimability(task.id, { signal }),
       commentsText(baton, task.id, signal),
+      formText(baton, task, signal),
     ]);
     const isOpen = !task.systemStatusCategory.startsWith('terminal');
     return lines(
@@ -34,6 +36,7 @@ const get = tool({
         ? `${task.publicId} can't be taken now: ${reasons.map(({ code }) => code).join(', ')}.`
         : undefined,
       taskText(task, descriptionFrom),
+      form,
       comments,
     );
   },

@@ -1,0 +1,38 @@
+import { type BatonClient, etagOf, type Lease, type Task } from '@baton/sdk';
+import { documentFromOthers } from '../others-text.ts';
+import { lines } from '../tool.ts';
+
+/**
+ * The form that the step of a process gives to whoever does its task, with what is filled in already; undefined for a task without
+ * one. The service validates the answers where the task is completed.
+ */
+export async function formText(
+  baton: BatonClient,
+  { id, publicId, origin }: Task,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  // Anybody can write such an origin; the form says whether it is true.
+  if (origin?.kind !== 'process') return undefined;
+  const { process, form, context, values } = await baton.tasks.getForm(id, { signal });
+  if (process === null || form === null) return undefined;
+  return lines(
+    `${publicId} is a step of the process instance ${process.instanceId}, which asks for the answers to a form: give them to work_done as fields. It can't be completed without what the form requires.`,
+    documentFromOthers('the form, as a JSON Schema, with what the process passes on and what is filled in', {
+      form,
+      ...(Object.keys(context).length > 0 && { context }),
+      ...(Object.keys(values).length > 0 && { values }),
+    }),
+  );
+}
+
+/** Writes answers into the custom fields of a task that is held; what else is there stays. @throws BatonError, LeaseLostError */
+export async function writeAnswers(
+  baton: BatonClient,
+  lease: Lease,
+  answers: Record<string, unknown>,
+  signal: AbortSignal,
+): Promise<void> {
+  const task = await baton.tasks.get(lease.task.id, { signal });
+  const customFields = { ...task.customFields, ...answers };
+  await lease.update({ customFields }, { ifMatch: etagOf(task), signal });
+}

@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { type BatonClient, BatonError, etagOf, type Lease, type Task } from '@baton/sdk';
+import { leaseId, shortText, taskRef } from '../inputs.ts';
+import { lines, tool } from '../tool.ts';
+import { workPermissions } from './work-permissions.ts';
+
+const retryAfterSecondsMax = 604_800;
+
+export const blocked = tool({
+  name: 'work_blocked',
+  title: 'Give the task back',
+  description:
+    'Gives a task back that you can not finish, with the reason as a comment. Without more it is paused, for longer each time, and offered again after that. With waitsFor nobody is given it before that other task is done. With needsPerson nobody is given it before a person moves it on. Where a person only has to decide, use ask_approval instead.',
+  toolset: 'work',
+  permissions: [...workPermissions, 'tasks.write'],
+  input: z.strictObject({
+    lease: leaseId,
+    reason: shortText('What stands in the way, and what would help.', 1_900),
+    waitsFor: taskRef.optional().describe('A task that must be done before this one can go on.'),
+    needsPerson: z
+      .boolean()
+      .default(false)
+      .describe('Whether a person must act before anybody can go on: the task is blocked until then.'),
+    personId: z
+      .uuid()
+      .optional()
+      .describe('Who should help, named in the comment. Without: the owner of the task.'),
+    retryAfterSeconds: z
+      .int()
+      .min(0)
+      .max(retryAfterSecondsMax)
+      .optional()
+      .describe('How long to pause at least, such as what a provider asked for.'),
+  }),
+  async run({ lease: id, reason, waitsFor, needsPerson, personId, retryAfterSeconds }, call) {
+    const { baton, workplace, signal } = call;
+    const lease = workplace.find(id);
+    const { publicId, ownerId } = lease.task;
+    if (waitsFor !== undefined)
+      await lease.write(() =>
+        baton.tasks.createRelation(publicId, { type: 'depends_on', toTask: waitsFor }, { signal }),
+      );
+    const helper = personId ?? ownerId;
+    // Not as the run's: one whose grant has no tasks.write may not comment, and its task must be given back all the same.
+    const body = commentBody(reason, helper && (await nameOf(baton, lease.task.id, helper, signal)));
+    await lease.comment({ body, runId: null }, { signal });
+    const status = needsPerson ? await moveToBlocked(baton, lease, signal) : undefined;
+    const failing = { signal, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
+    // What another task holds back needs no pause, and has not failed.
+    if (waitsFor === undefined) await lease.fail(`blocked: ${reason}`, undefined, failing);
+    else await lease.cancel(`blocked: it waits for ${waitsFor}`, { signal });
+    return lines(
+      `You gave ${publicId} back, with the reason as a comment. ${askedText(helper, personId)}`,
+      whenText(await findTask(baton, lease.task.id, signal), { waitsFor, needsPerson, status }),
+      'work_next gives you other work.',
+    );
+  },
+});
+
+function commentBody(reason: string, helper: string | null): string {
+  return helper === null ? `Blocked: ${reason}` : `Blocked: ${reason}\n\nAsked for help: ${helper}`;
+}
+
+/** The name by which people know a person; the id where that can't be read. */
+async function nameOf(baton: BatonClient, taskId: string, id: string, signal: AbortSignal): Promise<string> {
+  try {
+    const { people } = await baton.tasks.listDeciders(taskId, { signal });
+    const found = people.find((person) => person.id === id.toLowerCase());
+    return found === undefined ? id : `${found.displayName} (${id})`;
+  } catch (error) {
+    if (error instanceof BatonError) return id;
+    throw error;
+  }
+}
+
+function askedText(helper: string | null, personId: string | undefined): string {
+  if (helper === null) return 'It has no owner, so nobody in particular is asked for help.';
+  return personId === undefined
+    ? `Its owner (${helper}) is asked for help.`
+    : `The person ${helper} is asked for help.`;
+}
+
+/**
+ * Moves the task to a status in which nobody is offered it.
+ * @returns the status; undefined where its lifecycle leads to none from here
+ */
+async function moveToBlocked(
+  baton: BatonClient,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { targets } = await baton.tasks.listTransitions(lease.task.id, { signal });
+  const target = targets.find(
+    ({ systemStatusCategory, route }) => systemStatusCategory === 'blocked' && route === 'update',
+  );
+  if (target === undefined) return undefined;
+  const task = await baton.tasks.get(lease.task.id, { signal });
+  await lease.update({ status: target.status }, { ifMatch: etagOf(task), signal });
+  return target.status;
+}
+
+/** The task as it is now; undefined where it can't be read any more: it was given back all the same. */
+async function findTask(baton: BatonClient, id: string, signal: AbortSignal): Promise<Task | undefined> {
+  try {
+    return await baton.tasks.get(id, { signal });
+  } catch (error) {
+    if (error instanceof BatonError) return undefined;
+    throw error;
+  }
+}
+
+interface HeldBack {
+  readonly waitsFor: string | undefined;
+  readonly needsPerson: boolean;
+  readonly status: string | undefined;
+}
+
+function whenText(task: Task | undefined, { waitsFor, needsPerson, status }: HeldBack): string {
+  if (status !== undefined) return `It is ${status}: nobody is offered it before a person moves it on.`;
+  const note = needsPerson ? 'Its type has no blocked status that it could move to. ' : '';
+  if (waitsFor !== undefined) return `${note}It is offered again when ${waitsFor} is done.`;
+  const { availableAt = null } = task ?? {};
+  return availableAt === null
+    ? `${note}It is offered again at once: its type has no pause.`
+    : `${note}It is paused, and offered again at ${availableAt}.`;
+}
