@@ -33,9 +33,10 @@ export function findEligibleDeciders({ tenantId, taskId, viewerId, permissions, 
           select from api_keys k
           where k.principal_id = p.id and k.revoked_at is null and (k.expires_at is null or k.expires_at > clock_timestamp())
             and k.permissions && ${permissions}::text[]))
-        and (sees_workspace(p.id, place.workspace_id) or not exists (
-          select from iam_bindings b
-          where b.principal_id = p.id and b.status = 'active' and b.visibility = 'members'))
+        and (not exists (
+            select from iam_bindings b
+            where b.principal_id = p.id and b.status = 'active' and b.visibility = 'members')
+          or sees_workspace(p.id, place.workspace_id))
       order by p.created_at desc, p.id desc
       limit ${candidatesMax}
     ), role as materialized (
