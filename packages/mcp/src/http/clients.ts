@@ -31,11 +31,11 @@ export const clientBounds = {
   subscriptionsMax: 2,
   listenMsMax: 600_000,
   bodyBytesMax: messageBytesMax,
+  /** How long a session and its leases outlive this process. They are renewed every third of it, also between two calls. */
+  leaseSeconds: 60,
 };
 export type ClientBounds = typeof clientBounds;
 
-/** How long a session and its leases outlive this process. */
-const leaseSeconds = 60;
 const checkMsMax = 10_000;
 
 /** Why a request is not served. */
@@ -162,7 +162,7 @@ export class ServedClients {
       : { token };
     const newClient = () => createClient({ url: this.#url, credential, ...(transport && { transport }) });
     const baton = newClient();
-    const workplace = new Workplace(baton, { version, leaseSeconds });
+    const workplace = new Workplace(baton, { version, leaseSeconds: this.#bounds.leaseSeconds });
     const skills = skillsOf(baton);
     const bus = new InMemoryServerEventBus();
     const journal = new JournalWatch(baton, ({ uri, cursor }) =>

@@ -227,6 +227,31 @@ describe('the endpoint', { concurrency: 4 }, () => {
     assert.equal((await send(kept.url, one.token)).status, 503);
   });
 
+  test('a client that makes no call has a sign of life three times in each lease', async () => {
+    const one = await baton.participant();
+    await taskFor(one);
+    const { url } = await endpointWith({ leaseSeconds: 10 });
+    const mcp = await connect(one.token, '2025', url);
+    const lease = leaseIn(await mcp.call('work_next', { assignedToMe: true }));
+    const session = async () => {
+      const { items } = await baton.admin.sessions.list({ status: 'active', limit: 200 });
+      return items.find(({ principalId }) => principalId === one.principalId);
+    };
+    const renewals = async (count: number) => {
+      const seen = new Set<string>();
+      await until(`${count} renewals`, async () => {
+        const { heartbeatAt, expiresAt } = (await session()) ?? assert.fail('the session is over');
+        // Three renewals fit into the lease, so one that is missing doesn't count as silence.
+        assert.ok(Date.parse(expiresAt) - Date.parse(heartbeatAt) >= 9_000);
+        return seen.add(heartbeatAt).size > count;
+      });
+    };
+    await renewals(1);
+    await mcp.call('work_done', { lease, summary: 'done' });
+    // It holds nothing now.
+    await renewals(1);
+  });
+
   test('work that came when its client had gone is not taken', async () => {
     const one = await baton.participant();
     const wait = { name: 'work_next', arguments: { assignedToMe: true, waitSeconds: 30 } };
