@@ -58,6 +58,7 @@ function linesOf(page: string, names = ['']): string {
       // Not in the folder where the tests are run.
       .replaceAll('baton agent run', `baton agent run --folder '${join(folder, 'runner')}'`)
       .replaceAll('heads.json', join(folder, 'heads.json'))
+      .replaceAll('> .mcp.json', `> ${join(folder, 'mcp.json')}`)
   );
 }
 
@@ -74,7 +75,8 @@ async function shell(
   const commands = isFoundByNpm ? lines : `${npx}\n${lines}`;
   const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], {
     cwd,
-    env: { ...process.env, BATON_HOME: running.home, ...env },
+    // Not as whom the person who runs the tests is signed in.
+    env: { ...process.env, BATON_HOME: running.home, XDG_CONFIG_HOME: join(folder, 'config'), ...env },
   });
   return stdout;
 }
@@ -93,6 +95,7 @@ for (const page of [
     const stdout = await shell(lines, { isFoundByNpm: isLongProof });
     assert.ok(stdout.length > 100, stdout);
     assert.doesNotMatch(stdout, /"(detail|error)":(?!null)/);
+    if (page === 'README.md') await assertWalked();
   });
 
 /** The tasks that a Baton's agents completed so far, by their titles. */
@@ -210,6 +213,17 @@ test('every command of examples/lease-guard/README.md works as written, for the 
     service.close();
   }
 });
+
+/** Every task that README.md makes is finished by what it shows, and its configuration for an MCP client is of this Baton. */
+async function assertWalked(): Promise<void> {
+  const walked = ['My first task', 'Fix the flaky test', 'Count the words of this title'];
+  const states: string[] = [];
+  for await (const { title, systemStatusCategory } of running.admin.tasks.list({ limit: 200 }))
+    if (walked.includes(title)) states.push(systemStatusCategory);
+  assert.deepEqual(states, Array(4).fill('terminal_success'));
+  const { mcpServers } = JSON.parse(readFileSync(join(folder, 'mcp.json'), 'utf8'));
+  assert.deepEqual(mcpServers.baton.env, { BATON_HOME: running.home });
+}
 
 for (const page of ['README.md', 'packages/sdk/README.md'])
   test(`the program of ${page} works as written`, async () => {
