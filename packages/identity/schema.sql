@@ -141,6 +141,7 @@ create table events (
   constraint events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX events_by_type ON public.events USING btree (type, sequence);
+CREATE INDEX events_of_revocations ON public.events USING btree (occurred_at) WHERE (type = ANY (ARRAY['principal.disabled'::text, 'principal.enabled'::text, 'credential.revoked'::text, 'tenant.updated'::text]));
 CREATE INDEX events_of_tenant ON public.events USING btree (tenant_id, sequence);
 CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE ON public.events FOR EACH ROW EXECUTE FUNCTION refuse_event_change();
 CREATE TRIGGER events_mark_writer BEFORE INSERT ON public.events FOR EACH STATEMENT EXECUTE FUNCTION mark_journal_writer();
@@ -227,10 +228,12 @@ create table identity_providers (
   created_at timestamp(3) with time zone default now() not null,
   display_name_claim text default ''::text not null,
   authorized_parties text[] default '{}'::text[] not null,
+  principal_kind text default 'human'::text not null,
   constraint identity_providers_pkey PRIMARY KEY (id),
   constraint identity_providers_issuer UNIQUE (tenant_id, issuer),
   constraint identity_providers_key UNIQUE (tenant_id, key),
   constraint identity_providers_lifecycle_profile_check CHECK ((lifecycle_profile = ANY (ARRAY['read_only'::text, 'managed'::text]))),
+  constraint identity_providers_principal_kind_check CHECK ((principal_kind = ANY (ARRAY['human'::text, 'workload'::text]))),
   constraint identity_providers_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
   constraint identity_providers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
@@ -326,6 +329,7 @@ create table principals (
   constraint principals_kind_check CHECK ((kind = ANY (ARRAY['human'::text, 'agent'::text, 'service_account'::text, 'workload'::text]))),
   constraint principals_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text])))
 );
+CREATE INDEX principals_words ON public.principals USING gin (array_to_tsvector(name_words(display_name)));
 
 create table provisioning_sources (
   id uuid not null,
@@ -665,6 +669,18 @@ begin
     (tg_argv[0]::bigint << 48) | coalesce(pg_sequence_last_value(tg_argv[1]::regclass), 0));
   return null;
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.name_query(wanted text)
+ RETURNS tsquery
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (SELECT (string_agg(((''''::text || w.word) || ''':*'::text), ' & '::text))::tsquery AS string_agg FROM unnest(name_words(name_query.wanted)) w(word));
+
+CREATE OR REPLACE FUNCTION public.name_words(given text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN ARRAY(SELECT DISTINCT "left"(w.word, 60) AS "left" FROM regexp_split_to_table(lower(name_words.given), '[\s!-/:-@[-`{-~]+'::text) w(word) WHERE (w.word <> ''::text));
 
 CREATE OR REPLACE FUNCTION public.principal_holders(principal uuid)
  RETURNS TABLE(pid integer, is_alone boolean)

@@ -30,7 +30,11 @@ export const InstantInput = z
   )
   // An offset can push an instant out of the years that have four digits, which is all that is stored.
   .refine((text) => /^(?!0000)\d{4}-/.test(text), 'must lie in the years 1 to 9999')
-  .meta({ id: 'Instant', format: 'date-time', description: 'RFC 3339 with any offset; without one, UTC.' });
+  // Without `format: date-time`: it would exclude days, and times without an offset.
+  .meta({
+    id: 'Instant',
+    description: 'RFC 3339 with any offset; without one, UTC. A day alone is its first moment in UTC.',
+  });
 
 /** A free JSON object. It is passed on as it was parsed, never copied: `__proto__` stays a plain key. */
 export const FreeObject = z
@@ -68,6 +72,19 @@ export function textsByName(name: z.ZodString, text: z.ZodString, namesMax: numb
 export const queryWordCharactersMax = 2000;
 /** A text whose own rules, with a code of its own, are stricter: longer than any of them allows. */
 export const QueryWord = z.string().max(queryWordCharactersMax);
+
+const searchCharactersMax = 200;
+const searchWordsMax = 10;
+
+/** `?q=maria`: words of which each must be the beginning of a word of a name. */
+export const NameSearch = z
+  .string()
+  .max(searchCharactersMax)
+  .refine(
+    (text) => text.split(/\s+/).filter(Boolean).length <= searchWordsMax,
+    `must have at most ${searchWordsMax} words`,
+  )
+  .transform((text) => text.trim());
 
 /** `?flag=true`; some clients write `True`. */
 export const QueryFlag = z

@@ -181,6 +181,7 @@ interface IdentityProvidersTable {
   created_at: Generated<string>;
   display_name_claim: Generated<string>;
   authorized_parties: Generated<string[]>;
+  principal_kind: Generated<'human' | 'workload'>;
 }
 
 interface JournalEpochTable {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
+import { NameSearch, pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
 import { childResolved } from '../../leases/children/children.events.ts';
 import { invocationCancelled } from '../../leases/invocations/invocations.events.ts';
 import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
@@ -51,7 +51,12 @@ export const principalsApi = [
     path: '/principals',
     summary: 'List principals, newest first.',
     permission: 'principals.read',
-    query: { kind: QueryWord.optional() },
+    query: {
+      kind: QueryWord.optional(),
+      q: NameSearch.optional().describe(
+        'Words, in any case, of which each is the beginning of a word of the display name or the e-mail address; 200 characters, 10 words. Blank: all.',
+      ),
+    },
     paging: true,
     returns: { 200: pageOf(Principal) },
     errors: ['invalid_kind', 'invalid_cursor'],

@@ -1,5 +1,5 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
+import { condition, type ListOrder, matching, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
@@ -116,11 +116,21 @@ const newestFirst: ListOrder<PrincipalRow> = {
   direction: 'desc',
 };
 
+/** By the index `principals_words`. */
+function hasWords(tenantId: string, search: string) {
+  return condition`
+    principal_words(tenant_id, display_name, profile ->> 'email')
+      @@ principal_query(${tenantId}::uuid, ${search}::text)`;
+}
+
 export function findPrincipals(
   tenantId: string,
-  filter: { kind: PrincipalRow['kind'] | undefined },
+  { kind, search }: { kind: PrincipalRow['kind'] | undefined; search: string | undefined },
   page: Page,
 ) {
-  const query = build.selectFrom('principals').selectAll().where('tenant_id', '=', tenantId);
-  return pageQuery(matching(query, filter), newestFirst, page);
+  const all = matching(build.selectFrom('principals').selectAll().where('tenant_id', '=', tenantId), {
+    kind,
+  });
+  const query = search === undefined ? all : all.where(hasWords(tenantId, search));
+  return pageQuery(query, newestFirst, page);
 }

@@ -53,11 +53,12 @@ export async function createPrincipal(context: Context, request: PrincipalReques
 /** @throws Refusal `invalid_kind`, `invalid_cursor` */
 export async function listPrincipals(
   { db, tenantId }: Context,
-  filter: { kind?: string | undefined },
+  filter: { kind?: string | undefined; q?: string | undefined },
   page: Page,
 ): Promise<ItemPage<Principal>> {
   const kind = filter.kind === undefined ? undefined : requireKind(filter.kind);
-  return listPage(db, findPrincipals(tenantId, { kind }, page), principalOf);
+  const search = filter.q === '' ? undefined : filter.q;
+  return listPage(db, findPrincipals(tenantId, { kind, search }, page), principalOf);
 }
 
 /** @throws Refusal `not_found` with the first id that no principal of the tenant has */

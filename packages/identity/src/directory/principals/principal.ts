@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { NameSearch, Timestamp, Uuid } from '@baton/kernel/wire';
 import { Name } from '../../service/fields.ts';
 import { pagesByCreation } from '../../service/paging.ts';
 import type { Tables } from '../../service/schema.ts';
@@ -40,5 +40,8 @@ export const principalQuery = {
   ...principalPages.query,
   kind: PrincipalKind.optional(),
   status: PrincipalStatus.optional(),
+  q: NameSearch.optional().describe(
+    'Words, in any case, of which each is the beginning of a word of the display name, or the beginning of the user name in a directory; 200 characters, 10 words. Blank: all.',
+  ),
 };
 export type PrincipalQuery = z.infer<z.ZodObject<typeof principalQuery>>;

@@ -143,3 +143,29 @@ export function findPrincipals({ tenantId, kind, status, after, limit }: Princip
     order by m.created_at, m.principal_id
     limit ${limit + 1}`;
 }
+
+/**
+ * Those whose name has words that begin so, or whose user name in a directory of the tenant does. A statement of its own: the
+ * candidates come from two indexes, and a condition that may be absent would keep PostgreSQL from using them.
+ */
+export function findPrincipalsByName(
+  { tenantId, kind, status, after, limit }: PrincipalFilter,
+  search: string,
+) {
+  const userName = `${search.replaceAll(/[\\%_]/g, '\\$&')}%`;
+  return sql<PrincipalRow & { joined_at: string }>`
+    with found as materialized (
+      select id from principals where array_to_tsvector(name_words(display_name)) @@ name_query(${search})
+      union
+      select u.principal_id from provisioning_sources s join scim_users u on u.provisioning_source_id = s.id
+      where s.tenant_id = ${tenantId} and lower(u.user_name) collate "C" like lower(${userName})
+    )
+    select p.id, p.kind, p.display_name, p.status, p.created_at, m.created_at as joined_at
+    from found f join principals p on p.id = f.id join memberships m on m.principal_id = p.id
+    where m.tenant_id = ${tenantId} and m.status = 'active'
+      and (m.created_at, m.principal_id) > (${after[0]}::timestamptz, ${after[1]}::uuid)
+      and (${kind ?? null}::text is null or p.kind = ${kind ?? null}::text)
+      and (${status ?? null}::text is null or p.status = ${status ?? null}::text)
+    order by m.created_at, m.principal_id
+    limit ${limit + 1}`;
+}

@@ -24,6 +24,7 @@ import {
   findDirectoryUsers,
   findPrincipal,
   findPrincipals,
+  findPrincipalsByName,
   insertPrincipal,
   type LockedPerson,
   lockPrincipal,
@@ -70,9 +71,13 @@ export async function getPrincipal(db: Db, tenantId: string, principalId: string
 /** @throws Refusal `tenant_not_found` */
 export async function listPrincipals(db: Db, tenantId: string, query: PrincipalQuery) {
   if (!(await tenantExists(db, tenantId))) fail('tenant_not_found');
+  const { q = '' } = query;
   return principalPages.read(
     query,
-    (page) => db.rows(findPrincipals({ ...query, ...page, tenantId })),
+    (page) => {
+      const filter = { ...query, ...page, tenantId };
+      return db.rows(q === '' ? findPrincipals(filter) : findPrincipalsByName(filter, q));
+    },
     principalOf,
     ({ joined_at }) => joined_at,
   );
