@@ -190,7 +190,8 @@ async function onPool<Caller, Context extends object>(
   runtime.authorize(call.caller, endpoint);
   const context = runtime.context(call, runtime.pool, false);
   const answer = await handle(runtime, endpoint, input, context);
-  runtime.committed?.(context);
+  const noted = runtime.committed?.(context);
+  if (noted !== undefined) await noted;
   return answer;
 }
 
@@ -248,7 +249,8 @@ async function inTransaction<Caller, Context extends object>(
       return { context, answer: undefined, refusal };
     }
   });
-  if (context !== undefined) runtime.committed?.(context);
+  const noted = context && runtime.committed?.(context);
+  if (noted !== undefined) await noted;
   if (answer === undefined) throw refusal;
   return answer;
 }

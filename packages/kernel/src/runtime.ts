@@ -74,8 +74,8 @@ export interface ServiceRuntime<Caller, Context extends object> {
   context(call: Call<Caller>, db: Db, transactional: boolean): Context;
   /** Writes what the handler left for the end of its transaction: journal rows. */
   beforeCommit?(context: Context): Promise<void>;
-  /** After the commit: wakes readers. Must not throw. */
-  committed?(context: Context): void;
+  /** After the commit: wakes readers. Must not throw. The answer waits for what it returns. */
+  committed?(context: Context): Promise<void> | void;
   /** What the service counts of a refusal, before it is answered. */
   refused?(refusal: Refusal): void;
   /** The usual form of an error. */

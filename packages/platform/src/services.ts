@@ -1,4 +1,4 @@
-import { createCoordination } from '@baton/coordination/app/app';
+import { type Coordination, createCoordination } from '@baton/coordination/app/app';
 import { startContextAdapter } from '@baton/coordination/app/context-adapter/context-adapter';
 import { createMeasures } from '@baton/coordination/app/health/measures';
 import { startWorker } from '@baton/coordination/app/worker';
@@ -24,10 +24,12 @@ export async function startServices(env: Environment): Promise<Services> {
     return part;
   };
   try {
-    const identity = track(await createIdentity({ env }));
+    let coordination: Coordination | undefined;
+    const onRevocation = async () => coordination?.refreshRevocations();
+    const identity = track(await createIdentity({ env, onRevocation }));
     // One process: its /metrics counts what the worker does, too.
     const measures = createMeasures(true);
-    const coordination = track(await createCoordination({ env, measures }));
+    coordination = track(await createCoordination({ env, measures }));
     const worker = track(await startWorker({ env, measures }));
     const contextAdapter = track(await startContextAdapter({ env, measures, isWatched: false }));
     return { identity, coordination, worker, contextAdapter };

@@ -57,6 +57,23 @@ export const settings = {
     unit: seconds,
     doc: 'The pause between two fetches caused by unknown key ids.',
   }),
+  CP_IAM_REVOCATIONS_URL: text({
+    default: '',
+    doc: 'Where identity publishes what it revoked; by default `revocations.json` beside a key document `jwks.json`. Without it the access tokens of a disabled principal are accepted until they expire.',
+  }),
+  CP_IAM_REVOCATIONS_INTERVAL_SECONDS: integer({
+    default: 1,
+    min: 1,
+    max: 60,
+    unit: seconds,
+    doc: 'The pause between two readings of that list: how long a token may be accepted after it was revoked. In the default run a revocation is read at once.',
+  }),
+  CP_IAM_REVOCATIONS_STALE_AFTER_SECONDS: integer({
+    default: 300,
+    max: 86_400,
+    unit: seconds,
+    doc: 'While the list can not be read, access tokens are accepted for this long after they were issued, or after the last reading; 0 is until they expire.',
+  }),
   CP_IAM_BINDING_CACHE_TTL_SECONDS: integer({
     default: 30,
     min: 0,

@@ -13,8 +13,10 @@ export interface TestIssuer {
   sign(claims: Record<string, unknown>, options?: { keyId?: string; lifeSeconds?: number }): Promise<string>;
   /** Publishes another key under another id; tokens signed from now on carry it. */
   rotate(): Promise<void>;
-  /** Whether the key document is served. */
+  /** Whether its documents are served. */
   serve(available: boolean): void;
+  /** What it says was revoked; undefined: it has no such document, as an older identity. */
+  revoke(list: object | undefined): void;
   close(): Promise<void>;
 }
 
@@ -27,7 +29,14 @@ const firstKey = newKey();
 
 export async function startIssuer(): Promise<TestIssuer> {
   let [pair, keyId, available, fetches] = [await firstKey, 'test-1', true, 0];
-  const server = createServer(async (_req, res) => {
+  let revocations: object | undefined;
+  const server = createServer(async (req, res) => {
+    if (req.url?.endsWith('/revocations.json')) {
+      const [status, body] = available
+        ? [revocations === undefined ? 404 : 200, revocations]
+        : [503, undefined];
+      return res.writeHead(status, { 'content-type': 'application/json' }).end(body && JSON.stringify(body));
+    }
     fetches += 1;
     if (!available) return res.writeHead(503).end();
     const key = { ...(await exportJWK(pair.publicKey)), kid: keyId, use: 'sig', alg: 'RS256' };
@@ -62,6 +71,9 @@ export async function startIssuer(): Promise<TestIssuer> {
     },
     serve(value) {
       available = value;
+    },
+    revoke(list) {
+      revocations = list;
     },
     close: () => new Promise((done) => server.close(() => done())),
   };

@@ -57,6 +57,7 @@ export async function serveStreams(
     sockets,
     async close() {
       await stream.close();
+      await real.close();
       await new Promise((done) => server.close(done));
     },
   };

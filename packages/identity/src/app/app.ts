@@ -11,6 +11,8 @@ import { continueDeletion } from '../directory/groups/group-deletion.ts';
 import { continueRevocation } from '../directory/revocation/revocation.ts';
 import { createClientLookup, createTokenLookup } from '../issuing/exchange/credential-lookup.ts';
 import { ExchangeLedger } from '../issuing/exchange/exchange-ledger.ts';
+import { withoutIssuerPath } from '../issuing/oauth2/server-metadata.ts';
+import { RevocationFeed } from '../issuing/revocations/revocation-feed.ts';
 import { startKeyUseNotes } from '../issuing/signing-keys/key-use-notes.ts';
 import { SigningKeys } from '../issuing/signing-keys/signing-keys.ts';
 import { errors } from '../provisioning/errors.ts';
@@ -43,6 +45,8 @@ export interface IdentityOptions {
   env: Readonly<Record<string, string | undefined>>;
   /** By default to standard output. */
   log?: Logger;
+  /** Called before a revocation is acknowledged: services of this process read the list of revocations again. */
+  onRevocation?: () => Promise<void>;
 }
 
 export interface Identity extends RunningService {
@@ -58,10 +62,14 @@ export interface Identity extends RunningService {
  * reads the signing keys, the named admin secrets and the upstream credentials again.
  * @throws Error with one sentence for settings, a key or a database that can't be used
  */
-export async function createIdentity({ env, log: given }: IdentityOptions): Promise<RunningService> {
+export async function createIdentity({
+  env,
+  log: given,
+  onRevocation,
+}: IdentityOptions): Promise<RunningService> {
   const settings = readIdentitySettings(env);
   const log = given ?? createLog({ name: 'identity', level: settings.IAM_LOG_LEVEL });
-  const identity = await openIdentity(settings, log);
+  const identity = await openIdentity(settings, log, onRevocation);
   const reload = () => void identity.reload();
   process.on('SIGHUP', reload);
   return {
@@ -74,11 +82,15 @@ export async function createIdentity({ env, log: given }: IdentityOptions): Prom
 }
 
 /** The same without touching the process: what tests use. */
-export async function openIdentity(settings: Settings, log: Logger): Promise<Identity> {
+export async function openIdentity(
+  settings: Settings,
+  log: Logger,
+  onRevocation?: IdentityOptions['onRevocation'],
+): Promise<Identity> {
   const secrets = await readSecrets(settings);
   const audit = await openAuditKeeping(settings, log);
   const registry = new Registry();
-  const tools = await openTools(settings, log, registry, audit.key);
+  const tools = await openTools(settings, log, registry, audit.key, onRevocation);
   if (settings.IAM_BOOTSTRAP_TOKEN === '')
     log.warn('IAM_BOOTSTRAP_TOKEN is not set: every admin endpoint is closed');
   const adminSecrets: AdminSecrets = { named: secrets.admin };
@@ -111,6 +123,10 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   });
   return {
     ...service,
+    handler(req, res) {
+      req.url = withoutIssuerPath(req.url ?? '/', settings.issuer);
+      service.handler(req, res);
+    },
     reload() {
       // One after the other, so that the last one wins, however slowly a file is read.
       reloading = reloading.then(() => reloadSecrets(tools, adminSecrets));
@@ -130,6 +146,7 @@ async function openTools(
   log: Logger,
   registry: Registry,
   auditKey: AuditKey | undefined,
+  onRevocation: IdentityOptions['onRevocation'],
 ): Promise<Tools> {
   const pool = poolOf(settings, log, async (db) => {
     logEpoch(log, await enterEpoch(db));
@@ -158,6 +175,7 @@ async function openTools(
     presentedTokens: createTokenLookup(pool, settings, signingKeys),
     clients: createClientLookup(pool, settings, signingKeys),
     ledger: new ExchangeLedger(pool, auditKey),
+    revocationFeed: new RevocationFeed(pool, settings, onRevocation),
     journalWatch: new JournalWatch(pool),
     providerKeys: new ProviderKeys(outbound, log),
     upstream: new UpstreamDirectory(outbound, log),

@@ -21,7 +21,8 @@ type OfRequest =
   | 'whenGone'
   | 'headers'
   | 'events'
-  | 'audits';
+  | 'audits'
+  | 'eventTypes';
 
 /** What the requests of one process share: the rest of their contexts. */
 export type Tools = Omit<Context, OfRequest>;
@@ -38,6 +39,7 @@ export function contextOf(tools: Tools, call: Call<Caller>, db: Db): Context {
     headers: call.headers,
     events: [],
     audits: [],
+    eventTypes: new Set(),
   };
 }
 

@@ -13,6 +13,7 @@ import { tenantsApi } from '../directory/tenants/tenants.api.ts';
 import { exchangesApi } from '../issuing/exchange/exchanges.api.ts';
 import { introspectionApi } from '../issuing/introspection/introspection.api.ts';
 import { oauth2Api } from '../issuing/oauth2/oauth2.api.ts';
+import { revocationsApi } from '../issuing/revocations/revocations.api.ts';
 import { signingKeysApi } from '../issuing/signing-keys/signing-keys.api.ts';
 import { provisioningSourcesApi } from '../provisioning/provisioning-sources/provisioning-sources.api.ts';
 import { provisioningTokensApi } from '../provisioning/provisioning-sources/provisioning-tokens.api.ts';
@@ -39,8 +40,8 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Signing keys',
-    about: 'The public keys that verify access tokens.',
-    endpoints: signingKeysApi,
+    about: 'The public keys that verify access tokens, and what revokes such a token before it expires.',
+    endpoints: [...signingKeysApi, ...revocationsApi],
   },
   {
     tag: 'Tenants',

@@ -2,7 +2,7 @@ import { ConcurrencyLimit, poolInTurns, Turns } from '@baton/kernel/concurrency-
 import type { Pool } from '@baton/kernel/db';
 import type { RequestMetrics } from '@baton/kernel/metrics';
 import type { Call, ServiceRuntime } from '@baton/kernel/runtime';
-import type { Operation } from '@baton/kernel/service';
+import { type Operation, takesText } from '@baton/kernel/service';
 import type { Caller } from '../provisioning/caller.ts';
 import type { ErrorCode } from '../provisioning/errors.ts';
 import { createScimAdmission } from '../provisioning/scim/access/scim-access.ts';
@@ -96,7 +96,8 @@ export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
   return [
     ...(endpoint.auth === undefined ? (['unauthorized', 'rate_limited'] as const) : []),
     ...(endpoint.auth === 'provisioning' ? provisioningCodes.filter(isPossible) : []),
-    ...(endpoint.body === undefined ? [] : (['request_too_large', 'validation_error'] as const)),
+    ...(endpoint.body === undefined ? [] : (['request_too_large'] as const)),
+    ...(takesText(endpoint) ? (['validation_error'] as const) : []),
     'invalid_request',
     'internal_error',
     'unavailable',
@@ -132,6 +133,7 @@ export function identityRuntime(
       return contextOf({ ...tools, pool }, call, db === tools.pool ? pool : db);
     },
     beforeCommit: flushRecords,
+    committed: ({ eventTypes }) => tools.revocationFeed.noteCommitted(eventTypes),
     render: renderError,
     envelopes: standardEnvelopes,
   };

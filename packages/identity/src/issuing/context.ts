@@ -4,6 +4,7 @@ import type { Auth } from '../service/auth.ts';
 import type { ErrorCode } from './errors.ts';
 import type { ClientLookup, TokenLookup } from './exchange/credential-lookup.ts';
 import type { ExchangeLedger } from './exchange/exchange-ledger.ts';
+import type { RevocationFeed } from './revocations/revocation-feed.ts';
 import type { Settings } from './settings.ts';
 import type { SigningKeys } from './signing-keys/signing-keys.ts';
 
@@ -14,6 +15,7 @@ export interface Context extends LowerContext {
   readonly presentedTokens: TokenLookup;
   readonly clients: ClientLookup;
   readonly ledger: ExchangeLedger;
+  readonly revocationFeed: RevocationFeed;
 }
 
 /** Declares an operation of this layer; see `EndpointSpec` for what each field does. */

@@ -17,6 +17,8 @@ export interface Context extends LowerContext {
   readonly events: EventDraft[];
   /** Written in the same statement; filled by `audit` only. */
   readonly audits: AuditDraft[];
+  /** The types of the events that the request wrote, in all its transactions. */
+  readonly eventTypes: Set<string>;
 }
 
 /** Declares an operation of this layer; see `EndpointSpec` for what each field does. */

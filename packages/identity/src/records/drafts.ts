@@ -31,6 +31,8 @@ export type AuditAction =
   | 'service_accounts.rotate_secret'
   | 'service_accounts.revoke'
   | 'tokens.exchange'
+  | 'tokens.introspect'
+  | 'clients.authenticate'
   | 'platform_access_tokens.issue'
   | 'platform_access_tokens.rotate'
   | 'platform_access_tokens.revoke'

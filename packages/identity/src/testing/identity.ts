@@ -42,7 +42,7 @@ export interface TestIdentity {
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   patch(path: string, body: unknown): Promise<Answer>;
   /** Another instance of the service on the same database. */
-  another(env?: Record<string, string>): Promise<TestIdentity>;
+  another(env?: Record<string, string>, onRevocation?: () => Promise<void>): Promise<TestIdentity>;
   close(): Promise<void>;
 }
 
@@ -102,14 +102,17 @@ export async function startIdentity(settings: Record<string, string> = {}): Prom
   };
 }
 
-async function listen(env: Record<string, string> & { IAM_DATABASE_URL: string }): Promise<TestIdentity> {
+async function listen(
+  env: Record<string, string> & { IAM_DATABASE_URL: string },
+  onRevocation?: () => Promise<void>,
+): Promise<TestIdentity> {
   const logged: string[] = [];
   const log = createLog({
     name: 'identity',
     level: env['IAM_LOG_LEVEL'] ?? 'debug',
     destination: { write: (line) => logged.push(line) },
   });
-  const service = await openIdentity(readIdentitySettings(env), log);
+  const service = await openIdentity(readIdentitySettings(env), log, onRevocation);
   const pool = poolOf(readIdentitySettings(env), log, async (db) => {
     await enterEpoch(db);
   });
@@ -155,8 +158,8 @@ async function listen(env: Record<string, string> & { IAM_DATABASE_URL: string }
     get: (path, headers) => asAdmin('GET', path, undefined, headers),
     post: (path, body, headers) => asAdmin('POST', path, body, headers),
     patch: (path, body) => asAdmin('PATCH', path, body),
-    async another(more = {}) {
-      const other = await listen({ ...env, ...more });
+    async another(more = {}, told) {
+      const other = await listen({ ...env, ...more }, told);
       others.push(other);
       return other;
     },

@@ -13,6 +13,9 @@ export interface TokenClaims {
   readonly purposeRef: string | undefined;
   /** How the person was authenticated (`acr`), where it says so. */
   readonly acr: string | undefined;
+  /** What was exchanged for it (`credential_id`), where it says so. */
+  readonly credentialId: string | undefined;
+  readonly issuedAtSeconds: number;
   /** When it ends, leeway included. */
   readonly expiresAtMs: number;
 }
@@ -114,6 +117,7 @@ function claimsOf(payload: Record<string, unknown>, settings: Settings): TokenCl
     scope,
     purpose_ref: purposeRef,
     acr,
+    credential_id: credentialId,
   } = payload;
   if (iss !== settings.CP_IAM_ISSUER) throw new TokenRefused('issuer');
   const audience = Array.isArray(aud) && aud.length === 1 ? aud[0] : aud;
@@ -135,6 +139,8 @@ function claimsOf(payload: Record<string, unknown>, settings: Settings): TokenCl
     scopes: scopesOf(scope),
     purposeRef: typeof purposeRef === 'string' ? purposeRef : undefined,
     acr: typeof acr === 'string' ? acr : undefined,
+    credentialId: typeof credentialId === 'string' ? credentialId : undefined,
+    issuedAtSeconds: iat as number,
     expiresAtMs: ((exp as number) + leewaySeconds) * 1000,
   };
 }

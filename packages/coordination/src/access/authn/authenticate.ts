@@ -8,6 +8,12 @@ import { narrowByScopes } from '../../service/permissions.ts';
 import { type Bindings, createBindings } from '../access-tokens/bindings.ts';
 import type { EntryRow } from '../access-tokens/entry.ts';
 import { createJwks, KeysUnavailableError } from '../access-tokens/jwks.ts';
+import {
+  createRevocations,
+  type Revocations,
+  RevocationsUnavailableError,
+  revocationsUrlOf,
+} from '../access-tokens/revocations.ts';
 import { createTokens, type TokenClaims, TokenRefused, type Tokens } from '../access-tokens/tokens.ts';
 import { fail } from '../errors.ts';
 import { UnjudgedRights } from '../policy/rights.ts';
@@ -36,6 +42,9 @@ export interface Authenticator {
   forget(issuer: string, iamPrincipalId: string): void;
   /** Empties the cache: notifications of changes may have been lost. */
   forgetAll(): void;
+  /** Identity, in the same process, has just revoked something. */
+  refreshRevocations(): Promise<void>;
+  close(): Promise<void>;
 }
 
 export function createAuthenticator(
@@ -43,6 +52,7 @@ export function createAuthenticator(
   settings: Settings,
   log: Logger,
   connectionsMax: number,
+  onRevocation: () => void = () => undefined,
 ): Authenticator {
   // Anybody can make up a key; a token is verified before its binding is read.
   const keyReads = credentialReads(connectionsMax);
@@ -51,6 +61,7 @@ export function createAuthenticator(
     staleAfterMs: settings.CP_IAM_BINDING_STALE_AFTER_SECONDS * 1000,
   });
   const tokens = settings.CP_IAM_ISSUER === '' ? undefined : createTokens(keysOf(settings, log), settings);
+  const revocations = tokens && revocationsOf(settings, log, onRevocation);
   const rateLimit = createRateLimit(settings);
   if (tokens !== undefined && /^(false|0|no|off)$/i.test(settings.CP_IAM_ENABLED.trim()))
     log.warn('CP_IAM_ENABLED is false and is ignored: CP_IAM_ISSUER and CP_IAM_JWKS_URL are set');
@@ -59,7 +70,7 @@ export function createAuthenticator(
     // The form alone decides which kind of credential it is.
     if (credential.startsWith('cp_')) return enterWithKey(keyReads, db, settings, credential);
     if (/^[^.\s]+\.[^.\s]+\.[^.\s]+$/.test(credential))
-      return enterWithToken(tokens, bindings, settings, credential);
+      return enterWithToken({ tokens, revocations, bindings }, settings, credential);
     return refuse('unknown_form');
   }
 
@@ -86,7 +97,27 @@ export function createAuthenticator(
     },
     forget: bindings.forget,
     forgetAll: bindings.forgetAll,
+    refreshRevocations: async () => revocations?.refresh(),
+    close: async () => revocations?.close(),
   };
+}
+
+function revocationsOf(settings: Settings, log: Logger, onRevocation: () => void): Revocations | undefined {
+  const url = revocationsUrlOf(settings);
+  if (url === undefined) {
+    log.warn(
+      'CP_IAM_REVOCATIONS_URL is not set: the access tokens of a disabled principal are accepted until they expire',
+    );
+    return undefined;
+  }
+  return createRevocations({
+    url,
+    intervalMs: settings.CP_IAM_REVOCATIONS_INTERVAL_SECONDS * 1000,
+    staleAfterMs: settings.CP_IAM_REVOCATIONS_STALE_AFTER_SECONDS * 1000,
+    requestTimeoutMs: settings.CP_IAM_REQUEST_TIMEOUT_SECONDS * 1000,
+    log,
+    onRevocation,
+  });
 }
 
 function keysOf(settings: Settings, log: Logger) {
@@ -108,25 +139,48 @@ function enterWithBootstrapSecret(settings: Settings, credential: string | undef
   return nobody;
 }
 
+interface TokenChecks {
+  readonly tokens: Tokens | undefined;
+  readonly revocations: Revocations | undefined;
+  readonly bindings: Bindings;
+}
+
 async function enterWithToken(
-  tokens: Tokens | undefined,
-  bindings: Bindings,
+  { tokens, revocations, bindings }: TokenChecks,
   { CP_AUTHZ_MODE: mode }: Settings,
   token: string,
 ): Promise<Caller> {
   if (tokens === undefined) return refuse('identity_not_configured');
-  const claims = await tokens.verify(token).catch((error: unknown) => {
-    if (error instanceof KeysUnavailableError)
-      fail('verification_unavailable', {}, { headers: { 'retry-after': '5' } });
-    if (error instanceof TokenRefused) return refuse(`token_${error.message}`);
-    throw error;
-  });
+  const claims = await tokens.verify(token).catch(refuseToken);
+  if (revocations !== undefined && (await isRevoked(revocations, claims))) return refuse('token_revoked');
   const entry = await bindings.find(claims.issuer, claims.iamPrincipalId);
   if (entry === undefined) return refuse('binding_not_found');
   if (entry.binding_status !== 'active') return refuse(`binding_${entry.binding_status}`);
   if (entry.iam_tenant_id !== claims.iamTenantId) return refuse('tenant_mismatch');
   if (entry.principal_status !== 'active') return fail('principal_not_active');
   return callerOf(entry, claims, mode === 'policy');
+}
+
+function isRevoked(revocations: Revocations, claims: TokenClaims): Promise<boolean> | boolean {
+  const first = revocations.ready();
+  return first === undefined
+    ? coveredBy(revocations, claims)
+    : first.then(() => coveredBy(revocations, claims));
+}
+
+function coveredBy(revocations: Revocations, claims: TokenClaims): boolean {
+  try {
+    return revocations.covers(claims);
+  } catch (error) {
+    return refuseToken(error);
+  }
+}
+
+function refuseToken(error: unknown): never {
+  if (error instanceof KeysUnavailableError || error instanceof RevocationsUnavailableError)
+    fail('verification_unavailable', {}, { headers: { 'retry-after': '5' } });
+  if (error instanceof TokenRefused) return refuse(`token_${error.message}`);
+  throw error;
 }
 
 const callers = new WeakMap<EntryRow, WeakMap<TokenClaims, Caller>>();

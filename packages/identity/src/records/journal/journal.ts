@@ -35,8 +35,11 @@ export async function flushRecords({
   events,
   audits,
   auditKey,
-}: Pick<Context, 'db' | 'events' | 'audits' | 'auditKey'>): Promise<void> {
+  eventTypes,
+}: Pick<Context, 'db' | 'events' | 'audits' | 'auditKey'> &
+  Partial<Pick<Context, 'eventTypes'>>): Promise<void> {
   const [newEvents, newAudits] = [events.splice(0), audits.splice(0)];
+  for (const { type } of newEvents) eventTypes?.add(type);
   if (newEvents.length > 0) await db.run(insertEventsAndAudits(newEvents, newAudits, auditKey));
   else if (newAudits.length > 0) await db.run(insertAudits(newAudits, auditKey));
 }

@@ -1,0 +1,71 @@
+import type { Db } from '@baton/kernel/db';
+import { within } from '@baton/kernel/within';
+import type { Settings } from '../settings.ts';
+import { findRevocationEvents } from './revocation-feed.sql.ts';
+import { isRevocation, makeRevocationList, type RevocationList } from './revocation-list.ts';
+
+const entriesMax = 5000;
+/** Anybody may ask at any rate: the store is read twice a second at most. */
+const cachedMs = 500;
+/** Clocks differ, and an event bears the time at which its transaction began. */
+const marginSeconds = 120;
+const announcedMsMax = 1000;
+
+/** The list of what was revoked as long ago as an access token may live. */
+export class RevocationFeed {
+  readonly #db: Db;
+  readonly #windowSeconds: number;
+  readonly #announce: (() => Promise<void>) | undefined;
+  #list: RevocationList | undefined;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  #reading: Promise<RevocationList> | undefined;
+
+  /** @param announce tells services of the same process to read the list again, so that they needn't wait for their next turn */
+  constructor(
+    db: Db,
+    settings: Pick<Settings, 'IAM_TOKEN_TTL_SECONDS'>,
+    announce: (() => Promise<void>) | undefined,
+  ) {
+    this.#db = db;
+    this.#windowSeconds = settings.IAM_TOKEN_TTL_SECONDS + marginSeconds;
+    this.#announce = announce;
+  }
+
+  read(): Promise<RevocationList> {
+    const startedAtMs = performance.now();
+    if (this.#list !== undefined && startedAtMs - this.#readAtMs < cachedMs)
+      return Promise.resolve(this.#list);
+    if (this.#reading !== undefined) return this.#reading;
+    const reading: Promise<RevocationList> = this.#load()
+      .then((list) => {
+        // Unless it was dropped meanwhile: then it may lack what has been revoked since.
+        if (this.#reading === reading) [this.#list, this.#readAtMs] = [list, startedAtMs];
+        return list;
+      })
+      .finally(() => {
+        if (this.#reading === reading) this.#reading = undefined;
+      });
+    this.#reading = reading;
+    return reading;
+  }
+
+  /**
+   * To be called after a commit, before it is acknowledged: whoever reads from now on finds what it revoked. Waits a second at
+   * most for the services of the same process.
+   * @param eventTypes what the transaction wrote into the journal
+   * @returns undefined where nothing was revoked
+   */
+  noteCommitted(eventTypes: ReadonlySet<string>): Promise<void> | undefined {
+    if (![...eventTypes].some(isRevocation)) return undefined;
+    this.#list = undefined;
+    // A read that is under way may not see the commit.
+    this.#reading = undefined;
+    // They read the list at their next turn all the same.
+    return this.#announce && within(announcedMsMax, this.#announce()).catch(() => undefined);
+  }
+
+  async #load(): Promise<RevocationList> {
+    const events = await this.#db.rows(findRevocationEvents(this.#windowSeconds, entriesMax + 1));
+    return makeRevocationList(events, entriesMax);
+  }
+}
