@@ -49,7 +49,9 @@ export const errors = {
     'Change the person in that directory.',
   ),
   service_account_revoked: code(409, 'The service account is revoked.', 'Create another one.'),
-  human_principal_required: invalid('Only humans sign in.'),
+  human_principal_required: invalid(
+    'Only humans sign in; agents and workloads do so through an identity provider whose `principalKind` is `workload`.',
+  ),
   unknown_audience: invalid('A key that was named is not an active audience of the tenant.'),
   invalid_scope_ceiling: invalid('The ceiling is wider than the scopes that the audiences allow.'),
   invalid_scope: invalid('A scope has 1 to 120 characters, without spaces and control characters.'),

@@ -1,5 +1,5 @@
 import { integer, type SettingValues, text } from '@baton/kernel/config';
-import { type Settings as LowerSettings, settings as lowerSettings } from '../issuing/settings.ts';
+import { type Settings as LowerSettings, settings as lowerSettings } from '../sign-in/settings.ts';
 
 /** The settings that this layer reads, and those of the layers below it. */
 export const settings = {

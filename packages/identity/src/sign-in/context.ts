@@ -3,9 +3,11 @@ import type { Context as LowerContext } from '../issuing/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { ErrorCode } from './errors.ts';
 import type { ProviderKeys } from './identity-providers/provider-keys.ts';
+import type { Settings } from './settings.ts';
 
 /** What a handler of this layer works with. */
 export interface Context extends LowerContext {
+  readonly settings: Settings;
   readonly providerKeys: ProviderKeys;
 }
 

@@ -100,9 +100,12 @@ async function grant(
 ): Promise<Unsigned | { code: Denial }> {
   const { privilegedScopes: privileged, IAM_TOKEN_TTL_SECONDS: expiresIn } = context.settings;
   const { principalId, principalKind, externalIdentityId, provider, identity, authTime } = signIn;
-  if (principalKind !== 'human') return deny('human_principal_required');
+  if (!mayExchange(provider, principalKind)) return deny('human_principal_required');
+  const isHuman = principalKind === 'human';
   const tenantId = provider.tenant_id;
-  const wanted = { tenantId, principalId, audience, groupKeys: [...privileged.values()] };
+  // A group lends privileged scopes to people only.
+  const groupKeys = isHuman ? [...privileged.values()] : [];
+  const wanted = { tenantId, principalId, audience, groupKeys };
   const basis = (await context.db.row(findGrantBasis(wanted))) as GrantBasisRow;
   const { allowed_scopes, signing_algorithm: algorithm, member_of: memberOf } = basis;
   if (allowed_scopes === null || algorithm === null) return deny('audience_not_allowed');
@@ -123,8 +126,7 @@ async function grant(
     scope: answer.scope,
     nowSeconds: basis.now_seconds,
     session: { id: sessionId, scopeCeiling: answer.ceiling },
-    authTime,
-    acr: identity.acr,
+    ...(isHuman && { authTime, acr: identity.acr }),
   });
   // If the transaction fails nobody awaits it: its own rejection must not end the process as unhandled.
   signing.catch(() => undefined);
@@ -133,6 +135,11 @@ async function grant(
   recordSignIn(context, signIn, 'federation.exchange', 'allowed', reason);
   const token = { tokenType: 'Bearer' as const, expiresIn, audience, scope: answer.scope };
   return { ...token, signing, sessionId, ...signIn.view };
+}
+
+/** A provider for programs also lets agents and workloads in that are linked to its identities; service accounts have a secret. */
+function mayExchange({ principal_kind: kind }: OpenProvider, principalKind: string): boolean {
+  return principalKind === 'human' || (kind === 'workload' && ['agent', 'workload'].includes(principalKind));
 }
 
 /**
@@ -163,7 +170,7 @@ async function confirmUnlimited<T>(
   const provider = await requireOpenProvider(context.db, tenantId, identityProvider);
   try {
     const found = await context.providerKeys.keysOf(provider);
-    const identity = await verifyUpstreamToken(provider, token, found, context.providerKeys);
+    const identity = await verifyUpstreamToken(provider, token, found, context);
     const outcome = await signInsOfPerson.run(`${provider.id} ${identity.subject}`, () =>
       inTransaction(context, async (inside) => {
         const signIn = await signInPerson(inside, provider, identity, found.isStale);
@@ -175,6 +182,7 @@ async function confirmUnlimited<T>(
   } catch (error) {
     if (error instanceof Refusal && !['identity_provider_not_found', 'unavailable'].includes(error.code)) {
       context.counters.presented('upstream', error.code);
+      context.providerKeys.noteRefusal(provider, error.code);
       await recordRefusal(context, provider, action, error.code);
     }
     throw error;

@@ -5,6 +5,8 @@ import { characters, Issuer, Key, NameSet, Status, sortedSet } from '../../servi
 import type { Tables } from '../../service/schema.ts';
 
 const LifecycleProfile = z.enum(['read_only', 'managed']);
+/** `human`: its tokens are of people; `workload`: of programs, such as CI jobs. */
+const ProviderPrincipalKind = z.enum(['human', 'workload']);
 const CacheSeconds = z.int().min(0).max(86_400);
 
 /** What is answered: a row of `identity_providers` without the form in which its issuer was registered. */
@@ -25,6 +27,7 @@ export const IdentityProvider = z
     required_amr_values: z.array(z.string()),
     authorized_parties: z.array(z.string()),
     lifecycle_profile: LifecycleProfile,
+    principal_kind: ProviderPrincipalKind,
     jwks_cache_ttl_seconds: CacheSeconds,
     jwks_stale_grace_seconds: CacheSeconds,
     status: Status,
@@ -68,6 +71,9 @@ const choices = {
     'Who may have asked for the upstream token: its `azp` must be one of them, or without `azp` its only `aud`. Empty: anybody.',
   ),
   lifecycleProfile: LifecycleProfile.describe('`managed` allows links by hand and SCIM.'),
+  principalKind: ProviderPrincipalKind.describe(
+    'What a first sign-in makes. `workload`, for tokens of programs such as CI jobs, makes workloads, and also lets linked agents and workloads exchange such tokens. Principals that exist keep their kind.',
+  ),
   jwksCacheTtlSeconds: CacheSeconds.describe('How long keys are used without asking.'),
   jwksStaleGraceSeconds: CacheSeconds.describe('How much longer while the provider does not answer.'),
 };
@@ -87,6 +93,7 @@ export const NewIdentityProvider = z
     requiredAmrValues: choices.requiredAmrValues.default([]),
     authorizedParties: choices.authorizedParties.default([]),
     lifecycleProfile: choices.lifecycleProfile.default('read_only'),
+    principalKind: choices.principalKind.default('human'),
     jwksCacheTtlSeconds: choices.jwksCacheTtlSeconds.default(300),
     jwksStaleGraceSeconds: choices.jwksStaleGraceSeconds.default(900),
   })
@@ -126,6 +133,7 @@ export function columnsOf(change: IdentityProviderChange): Partial<ProviderChoic
     required_amr_values: change.requiredAmrValues,
     authorized_parties: change.authorizedParties,
     lifecycle_profile: change.lifecycleProfile,
+    principal_kind: change.principalKind,
     jwks_cache_ttl_seconds: change.jwksCacheTtlSeconds,
     jwks_stale_grace_seconds: change.jwksStaleGraceSeconds,
   };

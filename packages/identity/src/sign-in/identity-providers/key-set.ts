@@ -8,7 +8,14 @@ export interface UpstreamKey {
 }
 
 /** Public keys by `kid`. */
-export type KeySet = ReadonlyMap<string, UpstreamKey>;
+export interface KeySet extends ReadonlyMap<string, UpstreamKey> {
+  /** Those without a `kid`. */
+  readonly unnamed: readonly UpstreamKey[];
+}
+
+class ParsedKeySet extends Map<string, UpstreamKey> implements KeySet {
+  readonly unnamed: UpstreamKey[] = [];
+}
 
 /** A key document that is malformed or has too many keys. */
 export class KeyDocumentError extends Error {
@@ -21,21 +28,61 @@ const modulusBitsMin = 2048;
 const modulusBitsMax = 16_384;
 const exponentMax = 2n ** 32n;
 
+/** The algorithms that are accepted, and the type of key that each is verified with: a curve, or RSA. */
+const keyTypes: ReadonlyMap<string, string> = new Map([
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'].map((alg) => [alg, 'rsa'] as const),
+  ['ES256', 'prime256v1'],
+  ['ES384', 'secp384r1'],
+  ['ES512', 'secp521r1'],
+  ['EdDSA', 'ed25519'],
+  // RFC 9864: the same under the name of its curve.
+  ['Ed25519', 'ed25519'],
+]);
+
+export function isAcceptedAlgorithm(alg: unknown): alg is string {
+  return typeof alg === 'string' && keyTypes.has(alg);
+}
+
 /**
- * Reads a key document (RFC 7517). Keys that must not verify a signature are left out: symmetric keys, keys
- * for encryption, keys without a `kid`, weak keys, unknown types. If two keys have the same `kid`, both are left out.
+ * The key that a token is verified with: the one of its `kid`. A provider with one key often names none: then the only
+ * key of the set that fits the algorithm, if the token names none either, or if no key has a name.
+ */
+export function selectKey(keys: KeySet, kid: string | undefined, alg: string): UpstreamKey | undefined {
+  if (kid !== undefined && keys.size > 0) return keys.get(kid);
+  const fitting = [...keys.values(), ...keys.unnamed].filter((key) => isFor(key, alg) && fits(key, alg));
+  return fitting.length === 1 ? fitting[0] : undefined;
+}
+
+/** Whether the provider has published the key for this algorithm. */
+export function isFor({ alg: only }: UpstreamKey, alg: string): boolean {
+  const isEdwards = (name: string) => keyTypes.get(name) === 'ed25519';
+  return only === undefined || only === alg || (isEdwards(only) && isEdwards(alg));
+}
+
+function fits({ key }: UpstreamKey, alg: string): boolean {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
+  return keyTypes.get(alg) === (type === 'ec' ? details?.namedCurve : type);
+}
+
+/**
+ * Reads a key document (RFC 7517). Keys that must not verify a signature are left out: symmetric keys, keys for encryption,
+ * weak keys, unknown types, and a `kid` that is no text. If two keys have the same `kid`, both are left out.
  * @throws KeyDocumentError
  */
 export function parseKeySet(document: unknown): KeySet {
   const keys = (document as { keys?: unknown } | null)?.keys;
   if (!Array.isArray(keys)) throw new KeyDocumentError('the key document has no list of keys');
   if (keys.length > keysMax) throw new KeyDocumentError(`the key document has more than ${keysMax} keys`);
-  const found = new Map<string, UpstreamKey>();
+  const found = new ParsedKeySet();
   const seen = new Set<string>();
   for (const jwk of keys as unknown[]) {
     const kid = nameOf(jwk);
     if (kid === undefined) continue;
-    const key = seen.has(kid) ? undefined : parseKey(jwk as JsonWebKey);
+    const key = kid !== null && seen.has(kid) ? undefined : parseKey(jwk as JsonWebKey);
+    if (kid === null) {
+      if (key !== undefined) found.unnamed.push(key);
+      continue;
+    }
     seen.add(kid);
     if (key === undefined) found.delete(kid);
     else found.set(kid, key);
@@ -43,9 +90,11 @@ export function parseKeySet(document: unknown): KeySet {
   return found;
 }
 
-function nameOf(jwk: unknown): string | undefined {
-  const { kid } = (jwk ?? {}) as { kid?: unknown };
-  return typeof kid === 'string' && kid !== '' ? kid : undefined;
+/** The `kid` of a key; null where it has none, undefined for what is no key, or has a malformed name. */
+function nameOf(jwk: unknown): string | null | undefined {
+  if (typeof jwk !== 'object' || jwk === null) return undefined;
+  if (!('kid' in jwk)) return null;
+  return typeof jwk.kid === 'string' && jwk.kid !== '' ? jwk.kid : undefined;
 }
 
 function parseKey(jwk: JsonWebKey): UpstreamKey | undefined {
@@ -58,6 +107,7 @@ function parseKey(jwk: JsonWebKey): UpstreamKey | undefined {
     // Only the public members are used, whatever else was published.
     if (kty === 'RSA') return ifStrong({ key: importKey({ kty, n, e }), alg });
     if (kty === 'EC') return { key: importKey({ kty, crv, x, y }), alg };
+    if (kty === 'OKP' && crv === 'Ed25519') return { key: importKey({ kty, crv, x }), alg };
   } catch {
     return undefined;
   }

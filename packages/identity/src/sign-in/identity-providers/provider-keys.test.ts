@@ -49,6 +49,7 @@ const breakDown = () => {
 };
 const sourceOf = (changes: Partial<KeySource> = {}): KeySource => ({
   id: 'provider',
+  key: 'corporate',
   issuer: url,
   registered_issuer: url,
   jwks_uri: `${url}/keys`,
@@ -219,10 +220,13 @@ describe('discovery', () => {
 describe('a key document', () => {
   const kidsOf = (...jwks: unknown[]) => [...parseKeySet({ keys: jwks }).keys()];
 
-  test('yields public RSA and EC keys for signatures', () => {
+  test('yields public RSA, EC and Ed25519 keys for signatures', () => {
     assert.deepEqual(
-      kidsOf({ ...rsaKey, kid: 'r', use: 'sig', alg: 'RS256' }, jwkOf('e', { key_ops: ['verify'] })),
-      ['r', 'e'],
+      kidsOf({ ...rsaKey, kid: 'r', use: 'sig', alg: 'RS256' }, jwkOf('e', { key_ops: ['verify'] }), {
+        ...generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }),
+        kid: 'ed',
+      }),
+      ['r', 'e', 'ed'],
     );
     const [found] = parseKeySet({ keys: [jwkOf('private', { d: 'AAAA' })] }).values();
     assert.equal(found?.key.type, 'public');
@@ -231,7 +235,7 @@ describe('a key document', () => {
   test('unusable keys are left out, and keys that share a kid', () => {
     const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' });
     const secret = { kty: 'oct', k: 'c2VjcmV0', kid: 'secret', alg: 'HS256' };
-    const edwards = { ...generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }), kid: 'ed' };
+    const edwards = { ...generateKeyPairSync('ed448').publicKey.export({ format: 'jwk' }), kid: 'ed' };
     const encrypting = jwkOf('enc', { use: 'enc' });
     const wrapping = jwkOf('wrap', { key_ops: ['wrapKey'] });
     const broken = jwkOf('broken', { x: 'AAAA' });

@@ -2,10 +2,13 @@ import type { Logger } from '@baton/kernel/log';
 import type { OutboundClient } from '@baton/kernel/outbound';
 import { fail } from '../errors.ts';
 import { type KeySet, parseKeySet } from './key-set.ts';
+import { ProviderFaults } from './provider-faults.ts';
 
 /** Where a provider's keys are and how long they may be used. */
 export interface KeySource {
   readonly id: string;
+  /** Its name here, for the log. */
+  readonly key: string;
   readonly issuer: string;
   readonly registered_issuer: string;
   readonly jwks_uri: string;
@@ -44,6 +47,15 @@ const retryAfterSeconds = 5;
 /** After this time a failure is no longer reported: a provider that nobody signs in through is not fetched from. */
 const failingMs = 15 * 60_000;
 
+/** They show a wrong setting, here or at the provider, if not an attack. */
+const faultCodes: ReadonlySet<string> = new Set([
+  'unsupported_algorithm',
+  'unknown_signing_key',
+  'invalid_issuer',
+  'invalid_audience',
+  'missing_subject_claim',
+]);
+
 /** Of all providers together. None is named, so that the figures may be published without authentication. */
 export interface ProviderKeysHealth {
   readonly kept: number;
@@ -60,6 +72,7 @@ class DiscoveryError extends Error {
 export class ProviderKeys {
   readonly #outbound: OutboundClient;
   readonly #log: Logger;
+  readonly #faults: ProviderFaults;
   readonly #nowMs: () => number;
   /** In the order of their last use, so that the oldest is dropped first. */
   readonly #entries = new Map<string, Entry>();
@@ -67,6 +80,7 @@ export class ProviderKeys {
   constructor(outbound: OutboundClient, log: Logger, nowMs: () => number = () => performance.now()) {
     this.#outbound = outbound;
     this.#log = log;
+    this.#faults = new ProviderFaults(log, nowMs);
     this.#nowMs = nowMs;
   }
 
@@ -160,14 +174,17 @@ export class ProviderKeys {
           entry.keys = keys;
           entry.readAtMs = beganMs;
           entry.failedAtMs = Number.NEGATIVE_INFINITY;
+          this.#noteKeys(source, keys);
           return keys;
         },
         (error: unknown) => {
           entry.failedAtMs = this.#nowMs();
           entry.failedUntilMs = entry.failedAtMs + (entry.failedAtMs - beganMs);
-          this.#log.warn(
-            { err: error, identityProviderId: source.id },
-            'the keys of a provider could not be fetched',
+          this.#faults.note(
+            source.id,
+            'keys',
+            { err: error, identityProvider: source.key, issuer: source.issuer },
+            'the keys of an identity provider could not be fetched: nobody signs in through it once the cached ones are too old',
           );
           throw error;
         },
@@ -176,6 +193,32 @@ export class ProviderKeys {
         entry.fetching = undefined;
       });
     return entry.fetching;
+  }
+
+  #noteKeys({ id, key: identityProvider, issuer }: KeySource, keys: KeySet): void {
+    if (this.#faults.end(id, 'keys'))
+      this.#log.info(
+        { identityProviderId: id, identityProvider },
+        'the keys of an identity provider are fetched again',
+      );
+    if (keys.size + keys.unnamed.length > 0) return;
+    this.#faults.note(
+      id,
+      'no_keys',
+      { identityProvider, issuer },
+      'the key document of an identity provider has no key that verifies a signature: nobody signs in through it',
+    );
+  }
+
+  /** Notes a refusal of a sign-in that more likely shows a wrong setting than an attack. */
+  noteRefusal({ id, key: identityProvider }: KeySource, code: string): void {
+    if (!faultCodes.has(code)) return;
+    this.#faults.note(
+      id,
+      code,
+      { identityProvider, code },
+      'a sign-in was refused for what its token says: compare the settings of the identity provider here and there',
+    );
   }
 
   /** Takes 5 seconds at most, including discovery. */

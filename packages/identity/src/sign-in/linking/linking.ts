@@ -75,25 +75,20 @@ function refuseUnusableLink(link: LinkRow, person: PersonRow, externalId: string
 
 async function createPerson(
   context: Context,
-  { tenant_id: tenantId, key }: OpenProvider,
+  { tenant_id: tenantId, key, principal_kind: kind }: OpenProvider,
   claims: LinkClaims & Pick<UpstreamIdentity, 'acr' | 'displayName'>,
 ): Promise<LinkedPerson> {
   const ownName = [...`${key}:${claims.externalId}`].slice(0, nameLengthMax).join('');
   const displayName = claims.displayName ?? ownName;
-  const person = await addPrincipal(context.db, { tenantId, kind: 'human', displayName });
+  const person = await addPrincipal(context.db, { tenantId, kind, displayName });
   if (person === undefined) throw new LinkChanged();
   const [principalId, externalIdentityId] = [person.id, randomUUID()];
   await context.db.run(insertLink({ ...claims, id: externalIdentityId, tenantId, principalId }));
   const origin = { identityProvider: key };
-  emit(
-    context,
-    principalCreated,
-    { tenantId, aggregateId: principalId },
-    { principalId, kind: 'human', ...origin },
-  );
+  emit(context, principalCreated, { tenantId, aggregateId: principalId }, { principalId, kind, ...origin });
   const linked = { externalIdentityId, principalId, ...origin };
   emit(context, externalIdentityLinked, { tenantId, aggregateId: externalIdentityId }, linked);
-  return { principalId, principalKind: 'human', externalIdentityId };
+  return { principalId, principalKind: kind, externalIdentityId };
 }
 
 function auditChanges(context: Context, provider: OpenProvider, link: LinkRow, subject: string): void {

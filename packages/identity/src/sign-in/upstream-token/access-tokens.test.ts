@@ -80,7 +80,7 @@ test('an access token is checked as an ID token is: issuer, audience, times, key
     ['invalid_audience', { aud: 'account', azp: upstreamAudience }],
     ['invalid_audience', { aud: ['account'], azp: upstreamAudience, client_id: upstreamAudience }],
     ['token_expired', { exp: nowSeconds() - 1 }],
-    ['invalid_token', { iat: nowSeconds() + 60 }],
+    ['invalid_token', { iat: nowSeconds() + 120 }],
     ['invalid_token', { aud: undefined }],
     ['invalid_token', { sub: undefined }],
   ] as const)

@@ -282,7 +282,7 @@ test('only ID tokens and access tokens prove a sign-in: other kinds of the same 
   await refused('invalid_token', tokens);
 });
 
-test('a time is a finite number of seconds; nbf and iat have 5 seconds, exp none', async () => {
+test('a time is a finite number of seconds; nbf and iat have 60 seconds, exp none', async () => {
   const tokens: Record<string, string> = {};
   for (const claim of ['exp', 'iat', 'nbf'])
     for (const value of ['1e400', '-1e400', '"1763740000"', '""', 'true', '[]', '[1763740000]', '{}', 'null'])
@@ -291,7 +291,7 @@ test('a time is a finite number of seconds; nbf and iat have 5 seconds, exp none
     tokens[`iat ${value}`] = withText(/}$/, `,"iat":${value}}`);
   // The clock of the test may be a second behind when the token arrives.
   for (const claim of ['iat', 'nbf']) {
-    tokens[`${claim} 60 seconds ahead`] = withClaims({ [claim]: nowSeconds() + 60 });
+    tokens[`${claim} 120 seconds ahead`] = withClaims({ [claim]: nowSeconds() + 120 });
     tokens[`${claim} in the far future`] = withClaims({ [claim]: 1e300 });
     tokens[`${claim} in milliseconds`] = withClaims({ [claim]: Date.now() });
   }
@@ -304,11 +304,27 @@ test('a time is a finite number of seconds; nbf and iat have 5 seconds, exp none
     'exp below zero': withClaims({ exp: -9e15 }),
   });
   for (const claim of ['iat', 'nbf']) {
-    await accepted({ [`${claim} 5 seconds ahead`]: withClaims({ [claim]: nowSeconds() + 5 }) });
-    await accepted({ [`${claim} with a fraction`]: withClaims({ [claim]: Date.now() / 1000 + 4.5 }) });
+    await accepted({ [`${claim} 60 seconds ahead`]: withClaims({ [claim]: nowSeconds() + 60 }) });
+    await accepted({ [`${claim} with a fraction`]: withClaims({ [claim]: Date.now() / 1000 + 59.5 }) });
     await accepted({ [`${claim} long ago`]: withClaims({ [claim]: 0 }) });
   }
   await accepted({ 'exp in a moment': withClaims({ exp: Date.now() / 1000 + 20.5 }) });
+});
+
+test('the leeway is a setting of 0 to 300 seconds', async () => {
+  for (const [leeway, ahead, status] of [
+    ['0', 30, 401],
+    ['300', 250, 200],
+  ] as const) {
+    const other = await identity.another({ IAM_UPSTREAM_LEEWAY_SECONDS: leeway });
+    const answer = await signInBy(other, realm, withClaims({ iat: nowSeconds() + ahead }));
+    assert.equal(answer.status, status, leeway);
+    await other.close();
+  }
+  await assert.rejects(
+    identity.another({ IAM_UPSTREAM_LEEWAY_SECONDS: '301' }),
+    /IAM_UPSTREAM_LEEWAY_SECONDS/,
+  );
 });
 
 test('aud is exactly ours, or a list that contains it', async () => {

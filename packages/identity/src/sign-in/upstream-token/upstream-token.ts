@@ -1,7 +1,8 @@
 import { compactVerify } from 'jose';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { OpenProvider } from '../identity-providers/identity-provider.ts';
-import type { UpstreamKey } from '../identity-providers/key-set.ts';
+import { isAcceptedAlgorithm, isFor, selectKey, type UpstreamKey } from '../identity-providers/key-set.ts';
 import type { FoundKeys, ProviderKeys } from '../identity-providers/provider-keys.ts';
 
 /** Who an upstream token says has signed in, and how. */
@@ -21,11 +22,9 @@ export interface UpstreamIdentity {
 
 type Json = Record<string, unknown>;
 
-const algorithms: ReadonlySet<unknown> = new Set(['RS256', 'RS384', 'RS512', 'ES256', 'ES384']);
 const tokenBytesMax = 32_768;
 const nameLengthMax = 500;
 const displayNameLengthMax = 200;
-const leewaySeconds = 5;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
@@ -37,14 +36,15 @@ export async function verifyUpstreamToken(
   provider: OpenProvider,
   token: string,
   found: FoundKeys,
-  providerKeys: ProviderKeys,
+  { providerKeys, settings }: Pick<Context, 'providerKeys' | 'settings'>,
 ): Promise<UpstreamIdentity> {
   const header = parseHeader(token);
-  if (!algorithms.has(header['alg'])) fail('unsupported_algorithm');
-  const key = await findKey(header['kid'], provider, found, providerKeys);
-  const payload = parsePayload(await verifySignature(token, header['alg'] as string, key));
+  const { alg } = header;
+  if (!isAcceptedAlgorithm(alg)) return fail('unsupported_algorithm');
+  const named = { kid: kidOf(header), alg };
+  const payload = parsePayload(await verifiedPayload(token, named, provider, found, providerKeys));
   refuseOtherTokens(header, payload);
-  checkClaims(payload, provider);
+  checkClaims(payload, provider, settings.IAM_UPSTREAM_LEEWAY_SECONDS);
   const identity = identityOf(payload, provider);
   refuseWeakSignIn(identity, provider);
   return identity;
@@ -75,26 +75,46 @@ function parseObject(bytes: Uint8Array): Json | undefined {
   }
 }
 
-async function findKey(
-  kid: unknown,
+/** What the header says of the key. */
+interface NamedKey {
+  readonly kid: string | undefined;
+  readonly alg: string;
+}
+
+function kidOf({ kid }: Json): string | undefined {
+  if (kid === undefined) return undefined;
+  return typeof kid === 'string' && kid !== '' ? kid : fail('unknown_signing_key');
+}
+
+/**
+ * Verifies with the key that the token names, or with the only one that fits. The provider may have replaced it: keys are
+ * fetched again for an unknown name, and for a signature that doesn't fit a key without one.
+ */
+async function verifiedPayload(
+  token: string,
+  { kid, alg }: NamedKey,
   provider: OpenProvider,
   found: FoundKeys,
   providerKeys: ProviderKeys,
-): Promise<UpstreamKey> {
-  if (typeof kid !== 'string' || kid === '') return fail('unknown_signing_key');
-  const known = found.keys.get(kid) ?? (await providerKeys.keysBeyond(provider, found)).get(kid);
-  return known ?? fail('unknown_signing_key');
+): Promise<Uint8Array> {
+  const known = selectKey(found.keys, kid, alg);
+  const selectNewer = async () => selectKey(await providerKeys.keysBeyond(provider, found), kid, alg);
+  if (known === undefined)
+    return verifySignature(token, alg, (await selectNewer()) ?? fail('unknown_signing_key'));
+  const verified = verifySignature(token, alg, known);
+  if (kid !== undefined && found.keys.has(kid)) return verified;
+  return verified.catch(async (error: unknown) => {
+    const newer = await selectNewer();
+    if (newer === undefined || newer === known) throw error;
+    return verifySignature(token, alg, newer);
+  });
 }
 
-async function verifySignature(
-  token: string,
-  alg: string,
-  { key, alg: only }: UpstreamKey,
-): Promise<Uint8Array> {
+async function verifySignature(token: string, alg: string, key: UpstreamKey): Promise<Uint8Array> {
   const signature = token.slice(token.lastIndexOf('.') + 1);
-  if (!isBase64Url(signature) || (only !== undefined && only !== alg)) fail('invalid_signature');
+  if (!isBase64Url(signature) || !isFor(key, alg)) fail('invalid_signature');
   try {
-    return (await compactVerify(token, key, { algorithms: [alg] })).payload;
+    return (await compactVerify(token, key.key, { algorithms: [alg] })).payload;
   } catch (cause) {
     // Also thrown for a key whose type or curve does not fit the algorithm.
     return fail('invalid_signature', {}, { cause });
@@ -120,7 +140,7 @@ function refuseOtherTokens({ typ }: Json, payload: Json): void {
 }
 
 /** Steps 7 to 10. */
-function checkClaims(payload: Json, provider: OpenProvider): void {
+function checkClaims(payload: Json, provider: OpenProvider, leewaySeconds: number): void {
   const { iss, sub, aud, exp, iat, nbf = 0 } = payload;
   const invalid = (reason: string) => fail('invalid_token', {}, { reason: `upstream ${reason}` });
   if (iss == null || sub == null || aud == null) invalid('claims missing');

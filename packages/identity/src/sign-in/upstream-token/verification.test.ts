@@ -27,6 +27,7 @@ const foreign = makePair('upstream-1');
 const elliptic = makePair('elliptic', 'ES256');
 const elliptic384 = makePair('elliptic-384', 'ES384');
 const elliptic512 = makePair('elliptic-512', 'ES512');
+const edwards = makePair('edwards', 'EdDSA');
 const pinned = makePair('pinned');
 
 let identity: TestIdentity;
@@ -39,6 +40,7 @@ before(async () => {
     jwkOf(elliptic),
     jwkOf(elliptic384),
     jwkOf(elliptic512),
+    jwkOf(edwards),
     jwkOf(pinned, { alg: 'RS512' }),
     jwkOf(makePair('twice')),
     jwkOf(makePair('twice')),
@@ -72,7 +74,7 @@ const claimed = (changes: object, header: object = {}) =>
 const assertRefused = (code: string, status: number, tokens: Record<string, string>, at: Realm = realm) =>
   assertRefusedAt(identity, at, code, status, tokens);
 
-test('every algorithm of the five is accepted, and an ID token in any of its usual forms', async () => {
+test('every accepted algorithm signs in, and an ID token in any of its usual forms', async () => {
   for (const [alg, pair] of [
     ['RS256', upstream.key],
     ['RS384', upstream.key],
@@ -80,6 +82,12 @@ test('every algorithm of the five is accepted, and an ID token in any of its usu
     ['RS512', pinned],
     ['ES256', elliptic],
     ['ES384', elliptic384],
+    ['ES512', elliptic512],
+    ['PS256', upstream.key],
+    ['PS384', upstream.key],
+    ['PS512', upstream.key],
+    ['EdDSA', edwards],
+    ['Ed25519', edwards],
   ] as const) {
     const token = await upstream.sign({ sub: newSubject() }, { alg }, { ...pair, alg });
     assert.equal((await signInBy(identity, realm, token)).status, 200, `${alg} ${pair.kid}`);
@@ -94,7 +102,7 @@ test('every algorithm of the five is accepted, and an ID token in any of its usu
     'no typ': await claimed({}, { typ: undefined }),
     'typ in other letters': await claimed({}, { typ: 'application/jwt' }),
     'kind ID': await claimed({ typ: 'ID', token_use: 'id' }),
-    'issued a moment ahead of us': await claimed({ iat: nowSeconds() + 4, nbf: nowSeconds() + 4 }),
+    'issued a moment ahead of us': await claimed({ iat: nowSeconds() + 55, nbf: nowSeconds() + 55 }),
     'a header that points elsewhere': await claimed(
       {},
       { jku: 'http://127.0.0.1:1/', x5u: 'http://127.0.0.1:1/' },
@@ -192,10 +200,6 @@ describe('step by step', () => {
       const text = input(headerOf(undefined, { alg: 'HS256' }));
       return signedToken(text, createHmac('sha256', secret).update(text).digest());
     };
-    const pss = (text: string) =>
-      createSign('sha256')
-        .update(text)
-        .sign({ key: upstream.key.privateKey, padding: constants.RSA_PKCS1_PSS_PADDING });
     const named = (alg: unknown) => input(headerOf(undefined, { alg }));
     await assertRefused('unsupported_algorithm', 401, {
       none: `${named('none')}.`,
@@ -208,17 +212,16 @@ describe('step by step', () => {
       'RS256 in other letters': signedToken(named('rs256'), rsa(named('rs256'))),
       'HMAC with the public key (PEM)': hmac(publicPem),
       'HMAC with the public key (JWK)': hmac(publicJwk),
-      PS256: signedToken(named('PS256'), pss(named('PS256'))),
-      ES512: await upstream.sign({}, {}, elliptic512),
-      EdDSA: `${named('EdDSA')}.AAAA`,
+      ES256K: `${named('ES256K')}.AAAA`,
+      Ed448: `${named('Ed448')}.AAAA`,
+      'ML-DSA-44': `${named('ML-DSA-44')}.AAAA`,
       RS1: `${named('RS1')}.AAAA`,
     });
   });
 
-  test('5: a missing kid, or one that names no key, is unknown', async () => {
+  test('5: a kid that names no key is unknown', async () => {
     const without = (kid: unknown) => claimed({}, { kid });
     await assertRefused('unknown_signing_key', 401, {
-      'no kid': await without(undefined),
       'an empty kid': await without(''),
       'another kid': await without('other'),
       'a kid of the prototype': await without('__proto__'),
@@ -335,8 +338,8 @@ describe('step by step', () => {
       return signedToken(text, rsa(text));
     };
     const tokens: Record<string, string> = {
-      'iat a minute ahead': await claimed({ iat: nowSeconds() + 60 }),
-      'nbf a minute ahead': await claimed({ nbf: nowSeconds() + 60 }),
+      'iat two minutes ahead': await claimed({ iat: nowSeconds() + 120 }),
+      'nbf two minutes ahead': await claimed({ nbf: nowSeconds() + 120 }),
       'iat as text': await claimed({ iat: '1' }),
       'exp as text': await claimed({ exp: '9999999999' }),
       'nbf as text': await claimed({ nbf: 'soon' }),

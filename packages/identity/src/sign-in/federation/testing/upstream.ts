@@ -33,6 +33,7 @@ export const upstreamAudience = 'baton-at-upstream';
 export function makePair(kid: string, alg = 'RS256'): SigningPair {
   const curves: Record<string, string> = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' };
   const namedCurve = curves[alg];
+  if (alg === 'EdDSA') return { kid, alg, ...generateKeyPairSync('ed25519') };
   const pair =
     namedCurve === undefined
       ? generateKeyPairSync('rsa', { modulusLength: 2048 })

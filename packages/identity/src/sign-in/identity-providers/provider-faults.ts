@@ -1,0 +1,42 @@
+import type { Logger } from '@baton/kernel/log';
+
+const loggedAgainMs = 60_000;
+const faultsMax = 2000;
+
+/**
+ * Logs what is wrong with an identity provider: the first time at once, then once a minute for as long as it goes on. Anybody can
+ * cause such faults at any rate, with made-up tokens.
+ */
+export class ProviderFaults {
+  readonly #log: Logger;
+  readonly #nowMs: () => number;
+  /** In the order of their last line. */
+  readonly #faults = new Map<string, { loggedAtMs: number; unlogged: number }>();
+
+  constructor(log: Logger, nowMs: () => number = () => performance.now()) {
+    this.#log = log;
+    this.#nowMs = nowMs;
+  }
+
+  /** @param fault tells apart what is logged of one provider */
+  note(providerId: string, fault: string, about: object, message: string): void {
+    const name = `${providerId} ${fault}`;
+    const known = this.#faults.get(name);
+    const nowMs = this.#nowMs();
+    if (known !== undefined && nowMs - known.loggedAtMs < loggedAgainMs) {
+      known.unlogged += 1;
+      return;
+    }
+    this.#faults.delete(name);
+    const [oldest] = this.#faults.keys();
+    if (this.#faults.size >= faultsMax && oldest !== undefined) this.#faults.delete(oldest);
+    this.#faults.set(name, { loggedAtMs: nowMs, unlogged: 0 });
+    const since = known === undefined || known.unlogged === 0 ? {} : { sinceLastLine: known.unlogged };
+    this.#log.warn({ ...about, identityProviderId: providerId, ...since }, message);
+  }
+
+  /** It works again. @returns whether a line says that it didn't */
+  end(providerId: string, fault: string): boolean {
+    return this.#faults.delete(`${providerId} ${fault}`);
+  }
+}

@@ -1,0 +1,15 @@
+import { integer, type SettingValues } from '@baton/kernel/config';
+import { type Settings as LowerSettings, settings as lowerSettings } from '../issuing/settings.ts';
+
+/** The settings that this layer reads, and those of the layers below it. */
+export const settings = {
+  IAM_UPSTREAM_LEEWAY_SECONDS: integer({
+    default: 60,
+    max: 300,
+    unit: 'seconds',
+    doc: 'How far the clock of an identity provider may be ahead: `iat` and `nbf` of its tokens may lie that far in the future. `exp` has no leeway.',
+  }),
+  ...lowerSettings,
+};
+
+export type Settings = LowerSettings & SettingValues<typeof settings>;
