@@ -88,6 +88,10 @@ export const settings = {
     unit: seconds,
     doc: 'How stale `lastUsedAt` may be before an exchange writes it again; 0 writes it each time.',
   }),
+  IAM_RESOURCES: map({
+    default: {},
+    doc: 'The addresses of services, and the audience of each, for clients that name a `resource` at `/oauth2/token` (RFC 8707), as MCP clients do: `{"https://baton.example/mcp":"control-plane"}`. The default run names its own.',
+  }),
   IAM_PRIVILEGED_SCOPES: map({
     default: {},
     doc: 'Further scopes that only members of a group get, by federation: scope to group key.',
@@ -105,6 +109,8 @@ export interface Settings extends SettingValues<typeof settings> {
   readonly issuer: string;
   /** Group key by privileged scope (contract, section 9.6). */
   readonly privilegedScopes: ReadonlyMap<string, string>;
+  /** Audience by the address of a service, without slashes at its end. */
+  readonly resources: ReadonlyMap<string, string>;
 }
 
 /** The settings with what follows from them. */
@@ -115,6 +121,12 @@ export function deriveSettings<Values extends SettingValues<typeof settings>>(
     ...values,
     issuer: values.IAM_ISSUER ?? `${values.IAM_PUBLIC_URL}/iam`,
     privilegedScopes: readPrivilegedScopes(values),
+    resources: new Map(
+      Object.entries(values.IAM_RESOURCES).map(([address, audience]) => [
+        address.replace(/\/+$/, ''),
+        audience,
+      ]),
+    ),
   };
 }
 

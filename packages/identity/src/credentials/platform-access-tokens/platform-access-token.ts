@@ -92,8 +92,9 @@ export const NewPlatformAccessToken = z
 export type NewPlatformAccessToken = z.infer<typeof NewPlatformAccessToken>;
 
 /** The whole text of a token, as its bearer presents it in a body. */
+export const presentedSecretLengthMax = 16_384;
 export const PresentedSecret = z
   .string()
   .min(1)
-  .max(16_384)
+  .max(presentedSecretLengthMax)
   .describe('The secret of a platform access token, or an imported key.');

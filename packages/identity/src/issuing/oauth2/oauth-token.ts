@@ -1,23 +1,54 @@
 import { z } from 'zod';
+import {
+  PresentedSecret,
+  presentedSecretLengthMax,
+} from '../../credentials/platform-access-tokens/platform-access-token.ts';
 import { audienceLengthMax } from '../../service/fields.ts';
 import { clientIdLengthMax, clientSecretLengthMax } from '../exchange/exchange.ts';
 
 /** Dozens of scopes of the longest form, 120 characters. */
 const scopeLengthMax = 10_000;
+const addressLengthMax = 2000;
+/** Of what has to be one of a few names. */
+const nameLengthMax = 200;
 
-/** The form fields of RFC 6749, section 4.4, and the `resource` of RFC 8707. Unknown ones are ignored. */
+export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
+export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
+
+/** How the client authenticates where it doesn't by Basic credentials. */
+export const clientFields = {
+  client_id: z.string().max(clientIdLengthMax).optional(),
+  client_secret: z.string().max(clientSecretLengthMax).optional(),
+};
+
+/**
+ * The form fields of RFC 6749, section 4.4, RFC 8693, section 2.1, and the `resource` of RFC 8707. Unknown ones are
+ * ignored.
+ */
 export const OauthTokenRequest = z
   .object({
-    grant_type: z.string().max(200).describe('client_credentials'),
-    client_id: z.string().max(clientIdLengthMax).optional(),
-    client_secret: z.string().max(clientSecretLengthMax).optional(),
+    grant_type: z
+      .string()
+      .max(nameLengthMax)
+      .describe(`client_credentials, or ${tokenExchangeGrant} (RFC 8693).`),
+    ...clientFields,
     audience: z.string().max(audienceLengthMax).optional().describe('Or `resource`.'),
-    resource: z.string().max(audienceLengthMax).optional(),
+    resource: z
+      .string()
+      .max(addressLengthMax)
+      .optional()
+      .describe('The address of a service (IAM_RESOURCES), or an audience (RFC 8707).'),
     scope: z
       .string()
       .max(scopeLengthMax)
       .optional()
-      .describe('Separated by spaces; exactly these are granted.'),
+      .describe(
+        'Separated by spaces; exactly these are granted. Without it a client gets none, and a token gets all that it may have.',
+      ),
+    subject_token: PresentedSecret.optional().describe('A platform access token, or an imported key.'),
+    subject_token_type: z.string().max(nameLengthMax).optional().describe(accessTokenType),
+    requested_token_type: z.string().max(nameLengthMax).optional().describe(accessTokenType),
+    actor_token: z.string().max(presentedSecretLengthMax).optional().describe('Not supported.'),
   })
   .meta({ id: 'OauthTokenRequest' });
 export type OauthTokenRequest = z.infer<typeof OauthTokenRequest>;
@@ -25,9 +56,65 @@ export type OauthTokenRequest = z.infer<typeof OauthTokenRequest>;
 export const OauthToken = z
   .strictObject({
     access_token: z.string(),
+    issued_token_type: z.literal(accessTokenType).optional().describe('Of a token exchange.'),
     token_type: z.literal('Bearer'),
     expires_in: z.int().describe('Seconds.'),
     scope: z.string(),
   })
   .meta({ id: 'OauthToken' });
 export type OauthToken = z.infer<typeof OauthToken>;
+
+/** RFC 7662, section 2.1, and RFC 7009, section 2.1. The hint is ignored: the form of a token says what it is. */
+export const OauthTokenQuery = z
+  .object({
+    token: z.string().min(1).max(presentedSecretLengthMax),
+    token_type_hint: z.string().max(nameLengthMax).optional(),
+    ...clientFields,
+  })
+  .meta({ id: 'OauthTokenQuery' });
+export type OauthTokenQuery = z.infer<typeof OauthTokenQuery>;
+
+const seconds = z.int().describe('Seconds since 1970.').optional();
+
+/** RFC 7662, section 2.2; an unknown token and one that the client may not see are inactive, and nothing else is said. */
+export const OauthIntrospection = z
+  .strictObject({
+    active: z.boolean(),
+    token_type: z.enum(['Bearer', 'platform_access_token']).optional(),
+    iss: z.string().optional(),
+    sub: z.string().optional().describe('The principal.'),
+    aud: z
+      .union([z.string(), z.array(z.string())])
+      .optional()
+      .describe('Of those that the client names.'),
+    client_id: z.string().optional(),
+    scope: z.string().optional(),
+    exp: seconds,
+    iat: seconds,
+    nbf: seconds,
+    jti: z.string().optional(),
+    tenant_id: z.string().optional(),
+    principal_type: z.string().optional(),
+    credential_id: z.string().optional(),
+  })
+  .meta({ id: 'OauthIntrospection' });
+export type OauthIntrospection = z.infer<typeof OauthIntrospection>;
+
+/** RFC 8414, section 2. */
+export const AuthorizationServerMetadata = z
+  .strictObject({
+    issuer: z.string(),
+    authorization_endpoint: z.string().describe('Explains that sign-in by browser is not offered.'),
+    token_endpoint: z.string(),
+    jwks_uri: z.string(),
+    response_types_supported: z.array(z.string()).describe('None.'),
+    grant_types_supported: z.array(z.string()),
+    token_endpoint_auth_methods_supported: z.array(z.string()),
+    introspection_endpoint: z.string(),
+    introspection_endpoint_auth_methods_supported: z.array(z.string()),
+    revocation_endpoint: z.string(),
+    revocation_endpoint_auth_methods_supported: z.array(z.string()),
+    service_documentation: z.string(),
+  })
+  .meta({ id: 'AuthorizationServerMetadata' });
+export type AuthorizationServerMetadata = z.infer<typeof AuthorizationServerMetadata>;

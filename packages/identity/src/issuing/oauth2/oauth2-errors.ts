@@ -1,9 +1,12 @@
 import type { RenderedError } from '@baton/kernel/refusal';
 
-/** Our codes in the terms of RFC 6749, section 5.2, and RFC 8707. */
+/** Our codes in the terms of RFC 6749, section 5.2, RFC 8707, RFC 8693, section 2.2.2, and RFC 7009, section 2.2.1. */
 const names: Readonly<Record<string, string>> = {
   invalid_client: 'invalid_client',
+  // That of the token which is to be exchanged.
+  invalid_token: 'invalid_request',
   unsupported_grant_type: 'unsupported_grant_type',
+  unsupported_token_type: 'unsupported_token_type',
   audience_not_allowed: 'invalid_target',
   scope_not_allowed: 'invalid_scope',
   rate_limited: 'temporarily_unavailable',
@@ -14,12 +17,13 @@ const names: Readonly<Record<string, string>> = {
 export function oauthError({ status, body, headers }: RenderedError): RenderedError {
   const { detail } = body as { detail: unknown };
   const known = typeof detail === 'string' ? names[detail] : 'invalid_request';
+  const isMalformed = status === 403 || status === 422 || detail === 'invalid_token';
   return {
-    status: status === 403 || status === 422 ? 400 : status,
+    status: isMalformed ? 400 : status,
     body: { error: known ?? (status < 500 ? 'invalid_request' : 'server_error') },
     headers: {
       ...headers,
-      ...(status === 401 && { 'www-authenticate': 'Basic realm="iam"' }),
+      ...(status === 401 && !isMalformed && { 'www-authenticate': 'Basic realm="iam"' }),
       'cache-control': 'no-store',
     },
   };

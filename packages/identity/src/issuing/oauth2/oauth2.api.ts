@@ -1,6 +1,50 @@
+import { z } from 'zod';
+import { reply } from '@baton/kernel/service';
+import { credentialRevoked } from '../../directory/revocation/credentials.events.ts';
 import { endpoint } from '../context.ts';
-import { OauthToken, OauthTokenRequest } from './oauth-token.ts';
+import { introspectOauthToken } from './oauth-introspection.ts';
+import { admitRevocation, revokeOauthToken } from './oauth-revocation.ts';
+import {
+  AuthorizationServerMetadata,
+  OauthIntrospection,
+  OauthToken,
+  OauthTokenQuery,
+  OauthTokenRequest,
+} from './oauth-token.ts';
 import { grantOauthToken } from './oauth2.ts';
+import { describeServer, metadataPath, noBrowserSignIn } from './server-metadata.ts';
+
+const clientExample = {
+  client_id: 'iam_sa_0123456789abcdefghijklmn',
+  client_secret: 'the-secret-that-was-shown-once',
+};
+const tokenExample = 'iam_pat_0123456789ab_the-secret-that-was-shown-once';
+
+export const metadata = endpoint({
+  id: 'getAuthorizationServerMetadata',
+  method: 'GET',
+  path: metadataPath,
+  root: true,
+  auth: 'none',
+  summary: 'Read what OAuth clients can do here (RFC 8414).',
+  description: "Also at that path with the issuer's path behind it, as the standard has it.",
+  looseQuery: true,
+  returns: { 200: AuthorizationServerMetadata },
+  handle: (_input, { settings }) =>
+    reply(200, describeServer(settings), { 'cache-control': 'public, max-age=60' }),
+});
+
+export const authorize = endpoint({
+  id: 'explainAuthorization',
+  method: 'GET',
+  path: '/oauth2/authorize',
+  root: true,
+  auth: 'none',
+  summary: 'Explain that OAuth clients get no sign-in by browser here, and what to do instead.',
+  looseQuery: true,
+  returns: { 200: z.string().meta({ contentMediaType: 'text/plain' }) },
+  handle: () => reply(200, noBrowserSignIn, { 'content-type': 'text/plain; charset=utf-8' }),
+});
 
 export const token = endpoint({
   id: 'grantOauthToken',
@@ -8,8 +52,9 @@ export const token = endpoint({
   path: '/oauth2/token',
   root: true,
   auth: 'presented',
-  summary: 'Get an access token by client credentials, as RFC 6749 has it.',
-  description: 'By client_secret_basic or client_secret_post. Errors have the form of RFC 6749.',
+  summary: 'Get an access token by client credentials (RFC 6749), or for a platform access token (RFC 8693).',
+  description:
+    'Clients authenticate by client_secret_basic or client_secret_post; for a token exchange they need not. `resource` (RFC 8707) may stand for `audience`. Errors have the form of RFC 6749.',
   body: OauthTokenRequest,
   form: true,
   returns: { 200: OauthToken },
@@ -17,6 +62,7 @@ export const token = endpoint({
   errors: [
     'unsupported_grant_type',
     'invalid_client',
+    'invalid_token',
     'audience_not_allowed',
     'scope_not_allowed',
     'rate_limited',
@@ -24,12 +70,52 @@ export const token = endpoint({
   transaction: 'none',
   example: {
     grant_type: 'client_credentials',
-    client_id: 'iam_sa_0123456789abcdefghijklmn',
-    client_secret: 'the-secret-that-was-shown-once',
+    ...clientExample,
     audience: 'control-plane',
     scope: 'control-plane:read',
   },
   handle: ({ body }, context) => grantOauthToken(context, body),
 });
 
-export const oauth2Api = [token];
+export const introspect = endpoint({
+  id: 'introspectOauthToken',
+  method: 'POST',
+  path: '/oauth2/introspect',
+  root: true,
+  auth: 'presented',
+  summary: 'Ask whether an access token or a platform access token is valid (RFC 7662).',
+  description:
+    'A service account sees the tokens of its tenant whose audience it names; of every other text the answer is `{"active": false}`.',
+  body: OauthTokenQuery,
+  form: true,
+  returns: { 200: OauthIntrospection },
+  errors: ['invalid_client', 'rate_limited'],
+  transaction: 'none',
+  example: { ...clientExample, token: tokenExample },
+  handle: async ({ body }, context) =>
+    reply(200, await introspectOauthToken(context, body), { 'cache-control': 'no-store' }),
+});
+
+export const revoke = endpoint({
+  id: 'revokeOauthToken',
+  method: 'POST',
+  path: '/oauth2/revoke',
+  root: true,
+  auth: 'presented',
+  summary: 'Revoke a platform access token (RFC 7009). The answer is the same for one that is unknown.',
+  description:
+    'Whoever presents the token may revoke it; client credentials are checked where they are sent. An access token ends by itself, or with the credential that it was exchanged for.',
+  body: OauthTokenQuery,
+  form: true,
+  returns: { 200: null },
+  errors: ['invalid_client', 'unsupported_token_type', 'rate_limited'],
+  emits: [credentialRevoked],
+  example: { token: tokenExample },
+  async around({ body }, { context, command }) {
+    await admitRevocation(context, body);
+    return command(undefined);
+  },
+  handle: ({ body }, context) => revokeOauthToken(context, body),
+});
+
+export const oauth2Api = [metadata, authorize, token, introspect, revoke];

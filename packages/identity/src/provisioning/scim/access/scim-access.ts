@@ -1,17 +1,17 @@
-import { type JWTPayload, jwtVerify } from 'jose';
 import { type CredentialReads, credentialReads } from '@baton/kernel/concurrency-limit';
 import type { RequestHead } from '@baton/kernel/http-message';
-import { Refusal } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
-import { Uuid } from '@baton/kernel/wire';
 import { limitFailures } from '../../../credentials/failure-limits/failure-limits.ts';
-import type { SigningKeys } from '../../../issuing/signing-keys/signing-keys.ts';
+import {
+  AccessTokenRefused,
+  scopesIn,
+  verifyOwnAccessToken,
+} from '../../../issuing/signing-keys/own-access-tokens.ts';
 import { isSecretOf } from '../../../service/secrets.ts';
 import type { Caller, ScimSource } from '../../caller.ts';
 import type { Context } from '../../context.ts';
 import { type ErrorCode, fail } from '../../errors.ts';
 import { parseProvisioningToken } from '../../provisioning-sources/provisioning-tokens.ts';
-import type { Settings } from '../../settings.ts';
 import type { UpstreamSource } from '../../upstream-directory/upstream-directory.ts';
 import { findSourceOfAccount, findSourceOfToken, type ScimSourceRow } from './scim-access.sql.ts';
 import { type ScimDenial, ScimDenials } from './scim-denials.ts';
@@ -106,15 +106,14 @@ async function byAccessToken(
   deny: Deny,
 ): Promise<FoundSource> {
   const { settings, pool, signingKeys, counters } = parts;
-  const claims = await verifyAccessToken(token, signingKeys, settings).catch((error: unknown) => {
+  const audience = settings.IAM_SCIM_AUDIENCE;
+  const verified = verifyOwnAccessToken(token, { keys: signingKeys, settings, audience });
+  const claims = await verified.catch((error: unknown) => {
     counters.presented('scim', 'unknown');
+    if (error instanceof AccessTokenRefused) return refuse(`access token: ${error.message}`);
     throw error;
   });
-  const [accountId, principalId, tenantId] = [claims['credential_id'], claims.sub, claims['tenant_id']] as [
-    string,
-    string,
-    string,
-  ];
+  const { credential_id: accountId, sub: principalId, tenant_id: tenantId } = claims;
   const bearer: Denied = {
     tenantId,
     resource: ['principal', principalId],
@@ -131,12 +130,6 @@ async function byAccessToken(
   return row as FoundSource;
 }
 
-/** @param scope the claim: one text (RFC 9068), or a list, as tokens had it that an older process issued */
-function scopesIn(scope: unknown): readonly unknown[] {
-  if (typeof scope === 'string') return scope.split(' ').filter((name) => name !== '');
-  return Array.isArray(scope) ? scope : [];
-}
-
 function upstreamOf(row: FoundSource): UpstreamSource | undefined {
   const { source_id: sourceId, upstream_mode: mode, upstream_base_url: baseUrl, upstream_realm: realm } = row;
   return mode === 'off' || baseUrl === '' ? undefined : { sourceId, mode, baseUrl, realm };
@@ -149,32 +142,6 @@ function deniedSource({ tenant_id, source_id, key }: FoundSource, credential: st
     resource: ['provisioning_source', source_id],
     actor: `provisioning_source:${key}`,
   };
-}
-
-async function verifyAccessToken(token: string, keys: SigningKeys, settings: Settings): Promise<JWTPayload> {
-  // Any published key: during a key rotation, processes may sign by different ones. Each verifies its own algorithm only.
-  const keyOf = ({ kid, alg }: { kid?: string; alg?: string }) => {
-    const key = keys.verifying(kid) ?? refuse('access token: unknown key');
-    return key.algorithm === alg ? key.publicKey : refuse('access token: another algorithm than its key');
-  };
-  try {
-    const { payload } = await jwtVerify(token, keyOf, {
-      algorithms: ['RS256', 'ES256', 'EdDSA'],
-      issuer: settings.issuer,
-      audience: settings.IAM_SCIM_AUDIENCE,
-      typ: 'at+jwt',
-      requiredClaims: ['iss', 'sub', 'tenant_id', 'aud', 'iat', 'nbf', 'exp', 'jti', 'credential_id'],
-    });
-    if (typeof payload.aud !== 'string') return refuse('several audiences');
-    if (![payload.exp, payload.iat, payload.nbf].every(Number.isSafeInteger))
-      return refuse('access token: malformed times');
-    const ids = [payload.sub, payload['tenant_id'], payload['credential_id']];
-    if (!ids.every((id) => Uuid.safeParse(id).success)) return refuse('access token: malformed ids');
-    return payload;
-  } catch (error) {
-    if (error instanceof Refusal) throw error;
-    return refuse(`access token: ${(error as { code?: string }).code ?? 'unreadable'}`);
-  }
 }
 
 function requireScimMedia(contentType: string | undefined): void {

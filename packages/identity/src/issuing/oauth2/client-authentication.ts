@@ -1,0 +1,92 @@
+import { InvalidRequest } from '@baton/kernel/refusal';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import type { ClientRow } from '../exchange/credential.ts';
+import { clientIdLengthMax } from '../exchange/exchange.ts';
+import { presentClient, resolveCredential } from '../exchange/resolve.ts';
+
+/** A client as a form or a header names it (RFC 6749, section 2.3.1). */
+export interface PresentedClient {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+interface ClientForm {
+  readonly client_id?: string | undefined;
+  readonly client_secret?: string | undefined;
+}
+
+/**
+ * The client that authenticates by client_secret_basic or client_secret_post, never by both.
+ * @throws Refusal `invalid_client` when none does; InvalidRequest when it is named twice
+ */
+export function requireClient(context: Context, form: ClientForm): PresentedClient {
+  return findClient(context, form) ?? refuseClient();
+}
+
+/**
+ * The same where a client need not authenticate: undefined when nothing claims to. A `client_id` alone is what a public client
+ * calls itself.
+ */
+export function findClient({ headers }: Context, form: ClientForm): PresentedClient | undefined {
+  const { authorization } = headers;
+  // Also what is left of two such headers: no client in the form makes up for it.
+  if (authorization === '') refuseClient();
+  if (typeof authorization !== 'string') {
+    const { client_id: clientId = '', client_secret: clientSecret = '' } = form;
+    if (clientSecret === '') return undefined;
+    return clientId === '' ? refuseClient() : { clientId, clientSecret };
+  }
+  if (form.client_id !== undefined || form.client_secret !== undefined)
+    refuseForm('the client is named twice');
+  const encoded = /^Basic +([A-Za-z0-9+/]+=*)$/i.exec(authorization)?.[1] ?? refuseClient();
+  const [, id = '', secret = ''] =
+    /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString('utf8')) ?? [];
+  const [clientId, clientSecret] = [decoded(id), decoded(secret)];
+  // Only printable ASCII: no client has another id, and the database takes no NUL.
+  const isClientId = /^[\x20-\x7e]+$/.test(clientId) && clientId.length <= clientIdLengthMax;
+  return isClientId && clientSecret !== '' ? { clientId, clientSecret } : refuseClient();
+}
+
+/**
+ * Checks the secret of a client that wants no token of its own.
+ * @throws Refusal `invalid_client`, `rate_limited`
+ */
+export function authenticateClient(context: Context, client: PresentedClient): Promise<ClientRow> {
+  const presented = {
+    ...presentClient(context, { ...client, audience: '', scopes: [] }),
+    action: 'clients.authenticate' as const,
+    reasonPrefix: 'oauth2',
+  };
+  // No audience has an empty key.
+  return resolveCredential(
+    context,
+    presented,
+    context.clients.call({ clientId: client.clientId, audience: '' }),
+  );
+}
+
+/** @throws InvalidRequest for a body of another media type than a form */
+export function requireForm({ headers }: Context): void {
+  if (!isForm(String(headers['content-type'] ?? ''))) refuseForm('the body is no form');
+}
+
+/** Names and values are escaped to ASCII, so every charset will do in which that is what it is in UTF-8. */
+function isForm(contentType: string): boolean {
+  const [media, ...parameters] = contentType.toLowerCase().split(';');
+  const charset = parameters.map((one) => /^\s*charset\s*=\s*"?([^"]*?)"?\s*$/.exec(one)?.[1]).find(Boolean);
+  const isAscii = charset === undefined || ['utf-8', 'us-ascii', 'iso-8859-1'].includes(charset);
+  return isAscii && media?.trim() === 'application/x-www-form-urlencoded';
+}
+
+function decoded(text: string): string {
+  return new URLSearchParams(`x=${text.replaceAll('&', '%26')}`).get('x') ?? '';
+}
+
+function refuseClient(): never {
+  return fail('invalid_client', {}, { reason: 'no client credentials' });
+}
+
+export function refuseForm(message: string): never {
+  throw new InvalidRequest([{ in: 'body', path: [], type: 'invalid', message }]);
+}

@@ -1,0 +1,32 @@
+import { Refusal } from '@baton/kernel/refusal';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { revokeOwnPlatformAccessToken } from '../introspection/presented-tokens.ts';
+import { authenticateClient, findClient, requireForm } from './client-authentication.ts';
+import type { OauthTokenQuery } from './oauth-token.ts';
+
+/**
+ * Checks the request before its transaction: whoever holds a token may revoke it, so no client need authenticate; one that tries
+ * to must succeed.
+ * @throws Refusal `invalid_client`, `unsupported_token_type`, `rate_limited`; InvalidRequest
+ */
+export async function admitRevocation(context: Context, form: OauthTokenQuery): Promise<void> {
+  requireForm(context);
+  const client = findClient(context, form);
+  if (client !== undefined) await authenticateClient(context, client);
+  // By its form alone: an access token ends by itself, or with the credential that it was exchanged for.
+  if (/^[\w-]+\.[\w-]+\.[\w-]*$/.test(form.token)) fail('unsupported_token_type');
+}
+
+/**
+ * Revokes a platform access token (RFC 7009). One that is unknown or revoked is answered alike, so nobody learns which tokens
+ * exist.
+ * @throws Refusal `rate_limited`
+ */
+export async function revokeOauthToken(context: Context, { token }: OauthTokenQuery): Promise<undefined> {
+  try {
+    await revokeOwnPlatformAccessToken(context, token, 'logout');
+  } catch (error) {
+    if (!(error instanceof Refusal && error.code === 'invalid_token')) throw error;
+  }
+}

@@ -1,0 +1,48 @@
+import type { Settings } from '../settings.ts';
+import { type AuthorizationServerMetadata, tokenExchangeGrant } from './oauth-token.ts';
+
+export const metadataPath = '/.well-known/oauth-authorization-server';
+
+const secretMethods = ['client_secret_basic', 'client_secret_post'];
+
+/** What OAuth clients can do here (RFC 8414); nothing stands in it that does not work. */
+export function describeServer({ issuer }: Pick<Settings, 'issuer'>): AuthorizationServerMetadata {
+  return {
+    issuer,
+    // Required by clients that take a token by client credentials, too.
+    authorization_endpoint: `${issuer}/oauth2/authorize`,
+    token_endpoint: `${issuer}/oauth2/token`,
+    jwks_uri: `${issuer}/.well-known/jwks.json`,
+    response_types_supported: [],
+    grant_types_supported: ['client_credentials', tokenExchangeGrant],
+    // A token exchange needs no client beside the token.
+    token_endpoint_auth_methods_supported: [...secretMethods, 'none'],
+    introspection_endpoint: `${issuer}/oauth2/introspect`,
+    introspection_endpoint_auth_methods_supported: secretMethods,
+    revocation_endpoint: `${issuer}/oauth2/revoke`,
+    revocation_endpoint_auth_methods_supported: [...secretMethods, 'none'],
+    service_documentation: `${issuer}/docs`,
+  };
+}
+
+/** For people whose client has opened a browser. */
+export const noBrowserSignIn =
+  'Baton does not offer sign-in by browser to clients yet. Give your client a platform access token instead: ' +
+  'an administrator issues one (see "Platform access tokens" in the documentation), and the client sends it as ' +
+  '"Authorization: Bearer <token>".\n';
+
+const ownPaths = /^\/(api\/v1|scim|oauth2|\.well-known|docs|openapi\.json)(\/|$)/;
+
+/**
+ * The path of a request below the path of the issuer, where a proxy passes that on: the addresses that identity gives out begin
+ * with the issuer, and hold with a proxy that cuts its path off and without one. RFC 8414 puts the path of the issuer at the end.
+ */
+export function withoutIssuerPath(url: string, issuer: string): string {
+  const path = new URL(issuer).pathname.replace(/\/+$/, '');
+  const end = url.indexOf('?');
+  const [asked, query] = end === -1 ? [url, ''] : [url.slice(0, end), url.slice(end)];
+  if (path === '') return url;
+  if (asked === `${metadataPath}${path}`) return `${metadataPath}${query}`;
+  const below = asked.startsWith(`${path}/`) ? asked.slice(path.length) : '';
+  return ownPaths.test(below) ? `${below}${query}` : url;
+}
