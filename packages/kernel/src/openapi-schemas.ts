@@ -61,9 +61,7 @@ export class SchemaComponents {
     return Object.fromEntries(
       Object.entries(rest).map(([key, part]) => [
         key,
-        key === '$ref' && typeof part === 'string'
-          ? `${direction}:${definitionName(part)}`
-          : this.#collect(part, direction),
+        typeof part === 'string' ? textOf(key, part, direction) : this.#collect(part, direction),
       ]),
     );
   }
@@ -99,6 +97,16 @@ export class SchemaComponents {
 /** The component that a reference names. */
 export function referredName(reference: string): string {
   return reference.slice(namePrefix.length);
+}
+
+function textOf(key: string, text: string, direction: Direction): string {
+  if (key === '$ref') return `${direction}:${definitionName(text)}`;
+  return key === 'pattern' ? portablePattern(text) : text;
+}
+
+/** JavaScript writes `/` as `\\/`, an escape that other languages' expressions refuse (Rust, Go). */
+function portablePattern(pattern: string): string {
+  return pattern.replaceAll(/\\([^])/g, (escape, escaped: string) => (escaped === '/' ? '/' : escape));
 }
 
 function definitionName(reference: string): string {

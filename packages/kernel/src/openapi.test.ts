@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { z } from 'zod';
 import { openApi, type Section } from './openapi.ts';
 import { defineEvent, endpointsOf } from './service.ts';
-import { pageOf, Timestamp, Uuid } from './wire.ts';
+import { InstantInput, pageOf, Timestamp, Uuid } from './wire.ts';
 
 const errors = {
   not_found: { status: 404, when: 'There is no such thing.' },
@@ -262,3 +262,50 @@ function requestOf(method: string, path: string): Media {
   const media = operationAt(method, path).requestBody.content['application/json'];
   return media ?? assert.fail('no JSON');
 }
+
+test('a pattern is written without escapes that other languages refuse', () => {
+  const address = z.string().regex(/^https?:\/\/[^/\\]+\/$/);
+  const found = endpoint({
+    id: 'findAddress',
+    method: 'GET',
+    path: '/addresses/{address}',
+    summary: 'Find an address.',
+    params: { address },
+    query: { also: z.array(z.strictObject({ at: address })).optional() },
+    returns: { 200: null },
+    handle,
+  });
+  const text = JSON.stringify(describe({ tag: 'Addresses', about: 'Where.', endpoints: [found] }));
+  const patterns = [...text.matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(([, one]) =>
+    JSON.parse(one as string),
+  );
+  assert.deepEqual(patterns, Array(2).fill('^https?://[^/\\\\]+/$'));
+});
+
+test('an instant that is sent may be a day, or lack an offset: no format excludes these', () => {
+  const found = endpoint({
+    id: 'findPrinted',
+    method: 'GET',
+    path: '/printed',
+    summary: 'Find what was printed.',
+    query: { from: InstantInput.optional() },
+    returns: { 200: null },
+    handle,
+  });
+  const { components } = describe({ tag: 'Printed', about: 'When.', endpoints: [found] });
+  const { format, anyOf } = components['schemas']?.['Instant'] as {
+    format?: string;
+    anyOf: { pattern: string }[];
+  };
+  assert.equal(format, undefined);
+  const fits = (text: string) => anyOf.some(({ pattern }) => new RegExp(pattern, 'u').test(text));
+  for (const text of [
+    '2026-03-02',
+    '2026-03-02T09:00',
+    '2026-03-02T09:00:00.5Z',
+    '2026-03-02T09:00:00+05:30',
+  ])
+    assert.ok(fits(text) && InstantInput.safeParse(text).success, text);
+  for (const text of ['2026-02-30', 'tomorrow', '2026-03-02T25:00:00Z'])
+    assert.ok(!fits(text) && !InstantInput.safeParse(text).success, text);
+});

@@ -310,3 +310,19 @@ export function pathOf(basePath: string, { root, path }: Pick<Operation, 'root' 
 export function endpointName(endpoint: Pick<Operation, 'method' | 'path'>): string {
   return `${endpoint.method} ${endpoint.path}`;
 }
+
+/**
+ * Whether a request can carry text that PostgreSQL stores not (NUL, half a surrogate pair) past the forms of the path, the query
+ * and the body, so that it is refused for that.
+ */
+export function takesText({
+  params,
+  query,
+  body,
+  looseQuery,
+  paging,
+}: Pick<Operation, 'params' | 'query' | 'body' | 'looseQuery' | 'paging'>): boolean {
+  const isText = (form: z.ZodType) => form.safeParse('a\0b').success;
+  const known = [...Object.values(params), ...Object.values(query)];
+  return body !== undefined || looseQuery === 'kept' || paging || known.some(isText);
+}

@@ -74,6 +74,26 @@ export const formCases: readonly MatrixCase[] = [
     },
   },
   {
+    name: 'a NUL character in the path or the query is refused as the API description says',
+    applies: (endpoint) => textParams(endpoint).length > 0 || freeQuery(endpoint) !== undefined,
+    async run(matrix, endpoint) {
+      const { statuses, codes } = await describedRefusals(matrix, endpoint);
+      const request = sampleRequest(endpoint, matrix.adapter);
+      const query = freeQuery(endpoint);
+      const sent = textParams(endpoint).map((name) => ({
+        ...request,
+        params: { ...request.params, [name]: 'a\0b' },
+      }));
+      if (query !== undefined) sent.push({ ...request, query: `?${query}=a%00b` });
+      for (const one of sent) {
+        const received = await sendAs(matrix, endpoint, 'allowed', one);
+        assertRefused(matrix, received, matrix.adapter.rulesOf(endpoint).unstorable);
+        assert.ok(statuses.includes(String(received.status)), `${received.status} is not declared`);
+        assert.ok(codes.includes('validation_error'), 'validation_error is not declared');
+      }
+    },
+  },
+  {
     name: 'a NUL character or half a surrogate pair is refused',
     applies: (endpoint) => withText(endpoint, '\0') !== undefined || freeQuery(endpoint) !== undefined,
     async run(matrix, endpoint) {
@@ -102,6 +122,27 @@ async function refuses(matrix: Matrix, endpoint: Operation, request: SampleReque
 
 function malformedParams({ params }: Operation): string[] {
   return Object.keys(params).filter((name) => params[name]?.safeParse(canary).success === false);
+}
+
+/** The parameters of the path whose form takes any text. */
+function textParams({ params }: Operation): string[] {
+  return Object.keys(params).filter((name) => params[name]?.safeParse('a\0b').success);
+}
+
+/** What the API description says that an operation may answer. */
+async function describedRefusals({ client }: Matrix, { id }: Operation) {
+  const { body } = await client.send({ method: 'GET', path: '/openapi.json' });
+  const { paths } = body as { paths: Record<string, Record<string, DescribedOperation>> };
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  const described = operations.find(({ operationId }) => operationId === id);
+  assert.ok(described !== undefined);
+  return { statuses: Object.keys(described.responses), codes: described['x-errors'] };
+}
+
+interface DescribedOperation {
+  readonly operationId: string;
+  readonly responses: object;
+  readonly 'x-errors': readonly string[];
 }
 
 function freeQuery({ query }: Operation): string | undefined {
