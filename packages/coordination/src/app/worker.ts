@@ -13,6 +13,7 @@ import { forgetOldInstances } from '../automation/process-instances/retention/ol
 import { forgetOldEvaluations, forgetOldWork } from '../automation/rule-evaluations/retention/old-looks.ts';
 import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../automation/rule-evaluations/rule-jobs.ts';
 import { continueCascades } from '../execution/control-messages/cascades.ts';
+import { blockExhaustedTasks } from '../execution/retries/exhausted-tasks.ts';
 import { forgetUnusedSets, tidyWorkQueue } from '../execution/sweeper/queue-tidier.ts';
 import {
   expireDueClaims,
@@ -35,6 +36,7 @@ import { finishKnowledge } from '../results/knowledge/finishing.ts';
 import { doDueOutcomes } from '../results/outcomes/outcome-job.ts';
 import { judgeDueAttempts } from '../results/verification/verification-job.ts';
 import type { Job } from '../service/job.ts';
+import { offerDueTasks, settleStarts } from '../work/availability/due-tasks.ts';
 import { offerWorkAnew } from '../work/available/offers.ts';
 import { openBackground, type WorkerTools } from './background.ts';
 import { watchEpoch } from './health/epoch-watch.ts';
@@ -56,6 +58,9 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   tidyWorkQueue,
   forgetUnusedSets,
   offerWorkAnew,
+  offerDueTasks,
+  settleStarts,
+  blockExhaustedTasks,
   continueCascades,
   judgeDueAttempts,
   returnLapsedCalls,

@@ -56,13 +56,15 @@ export function lockFreeClaim(tenantId: string, claimId: string) {
 /**
  * Ends claims and frees their tasks: the tasks are locked in the order of their ids, then the claims. A claim that ended
  * while this waited is left as it is.
- * @param taskMoves whether the task goes back to the type's release status, if it still stands in the claim status
+ * @param release.taskMoves whether the task goes back to the type's release status, if it still stands in the claim status
+ * @param release.isExpiry whether it counts as a failed attempt, unless a run of the claim failed
  */
 export function updateClaimsToReleased(release: {
   tenantId: string;
   claimIds: readonly string[];
   reason: string;
   taskMoves: boolean;
+  isExpiry: boolean;
 }) {
   return sql<ReleasedClaimRow>`
     with locked as materialized (
@@ -82,6 +84,7 @@ export function updateClaimsToReleased(release: {
       set active_claim_id = null, lease_expires_at = null,
         status = case when ${release.taskMoves} and t.status = tt.claim_status then coalesce(tt.release_status, t.status) else t.status end,
         category = case when ${release.taskMoves} and t.status = tt.claim_status then coalesce(tt.release_category, t.category) else t.category end,
+        failed_attempts = t.failed_attempts + (${release.isExpiry} and counts_as_failed(released.id))::integer,
         version = t.version + case when ${release.taskMoves} then 1 else 0 end, updated_at = now()
       from released join locked on locked.id = released.task_id join task_types tt on tt.id = locked.type_id
       where t.id = released.task_id and t.active_claim_id = released.id

@@ -7,6 +7,9 @@ import { type ReleasedClaimRow, updateClaimsToReleased } from './release.sql.ts'
 
 export type { ReleasedClaimRow };
 
+/** Why claims are released whose session's lease is over. */
+export const sessionExpiry = 'session_expired';
+
 export interface Release {
   readonly reason: string;
   /**
@@ -41,7 +44,8 @@ export async function endClaims(
   { reason, taskStatusMove: taskMoves }: Release,
 ): Promise<ReleasedClaimRow[]> {
   if (claimIds.length === 0) return [];
-  return db.rows(updateClaimsToReleased({ tenantId, claimIds, reason, taskMoves }));
+  const isExpiry = reason === sessionExpiry;
+  return db.rows(updateClaimsToReleased({ tenantId, claimIds, reason, taskMoves, isExpiry }));
 }
 
 /** Says in the journal that a claim was released. */

@@ -6,7 +6,7 @@ import { endingBatchMax } from './lease-bounds.ts';
 import type { ClaimRow, SessionRow } from './lease-rows.ts';
 import { sessionClosed, sessionExpired } from './leases.events.ts';
 import { countActiveClaimsOfSession, lockFreeClaimsOfSession } from './release.sql.ts';
-import { releaseClaims } from './release.ts';
+import { releaseClaims, sessionExpiry } from './release.ts';
 import {
   insertEnding,
   tryLockSession,
@@ -61,7 +61,7 @@ export async function expireSession(
 ): Promise<EndedSession | undefined> {
   const session = await context.db.row(updateSessionToStale(context.tenantId, sessionId));
   if (session === undefined) return undefined;
-  const ended = await releaseFirst(context, sessionId, 'session_expired', { claimsMax });
+  const ended = await releaseFirst(context, sessionId, sessionExpiry, { claimsMax });
   const payload = { expiresAt: session.expires_at, releasedClaims: ended.releasedClaims };
   emit(context, sessionExpired, { entityId: sessionId, sessionId }, payload);
   return { session, ...ended };

@@ -13,7 +13,7 @@ export interface TestType {
   lifecycle?: Lifecycle;
   acceptance?: object[];
   artifactSchema?: object;
-  execution?: object;
+  execution?: { readonly retry?: { readonly maxAttempts?: number }; readonly startDateHolds?: boolean };
   approvalSchema?: object;
   completionSchema?: object;
   tenantId?: string;
@@ -25,15 +25,18 @@ export async function insertTestType(baton: TestCoordination, type: TestType): P
   const tenantId = type.tenantId ?? baton.tenantId;
   const author = tenantId === baton.tenantId ? baton.admin : baton.otherAdmin;
   const lifecycle = type.lifecycle ?? systemLifecycle;
-  const { claimStatus, claimCategory, claimFrom, releaseStatus, releaseCategory } = claimMovesOf(lifecycle);
+  const { claimStatus, claimCategory, claimFrom, releaseStatus, releaseCategory, claimableBlocked } =
+    claimMovesOf(lifecycle);
+  const { retry, startDateHolds = false } = type.execution ?? {};
   await baton.pool.run(sql`
     insert into task_types (id, tenant_id, key, version, display_name, field_schema, lifecycle_schema, claim_status,
-      claim_category, claim_from, release_status, release_category, acceptance, artifact_schema, approval_schema, completion_schema, execution, status, created_by)
+      claim_category, claim_from, release_status, release_category, claimable_blocked, acceptance, artifact_schema,
+      approval_schema, completion_schema, execution, attempts_max, holds_start, status, created_by)
     values (${id}, ${tenantId}, ${type.key}, ${type.version ?? 1}, ${type.key}, ${JSON.stringify(type.fieldSchema ?? {})},
       ${JSON.stringify(lifecycle)}, ${claimStatus}, ${claimCategory}, ${claimFrom}, ${releaseStatus},
-      ${releaseCategory}, ${JSON.stringify(type.acceptance ?? [])}, ${JSON.stringify(type.artifactSchema ?? {})},
+      ${releaseCategory}, ${claimableBlocked}, ${JSON.stringify(type.acceptance ?? [])}, ${JSON.stringify(type.artifactSchema ?? {})},
       ${JSON.stringify(type.approvalSchema ?? {})}, ${JSON.stringify(type.completionSchema ?? {})},
-      ${type.execution === undefined ? null : JSON.stringify(type.execution)},
+      ${type.execution === undefined ? null : JSON.stringify(type.execution)}, ${retry?.maxAttempts ?? null}, ${startDateHolds},
       ${type.status ?? 'active'}, ${author.principalId})`);
   return id;
 }

@@ -5,6 +5,9 @@ import { conflict, forbidden, invalid } from '../service/error-rows.ts';
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
 export const errors = {
   task_already_claimed: conflict('Somebody else holds a live claim on the task.'),
+  task_not_due: conflict(
+    'The task is not offered before `availableAt`: it starts then, or is paused after a failed attempt. `:make-available` ends a pause.',
+  ),
   task_not_ready: conflict('Tasks that this one waits for are not done.'),
   verification_pending: conflict('What was done is being verified.'),
   approval_required: conflict('A person has to decide a gate of the task first.'),
@@ -38,7 +41,7 @@ export const errors = {
   invalid_relation: invalid('A task has no relation to itself, and at most 1,000 to others.'),
   invalid_relation_type: invalid('The relation type is unknown.'),
   dependency_cycle: invalid('The relation would close a cycle.'),
-  task_not_claimable: invalid('The task is in a terminal status.'),
+  task_not_claimable: invalid('The task has ended, or is in a blocked status from which no claim starts.'),
   not_comment_author: forbidden('Only its author may change a comment.'),
   invalid_comment_body: invalid('The comment is blank.'),
   comment_mismatch: invalid('The run or the artifact belongs to another task.'),

@@ -36,6 +36,7 @@ const filesNothing = {
   itsObject: [
     ...[
       'completeTask',
+      'makeTaskAvailable',
       'updateTaskComment',
       'createTaskRelation',
       'migrateTaskType',

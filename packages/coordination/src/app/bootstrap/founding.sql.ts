@@ -11,6 +11,7 @@ export interface Founding {
   workspaceTypeId: string;
   lifecycle: object;
   claimFrom: readonly string[];
+  execution: object;
 }
 
 /** A tenant with all that it has from the beginning, in one statement. */
@@ -30,9 +31,10 @@ export function insertTenant(founding: Founding) {
       values (${founding.workspaceTypeId}, ${founding.tenantId}, 'generic', 'Generic', true)
     )
     insert into task_types (id, tenant_id, key, version, display_name, lifecycle_schema, claim_status, claim_category,
-      claim_from, release_status, release_category, created_by)
+      claim_from, release_status, release_category, execution, holds_start, created_by)
     values (${founding.taskTypeId}, ${founding.tenantId}, 'task', 1, 'Task', ${JSON.stringify(founding.lifecycle)},
-      'in_progress', 'active', ${founding.claimFrom}, 'todo', 'active', ${founding.adminPrincipalId})`;
+      'in_progress', 'active', ${founding.claimFrom}, 'todo', 'active', ${JSON.stringify(founding.execution)}, true,
+      ${founding.adminPrincipalId})`;
 }
 
 /** The sequence that the tenant's tasks are numbered by. */

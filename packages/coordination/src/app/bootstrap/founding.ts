@@ -1,7 +1,7 @@
 import type { Db } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
 import { claimMovesOf } from '../../definitions/task-types/lifecycle-grammar.ts';
-import { systemLifecycle } from '../../definitions/task-types/system-type.ts';
+import { systemExecution, systemLifecycle } from '../../definitions/task-types/system-type.ts';
 import { createTaskNumbers, insertTenant } from './founding.sql.ts';
 
 /**
@@ -36,6 +36,7 @@ export async function foundTenant(
       workspaceTypeId: newId(),
       lifecycle: systemLifecycle,
       claimFrom: claimMovesOf(systemLifecycle).claimFrom,
+      execution: systemExecution,
     }),
   );
   await tx.run(createTaskNumbers(tenantId));

@@ -16,6 +16,7 @@ import * as childHandles from '../../execution/child-handles/child-handles.event
 import * as claims from '../../execution/claims/claims.events.ts';
 import * as controlMessages from '../../execution/control-messages/control-messages.events.ts';
 import * as handover from '../../execution/handover/handover.events.ts';
+import * as retries from '../../execution/retries/retries.events.ts';
 import * as runs from '../../execution/runs/runs.events.ts';
 import * as sessions from '../../execution/sessions/sessions.events.ts';
 import * as children from '../../leases/children/children.events.ts';
@@ -50,6 +51,7 @@ import * as knowledge from '../../results/knowledge/knowledge.events.ts';
 import * as observations from '../../results/observations/observations.events.ts';
 import * as outcomes from '../../results/outcomes/outcomes.events.ts';
 import * as verification from '../../results/verification/verification.events.ts';
+import * as availability from '../../work/availability/availability.events.ts';
 import * as comments from '../../work/comments/comments.events.ts';
 import * as completion from '../../work/completion/completion.events.ts';
 import * as gates from '../../work/gates/gates.events.ts';
@@ -74,6 +76,7 @@ const declarations: readonly object[] = [
   claims,
   controlMessages,
   handover,
+  retries,
   runs,
   sessions,
   children,
@@ -107,6 +110,7 @@ const declarations: readonly object[] = [
   verification,
   invocations,
   comments,
+  availability,
   completion,
   gates,
   goals,

@@ -5,6 +5,7 @@ import {
   isObject,
   movesFrom,
   refuseOthers,
+  statusesMax,
   statusesOf,
   transitionsOf,
 } from '../../organisation/status-graph.ts';
@@ -27,6 +28,7 @@ export function parseLifecycle(sent: unknown): Lifecycle {
     'transitions',
     'claimStatus',
     'releaseStatus',
+    'claimFrom',
     'completionStatus',
   ]);
   const statuses = statusesOf(sent['statuses'], statusCategories);
@@ -40,6 +42,7 @@ export function parseLifecycle(sent: unknown): Lifecycle {
     transitions,
     ...optionalStatus(known, sent, 'claimStatus'),
     ...optionalStatus(known, sent, 'releaseStatus'),
+    ...claimableBlocked(known, sent['claimFrom']),
     completionStatus: completionOf(known, sent['completionStatus']),
   };
 }
@@ -49,6 +52,23 @@ type KnownStatuses = ReadonlyMap<string, StatusCategory>;
 function optionalStatus(known: KnownStatuses, sent: JsonObject, name: 'claimStatus' | 'releaseStatus') {
   const given = sent[name];
   return given === undefined || given === null ? {} : { [name]: openStatus(known, given, `/${name}`) };
+}
+
+function claimableBlocked(known: KnownStatuses, sent: Json | undefined): { claimFrom?: string[] } {
+  const path = '/claimFrom';
+  if (sent === undefined || sent === null) return {};
+  if (!Array.isArray(sent) || sent.length > statusesMax)
+    return defect(path, `must be a list of at most ${statusesMax} statuses`);
+  const keys = sent.map((key, index) => {
+    const named = declared(known, key, `${path}/${index}`);
+    if (known.get(named) !== 'blocked')
+      defect(
+        `${path}/${index}`,
+        'must be a status of category blocked: a claim may start from every other open one',
+      );
+    return named;
+  });
+  return { claimFrom: [...new Set(keys)] };
 }
 
 function openStatus(known: KnownStatuses, sent: Json | undefined, path: string): string {
@@ -80,6 +100,8 @@ export interface ClaimMoves {
   /** Null unless the claim status leads to it: a release moves a task along a declared edge or not at all. */
   releaseStatus: string | null;
   releaseCategory: StatusCategory | null;
+  /** The statuses of category blocked in which a task may be claimed. */
+  claimableBlocked: string[];
 }
 
 export function claimMovesOf(lifecycle: Lifecycle): ClaimMoves {
@@ -100,5 +122,6 @@ export function claimMovesOf(lifecycle: Lifecycle): ClaimMoves {
     claimFrom,
     releaseStatus,
     releaseCategory: categoryOf(releaseStatus),
+    claimableBlocked: lifecycle.claimFrom ?? [],
   };
 }

@@ -23,6 +23,7 @@ export const Lifecycle = z.strictObject({
   transitions: z.array(z.strictObject({ from: z.string(), to: z.array(z.string()) })),
   claimStatus: z.string().optional(),
   releaseStatus: z.string().optional(),
+  claimFrom: z.array(z.string()).optional(),
   completionStatus: z.string(),
 });
 export type Lifecycle = z.infer<typeof Lifecycle>;
@@ -48,6 +49,10 @@ export const LifecycleInput = z.strictObject({
     .optional(),
   claimStatus: StatusKey.nullish(),
   releaseStatus: StatusKey.nullish(),
+  claimFrom: z.array(StatusKey).max(statusesMax).nullish().meta({
+    description:
+      'Statuses of category `blocked` in which a task is offered and may be claimed. In any other blocked status it is on hold.',
+  }),
   completionStatus: StatusKey.nullish(),
 });
 export type LifecycleStatus = Lifecycle['statuses'][number];

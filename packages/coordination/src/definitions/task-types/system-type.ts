@@ -1,4 +1,5 @@
 import type { Lifecycle } from './lifecycle.ts';
+import { parseExecution } from './type-documents.ts';
 
 /** The built-in task type (core, section 7.3): four open statuses that lead to each other, and two ends. */
 export const systemTypeKey = 'task';
@@ -23,3 +24,5 @@ export const systemLifecycle: Lifecycle = {
   releaseStatus: 'todo',
   completionStatus: 'done',
 };
+
+export const systemExecution = parseExecution(undefined);

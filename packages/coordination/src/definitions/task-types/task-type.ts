@@ -8,7 +8,7 @@ import type { Tables } from '../../service/schema.ts';
 import { AcceptanceCheck, acceptanceChecksMax } from '../acceptance/acceptance.ts';
 import { parsedLater } from '../acceptance/parsed-document.ts';
 import { Lifecycle, LifecycleInput } from './lifecycle.ts';
-import { ArtifactSchema, ContextSchema, Execution } from './type-documents.ts';
+import { ArtifactSchema, ContextSchema, Execution, type Retry } from './type-documents.ts';
 
 export const taskTypeStatuses = ['active', 'deprecated'] as const;
 
@@ -54,7 +54,7 @@ export type TaskTypeRow = RowOf<
     package: PackageLink | null;
     field_schema: JsonObject;
     lifecycle_schema: Lifecycle;
-    execution: JsonObject | null;
+    execution: (JsonObject & { retry?: Retry }) | null;
     approval_schema: JsonObject;
     context_schema: JsonObject;
     completion_schema: JsonObject;

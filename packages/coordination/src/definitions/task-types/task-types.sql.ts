@@ -6,6 +6,7 @@ import type { JsonObject } from '@baton/kernel/wire';
 import type { Lifecycle } from './lifecycle.ts';
 import type { ClaimMoves } from './lifecycle-grammar.ts';
 import type { TaskTypeRow } from './task-type.ts';
+import type { StoredExecution } from './type-documents.ts';
 
 export function findTaskType(tenantId: string, id: string) {
   return sql<TaskTypeRow>`
@@ -29,12 +30,14 @@ export function findTaskTypeId(
 export function insertTaskType(type: NewTaskTypeValues) {
   return sql<TaskTypeRow>`
     insert into task_types (id, tenant_id, key, version, display_name, description, field_schema, lifecycle_schema,
-      claim_status, claim_category, claim_from, release_status, release_category, execution, approval_schema,
-      context_schema, completion_schema, artifact_schema, instructions, acceptance, created_by)
+      claim_status, claim_category, claim_from, release_status, release_category, claimable_blocked, execution,
+      attempts_max, holds_start, approval_schema, context_schema, completion_schema, artifact_schema, instructions,
+      acceptance, created_by)
     select ${type.id}, ${type.tenantId}, ${type.key}, coalesce(max(version), 0) + 1, ${type.displayName},
       ${type.description}, ${JSON.stringify(type.fieldSchema)}, ${JSON.stringify(type.lifecycle)},
       ${type.moves.claimStatus}, ${type.moves.claimCategory}, ${type.moves.claimFrom}, ${type.moves.releaseStatus},
-      ${type.moves.releaseCategory}, ${type.execution === null ? null : JSON.stringify(type.execution)}::jsonb,
+      ${type.moves.releaseCategory}, ${type.moves.claimableBlocked}, ${JSON.stringify(type.execution)}::jsonb,
+      ${type.execution.retry.maxAttempts ?? null}, ${type.execution.startDateHolds},
       ${JSON.stringify(type.approvalSchema)}, ${JSON.stringify(type.contextSchema)},
       ${JSON.stringify(type.completionSchema)}, ${JSON.stringify(type.artifactSchema)}, ${type.instructions},
       ${JSON.stringify(type.acceptance)}, ${type.createdBy}
@@ -51,7 +54,7 @@ export interface NewTaskTypeValues {
   fieldSchema: JsonObject;
   lifecycle: Lifecycle;
   moves: ClaimMoves;
-  execution: object | null;
+  execution: StoredExecution;
   approvalSchema: object;
   contextSchema: JsonObject;
   completionSchema: object;

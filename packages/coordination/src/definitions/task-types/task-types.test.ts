@@ -5,7 +5,7 @@ import { byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, makeTask, refused } from '../../testing/leases.ts';
 import { insertTestType } from '../../testing/task-type.ts';
-import { systemLifecycle } from './system-type.ts';
+import { systemExecution, systemLifecycle } from './system-type.ts';
 
 let baton: TestCoordination;
 before(async () => {
@@ -29,7 +29,7 @@ test('every tenant has the type task in version 1, with the system lifecycle', a
     description: '',
     fieldSchema: {},
     lifecycleSchema: systemLifecycle,
-    execution: null,
+    execution: systemExecution,
     approvalSchema: {},
     contextSchema: {},
     completionSchema: {},
@@ -147,6 +147,7 @@ describe('POST makes the next version of the key', () => {
       displayName: 'Made',
       description: 'd',
       ...documents,
+      execution: { progressTimeoutSeconds: 60, ...systemExecution },
       lifecycleSchema: {
         ...lifecycleSchema,
         statuses: lifecycleSchema.statuses.map((status) => ({
@@ -174,7 +175,7 @@ describe('POST makes the next version of the key', () => {
       displayName: 'Made',
       initialStatus: 'new',
       completionStatus: 'better',
-      execution: { progressTimeoutSeconds: 60 },
+      execution: { progressTimeoutSeconds: 60, ...systemExecution },
       declaresApprovalOutcomes: true,
       declaresContextProfile: true,
       declaresInstructions: true,
@@ -185,13 +186,13 @@ describe('POST makes the next version of the key', () => {
     });
   });
 
-  test('with nothing but a key and a name: the lifecycle of the built-in type, and no documents', async () => {
+  test('with nothing but a key and a name: the lifecycle of the built-in type, its attempts, and no documents', async () => {
     const type = await done(make({ key: 'bare' }), 201);
     const { fieldSchema, execution, contextSchema, artifactSchema, instructions, acceptance } = type;
     assert.deepEqual(type.lifecycleSchema, systemLifecycle);
     assert.deepEqual(
       [fieldSchema, execution, contextSchema, artifactSchema, instructions, acceptance],
-      [{}, null, {}, {}, '', []],
+      [{}, systemExecution, {}, {}, '', []],
     );
     assert.deepEqual(
       (await done(make({ key: 'bare', lifecycleSchema: null, execution: null }), 201)).version,
@@ -206,7 +207,7 @@ describe('POST makes the next version of the key', () => {
     } = event?.payload ?? {};
     assert.deepEqual(
       [declaresContextProfile, declaresInstructions, declaresArtifactSchema, told],
-      [false, false, false, null],
+      [false, false, false, systemExecution],
     );
   });
 

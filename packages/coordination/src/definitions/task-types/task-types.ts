@@ -64,7 +64,7 @@ export async function createTaskType(context: Context, request: NewTaskType): Pr
  */
 export async function checkTaskType(context: Context, request: NewTaskType) {
   const execution = parseExecution(request.execution);
-  if (execution?.skill != null)
+  if (execution.skill != null)
     await requireExecutionSkill(context, `${execution.skill}@${execution.version}`);
   const { fieldSchema, lifecycleSchema, instructions } = request;
   checkStoredSchema(fieldSchema, { field: 'fieldSchema' });

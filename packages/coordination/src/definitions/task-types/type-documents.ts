@@ -13,7 +13,34 @@ const path = z
   .max(500)
   .regex(/^\$(\.[A-Za-z_][A-Za-z0-9_-]*|\[\d{1,6}\])+$/, 'must be a path like $.customFields.steps[0]');
 
-/** How tasks of the type are executed: by which skill, and for how long a run may be silent. */
+const pauseSecondsMax = 604_800;
+const attemptsMax = 1000;
+const retryReasonsMax = 20;
+
+/** A reason that an attempt failed for: what stands before the first colon of `failureReason`. */
+const RetryReason = z.string().regex(/^[a-z][a-z0-9_]{0,99}$/, 'must be a code such as rate_limited');
+
+/** When a task is offered again after a failed attempt. */
+const Retry = z.strictObject({
+  maxAttempts: z.int().min(1).max(attemptsMax).nullish().meta({
+    description:
+      'After so many failed attempts in a row the task moves to a blocked status. Without it: never.',
+  }),
+  backoffSeconds: z.int().min(0).max(pauseSecondsMax).default(60).meta({
+    description: 'The pause after a failed attempt. It doubles with each further one in a row.',
+  }),
+  maxBackoffSeconds: z.int().min(0).max(pauseSecondsMax).default(3600),
+  retryOn: z.array(RetryReason).min(1).max(retryReasonsMax).nullish().meta({
+    description:
+      'The codes of failure reasons that are tried again; any other one ends the attempts. An expired lease is always tried again.',
+  }),
+});
+export type Retry = z.output<typeof Retry>;
+
+/** What a new version gets that leaves it out. Versions that were published before migration 0098 have none: no pause. */
+export const defaultRetry: Retry = Retry.parse({});
+
+/** How tasks of the type are executed: by which skill, how long a run may be silent, and when a task may start (again). */
 export const Execution = z.strictObject({
   skill: z
     .string()
@@ -34,32 +61,61 @@ export const Execution = z.strictObject({
     .max(progressTimeoutSecondsMax)
     .nullish()
     .meta({ description: 'A run that is silent for longer is reported once by run.stalled.' }),
+  retry: Retry.nullish(),
+  startDateHolds: z.boolean().nullish().meta({
+    description:
+      'Whether tasks are offered and claimable from `startDate` on only; true where it is left out.',
+  }),
 });
 export type Execution = z.infer<typeof Execution>;
 
+/** What is stored of it: what was left out has its default. */
+export type StoredExecution = Omit<Execution, 'retry' | 'startDateHolds'> & {
+  readonly retry: Retry;
+  readonly startDateHolds: boolean;
+};
+
 /**
- * Parses how tasks of a type are executed; null when nothing is declared. Whether its skill can be called is not asked.
+ * Parses how tasks of a type are executed, with the defaults of what it leaves out. Whether its skill can be called is not asked.
  * @throws Refusal `invalid_task_execution` with `reason` malformed and the `field`
  */
-export function parseExecution(sent: unknown): Execution | null {
-  if (sent === undefined || sent === null) return null;
-  const parsed = Execution.safeParse(sent);
+export function parseExecution(sent: unknown): StoredExecution {
+  const parsed = Execution.safeParse(sent ?? {});
   if (!parsed.success) {
     const [fault] = parsed.error.issues;
-    const field = ['execution', ...(fault?.path ?? []).map(String)].join('.');
-    return fail('invalid_task_execution', { reason: 'malformed', field, message: fault?.message });
+    return malformed((fault?.path ?? []).map(String), fault?.message);
   }
-  const { skill, version, inputs, progressTimeoutSeconds } = parsed.data;
-  if (skill != null && version != null) return parsed.data;
-  if (skill != null || version != null || inputs != null) {
-    const missing = skill == null ? 'skill' : 'version';
-    fail('invalid_task_execution', {
-      reason: 'malformed',
-      field: `execution.${missing}`,
-      message: 'is missing',
-    });
-  }
-  return progressTimeoutSeconds == null ? null : { progressTimeoutSeconds };
+  const { retry: sentRetry, startDateHolds, ...execution } = parsed.data;
+  const { skill, version, inputs, progressTimeoutSeconds } = execution;
+  if ((skill == null) !== (version == null) || (skill == null && inputs != null))
+    malformed([skill == null ? 'skill' : 'version'], 'is missing');
+  return {
+    ...(skill != null ? execution : progressTimeoutSeconds != null && { progressTimeoutSeconds }),
+    retry: checkRetry(sentRetry ?? defaultRetry),
+    startDateHolds: startDateHolds ?? true,
+  };
+}
+
+function checkRetry({ maxAttempts, backoffSeconds, maxBackoffSeconds, retryOn }: Retry): Retry {
+  if (maxBackoffSeconds < backoffSeconds)
+    malformed(
+      ['retry', 'maxBackoffSeconds'],
+      `must be at least backoffSeconds (${backoffSeconds}); got ${maxBackoffSeconds}`,
+    );
+  return {
+    ...(maxAttempts != null && { maxAttempts }),
+    backoffSeconds,
+    maxBackoffSeconds,
+    ...(retryOn != null && { retryOn: [...new Set(retryOn)] }),
+  };
+}
+
+function malformed(path: readonly string[], message: string | undefined): never {
+  return fail('invalid_task_execution', {
+    reason: 'malformed',
+    field: ['execution', ...path].join('.'),
+    message,
+  });
 }
 
 const anchorForm =

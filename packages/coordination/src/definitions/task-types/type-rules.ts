@@ -9,6 +9,7 @@ import type { Lifecycle } from './lifecycle.ts';
 import { systemTypeKey } from './system-type.ts';
 import type { TypeOutput } from './task-type.ts';
 import { findTaskType, findTaskTypeId } from './task-types.sql.ts';
+import type { Retry } from './type-documents.ts';
 
 /** The rules of a task type for its tasks. They never change, so they are parsed once per process. */
 export interface TypeRules {
@@ -29,6 +30,8 @@ export interface TypeRules {
   /** What is declared about gates, and about completed tasks. */
   readonly approvalSchema: ApprovalSchema;
   readonly completionSchema: CompletionSchema;
+  /** When a task is offered again after a failed attempt; undefined for versions that are older than that: at once. */
+  readonly retry: Retry | undefined;
 }
 
 /** Bytes of the documents that they were made from. What is made of a schema takes 20 times as much memory: 80 MB. */
@@ -54,6 +57,7 @@ export async function rulesOf(context: Context, typeId: string): Promise<TypeRul
     requiredOutputs: (row.artifact_schema.outputs ?? []).filter(({ required }) => required === true),
     approvalSchema: await parseApprovalSchema(context, row.approval_schema),
     completionSchema: await parseCompletionSchema(context, row.completion_schema),
+    retry: row.execution?.retry,
   };
   const { field_schema: fields, lifecycle_schema: lifecycle, acceptance } = row;
   const declared = [row.approval_schema, row.completion_schema];

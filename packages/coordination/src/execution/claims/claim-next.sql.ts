@@ -43,6 +43,9 @@ export function insertNextClaims(request: NewClaims) {
           where c.id = t.active_claim_id
             and (t.lease_expires_at <= clock_timestamp() or s.status <> 'active' or s.expires_at <= statement_timestamp())))
         and t.open_prerequisites = 0 and t.pending_gates = 0 and t.open_verification_id is null
+        and (t.category <> 'blocked' or is_claimable_blocked(t.type_id, t.status))
+        and (t.available_at is null or t.available_at <= clock_timestamp())
+        and (t.active_claim_id is null or not is_last_attempt(t.type_id, t.failed_attempts))
         and (not t.is_restricted or may_claim(t.id, ${request.principalId}))
         and (not t.is_addressed or is_addressee(t.id, ${request.principalId}))
       order by asked.n
@@ -56,6 +59,7 @@ export function insertNextClaims(request: NewClaims) {
         lease_expires_at = free.at + make_interval(secs => ${request.ttlSeconds}),
         status = case when t.status = any (tt.claim_from) then tt.claim_status else t.status end,
         category = case when t.status = any (tt.claim_from) then tt.claim_category else t.category end,
+        failed_attempts = t.failed_attempts + (free.dead_claim_id is not null and is_expired(free.dead_claim_id))::integer,
         version = t.version + 1, updated_at = now()
       from free, task_types tt
       where t.id = free.id and tt.id = t.type_id

@@ -5,7 +5,7 @@ import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
 import { noteEvent } from '../../ledger/journal/journal.ts';
 import { permittedIds } from '../../service/permissions.ts';
-import { findNextWork, searchOf, type WorkSearch } from '../../work/available/available.ts';
+import { findNextWork, ownPartOf, searchOf, type WorkSearch } from '../../work/available/available.ts';
 import { lockNextWork } from '../../work/available/queue-front.ts';
 import { Task, taskOf } from '../../work/tasks/task.ts';
 import type { Context } from '../context.ts';
@@ -32,6 +32,10 @@ export const ClaimNextRequest = ClaimRequest.extend({
   includeSubprojects: z.boolean().nullish(),
   assigneeId: Uuid.nullish(),
   assignedToMe: z.boolean().nullish().describe('Overrides assigneeId.'),
+  includeAssigned: z
+    .boolean()
+    .nullish()
+    .describe('Also tasks that are assigned to others: all by priority, then age.'),
 }).meta({ id: 'ClaimNextRequest' });
 export type ClaimNextRequest = z.output<typeof ClaimNextRequest>;
 
@@ -41,8 +45,8 @@ export const NextWork = z
 export type NextWork = z.infer<typeof NextWork>;
 
 /**
- * Claims the next tasks of the queue for the caller's session, in one transaction (core, section 25): the most urgent
- * first, then the oldest, and the children of one parent a second apart. Rivals share the work: a task that another has
+ * Claims the next tasks of the queue for the caller's session, in one transaction (core, section 25): those that are assigned to
+ * the caller, then unassigned ones, each the most urgent first, then the oldest, and the children of one parent a second apart. Rivals share the work: a task that another has
  * locked is passed over.
  * @throws Refusal `permission_denied`, those of a session, `not_found`, `invalid_ttl`
  */
@@ -78,14 +82,18 @@ async function takeNext(
   };
   await take(await lockNextWork(context, search, request.count));
   if (taken.length === request.count) return taken;
-  let rowsMax = request.count + spareRows;
-  for (let round = 1; round <= roundsMax; round += 1) {
-    const found = await findNextWork(context, search, rowsMax);
-    const held = found.filter(({ is_held }) => is_held).map(({ task_id }) => task_id);
-    if (held.length > 0) await db.rows(deleteHeldFromQueue(tenantId, held));
-    await take(found.filter(({ is_held }) => !is_held).map(({ task_id }) => task_id));
-    if (taken.length === request.count || found.length < rowsMax) break;
-    rowsMax = Math.min(rowsMax * roundGrowth, roundRowsMax);
+  for (const part of [ownPartOf(search), search]) {
+    if (part === undefined) continue;
+    let rowsMax = request.count + spareRows;
+    for (let round = 1; round <= roundsMax; round += 1) {
+      const found = await findNextWork(context, part, rowsMax);
+      const held = found.filter(({ is_held }) => is_held).map(({ task_id }) => task_id);
+      if (held.length > 0) await db.rows(deleteHeldFromQueue(tenantId, held));
+      await take(found.filter(({ is_held }) => !is_held).map(({ task_id }) => task_id));
+      if (taken.length === request.count) return taken;
+      if (found.length < rowsMax) break;
+      rowsMax = Math.min(rowsMax * roundGrowth, roundRowsMax);
+    }
   }
   return taken;
 }
@@ -145,5 +153,6 @@ function withoutNulls(request: ClaimNextRequest) {
     includeSubprojects: request.includeSubprojects ?? undefined,
     assigneeId: request.assigneeId ?? undefined,
     assignedToMe: request.assignedToMe ?? undefined,
+    includeAssigned: request.includeAssigned ?? undefined,
   };
 }

@@ -21,6 +21,7 @@ const taskErrors = [
   'input_missing',
   'approval_required',
   'verification_pending',
+  'task_not_due',
   'task_already_claimed',
   'invalid_ttl',
 ] as const;
@@ -46,9 +47,9 @@ export const claimsApi = [
     id: 'claimNextTasks',
     method: 'POST',
     path: '/work:claim-next',
-    summary: 'Claim the next tasks that the caller may do, the most urgent first, then the oldest.',
+    summary: 'Claim the next tasks that the caller may do: its own first, then by priority and age.',
     description:
-      'Rivals share the work: nobody waits for another, and nobody gets what another has. Children of one parent have their turn a second apart, so none takes all while others wait. Empty when there is nothing to do.',
+      'Tasks that are assigned to the caller come first, then those that are unassigned; those of others only with includeAssigned. Rivals share the work: nobody waits for another, and nobody gets what another has. Children of one parent have their turn a second apart, so none takes all while others wait. Empty when there is nothing to do.',
     permission: 'tasks.claim',
     alsoOneOf: ['tasks.read'],
     body: ClaimNextRequest,

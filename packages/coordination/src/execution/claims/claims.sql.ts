@@ -53,6 +53,9 @@ export type InsertedClaimRow = ClaimRow & {
  * the wait would look dead. `enter_own_session` shares the locks of the caller and of the own session against a disable or a
  * close under way. The unique index `claims_one_active` is the second guard.
  *
+ * An expired lease counts as a failed attempt (`is_expired`), by whoever ends it first. Where it would be the last one, the
+ * task is not taken over: the worker moves it to a blocked status.
+ *
  * The own lease begins, and the own session is judged, at `free.at`, read once the task is locked: whoever only locks
  * the task and changes nothing lets PostgreSQL go on with what it computed before the wait.
  */
@@ -70,6 +73,9 @@ export function insertClaim(request: NewClaim) {
           select from claims c join sessions s on s.id = c.session_id
           where c.id = t.active_claim_id and (s.status <> 'active' or s.expires_at <= statement_timestamp())))
         and t.open_prerequisites = 0 and t.pending_gates = 0 and t.open_verification_id is null
+        and (t.category <> 'blocked' or is_claimable_blocked(t.type_id, t.status))
+        and (t.available_at is null or t.available_at <= clock_timestamp())
+        and (t.active_claim_id is null or not is_last_attempt(t.type_id, t.failed_attempts))
         and (not t.is_restricted or may_claim(t.id, ${request.principalId}))
         and (not t.is_addressed or ${request.isEligible}::boolean or is_addressee(t.id, ${request.principalId}))
       for no key update of t
@@ -81,6 +87,7 @@ export function insertClaim(request: NewClaim) {
         lease_expires_at = free.at + make_interval(secs => ${request.ttlSeconds}),
         status = case when t.status = any (tt.claim_from) then tt.claim_status else t.status end,
         category = case when t.status = any (tt.claim_from) then tt.claim_category else t.category end,
+        failed_attempts = t.failed_attempts + (free.dead_claim_id is not null and is_expired(free.dead_claim_id))::integer,
         version = t.version + 1, updated_at = now()
       from free, task_types tt
       where t.id = free.id and free.live_until > free.at and tt.id = t.type_id

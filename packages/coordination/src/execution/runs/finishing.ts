@@ -17,6 +17,7 @@ import { requireAddressee } from '../../work/tasks/addressees/addressees.ts';
 import { taskOf } from '../../work/tasks/task.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { countFailure, countSuccess } from '../retries/retries.ts';
 import { lockTaskOfRun, type TaskOfRunRow, updateRunToEnded } from './finishing.sql.ts';
 import { requireOwnRunningRun, requireRunning } from './live-run.ts';
 import { type Run, runOf, type SucceededRun } from './run.ts';
@@ -35,13 +36,14 @@ export async function succeedRun(
   request: { output?: JsonObject | null | undefined; completeTask: boolean },
 ): Promise<SucceededRun> {
   checkOutput(request.output);
-  const task = (await context.db.row(lockTaskOfRun(context.tenantId, runId))) ?? fail('not_found');
-  requireOwnRunningRun(context, runId, task);
-  const liveClaim = await requireWritable(context, runId, task, request.completeTask);
-  const rules = await rulesOf(context, task.type_id);
+  const locked = (await context.db.row(lockTaskOfRun(context.tenantId, runId))) ?? fail('not_found');
+  requireOwnRunningRun(context, runId, locked);
+  const liveClaim = await requireWritable(context, runId, locked, request.completeTask);
+  const rules = await rulesOf(context, locked.type_id);
   const childResult =
-    task.run_child_handle_id === null ? undefined : await childResultOf(context, request.output);
+    locked.run_child_handle_id === null ? undefined : await childResultOf(context, request.output);
   const run = await end(context, runId, 'succeeded', { output: request.output });
+  const task = await countSuccess(context, locked);
   emit(
     context,
     runSucceeded,
@@ -79,19 +81,32 @@ async function requireWritable(
 }
 
 /**
- * Ends a run as failed, for its principal or a manager. It asks for no claim: an executor that lost its lease can still
- * say how its attempt ended.
+ * Ends a run as failed, for its principal or a manager, and counts the failure of its task (retries). It asks for no claim: an
+ * executor that lost its lease can still say how its attempt ended.
  * @throws Refusal `not_found`, `run_holder_mismatch`, `run_not_active`
  */
 export async function failRun(
   context: Context,
   runId: string,
-  { failureReason, output }: { failureReason: string; output?: JsonObject | null | undefined },
+  {
+    failureReason,
+    output,
+    retryAfterSeconds,
+  }: {
+    failureReason: string;
+    output?: JsonObject | null | undefined;
+    retryAfterSeconds?: number | null | undefined;
+  },
 ): Promise<Run> {
   checkOutput(output);
   await requireRunHolder(context, runId);
+  const task = (await context.db.row(lockTaskOfRun(context.tenantId, runId))) ?? fail('not_found');
   const run = await end(context, runId, 'failed', { failureReason, output });
   noteFailed(context, run, failureReason);
+  await countFailure(context, task, run, {
+    reason: failureReason,
+    retryAfterSeconds: retryAfterSeconds ?? 0,
+  });
   if (run.child_handle_id !== null)
     await recordChildResults(context, [run], await usableResultOf(context, output));
   return runOf(run);

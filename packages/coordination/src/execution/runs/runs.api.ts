@@ -3,10 +3,12 @@ import { freeObjectOf, pageOf, QueryFlag, QueryWord, Uuid } from '@baton/kernel/
 import { childResolved, childStarted } from '../../leases/children/children.events.ts';
 import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
 import { documentBytesMax } from '../../service/documents.ts';
+import { commentAdded } from '../../work/comments/comments.events.ts';
 import { completionEvents } from '../../work/completion/completion.events.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { verificationStarted } from '../../work/verifications/attempts.events.ts';
 import { endpoint } from '../context.ts';
+import { attemptsExhausted, retryScheduled } from '../retries/retries.events.ts';
 import { cancelRun, failRun, succeedRun } from './finishing.ts';
 import { Run, RunRequest, SucceededRun } from './run.ts';
 import { runCancelled, runStarted, runSucceeded } from './runs.events.ts';
@@ -14,6 +16,7 @@ import { getRun, listRuns } from './runs.ts';
 import { startRun } from './starting.ts';
 
 const params = { id: Uuid };
+const retryAfterSecondsMax = 604_800;
 const exampleId = '0190b2c4-0000-7000-8000-000000000001';
 
 export const runsApi = [
@@ -133,13 +136,18 @@ export const runsApi = [
     path: '/runs/{id}:fail',
     summary: 'End a run as failed.',
     description:
-      'For its principal, or with `claims.manage`; it needs no live claim, and leaves claim and task alone.',
+      'For its principal, or with `claims.manage`; it needs no live claim, and leaves the claim alone. While its claim is the last one of the task, the failure counts: the task is paused as `execution.retry` of its type says, and at least for `retryAfterSeconds`. After the last attempt it moves to a blocked status. A run that is given back without a failure is cancelled.',
     permission: ['tasks.claim', 'claims.manage'],
     params,
     body: z
       .strictObject({
-        failureReason: z.string().min(1).max(2000).default('failed'),
+        failureReason: z.string().min(1).max(2000).default('failed').meta({
+          description: 'What stands before its first colon is the code that `execution.retry.retryOn` names.',
+        }),
         output: freeObjectOf(documentBytesMax).nullish(),
+        retryAfterSeconds: z.int().min(0).max(retryAfterSecondsMax).nullish().meta({
+          description: 'Nobody is offered the task, or may claim it, for so long; 7 days at most.',
+        }),
       })
       .meta({ id: 'RunFailure' }),
     bodyOptional: true,
@@ -152,8 +160,8 @@ export const runsApi = [
       'run_holder_mismatch',
       'run_not_active',
     ],
-    emits: [runFailed, childResolved],
-    example: { failureReason: 'restart_recovery' },
+    emits: [runFailed, retryScheduled, attemptsExhausted, commentAdded, childResolved],
+    example: { failureReason: 'rate_limited: 429 from the provider', retryAfterSeconds: 120 },
     handle: (input, context) => failRun(context, input.params.id, input.body),
   }),
   endpoint({

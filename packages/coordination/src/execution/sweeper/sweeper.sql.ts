@@ -96,6 +96,7 @@ export function updateClaimsToStale(tenantId: string, claimIds: readonly string[
       set active_claim_id = null, lease_expires_at = null,
         status = case when t.status = tt.claim_status then coalesce(tt.release_status, t.status) else t.status end,
         category = case when t.status = tt.claim_status then coalesce(tt.release_category, t.category) else t.category end,
+        failed_attempts = t.failed_attempts + counts_as_failed(expired.id)::integer,
         version = t.version + 1, updated_at = now()
       from expired join due on due.id = expired.task_id join task_types tt on tt.id = due.type_id
       where t.id = expired.task_id and t.active_claim_id = expired.id

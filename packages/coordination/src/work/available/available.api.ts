@@ -8,8 +8,9 @@ export const workApi = [
     id: 'listAvailableWork',
     method: 'GET',
     path: '/work/available',
-    summary: 'List the tasks that the caller could claim now: the most urgent first, then the oldest.',
-    description: 'Advisory: whether a task is granted is decided by :claim.',
+    summary: 'List the tasks that the caller could claim now: its own first, then by priority and age.',
+    description:
+      'Tasks that are assigned to the caller come first, then those that are unassigned, each the most urgent first, then the oldest. Those of others are left out unless includeAssigned is true. Tasks on hold, in a blocked status, and those before their `availableAt` are left out. Advisory: whether a task is granted is decided by :claim.',
     permission: 'tasks.read',
     query: {
       workspaceId: Uuid.optional(),
@@ -18,6 +19,9 @@ export const workApi = [
       includeSubprojects: QueryFlag.optional(),
       assigneeId: Uuid.optional(),
       assignedToMe: QueryFlag.optional().describe('Overrides assigneeId.'),
+      includeAssigned: QueryFlag.optional().describe(
+        'With `true`, also tasks that are assigned to others: all by priority, then age.',
+      ),
     },
     paging: true,
     returns: { 200: TaskPage },

@@ -1,4 +1,4 @@
-import { fragment, type ListOrder, type PageQuery, reference, startOf } from '@baton/kernel/list';
+import { fragment, type ListOrder, reference, startOf } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { type Statement, sql } from '@baton/kernel/sql';
 import { placesSeenBy } from '../../service/sight/places.ts';
@@ -12,6 +12,9 @@ export const mostUrgentFirst: ListOrder<TaskRow> = {
   direction: 'asc',
 };
 
+/** The same of the caller's own tasks, which come before the others. */
+export const ownFirst: ListOrder<TaskRow> = { ...mostUrgentFirst, cursor: 'work:own' };
+
 /**
  * Who looks for work, and where. Which members are set decides the texts of the statements, fewer than a hundred, so they are
  * prepared like static ones: planning took twice as long as the search. A kept plan doesn't know the limits, which it takes
@@ -22,8 +25,16 @@ export interface WorkSearch {
   readonly principalId: string;
   /** Set where the caller sees only a part of the tree of workspaces. */
   readonly viewerId: string | null;
+  /** Only what is assigned to them. */
   readonly assigneeId: string | undefined;
+  /** Without an assignee: whether it finds what is assigned to anybody, too, or only what is unassigned. */
+  readonly includesAssigned: boolean;
   readonly workspace: WorkspaceScope | undefined;
+}
+
+/** Whether the search is for the caller's own tasks: those are read by the index of their assignee, wherever they are filed. */
+export function isForOwn({ assigneeId, principalId }: WorkSearch): boolean {
+  return assigneeId === principalId;
 }
 
 /** Whether the search is for a part of the tenant's work, apart from what the caller may claim. */
@@ -38,26 +49,24 @@ type Order = 'created_at' | 'turn_at';
 export const beginning = [-1, '-infinity', '00000000-0000-0000-0000-000000000000'] as const;
 
 /**
- * A page of the work that somebody could claim, apart from a search in a workspace (work-within.ts): the most urgent first, then
- * the oldest. It is read from the queue by one
- * index, for each set of requirements that the caller fulfils: what others could claim costs nothing.
- * @throws Refusal `invalid_cursor`
+ * The work of a page that somebody could claim, and one more where there is more; apart from a search in a workspace
+ * (work-within.ts): the most urgent first, then the oldest. It is read from the queue by one index, for each set of requirements
+ * that the caller fulfils: what others could claim costs nothing.
  */
-export function findWork(search: WorkSearch, page: Page): PageQuery<TaskRow> {
-  const found = candidates(search, sliceOfPage(page));
-  const statement = compiled<TaskRow>(fragment`
+export function findWork(search: WorkSearch, slice: Slice): Statement<TaskRow> {
+  const found = candidates(search, slice);
+  return compiled<TaskRow>(fragment`
     ${found}
     select t.*, tt.key as type_key, tt.version as type_version,
       (select project_id from workspaces where id = t.workspace_id) as project_id
     from found f cross join lateral (select * from tasks where id = f.task_id offset 0) t
     join task_types tt on tt.id = t.type_id
     order by f.priority, f.at, f.task_id`);
-  return { statement, order: mostUrgentFirst, page };
 }
 
 /** The rows of a page, and one more. @throws Refusal `invalid_cursor` */
-export function sliceOfPage(page: Page): Slice {
-  const start = startOf(mostUrgentFirst, page) ?? beginning;
+export function sliceOfPage(page: Page, order = mostUrgentFirst): Slice {
+  const start = startOf(order, page) ?? beginning;
   const free = fragment`(t.active_claim_id is null or t.lease_expires_at <= now() or (
       select s.status <> 'active' or s.expires_at <= now()
       from claims c join sessions s on s.id = c.session_id where c.id = t.active_claim_id))`;
@@ -100,8 +109,9 @@ export interface QueueRow {
 }
 
 /**
- * Locks the rows of the first tasks of the queue by their turn, past those that rivals have locked, where one set of
- * requirements has all the work that the caller could take, and no task's claim is dead: the common case. Else no row.
+ * Locks the rows of the first unassigned tasks of the queue by their turn, past those that rivals have locked, where one set of
+ * requirements has all of them that the caller could take, none is the caller's own, no task's claim is dead, and none has come
+ * due just now: the common case. Else no row.
  * A plain search finds the same rows as its rivals: of 16 agents, the last would look past 15 times what it wants.
  * @param front where to begin, and the only set that may have work; the front of the queue when absent
  */
@@ -125,7 +135,11 @@ export function lockNextTasks(search: WorkSearch, rowsMax: number, front?: Queue
     where q.tenant_id = ${tenantId}
       and q.set_id = (
         select id from places
-        where (select count(*) from places) = 1 and not exists (select from tasks_of_dead_claims(${tenantId})))
+        where (select count(*) from places) = 1
+          and not exists (
+            select from sets s where exists (
+              select from work_queue own where own.assignee_id = ${principalId} and own.set_id = assigned_set(s.id)))
+          and not exists (select from tasks_come_due(${tenantId})) and not exists (select from tasks_of_dead_claims(${tenantId})))
       and exists (
         select from tasks t where t.id = q.task_id and t.active_claim_id is null and ${mayBeTaken(search)} offset 0)
       and ${behind}
@@ -149,17 +163,29 @@ export interface Slice {
   readonly rowsMax: number;
 }
 
-/** The common table `found`: rows of the queue, and tasks whose claim is dead and whose row is gone. */
+/**
+ * The sets of the queue in which the search finds rows: for each set of requirements that the caller fulfils, that of the
+ * unassigned tasks, that of the assigned ones, or both. Nobody has the set of the tasks that aren't due.
+ */
+export function setsOf({ tenantId, principalId, assigneeId, includesAssigned }: WorkSearch): Fragment {
+  const fulfilled = fragment`fulfilled_sets(${tenantId}, ${principalId})`;
+  if (assigneeId !== undefined) return fragment`select assigned_set(f.id) as id from ${fulfilled} as f (id)`;
+  return includesAssigned
+    ? fragment`select s.id from ${fulfilled} as f (id) cross join lateral (values (f.id), (assigned_set(f.id))) as s (id)`
+    : fragment`select ${fulfilled} as id`;
+}
+
+/** The common table `found`: rows of the queue, and tasks that have no row there which is up to date. */
 function candidates(search: WorkSearch, slice: Slice): Fragment {
   const { rowsMax } = slice;
   return fragment`
     with sets as materialized (
-      select fulfilled_sets(${search.tenantId}, ${search.principalId}) as id
+      ${setsOf(search)}
     ), found as materialized (
       select * from (
         select part.* from ${placesOf(search, slice)} p cross join lateral (${part(search, slice, rowsMax)}) part
         union all
-        (${deadPart(search, slice, fragment`true`)})
+        (${unnotedPart(search, slice, fragment`true`)})
       ) every
       order by priority, at, task_id limit ${atMost(rowsMax)}
     )`;
@@ -172,7 +198,7 @@ function candidates(search: WorkSearch, slice: Slice): Fragment {
 function placesOf(search: WorkSearch, slice: Slice): Fragment {
   const { tenantId, viewerId } = search;
   const places =
-    viewerId === null
+    viewerId === null || isForOwn(search)
       ? fragment`select id as set_id from sets`
       : fragment`
           select sets.id as set_id, place.id as place_id from sets, (${placesSeenBy(tenantId, viewerId)}) as place (id)`;
@@ -185,11 +211,11 @@ function placesOf(search: WorkSearch, slice: Slice): Fragment {
 function part(search: WorkSearch, slice: Slice, rowsMax: number): Fragment {
   const at = reference(`q.${slice.order}`);
   const place =
-    search.viewerId !== null
+    search.viewerId !== null && !isForOwn(search)
       ? fragment`coalesce(q.workspace_id, q.tenant_id) = p.place_id and ${assignedTo(search, 'q.assignee_id')}`
       : search.assigneeId === undefined
         ? fragment`true`
-        : fragment`q.assignee_id = ${search.assigneeId}`;
+        : fragment`q.assignee_id = ${search.assigneeId} and ${isFiledWithin(search, 'q.workspace_id')}`;
   return fragment`
     select q.task_id, q.priority, ${at} as at
     from work_queue q cross join lateral (select * from tasks where id = q.task_id offset 0) t
@@ -201,29 +227,34 @@ function part(search: WorkSearch, slice: Slice, rowsMax: number): Fragment {
 }
 
 /**
- * Their claim is dead, nobody has recorded it, and :claim-next had taken them out of the queue, perhaps as the last ones of
- * their set: `may_claim` judges their requirements.
+ * Tasks that nobody has recorded as free: their claim is dead, and :claim-next had taken them out of the queue, or they came due
+ * just now. They may be the last ones of their set: `may_claim` judges their requirements.
  * @param inReach a further condition on the task `t`
  */
-export function deadPart(search: WorkSearch, slice: Slice, inReach: Fragment): Fragment {
+export function unnotedPart(search: WorkSearch, slice: Slice, inReach: Fragment): Fragment {
   const at = reference(`t.${slice.order}`);
-  const { workspace, tenantId } = search;
-  const place =
-    workspace === undefined
-      ? fragment`true`
-      : fragment`t.workspace_id in (
-          select w.id from workspaces w where ${isWithin(tenantId, workspace)})`;
+  const { tenantId } = search;
   return fragment`
     select t.id as task_id, t.priority::smallint as priority, ${at} as at
-    from (select distinct id from tasks_of_dead_claims(${tenantId}) as d (id)) d
+    from (
+      select tasks_of_dead_claims(${tenantId}) as id union select tasks_come_due(${tenantId})
+    ) d
     cross join lateral (select * from tasks where id = d.id offset 0) t
     where t.category not in ('terminal_success', 'terminal_cancelled') and t.open_prerequisites = 0
-      and t.pending_gates = 0 and t.open_verification_id is null and not t.lacks_input and ${isOffered} and ${place} and ${assignedTo(search, 't.assignee_id')}
-      and not exists (select from work_queue q where q.task_id = t.id)
+      and t.pending_gates = 0 and t.open_verification_id is null and not t.lacks_input and ${isOffered}
+      and (t.category <> 'blocked' or is_claimable_blocked(t.type_id, t.status))
+      and (t.available_at is null or t.available_at <= clock_timestamp())
+      and ${isFiledWithin(search, 't.workspace_id')} and ${assignedTo(search, 't.assignee_id')}
+      and not exists (select from work_queue q where q.task_id = t.id and q.due_at is null)
       and (t.priority, ${at}, t.id) > (${slice.start[0]}::smallint, ${slice.start[1]}::timestamptz, ${slice.start[2]}::uuid)
       and ${inReach} and ${slice.judged} and ${mayBeTaken(search)}
     order by t.priority, ${at}, t.id
     limit ${atMost(slice.rowsMax)}`;
+}
+
+function isFiledWithin({ tenantId, workspace }: WorkSearch, column: string): Fragment {
+  if (workspace === undefined) return fragment`true`;
+  return fragment`${reference(column)} in (select w.id from workspaces w where ${isWithin(tenantId, workspace)})`;
 }
 
 /** Whether the workspace `w` is one of the scope. */
@@ -242,8 +273,9 @@ export function atMost(rowsMax: number): Fragment {
   return fragment`(select ${rowsMax}::integer)`;
 }
 
-export function assignedTo({ assigneeId }: WorkSearch, column: string): Fragment {
-  return assigneeId === undefined ? fragment`true` : fragment`${reference(column)} = ${assigneeId}`;
+export function assignedTo({ assigneeId, includesAssigned }: WorkSearch, column: string): Fragment {
+  if (assigneeId !== undefined) return fragment`${reference(column)} = ${assigneeId}`;
+  return includesAssigned ? fragment`true` : fragment`${reference(column)} is null`;
 }
 
 /**

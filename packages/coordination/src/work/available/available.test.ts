@@ -67,7 +67,7 @@ test('hands out whole records: the most urgent first, then the oldest', async ()
   );
 });
 
-test('leaves out what is terminal; backlog and blocked statuses stay', async () => {
+test('leaves out what is terminal or blocked; backlog stays, and what is moved out of a blocked status comes back', async () => {
   const { actor, make } = await assignee();
   const [backlog, blocked, completed, cancelled] = [
     await make({ status: 'backlog' }),
@@ -75,11 +75,13 @@ test('leaves out what is terminal; backlog and blocked statuses stay', async () 
     await make(),
     await make(),
   ];
-  const move = (id: string, status: string) =>
-    done(baton.admin.patch(`/tasks/${id}`, { status }, { 'if-match': 'task-1' }));
+  const move = (id: string, status: string, version = 1) =>
+    done(baton.admin.patch(`/tasks/${id}`, { status }, { 'if-match': `task-${version}` }));
   await move(blocked.id, 'blocked');
   await move(cancelled.id, 'cancelled');
   await done(baton.admin.post(`/tasks/${completed.id}:complete`, {}, { 'if-match': 'task-1' }));
+  assert.deepEqual(await availableTo(actor.principalId), [backlog.id]);
+  await move(blocked.id, 'todo', 2);
   assert.deepEqual(await availableTo(actor.principalId), [backlog.id, blocked.id]);
 });
 

@@ -1,14 +1,18 @@
-import { type ItemPage, itemsOf, listPage } from '@baton/kernel/list';
+import { type ItemPage, itemsOf, startOf } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { Refusal } from '@baton/kernel/refusal';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
-import { type Task, taskOf } from '../tasks/task.ts';
+import { type Task, type TaskRow, taskOf } from '../tasks/task.ts';
 import { type ScopeQuery, workspaceScopeOf } from '../tasks/task-fields.ts';
 import {
   findNextTasks,
   findWork,
   mostUrgentFirst,
   type NextTaskRow,
+  ownFirst,
+  type Slice,
+  sliceOfPage,
   type WorkSearch,
 } from './available.sql.ts';
 import { findNextWithin, isScoped, readWorkWithin } from './work-within.ts';
@@ -18,11 +22,12 @@ export type { WorkSearch };
 export interface WorkQuery extends ScopeQuery {
   assigneeId?: string | undefined;
   assignedToMe?: boolean | undefined;
+  includeAssigned?: boolean | undefined;
 }
 
 /**
- * A page of the work that could be claimed now (core, section 6.5). Nothing is locked, so another agent may claim a task
- * first.
+ * A page of the work that could be claimed now (core, section 6.5): the caller's own tasks first, then those that are
+ * unassigned. Nothing is locked, so another agent may claim a task first.
  * @throws Refusal `not_found`, `invalid_cursor`
  */
 export async function listAvailableWork(
@@ -31,9 +36,42 @@ export async function listAvailableWork(
   page: Page,
 ): Promise<ItemPage<Task>> {
   const search = await searchOf(context, query);
-  if (!isScoped(search)) return listPage(context.db, findWork(search, page), taskOf);
-  const rows = await readWorkWithin(context, search, page);
-  return itemsOf(rows, { order: mostUrgentFirst, page }, taskOf);
+  const own = ownPartOf(search);
+  if (own === undefined || isBehindOwn(page)) {
+    const rows = await readWork(context, search, sliceOfPage(page));
+    return itemsOf(rows, { order: mostUrgentFirst, page }, taskOf);
+  }
+  const ownRows = await readWork(context, own, sliceOfPage(page, ownFirst));
+  const ownPage = { order: ownFirst, page };
+  const limit = page.limit - ownRows.length;
+  if (limit < 0) return itemsOf(ownRows, ownPage, taskOf);
+  const rest = { limit, cursor: undefined };
+  const rows = await readWork(context, search, sliceOfPage(rest));
+  // A full page of own tasks: where more follow, its cursor is that of the last own one.
+  if (limit === 0) return itemsOf([...ownRows, ...rows], ownPage, taskOf);
+  const { items, nextCursor } = itemsOf(rows, { order: mostUrgentFirst, page: rest }, taskOf);
+  return { items: [...ownRows.map(taskOf), ...items], nextCursor };
+}
+
+/** The part of a search that comes first: the caller's own tasks. Undefined where the search is one of its own order. */
+export function ownPartOf(search: WorkSearch): WorkSearch | undefined {
+  if (search.assigneeId !== undefined || search.includesAssigned) return undefined;
+  return { ...search, assigneeId: search.principalId };
+}
+
+/** Whether a page begins behind the caller's own tasks. */
+function isBehindOwn(page: Page): boolean {
+  try {
+    startOf(ownFirst, page);
+    return false;
+  } catch (error) {
+    if (error instanceof Refusal) return true;
+    throw error;
+  }
+}
+
+function readWork(context: Context, search: WorkSearch, slice: Slice): Promise<TaskRow[]> {
+  return isScoped(search) ? readWorkWithin(context, search, slice) : context.db.rows(findWork(search, slice));
 }
 
 /** What a query for work looks for. @throws Refusal `not_found` */
@@ -45,6 +83,7 @@ export async function searchOf(context: Context, query: WorkQuery): Promise<Work
     principalId: caller.principalId,
     viewerId: await viewerOf(context),
     assigneeId: query.assignedToMe === true ? caller.principalId : query.assigneeId,
+    includesAssigned: query.includeAssigned === true,
     workspace,
   };
 }

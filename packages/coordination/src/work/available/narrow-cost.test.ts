@@ -5,7 +5,7 @@ import { startCoordination, type TestCoordination } from '../../testing/coordina
 import { done, makeTask, openSession } from '../../testing/leases.ts';
 import { pagesReadBy } from '../../testing/pages-read.ts';
 import { makeNarrowPerson } from '../../testing/workspaces.ts';
-import { findNextTasks, findWork, type WorkSearch } from './available.sql.ts';
+import { findNextTasks, findWork, sliceOfPage, type WorkSearch } from './available.sql.ts';
 
 const hidden = 4000;
 
@@ -31,10 +31,11 @@ test('a person finds and claims its work past more urgent work that it does not 
     principalId: person.principalId,
     viewerId: person.principalId,
     assigneeId: undefined,
+    includesAssigned: false,
     workspace: undefined,
   };
   const statements = {
-    available: findWork(search, { limit: 50, cursor: undefined }).statement,
+    available: findWork(search, sliceOfPage({ limit: 50, cursor: undefined })),
     next: findNextTasks(search, 50),
   };
   for (const [name, statement] of Object.entries(statements)) {

@@ -24,10 +24,10 @@ const keptMsMax = 10_000;
 
 /**
  * The first tasks to hand out, kept from rivals until the command ends; none where that takes a search of more than one
- * place.
+ * place, or where some are assigned to the caller.
  */
 export async function lockNextWork(context: Context, search: WorkSearch, rowsMax: number): Promise<string[]> {
-  if (isNarrowed(search)) return [];
+  if (isNarrowed(search) || search.includesAssigned) return [];
   const { db, tenantId } = context;
   const known = fronts.get(tenantId);
   if (known !== undefined && known.until > performance.now()) {

@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
 import { pagesReadBy } from '../../testing/pages-read.ts';
-import { findNextTasks, findWork, lockNextTasks, type WorkSearch } from './available.sql.ts';
+import { findNextTasks, findWork, lockNextTasks, sliceOfPage, type WorkSearch } from './available.sql.ts';
 
 const waiting = 4000;
 
@@ -40,10 +40,11 @@ test('tasks that wait for an input cost those nothing who look for work', async 
     principalId: worker.actor.principalId,
     viewerId: null,
     assigneeId: undefined,
+    includesAssigned: false,
     workspace: undefined,
   };
   const statements = {
-    available: findWork(search, { limit: 1, cursor: undefined }).statement,
+    available: findWork(search, sliceOfPage({ limit: 1, cursor: undefined })),
     next: findNextTasks(search, 1),
     locked: lockNextTasks(search, 1),
   };

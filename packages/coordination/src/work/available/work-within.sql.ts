@@ -5,12 +5,13 @@ import type { WorkspaceScope } from '../tasks/task-fields.ts';
 import {
   assignedTo,
   atMost,
-  deadPart,
   isHeld,
   isWithin,
   mayBeTaken,
   type NextTaskRow,
   type Slice,
+  setsOf,
+  unnotedPart,
   type WorkSearch,
 } from './available.sql.ts';
 import { compiled, type Fragment } from './compiled.ts';
@@ -44,7 +45,7 @@ export function findWorkWithin(
   slice: Slice,
   { workspacesMax, rowsOfPlace, rowsPassed }: Reach,
 ): Statement<FoundRow> {
-  const { tenantId, principalId, workspace } = search;
+  const { tenantId, workspace } = search;
   const at = fragment`q.${reference(slice.order)}`;
   const rows = (set: Fragment, place: Fragment, rowsMax: number) => fragment`
     select q.task_id, q.priority, ${at} as at, q.workspace_id, q.assignee_id from work_queue q
@@ -63,7 +64,7 @@ export function findWorkWithin(
   const taskAt = reference(`t.${slice.order}`);
   return compiled<FoundRow>(fragment`
     with sets as materialized (
-      select fulfilled_sets(${tenantId}, ${principalId}) as id
+      ${setsOf(search)}
     ), scope as materialized (
       select w.id from workspaces w where ${isWithin(tenantId, workspace)}
       limit greatest(${workspacesMax}::integer, ${rememberedMax}::integer) + 1
@@ -103,7 +104,7 @@ export function findWorkWithin(
         where ${slice.judged} and ${mayBeTaken(search)}
         order by l.priority, l.at, l.task_id limit ${atMost(slice.rowsMax)})
         union all
-        (${deadPart(search, slice, upTo(fragment`(t.priority, ${taskAt}, t.id)`))})
+        (${unnotedPart(search, slice, upTo(fragment`(t.priority, ${taskAt}, t.id)`))})
       ) every
       order by priority, at, task_id limit ${atMost(slice.rowsMax)}
     )

@@ -1,16 +1,18 @@
 import { fragment } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
 import type { Context } from '../context.ts';
 import type { TaskRow } from '../tasks/task.ts';
 import type { WorkspaceScope } from '../tasks/task-fields.ts';
-import { beginning, type NextTaskRow, type Slice, sliceOfPage, type WorkSearch } from './available.sql.ts';
+import { beginning, isForOwn, type NextTaskRow, type Slice, type WorkSearch } from './available.sql.ts';
 import { findTasksInOrder, findWorkWithin } from './work-within.sql.ts';
 
 export type ScopedSearch = WorkSearch & { readonly workspace: WorkspaceScope };
 
-/** Whether a search is for the work of a workspace, a project, or what lies below one. */
+/**
+ * Whether a search goes through the queue of a workspace, a project, or what lies below one. The caller's own tasks are read by
+ * the index of their assignee: in a scope there may be thousands that are assigned to others.
+ */
 export function isScoped(search: WorkSearch): search is ScopedSearch {
-  return search.workspace !== undefined;
+  return search.workspace !== undefined && !isForOwn(search);
 }
 
 /** Up to so many workspaces are looked into at once. */
@@ -21,9 +23,13 @@ const growth = 4;
 /** Looking into a workspace takes as long as passing so many rows. */
 const rowsPerWorkspace = 10;
 
-/** The work of a page, in the order of the queue, and one more where there is more. @throws Refusal `invalid_cursor` */
-export async function readWorkWithin(context: Context, search: ScopedSearch, page: Page): Promise<TaskRow[]> {
-  const ids = (await searchOn(context, search, sliceOfPage(page))).map(({ task_id: id }) => id);
+/** The work of a page, in the order of the queue, and one more where there is more. */
+export async function readWorkWithin(
+  context: Context,
+  search: ScopedSearch,
+  slice: Slice,
+): Promise<TaskRow[]> {
+  const ids = (await searchOn(context, search, slice)).map(({ task_id: id }) => id);
   return ids.length === 0 ? [] : context.db.rows(findTasksInOrder(context.tenantId, ids));
 }
 

@@ -13,10 +13,15 @@ export interface AdviceRow {
     relationId: string;
     relatedBy: string;
     codes: string[];
+    /** Such a task can't be completed any more. */
+    isCancelled: boolean;
     holderId: string | null;
   }[];
   /** Whether the caller had a run of the task, or has the claim on it. */
   is_worker: boolean;
+  /** Whether a pause after a failed attempt keeps the task back, and whether its start does. */
+  is_paused: boolean;
+  starts_later: boolean;
   /** The project whose archive keeps the task from being offered. */
   archived_project_id: string | null;
   archived_project_place: string | null;
@@ -46,19 +51,23 @@ export function findAdvice(tenantId: string, taskId: string, callerId: string, b
       (select c.acquired_at from claims c where c.id = t.active_claim_id) as claimed_since,
       coalesce((
         select jsonb_agg(jsonb_build_object('taskId', b.id, 'relationId', b.relation_id, 'relatedBy', b.related_by,
-          'holderId', b.holder_id,
+          'holderId', b.holder_id, 'isCancelled', b.category = 'terminal_cancelled',
           'codes', array_remove(array[
-            case when b.category = 'terminal_cancelled' then 'task_not_claimable' end,
+            case when b.category = 'terminal_cancelled'
+              or b.category = 'blocked' and not is_claimable_blocked(b.type_id, b.status) then 'task_not_claimable' end,
             case when exists (select from missing_items(b.tenant_id, b.requirement_set_id, ${callerId}))
               or b.is_addressed and not is_addressee(b.id, ${callerId}) then 'not_eligible' end,
             case when b.open_prerequisites > 0 then 'task_not_ready' end,
             case when b.is_restricted and missing_inputs(b.id) <> '[]' then 'input_missing' end,
             case when b.pending_gates > 0 then 'approval_required' end,
             case when b.open_verification_id is not null then 'verification_pending' end,
+            case when b.available_at > clock_timestamp() then 'not_before' end,
             case when b.is_claimed then 'task_already_claimed' end], null)) order by b.public_number)
         from blockers b), '[]') as blockers,
       exists (select from claims c where c.id = t.active_claim_id and c.holder_id = ${callerId})
         or exists (select from runs r where r.task_id = t.id and r.principal_id = ${callerId}) as is_worker,
+      coalesce(t.retry_at > clock_timestamp(), false) as is_paused,
+      coalesce(t.starts_at > clock_timestamp(), false) as starts_later,
       case when t.requirement_set_id is not null then is_fulfilled_by_anybody(t.tenant_id, t.requirement_set_id) end
         as is_for_anybody,
       archived.id as archived_project_id, archived.workspace_id as archived_project_place,

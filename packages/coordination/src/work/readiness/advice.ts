@@ -11,7 +11,7 @@ export const adviceItemsMax = 100;
 export interface AdviceSource {
   readonly taskId: string;
   readonly caller: Caller;
-  /** Statuses that the task could be moved back to, when it has ended. */
+  /** Statuses that the task could be moved to, when it has ended or is blocked. */
   readonly waysBack: readonly string[];
   readonly advice: AdviceRow;
 }
@@ -22,7 +22,7 @@ export interface AdviceSource {
  */
 export function adviseOn({ code, details }: ClaimObstacle, source: AdviceSource): ClaimReason {
   return {
-    code,
+    code: code === 'task_not_due' ? 'not_before' : code,
     ...detailsOf(code, details, source),
     since: sinceOf(code, source),
     remedies: remediesOf(code, details, source),
@@ -94,15 +94,33 @@ function remediesOf(code: string, details: Record<string, unknown>, source: Advi
   const can = remedyFor(caller);
   switch (code) {
     case 'task_not_claimable':
-      return waysBack.length === 0 ? [] : [can('reopen', 'PATCH', `/tasks/${taskId}`, 'tasks.write')];
+      return waysBack.length === 0
+        ? []
+        : [
+            can(
+              details['systemStatusCategory'] === 'blocked' ? 'unblock' : 'reopen',
+              'PATCH',
+              `/tasks/${taskId}`,
+              'tasks.write',
+            ),
+          ];
+    case 'task_not_due':
+      return [
+        ...(advice.is_paused || !advice.starts_later
+          ? [can('make_available', 'POST', `/tasks/${taskId}:make-available`, 'tasks.write')]
+          : []),
+        ...(advice.starts_later
+          ? [can('change_start_date', 'PATCH', `/tasks/${taskId}`, 'tasks.write')]
+          : []),
+      ];
     case 'not_eligible':
       // Requirements can be met or changed; whom a task is for is up to its process.
       return lackedKinds(details).length === 0
         ? []
         : remediesOfLack(caller.principalId, lackedKinds(details), source);
     case 'task_not_ready':
-      return advice.blockers.flatMap(({ taskId: prerequisite, relationId, relatedBy, codes }) => [
-        ...(codes.includes('task_not_claimable')
+      return advice.blockers.flatMap(({ taskId: prerequisite, relationId, relatedBy, isCancelled }) => [
+        ...(isCancelled
           ? []
           : [can('complete_prerequisite', 'POST', `/tasks/${prerequisite}:complete`, 'tasks.write')]),
         removeRelation(relationId, relatedBy, source),

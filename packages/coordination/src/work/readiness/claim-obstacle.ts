@@ -10,6 +10,7 @@ export interface ClaimObstacle {
     | 'input_missing'
     | 'approval_required'
     | 'verification_pending'
+    | 'task_not_due'
     | 'task_already_claimed'
   >;
   details: Record<string, unknown>;

@@ -17,6 +17,11 @@ export type ClaimabilityRow = Pick<
   | 'requirement_set_id'
   | 'is_addressed'
 > & {
+  /** Whether its status is a blocked one from which no claim starts. */
+  is_on_hold: boolean;
+  /** Before when nobody may claim it; null where that is now. */
+  not_before: string | null;
+} & {
   [Column in 'holder_id' | 'expires_at']: ClaimRow[Column] | null;
 } & {
   claim_id: string | null;
@@ -27,12 +32,15 @@ export type ClaimabilityRow = Pick<
 
 /**
  * What stands in the way of a claim. A claim protects its task only while its own lease, its session and that session's
- * lease are live, whatever a sweeper has noted so far.
+ * lease are live, whatever a sweeper has noted so far. A dead claim that was the last attempt keeps the task back, too.
  */
 export function findClaimability(tenantId: string, ref: TaskRef) {
   return sql<ClaimabilityRow>`
     select t.id, t.type_id, t.public_id, t.status, t.category, t.pending_gates, t.open_verification_id, t.verification,
-      t.requirement_set_id, t.is_addressed, c.id as claim_id, c.holder_id, c.expires_at,
+      t.requirement_set_id, t.is_addressed, t.category = 'blocked' and not is_claimable_blocked(t.type_id, t.status) as is_on_hold,
+      case when t.available_at > clock_timestamp() then t.available_at
+        when t.active_claim_id is not null and c.id is null and is_last_attempt(t.type_id, t.failed_attempts) then attempts_are_over()
+      end as not_before, c.id as claim_id, c.holder_id, c.expires_at,
       coalesce((
         select jsonb_agg(jsonb_build_object('taskId', p.id, 'publicId', p.public_id, 'status', p.status,
           'systemStatusCategory', p.category) order by p.public_number)

@@ -18,7 +18,7 @@ export const terminalCategories: readonly string[] = ['terminal_success', 'termi
 /** Every obstacle, in the order in which `:claim` looks at them (core sections 8.10 and 9). */
 function obstaclesOf(row: SeenClaimability, { missing, addressee }: Lack): ClaimObstacle[] {
   const obstacles: ClaimObstacle[] = [];
-  if (terminalCategories.includes(row.category))
+  if (terminalCategories.includes(row.category) || row.is_on_hold)
     obstacles.push({
       code: 'task_not_claimable',
       details: { status: row.status, systemStatusCategory: row.category },
@@ -50,6 +50,8 @@ function obstaclesOf(row: SeenClaimability, { missing, addressee }: Lack): Claim
       code: 'verification_pending',
       details: { verificationId: row.open_verification_id, status: row.verification?.status },
     });
+  if (row.not_before !== null)
+    obstacles.push({ code: 'task_not_due', details: { availableAt: row.not_before } });
   if (row.claim_id !== null) {
     const { claim_id: claimId, holder_id: holderId, expires_at: expiresAt } = row;
     obstacles.push({ code: 'task_already_claimed', details: { claimId, holderId, expiresAt } });
@@ -129,11 +131,13 @@ export async function getTaskClaimability(context: Context, ref: TaskRef): Promi
   };
 }
 
-/** The open statuses that a task which has ended could be moved to. */
+/** The statuses that a task which has ended, or is blocked, could be moved to, and in which it could be claimed. */
 async function waysBack(context: Context, row: ClaimabilityRow): Promise<string[]> {
-  if (!terminalCategories.includes(row.category)) return [];
+  if (!terminalCategories.includes(row.category) && !row.is_on_hold) return [];
   const { lifecycle } = await rulesOf(context, row.type_id);
-  return movesFrom(lifecycle, row.status).filter(
-    (key) => !terminalCategories.includes(findStatus(lifecycle, key)?.category ?? ''),
-  );
+  return movesFrom(lifecycle, row.status).filter((key) => {
+    const category = findStatus(lifecycle, key)?.category ?? '';
+    if (category === 'blocked') return lifecycle.claimFrom?.includes(key) === true;
+    return !terminalCategories.includes(category);
+  });
 }

@@ -58,6 +58,10 @@ export const Task = z
     createdAt: Timestamp,
     updatedAt: Timestamp,
     completedAt: Timestamp.nullable(),
+    availableAt: Timestamp.nullable().meta({
+      description:
+        'The task is neither offered nor claimable before it: its start, or the end of its pause after failed attempts.',
+    }),
     verification: TaskVerificationSummary.nullable(),
   })
   .meta({ id: 'Task' });

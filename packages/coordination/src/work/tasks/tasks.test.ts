@@ -50,6 +50,7 @@ describe('POST /tasks', () => {
       activeClaimId: null,
       createdBy: baton.admin.principalId,
       completedAt: null,
+      availableAt: null,
       verification: null,
     });
     assert.deepEqual((await baton.admin.get(`/tasks/${id}`)).body, body);

@@ -6,7 +6,7 @@ import { agentSpec, linkAgent, publishAgent } from '../../../testing/agents.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import { done, makeTask, makeWorker, openSession, type Worker } from '../../../testing/leases.ts';
 import { pagesReadBy } from '../../../testing/pages-read.ts';
-import { findNextTasks, findWork, lockNextTasks, type WorkSearch } from '../../available/available.sql.ts';
+import { findNextTasks, findWork, lockNextTasks, sliceOfPage, type WorkSearch } from '../../available/available.sql.ts';
 
 const addressed = 4000;
 
@@ -46,10 +46,11 @@ test('tasks that are for others cost those nothing who look for work, and are fo
     principalId: worker.actor.principalId,
     viewerId: null,
     assigneeId: undefined,
+    includesAssigned: false,
     workspace: undefined,
   };
   const statements = {
-    available: findWork(search, { limit: 1, cursor: undefined }).statement,
+    available: findWork(search, sliceOfPage({ limit: 1, cursor: undefined })),
     next: findNextTasks(search, 1),
     locked: lockNextTasks(search, 1),
   };

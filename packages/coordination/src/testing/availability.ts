@@ -1,0 +1,31 @@
+import { sql } from '@baton/kernel/sql';
+import type { TestCoordination } from './coordination.ts';
+import { done, type Worker } from './leases.ts';
+
+/** The pause of a task, or its start, is over now; its row in the queue of work is as it was, as when time passes. */
+export async function letComeDue(baton: TestCoordination, taskId: string): Promise<void> {
+  await baton.pool.transaction(async (tx) => {
+    await tx.run(sql`set local session_replication_role = replica`);
+    await tx.run(sql`
+      update tasks set starts_at = least(starts_at, now()), retry_at = least(retry_at, now()), available_at = now()
+      where id = ${taskId}`);
+    await tx.run(sql`update work_queue set due_at = now() where task_id = ${taskId} and due_at is not null`);
+  });
+}
+
+/** A run of the worker's on a task that fails at once, and is given back. @returns the task as it is then */
+export async function failOnce(
+  baton: TestCoordination,
+  { actor, sessionId }: Worker,
+  taskId: string,
+  failure: object = {},
+) {
+  const claim = await done(actor.post(`/tasks/${taskId}:claim`, { sessionId }));
+  const keys = { claimId: claim.id, fencingToken: claim.fencingToken };
+  const run = await done(actor.post(`/tasks/${taskId}:start-run`, keys), 201);
+  await done(
+    actor.post(`/runs/${run.id}:fail`, { failureReason: 'broken: it does not compile', ...failure }),
+  );
+  await done(actor.post(`/claims/${claim.id}:release`, {}));
+  return done(baton.admin.get(`/tasks/${taskId}`));
+}

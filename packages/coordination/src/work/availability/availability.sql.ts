@@ -1,0 +1,25 @@
+import { sql } from '@baton/kernel/sql';
+import type { TaskRow } from '../tasks/task.ts';
+
+/** Ends the pause of a locked task, and the count of its failed attempts. */
+export function updateTaskToAvailable(tenantId: string, taskId: string) {
+  return sql<TaskRow>`
+    with forgotten as (
+      delete from exhausted_tasks where task_id = ${taskId} and tenant_id = ${tenantId}
+    )
+    update tasks t set failed_attempts = 0, retry_at = null, version = t.version + 1, updated_at = now()
+    from task_types tt
+    where t.id = ${taskId} and t.tenant_id = ${tenantId} and tt.id = t.type_id
+    returning t.*, tt.key as type_key, tt.version as type_version,
+      (select project_id from workspaces where id = t.workspace_id) as project_id`;
+}
+
+/** Moves rows of the queue of work whose tasks came due to where searches find them, a batch of them. */
+export function queueDueTasks(tasksMax: number) {
+  return sql<{ moved: number }>`select queue_due_tasks(${tasksMax}) as moved`;
+}
+
+/** Computes the starts of tasks anew whose workspaces have another time zone, a batch of them. 0: nothing is to do now. */
+export function settleZones(tasksMax: number) {
+  return sql<{ settled: number }>`select settle_zones(${tasksMax}) as settled`;
+}

@@ -1,0 +1,30 @@
+import type { Job, JobTools } from '../../service/job.ts';
+import type { Context } from '../context.ts';
+import { queueDueTasks, settleZones } from './availability.sql.ts';
+
+/** Each is locked until the batch is done. */
+const tasksMax = 500;
+
+/**
+ * Moves the rows of tasks that came due to where searches find them. Each search looks at those of its tenant that are not moved
+ * yet (`tasks_come_due`), so nothing becomes wrong without it; but at midnight there may be thousands.
+ */
+export function offerDueTasks({ pool }: JobTools<Context>): Job {
+  return {
+    name: 'due tasks',
+    batchMax: tasksMax,
+    run: async () => (await pool.row(queueDueTasks(tasksMax)))?.moved ?? 0,
+  };
+}
+
+/**
+ * Computes when tasks start after the time zone of their workspace changed: a calendar was published with another zone, or a
+ * workspace got another calendar. The change is noted in its transaction, and forgotten with the last batch.
+ */
+export function settleStarts({ pool }: JobTools<Context>): Job {
+  return {
+    name: 'starts of tasks',
+    batchMax: 1,
+    run: async () => Math.min((await pool.row(settleZones(tasksMax)))?.settled ?? 0, 1),
+  };
+}

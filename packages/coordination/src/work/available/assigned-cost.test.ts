@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { done, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
+import { pagesReadBy } from '../../testing/pages-read.ts';
+import { makeWorkspace } from '../../testing/workspaces.ts';
+import { findNextTasks, findWork, lockNextTasks, sliceOfPage, type WorkSearch } from './available.sql.ts';
+import { findWorkWithin } from './work-within.sql.ts';
+
+const assigned = 10_000;
+
+let baton: TestCoordination;
+let worker: Worker;
+before(async () => {
+  baton = await startCoordination();
+  worker = await makeWorker(baton);
+});
+after(() => baton.close());
+
+test('10,000 more urgent tasks that are assigned to others, or start later, cost those nothing who look for work', async () => {
+  const { id: workspaceId } = await makeWorkspace(baton);
+  const ready = await makeTask(baton, { priority: 'low', workspaceId });
+  const others = [await baton.actor(), await baton.actor()];
+  const made = await makeTask(baton, { priority: 'critical', workspaceId });
+  await baton.pool.run(sql`
+    insert into tasks (id, tenant_id, public_number, workspace_id, type_id, title, status, category, priority, origin, created_by,
+      assignee_id, start_date)
+    select gen_random_uuid(), tenant_id, next_task_number(tenant_id), workspace_id, type_id, 'x', status, category, priority,
+      origin, created_by,
+      case n % 3 when 0 then ${others[0]?.principalId}::uuid when 1 then ${others[1]?.principalId}::uuid end,
+      case n % 3 when 2 then now() + interval '1 day' end
+    from tasks, generate_series(1, ${assigned}::integer) n where id = ${made.id}`);
+  await done(baton.admin.patch(`/tasks/${made.id}`, { status: 'cancelled' }, { 'if-match': 'task-1' }));
+  await baton.pool.run(sql`analyze tasks, work_queue`);
+  const search: WorkSearch = {
+    tenantId: baton.tenantId,
+    principalId: worker.actor.principalId,
+    viewerId: null,
+    assigneeId: undefined,
+    includesAssigned: false,
+    workspace: undefined,
+  };
+  const own = { ...search, assigneeId: search.principalId };
+  const workspace = { within: [workspaceId], itself: workspaceId, projectId: null };
+  const slice = sliceOfPage({ limit: 1, cursor: undefined });
+  const reach = { workspacesMax: 256, rowsOfPlace: 2, rowsPassed: 1024 };
+  const statements = {
+    available: findWork(search, slice),
+    'own available': findWork(own, slice),
+    'own available in a workspace': findWork({ ...own, workspace }, slice),
+    'available in a workspace': findWorkWithin({ ...search, workspace }, slice, reach),
+    next: findNextTasks(search, 1),
+    'own next': findNextTasks(own, 1),
+    locked: lockNextTasks(search, 1),
+  };
+  for (const [name, statement] of Object.entries(statements)) {
+    const pages = await pagesReadBy(baton.pool, statement);
+    assert.ok(pages < 100, `${name} read ${pages} pages`);
+  }
+  const { items } = await done(
+    worker.actor.post('/work:claim-next', { sessionId: worker.sessionId, count: 5 }),
+  );
+  assert.deepEqual(
+    items.map(({ task }: any) => task.id),
+    [ready.id],
+  );
+});
