@@ -13,6 +13,7 @@ import { parseCalendarSpec } from './calendar-spec.ts';
 import { calendarPublished, calendarRestored, calendarRetired } from './calendars.events.ts';
 import {
   findCalendar,
+  findCalendarId,
   findCalendars,
   findProcessesOfCalendar,
   insertCalendarKey,
@@ -97,6 +98,12 @@ export function listCalendars(
 export async function getCalendar({ db, tenantId }: Context, ref: VersionRef): Promise<Calendar> {
   const row = await db.row(findCalendar(tenantId, ref));
   return row === undefined ? fail('not_found') : calendarOf(row);
+}
+
+/** One that a workspace names; a retired one still says in which zone it counts. @throws Refusal `not_found` {calendarKey} */
+export async function requireCalendar({ db, tenantId }: Context, calendarKey: string): Promise<void> {
+  const found = await db.row(findCalendarId(tenantId, { key: calendarKey, version: null }));
+  if (found === undefined) fail('not_found', { calendarKey });
 }
 
 /**

@@ -2,6 +2,7 @@ import { canonicalJson } from '@baton/kernel/idempotency';
 import { emit } from '../../ledger/journal/journal.ts';
 import { requireVersionOf } from '../../service/changes.ts';
 import { eventText } from '../../service/documents.ts';
+import { requireCalendar } from '../calendars/calendars.ts';
 import type { Context } from '../context.ts';
 import { parseCustomFields } from '../custom-fields.ts';
 import { fail } from '../errors.ts';
@@ -54,7 +55,9 @@ export async function updateWorkspace(
     type_id: type?.id ?? before.type_id,
     custom_fields: await customFieldsAfter(context, before, change, type),
     task_types: change.taskTypes === undefined ? before.task_types : change.taskTypes,
+    calendar_key: change.calendarKey === undefined ? before.calendar_key : change.calendarKey,
   };
+  if (change.calendarKey != null) await requireCalendar(context, change.calendarKey);
   if (change.taskTypes != null) await requireTaskTypes(context, change.taskTypes);
   if (Object.keys(change).length === 0) fail('empty_update');
   const changes = differences(before, after);
@@ -99,7 +102,7 @@ async function requireTaskTypes({ db, tenantId }: Context, keys: readonly string
   if (unknown >= 0) fail('unknown_task_type', { field: `taskTypes[${unknown}]`, taskType: keys[unknown] });
 }
 
-function differences(before: WorkspaceRow, after: WorkspaceValues): Record<string, string | true> {
+function differences(before: WorkspaceRow, after: WorkspaceValues): Record<string, string | true | null> {
   const changed = (column: keyof WorkspaceValues) =>
     canonicalJson(before[column]) !== canonicalJson(after[column]);
   return {
@@ -109,6 +112,7 @@ function differences(before: WorkspaceRow, after: WorkspaceValues): Record<strin
     ...(changed('type_id') && { typeId: after.type_id }),
     ...(changed('custom_fields') && { customFields: true as const }),
     ...(changed('task_types') && { taskTypes: true as const }),
+    ...(changed('calendar_key') && { calendarKey: after.calendar_key }),
   };
 }
 

@@ -25,6 +25,13 @@ export const Workspace = z
       .array(z.string())
       .nullable()
       .meta({ description: 'Keys of the task types that are allowed; null: those of the workspace above.' }),
+    calendarKey: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'The calendar in whose time zone dates of tasks begin; null: that of the workspace above, else UTC.',
+      }),
     status: z.enum(archivableStatuses),
     version: z.int().positive(),
     createdAt: Timestamp,
@@ -51,6 +58,7 @@ export const WorkspaceRequest = z
     parentId: Uuid.nullish(),
     ...type,
     customFields: customFields.default({}),
+    calendarKey: TypeKey.nullish(),
   })
   .meta({ id: 'WorkspaceRequest' });
 export type WorkspaceRequest = z.output<typeof WorkspaceRequest>;
@@ -67,6 +75,7 @@ export const WorkspaceChange = z
       .max(taskTypesMax)
       .refine((keys) => new Set(keys).size === keys.length, 'must name each only once')
       .nullish(),
+    calendarKey: TypeKey.nullish(),
   })
   .meta({ id: 'WorkspaceChange' });
 export type WorkspaceChange = z.output<typeof WorkspaceChange>;

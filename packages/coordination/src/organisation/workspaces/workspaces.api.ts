@@ -132,7 +132,7 @@ export const workspacesApi = [
     ],
     emits: [workspaceUpdated],
     example: { name: 'Platform team', taskTypes: ['task'] },
-    precheck: ({ body }) => refuseNulls(body, ['taskTypes']),
+    precheck: ({ body }) => refuseNulls(body, ['taskTypes', 'calendarKey']),
     handle: ({ params, ifMatch, body }, context) => updateWorkspace(context, params.id, ifMatch, body),
   }),
   endpoint({

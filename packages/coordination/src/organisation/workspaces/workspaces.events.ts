@@ -13,7 +13,7 @@ export const workspaceUpdated = defineEvent(
   'workspace.updated',
   'workspace',
   z.strictObject({
-    changes: z.record(z.string(), z.union([z.string(), z.literal(true)])),
+    changes: z.record(z.string(), z.union([z.string(), z.literal(true), z.null()])),
     version: z.int(),
   }),
   2,

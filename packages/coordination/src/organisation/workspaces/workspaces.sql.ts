@@ -46,14 +46,16 @@ export interface NewWorkspace {
   name: string;
   description: string;
   customFields: JsonObject;
+  calendarKey: string | null;
 }
 
 export function insertWorkspace(workspace: NewWorkspace) {
   return sql<WorkspaceRow>`
-    insert into workspaces (id, tenant_id, parent_id, path, type_id, slug, name, description, custom_fields, project_id)
+    insert into workspaces (id, tenant_id, parent_id, path, type_id, slug, name, description, custom_fields,
+      calendar_key, project_id)
     values (${workspace.id}, ${workspace.tenantId}, ${workspace.parentId}, ${workspace.path}, ${workspace.typeId},
       ${workspace.slug}, ${workspace.name}, ${workspace.description}, ${JSON.stringify(workspace.customFields)},
-      ${workspace.projectId})
+      ${workspace.calendarKey}, ${workspace.projectId})
     returning *`;
 }
 
@@ -65,7 +67,7 @@ export function findTaskTypeKeys(tenantId: string, keys: readonly string[]) {
 
 export type WorkspaceValues = Pick<
   WorkspaceRow,
-  'name' | 'description' | 'slug' | 'type_id' | 'custom_fields' | 'task_types'
+  'name' | 'description' | 'slug' | 'type_id' | 'custom_fields' | 'task_types' | 'calendar_key'
 >;
 
 export function updateWorkspaceValues(tenantId: string, id: string, values: WorkspaceValues) {
@@ -73,6 +75,7 @@ export function updateWorkspaceValues(tenantId: string, id: string, values: Work
     update workspaces
     set name = ${values.name}, description = ${values.description}, slug = ${values.slug}, type_id = ${values.type_id},
       custom_fields = ${JSON.stringify(values.custom_fields)}, task_types = ${values.task_types},
+      calendar_key = ${values.calendar_key},
       version = version + 1, updated_at = now()
     where id = ${id} and tenant_id = ${tenantId}
     returning *`;

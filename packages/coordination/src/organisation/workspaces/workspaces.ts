@@ -6,6 +6,7 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
 import { listSeen } from '../../service/sight/seen-list.ts';
 import { isInSight, requireSight, viewerOf } from '../../service/sight/sight.ts';
+import { requireCalendar } from '../calendars/calendars.ts';
 import type { Context } from '../context.ts';
 import { parseCustomFields } from '../custom-fields.ts';
 import { fail } from '../errors.ts';
@@ -95,10 +96,13 @@ export async function createWorkspace(context: Context, request: WorkspaceReques
   if (type.status === 'archived') fail('workspace_type_archived', { workspaceTypeId: type.id });
   if (parent !== undefined) await requireAllowedChild(context, parent, type);
   const customFields = parseCustomFields(request.customFields, type.field_schema);
+  const calendarKey = request.calendarKey ?? null;
+  if (calendarKey !== null) await requireCalendar(context, calendarKey);
   const id = newId();
   const projectId = parent?.project_id ?? null;
   const place = { id, tenantId, parentId: parent?.id ?? null, path: [...pathAbove, id], projectId };
-  await db.run(insertWorkspace({ ...place, typeId: type.id, slug, name, description, customFields }));
+  const values = { typeId: type.id, slug, name, description, customFields, calendarKey };
+  await db.run(insertWorkspace({ ...place, ...values }));
   emit(
     context,
     workspaceCreated,
