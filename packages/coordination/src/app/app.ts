@@ -32,6 +32,11 @@ export interface CoordinationOptions {
   measures?: Measures;
 }
 
+export interface Coordination extends RunningService {
+  /** Reads what identity revoked: to be called where identity runs in the same process and has just revoked something. */
+  refreshRevocations(): Promise<void>;
+}
+
 /** How long a stop waits for requests under way: longer than any statement may run. */
 const drainMsMax = 30_000;
 
@@ -43,15 +48,24 @@ export async function createCoordination({
   env,
   log: given,
   measures,
-}: CoordinationOptions): Promise<RunningService> {
+}: CoordinationOptions): Promise<Coordination> {
   const settings = readCoordinationSettings(env);
   const log = given ?? createLog({ name: 'coordination', level: settings.CP_LOG_LEVEL });
   const secrets = openSecretStore(settings);
   const { pool, registry, counters, health } = await openStore(settings, log, 'baton-coordination', measures);
-  const authenticator = authenticatorOf(pool, settings, log, registry);
+  const authenticator: Authenticator = authenticatorOf({ pool, settings, log, registry }, () =>
+    stream.checkAgain(),
+  );
   const authorization = openAuthorization({ settings, log, registry, pool });
   const { judgedReader } = authorization;
-  const stream = new EventStream({ db: pool, settings, log, authenticator, health, judgedReader });
+  const stream: EventStream = new EventStream({
+    db: pool,
+    settings,
+    log,
+    authenticator,
+    health,
+    judgedReader,
+  });
   const bindingChanged = (issuer: string, iamPrincipalId: string) => {
     authenticator.forget(issuer, iamPrincipalId);
     authorization.forget();
@@ -90,7 +104,7 @@ export async function createCoordination({
     stream.wake(tenantId);
     notifier.announceJournal(tenantId);
   };
-  return runService({
+  const service = await runService({
     runtime: coordinationRuntime(tools, {
       pool,
       metrics: requestMetrics(registry),
@@ -109,16 +123,29 @@ export async function createCoordination({
     drainMsMax,
     beforeDrained: () => stream.close(),
     async afterDrained() {
+      await authenticator.close();
       await authorization.close();
       contents?.close();
       await notifier.close();
     },
   });
+  return { ...service, refreshRevocations: () => authenticator.refreshRevocations() };
+}
+
+interface AuthenticatorParts {
+  readonly pool: Pool;
+  readonly settings: Settings;
+  readonly log: Logger;
+  readonly registry: Registry;
 }
 
 /** With the licence check where it is on; else it costs nothing. */
-function authenticatorOf(pool: Pool, settings: Settings, log: Logger, registry: Registry): Authenticator {
-  const authenticator = createAuthenticator(pool, settings, log, settings.CP_DATABASE_CONNECTIONS_MAX);
+function authenticatorOf(
+  { pool, settings, log, registry }: AuthenticatorParts,
+  onRevocation: () => void,
+): Authenticator {
+  const connectionsMax = settings.CP_DATABASE_CONNECTIONS_MAX;
+  const authenticator = createAuthenticator(pool, settings, log, connectionsMax, onRevocation);
   if (!settings.CP_ENTITLEMENT_ENABLED) return authenticator;
   const entitlement = createEntitlement(openLicenceService(settings), settings, { registry, log });
   return withLicence(authenticator, entitlement, settings);

@@ -4,7 +4,7 @@ import type { Pool } from '@baton/kernel/db';
 import type { RequestMetrics } from '@baton/kernel/metrics';
 import { InvalidRequest, Refusal, type RenderedError, UnstorableText } from '@baton/kernel/refusal';
 import type { ServiceRuntime } from '@baton/kernel/runtime';
-import type { Operation } from '@baton/kernel/service';
+import { type Operation, takesText } from '@baton/kernel/service';
 import type { Authenticator } from '../access/authn/authenticate.ts';
 import { requireActiveCaller } from '../access/authn/principal-lock.ts';
 import { PolicyRights } from '../access/policy/rights.ts';
@@ -73,7 +73,8 @@ export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
     'idempotency_in_flight',
   );
   add(endpoint.paging, 'invalid_limit');
-  add(endpoint.body !== undefined, 'request_too_large', 'validation_error');
+  add(endpoint.body !== undefined, 'request_too_large');
+  add(takesText(endpoint), 'validation_error');
   add(endpoint.bytes, 'request_too_large');
   return [...known];
 }
