@@ -405,6 +405,7 @@ CREATE INDEX calendars_newest ON public.calendars USING btree (tenant_id, create
 CREATE INDEX calendars_of_package ON public.calendars USING btree (tenant_id, package_key, created_at DESC, id DESC) WHERE (package_key IS NOT NULL);
 CREATE TRIGGER calendars_link BEFORE INSERT ON public.calendars FOR EACH ROW EXECUTE FUNCTION link_to_package('Calendar', 'key');
 CREATE TRIGGER calendars_link_anew BEFORE UPDATE OF status ON public.calendars FOR EACH ROW WHEN (((old.status = 'retired'::text) AND (new.status = 'active'::text))) EXECUTE FUNCTION link_to_package('Calendar', 'key');
+CREATE TRIGGER calendars_note_zone AFTER UPDATE OF id ON public.calendars FOR EACH ROW WHEN ((old.id <> new.id)) EXECUTE FUNCTION note_zone_of_calendar();
 
 create table capabilities (
   id uuid not null,
@@ -763,6 +764,13 @@ CREATE TRIGGER events_append_only AFTER DELETE ON public.events REFERENCING OLD 
 CREATE TRIGGER events_never_truncated BEFORE TRUNCATE ON public.events FOR EACH STATEMENT EXECUTE FUNCTION refuse_journal_change();
 CREATE TRIGGER events_never_updated BEFORE UPDATE ON public.events FOR EACH ROW EXECUTE FUNCTION refuse_journal_change();
 
+create table exhausted_tasks (
+  task_id uuid not null,
+  tenant_id uuid not null,
+  noted_at timestamp(3) with time zone default now() not null,
+  constraint exhausted_tasks_pkey PRIMARY KEY (task_id)
+);
+
 create table external_references (
   id uuid not null,
   tenant_id uuid not null,
@@ -1105,6 +1113,7 @@ create table principals (
 );
 CREATE INDEX principals_newest ON public.principals USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX principals_of_kind ON public.principals USING btree (tenant_id, kind, created_at DESC, id DESC);
+CREATE INDEX principals_words ON public.principals USING gin (principal_words(tenant_id, display_name, (profile ->> 'email'::text)));
 CREATE TRIGGER principals_never_truncated BEFORE TRUNCATE ON public.principals FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
 CREATE TRIGGER principals_note_stopped AFTER UPDATE OF status ON public.principals FOR EACH ROW WHEN (((new.status <> 'active'::text) AND (old.status = 'active'::text))) EXECUTE FUNCTION note_principal_stopped();
 CREATE TRIGGER principals_stay BEFORE DELETE OR UPDATE OF id ON public.principals FOR EACH ROW EXECUTE FUNCTION refuse_removal();
@@ -2042,6 +2051,9 @@ create table task_types (
   updated_at timestamp(3) with time zone default now() not null,
   package jsonb,
   package_key text generated always as ((package ->> 'key'::text)) stored,
+  claimable_blocked text[] default '{}'::text[] not null,
+  attempts_max integer,
+  holds_start boolean default false not null,
   constraint task_types_pkey PRIMARY KEY (id),
   constraint task_types_tenant_id_key_version_key UNIQUE (tenant_id, key, version),
   constraint task_types_status_check CHECK ((status = ANY (ARRAY['active'::text, 'deprecated'::text]))),
@@ -2094,6 +2106,10 @@ create table tasks (
   lacks_input boolean default false not null,
   is_addressed boolean default false not null,
   requirement_authors jsonb default '{}'::jsonb not null,
+  starts_at timestamp(3) with time zone,
+  retry_at timestamp(3) with time zone,
+  available_at timestamp(3) with time zone,
+  failed_attempts integer default 0 not null,
   constraint tasks_pkey PRIMARY KEY (id),
   constraint tasks_tenant_id_public_number_key UNIQUE (tenant_id, public_number),
   constraint tasks_check CHECK (((active_claim_id IS NULL) = (lease_expires_at IS NULL))),
@@ -2117,11 +2133,13 @@ CREATE INDEX tasks_of_type ON public.tasks USING btree (tenant_id, type_id, crea
 CREATE TRIGGER tasks_index_words_added AFTER INSERT ON public.tasks FOR EACH ROW EXECUTE FUNCTION index_task_words();
 CREATE TRIGGER tasks_index_words_changed AFTER UPDATE OF title, description ON public.tasks FOR EACH ROW WHEN (((old.title <> new.title) OR (old.description <> new.description))) EXECUTE FUNCTION index_task_words();
 CREATE TRIGGER tasks_never_truncated BEFORE TRUNCATE ON public.tasks FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
+CREATE TRIGGER tasks_note_availability BEFORE UPDATE OF start_date, workspace_id, type_id, starts_at, retry_at, failed_attempts, category ON public.tasks FOR EACH ROW WHEN (((((new.failed_attempts > 0) OR (new.retry_at IS NOT NULL)) AND (((new.category)::text ~~ 'terminal%'::text) OR ((new.category)::text <> (old.category)::text))) OR (old.failed_attempts <> new.failed_attempts) OR (old.retry_at IS DISTINCT FROM new.retry_at) OR (old.starts_at IS DISTINCT FROM new.starts_at) OR (old.start_date IS DISTINCT FROM new.start_date) OR ((new.start_date IS NOT NULL) AND ((old.workspace_id IS DISTINCT FROM new.workspace_id) OR (old.type_id <> new.type_id))))) EXECUTE FUNCTION note_availability();
 CREATE TRIGGER tasks_note_inputs BEFORE INSERT ON public.tasks FOR EACH ROW WHEN (new.is_restricted) EXECUTE FUNCTION note_inputs_of_new_task();
 CREATE TRIGGER tasks_note_inputs_of_type AFTER UPDATE OF type_id ON public.tasks FOR EACH ROW WHEN ((old.type_id <> new.type_id)) EXECUTE FUNCTION note_inputs_of_new_type();
 CREATE TRIGGER tasks_note_over AFTER UPDATE OF category ON public.tasks FOR EACH ROW WHEN ((((new.category)::text ~~ 'terminal%'::text) AND ((old.category)::text !~~ 'terminal%'::text))) EXECUTE FUNCTION note_task_over();
+CREATE TRIGGER tasks_note_start BEFORE INSERT ON public.tasks FOR EACH ROW WHEN ((new.start_date IS NOT NULL)) EXECUTE FUNCTION note_availability();
 CREATE TRIGGER tasks_queue_added AFTER INSERT ON public.tasks FOR EACH ROW EXECUTE FUNCTION queue_task();
-CREATE TRIGGER tasks_queue_changed AFTER UPDATE OF category, open_prerequisites, pending_gates, open_verification_id, priority, assignee_id, workspace_id, requirement_set_id, turn_at, active_claim_id, lacks_input, is_addressed ON public.tasks FOR EACH ROW WHEN ((((old.active_claim_id IS NOT NULL) AND (new.active_claim_id IS NULL)) OR (((old.category)::text ~~ 'terminal%'::text) <> ((new.category)::text ~~ 'terminal%'::text)) OR (((old.open_prerequisites)::integer = 0) <> ((new.open_prerequisites)::integer = 0)) OR (((old.pending_gates)::integer = 0) <> ((new.pending_gates)::integer = 0)) OR ((old.open_verification_id IS NULL) <> (new.open_verification_id IS NULL)) OR (old.lacks_input <> new.lacks_input) OR ((old.priority)::smallint <> (new.priority)::smallint) OR (old.turn_at <> new.turn_at) OR (old.is_addressed <> new.is_addressed) OR (old.assignee_id IS DISTINCT FROM new.assignee_id) OR (old.workspace_id IS DISTINCT FROM new.workspace_id) OR (old.requirement_set_id IS DISTINCT FROM new.requirement_set_id))) EXECUTE FUNCTION queue_task();
+CREATE TRIGGER tasks_queue_changed AFTER UPDATE OF category, status, type_id, open_prerequisites, pending_gates, open_verification_id, priority, assignee_id, workspace_id, requirement_set_id, turn_at, active_claim_id, lacks_input, is_addressed, start_date, starts_at, retry_at, failed_attempts ON public.tasks FOR EACH ROW WHEN ((((old.active_claim_id IS NOT NULL) AND (new.active_claim_id IS NULL)) OR (((old.category)::text ~~ 'terminal%'::text) <> ((new.category)::text ~~ 'terminal%'::text)) OR ((((old.category)::text = 'blocked'::text) OR ((new.category)::text = 'blocked'::text)) AND (((old.category)::text <> (new.category)::text) OR (old.status <> new.status) OR (old.type_id <> new.type_id))) OR (((old.open_prerequisites)::integer = 0) <> ((new.open_prerequisites)::integer = 0)) OR (((old.pending_gates)::integer = 0) <> ((new.pending_gates)::integer = 0)) OR ((old.open_verification_id IS NULL) <> (new.open_verification_id IS NULL)) OR (old.lacks_input <> new.lacks_input) OR ((old.priority)::smallint <> (new.priority)::smallint) OR (old.turn_at <> new.turn_at) OR (old.is_addressed <> new.is_addressed) OR (old.available_at IS DISTINCT FROM new.available_at) OR (old.assignee_id IS DISTINCT FROM new.assignee_id) OR (old.workspace_id IS DISTINCT FROM new.workspace_id) OR (old.requirement_set_id IS DISTINCT FROM new.requirement_set_id))) EXECUTE FUNCTION queue_task();
 CREATE TRIGGER tasks_settle_prerequisite AFTER UPDATE OF category ON public.tasks FOR EACH ROW WHEN ((((old.category)::text = 'terminal_success'::text) <> ((new.category)::text = 'terminal_success'::text))) EXECUTE FUNCTION settle_prerequisite();
 CREATE TRIGGER tasks_stay BEFORE DELETE OR UPDATE OF id ON public.tasks FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 
@@ -2215,9 +2233,12 @@ create table work_queue (
   priority smallint not null,
   created_at timestamp(3) with time zone not null,
   turn_at timestamp(3) with time zone not null,
+  due_at timestamp(3) with time zone,
   constraint work_queue_pkey PRIMARY KEY (task_id)
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
 CREATE INDEX work_queue_by_turn ON public.work_queue USING btree (tenant_id, set_id, priority, turn_at, task_id);
+CREATE INDEX work_queue_due ON public.work_queue USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX work_queue_due_of_tenant ON public.work_queue USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX work_queue_in_order ON public.work_queue USING btree (tenant_id, set_id, priority, created_at, task_id);
 CREATE INDEX work_queue_of_assignee ON public.work_queue USING btree (assignee_id, set_id, priority, created_at, task_id) WHERE (assignee_id IS NOT NULL);
 CREATE INDEX work_queue_of_place ON public.work_queue USING btree (COALESCE(workspace_id, tenant_id), set_id, priority, created_at, task_id);
@@ -2291,6 +2312,7 @@ create table workspaces (
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
   project_id uuid,
+  calendar_key text,
   constraint workspaces_pkey PRIMARY KEY (id),
   constraint workspaces_check CHECK ((((cardinality(path) >= 1) AND (cardinality(path) <= 64)) AND (path[cardinality(path)] = id))),
   constraint workspaces_status_check CHECK ((status = ANY (ARRAY['active'::text, 'archived'::text]))),
@@ -2302,12 +2324,23 @@ create table workspaces (
 CREATE INDEX workspaces_below ON public.workspaces USING gin (path) WITH (fastupdate=off);
 CREATE INDEX workspaces_by_parent ON public.workspaces USING btree (parent_id, id) WHERE (parent_id IS NOT NULL);
 CREATE INDEX workspaces_newest ON public.workspaces USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX workspaces_of_calendar ON public.workspaces USING btree (tenant_id, calendar_key) WHERE (calendar_key IS NOT NULL);
 CREATE INDEX workspaces_of_parent ON public.workspaces USING btree (tenant_id, parent_id, created_at DESC, id DESC);
 CREATE INDEX workspaces_of_project ON public.workspaces USING btree (project_id) WHERE (project_id IS NOT NULL);
 CREATE INDEX workspaces_of_slug ON public.workspaces USING hash ((((tenant_id)::text || slug)));
 CREATE INDEX workspaces_of_status ON public.workspaces USING btree (tenant_id, status, created_at DESC, id DESC);
 CREATE INDEX workspaces_of_type ON public.workspaces USING btree (type_id) WHERE (status = 'active'::text);
 CREATE UNIQUE INDEX workspaces_siblings ON public.workspaces USING btree (tenant_id, parent_id, slug) NULLS NOT DISTINCT;
+CREATE TRIGGER workspaces_note_zone AFTER UPDATE OF calendar_key, path ON public.workspaces FOR EACH ROW WHEN (((old.calendar_key IS DISTINCT FROM new.calendar_key) OR (old.path <> new.path))) EXECUTE FUNCTION note_zone_of_workspace();
+
+create table zone_changes (
+  id bigint generated always as identity not null,
+  tenant_id uuid not null,
+  seen_xid bigint,
+  after_start timestamp(3) with time zone,
+  after_id uuid,
+  constraint zone_changes_pkey PRIMARY KEY (id)
+);
 
 CREATE OR REPLACE FUNCTION public.add_cost(costs jsonb, currency text, amount bigint)
  RETURNS jsonb
@@ -2339,6 +2372,22 @@ AS $function$
       where p.id = (a.work ->> 'project')::uuid and p.tenant_id = tenant and p.workspace_id = any (place_path)
         and (p.id = place_project or (a.work -> 'includeSubprojects')::boolean)))
     and (viewer is null or a.workspace_id is null or sees_workspace(viewer, a.workspace_id))
+$function$;
+
+CREATE OR REPLACE FUNCTION public.assigned_set(unassigned uuid)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select md5('assigned/' || unassigned)::uuid
+$function$;
+
+CREATE OR REPLACE FUNCTION public.attempts_are_over()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select timestamptz '9999-12-31 23:59:59.999Z'
 $function$;
 
 CREATE OR REPLACE FUNCTION public.barred_from_judging(verification uuid)
@@ -2405,6 +2454,14 @@ begin
   where id = relation.waiting_task_id
     and exists (select from tasks where id = relation.prerequisite_task_id and category <> 'terminal_success');
   return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.counts_as_failed(ended_claim uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return not exists (select from runs where claim_id = ended_claim and status = 'failed');
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.create_task_numbers(tenant uuid)
@@ -2576,7 +2633,8 @@ begin
     if pg_try_advisory_xact_lock(set_lock(entry.set_id)) then
       delete from queued_requirements i
       where i.set_id = entry.set_id and not exists (
-        select from work_queue q where q.tenant_id = entry.tenant_id and q.set_id = entry.set_id);
+        select from work_queue q
+        where q.tenant_id = entry.tenant_id and q.set_id in (entry.set_id, assigned_set(entry.set_id)));
       delete from left_sets where id = any (entry.ids);
       looked_at := looked_at + 1;
     end if;
@@ -2610,7 +2668,7 @@ begin
     union
     select agent_set(a.tenant_id, a.key) from agents a where a.tenant_id = tenant and a.principal_id = principal
   ) own
-  where exists (select from work_queue q where q.tenant_id = tenant and q.set_id = own.id);
+  where exists (select from work_queue q where q.tenant_id = tenant and q.set_id in (own.id, assigned_set(own.id)));
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.has_required_inputs(artifact_schema jsonb)
@@ -2687,6 +2745,24 @@ begin
             select unnest(w.path) from workspaces w where w.id = t.workspace_id)))));
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.is_claimable_blocked(type uuid, blocked_status text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (select from task_types where id = type and blocked_status = any (claimable_blocked))
+$function$;
+
+CREATE OR REPLACE FUNCTION public.is_expired(dead_claim uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return counts_as_failed(dead_claim) and exists (
+    select from claims c join sessions s on s.id = c.session_id
+    where c.id = dead_claim and (c.expires_at <= clock_timestamp() or s.status <> 'closed' and s.expires_at <= clock_timestamp()));
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.is_fulfilled_by_anybody(tenant uuid, requirements uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -2741,6 +2817,14 @@ begin
   return place_position <= horizon and not exists (
     select from journal_epochs where previous_end < place_position and place_position < first_position);
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.is_last_attempt(type uuid, failed integer)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (select from task_types where id = type and attempts_max <= failed + 1)
+$function$;
 
 CREATE OR REPLACE FUNCTION public.journal_begin(floors journal_floors, from_position bigint, from_sequence bigint)
  RETURNS TABLE(hot_position bigint, hot_sequence bigint, archive_position bigint, archive_sequence bigint)
@@ -2970,10 +3054,40 @@ begin
   return cardinality(places);
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.name_words(given text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN ARRAY(SELECT DISTINCT "left"(w.word, 60) AS "left" FROM regexp_split_to_table(lower(name_words.given), '[\s!-/:-@[-`{-~]+'::text) w(word) WHERE (w.word <> ''::text));
+
 CREATE OR REPLACE FUNCTION public.next_task_number(tenant uuid)
  RETURNS bigint
  LANGUAGE sql
 AS $function$ select nextval(task_numbers(tenant)::regclass) $function$;
+
+CREATE OR REPLACE FUNCTION public.note_availability()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'INSERT' then
+    new.starts_at := start_of_work(new.workspace_id, new.type_id, new.start_date);
+  else
+    if (new.start_date, new.workspace_id, new.type_id) is distinct from (old.start_date, old.workspace_id, old.type_id) then
+      new.starts_at := start_of_work(new.workspace_id, new.type_id, new.start_date);
+    end if;
+    if new.category like 'terminal%'
+      or old.category = 'blocked' and new.category <> 'blocked' and new.active_claim_id is not distinct from old.active_claim_id then
+      new.failed_attempts := 0;
+      new.retry_at := null;
+    elsif new.failed_attempts > old.failed_attempts and is_last_attempt(new.type_id, new.failed_attempts - 1) then
+      new.retry_at := attempts_are_over();
+      insert into exhausted_tasks (task_id, tenant_id) values (new.id, new.tenant_id) on conflict do nothing;
+    end if;
+  end if;
+  new.available_at := greatest(new.starts_at, new.retry_at);
+  return new;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.note_basis_loss(tenant uuid, kind text, subject uuid)
  RETURNS void
@@ -3085,7 +3199,8 @@ AS $function$
 begin
   perform pg_advisory_xact_lock_shared(set_lock(requirements));
   if exists (select from queued_requirements where set_id = requirements)
-    and not exists (select from work_queue where tenant_id = tenant and set_id = requirements)
+    and not exists (
+      select from work_queue where tenant_id = tenant and set_id in (requirements, assigned_set(requirements)))
     and not exists (select from left_sets where set_id = requirements) then
     insert into left_sets (tenant_id, set_id) values (tenant, requirements);
   end if;
@@ -3172,6 +3287,42 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.note_zone_change(tenant uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform from zone_changes where tenant_id = tenant and seen_xid is null for update;
+  if not found then
+    insert into zone_changes (tenant_id) values (tenant);
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_zone_of_calendar()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (select from workspaces where tenant_id = new.tenant_id and calendar_key = new.key)
+    and (select spec ->> 'timezone' from calendar_versions where id = new.id)
+      is distinct from (select spec ->> 'timezone' from calendar_versions where id = old.id) then
+    perform note_zone_change(new.tenant_id);
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_zone_of_workspace()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if old.calendar_key is distinct from new.calendar_key
+    or exists (select from workspaces where tenant_id = new.tenant_id and calendar_key is not null) then
+    perform note_zone_change(new.tenant_id);
+  end if;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.offer_lock(project uuid)
  RETURNS bigint
  LANGUAGE sql
@@ -3195,14 +3346,17 @@ begin
   into locked, sets
   from (select id, requirement_set_id from tasks where id = any (ids) order by id for no key update skip locked) t;
   if is_offered then
-    insert into work_queue (task_id, tenant_id, set_id, workspace_id, assignee_id, priority, created_at, turn_at)
-    select id, tenant_id, queue_set(id, is_addressed, requirement_set_id), workspace_id, assignee_id, priority, created_at, turn_at
-    from tasks
-    where id = any (locked) and category not in ('terminal_success', 'terminal_cancelled') and open_prerequisites = 0
-      and pending_gates = 0 and open_verification_id is null and not lacks_input and active_claim_id is null
+    insert into work_queue (task_id, tenant_id, set_id, workspace_id, assignee_id, priority, created_at, turn_at, due_at)
+    select t.id, t.tenant_id, set_in_queue(queue_set(t.id, t.is_addressed, t.requirement_set_id), t.assignee_id, d.due),
+      t.workspace_id, t.assignee_id, t.priority, t.created_at, t.turn_at, d.due
+    from tasks t cross join lateral (select case when t.available_at > clock_timestamp() then t.available_at end as due) d
+    where t.id = any (locked) and t.category not in ('terminal_success', 'terminal_cancelled') and t.open_prerequisites = 0
+      and t.pending_gates = 0 and t.open_verification_id is null and not t.lacks_input and t.active_claim_id is null
+      and (t.category <> 'blocked' or is_claimable_blocked(t.type_id, t.status))
     on conflict (task_id) do nothing;
     perform note_queued_set(id) from unnest(sets) as needed (id)
-    where exists (select from work_queue q where q.tenant_id = tenant and q.set_id = needed.id);
+    where exists (
+      select from work_queue q where q.tenant_id = tenant and q.set_id in (needed.id, assigned_set(needed.id)));
   else
     delete from work_queue where task_id = any (locked);
     perform note_left_set(tenant, id) from unnest(sets) as needed (id);
@@ -3277,18 +3431,58 @@ CREATE OR REPLACE FUNCTION public.principal_lock(principal uuid)
  IMMUTABLE
 AS $function$ select hashtextextended('principal/' || principal, 0) $function$;
 
+CREATE OR REPLACE FUNCTION public.principal_query(tenant uuid, wanted text)
+ RETURNS tsquery
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (SELECT (string_agg(((((''''::text || "right"((principal_query.tenant)::text, 12)) || ':'::text) || w.word) || ''':*'::text), ' & '::text))::tsquery AS string_agg FROM unnest(name_words(principal_query.wanted)) w(word));
+
+CREATE OR REPLACE FUNCTION public.principal_words(tenant uuid, display_name text, email text)
+ RETURNS tsvector
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN array_to_tsvector(ARRAY(SELECT (("right"((principal_words.tenant)::text, 12) || ':'::text) || w.word) FROM unnest(name_words(((principal_words.display_name || ' '::text) || COALESCE(principal_words.email, ''::text)))) w(word)));
+
+CREATE OR REPLACE FUNCTION public.queue_due_tasks(rows_max integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  locked uuid[];
+  moved record;
+begin
+  locked := array(
+    select t.id from work_queue q join tasks t on t.id = q.task_id
+    where q.due_at <= clock_timestamp() order by q.due_at limit rows_max
+    for no key update of t skip locked);
+  for moved in
+    update work_queue q
+    set set_id = set_in_queue(queue_set(t.id, t.is_addressed, t.requirement_set_id), t.assignee_id, d.due), due_at = d.due
+    from tasks t cross join lateral (select case when t.available_at > clock_timestamp() then t.available_at end as due) d
+    where q.task_id = any (locked) and t.id = q.task_id
+    returning t.requirement_set_id as required, q.set_id
+  loop
+    if moved.set_id in (moved.required, assigned_set(moved.required)) then
+      perform note_queued_set(moved.required);
+    end if;
+  end loop;
+  return cardinality(locked);
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.queue_for_addressee()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 declare
   required uuid;
-  under uuid;
+  own uuid;
+  is_due boolean;
 begin
   select requirement_set_id into required from tasks where id = new.task_id;
-  under := queue_set(new.task_id, true, required);
-  update work_queue set set_id = under where task_id = new.task_id;
-  if found and under = required then
+  own := queue_set(new.task_id, true, required);
+  update work_queue q set set_id = set_in_queue(own, q.assignee_id, q.due_at) where q.task_id = new.task_id
+  returning q.due_at is null into is_due;
+  if is_due and own = required then
     perform note_queued_set(required);
   elsif required is not null then
     perform note_left_set(new.tenant_id, required);
@@ -3318,35 +3512,38 @@ CREATE OR REPLACE FUNCTION public.queue_task()
  LANGUAGE plpgsql
 AS $function$
 declare
-  under constant uuid := queue_set(new.id, new.is_addressed, new.requirement_set_id);
+  own constant uuid := queue_set(new.id, new.is_addressed, new.requirement_set_id);
+  due constant timestamptz := case when new.available_at > clock_timestamp() then new.available_at end;
+  under constant uuid := set_in_queue(own, new.assignee_id, due);
   is_queued boolean;
 begin
   if new.category in ('terminal_success', 'terminal_cancelled') or new.open_prerequisites > 0 or new.pending_gates > 0
     or new.open_verification_id is not null or new.lacks_input
+    or new.category = 'blocked' and not is_claimable_blocked(new.type_id, new.status)
     or (new.active_claim_id is null and new.workspace_id is not null and not offers_work(new.workspace_id)) then
     delete from work_queue where task_id = new.id;
     is_queued := false;
   elsif new.active_claim_id is null then
-    insert into work_queue as q (task_id, tenant_id, set_id, workspace_id, assignee_id, priority, created_at, turn_at)
-    values (new.id, new.tenant_id, under, new.workspace_id, new.assignee_id, new.priority, new.created_at, new.turn_at)
+    insert into work_queue as q (task_id, tenant_id, set_id, workspace_id, assignee_id, priority, created_at, turn_at, due_at)
+    values (new.id, new.tenant_id, under, new.workspace_id, new.assignee_id, new.priority, new.created_at, new.turn_at, due)
     on conflict (task_id) do update
     set set_id = excluded.set_id, workspace_id = excluded.workspace_id, assignee_id = excluded.assignee_id,
-      priority = excluded.priority, turn_at = excluded.turn_at
-    where (q.set_id, q.workspace_id, q.assignee_id, q.priority, q.turn_at)
-      is distinct from (excluded.set_id, excluded.workspace_id, excluded.assignee_id, excluded.priority, excluded.turn_at);
-    is_queued := true;
+      priority = excluded.priority, turn_at = excluded.turn_at, due_at = excluded.due_at
+    where (q.set_id, q.workspace_id, q.assignee_id, q.priority, q.turn_at, q.due_at) is distinct from
+      (excluded.set_id, excluded.workspace_id, excluded.assignee_id, excluded.priority, excluded.turn_at, excluded.due_at);
+    is_queued := due is null;
   else
     update work_queue
     set set_id = under, workspace_id = new.workspace_id, assignee_id = new.assignee_id, priority = new.priority,
-      turn_at = new.turn_at
+      turn_at = new.turn_at, due_at = due
     where task_id = new.id;
-    is_queued := found;
+    is_queued := found and due is null;
   end if;
-  if is_queued and under = new.requirement_set_id then
-    perform note_queued_set(under);
+  if is_queued and own = new.requirement_set_id then
+    perform note_queued_set(own);
   end if;
   if tg_op = 'UPDATE' and old.requirement_set_id is not null
-    and (not is_queued or old.requirement_set_id <> under) then
+    and (not is_queued or old.requirement_set_id <> own) then
     perform note_left_set(new.tenant_id, old.requirement_set_id);
   end if;
   return null;
@@ -3513,6 +3710,17 @@ CREATE OR REPLACE FUNCTION public.session_lock(session uuid)
  IMMUTABLE
 AS $function$ select hashtextextended('session/' || session, 0) $function$;
 
+CREATE OR REPLACE FUNCTION public.set_in_queue(own uuid, assignee uuid, due timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case
+    when due is not null then 'eeeeeeee-eeee-eeee-eeee-eeeeeeeeeeee'
+    when assignee is not null then assigned_set(own)
+    else own end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.set_lock(requirements uuid)
  RETURNS bigint
  LANGUAGE sql
@@ -3615,6 +3823,41 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.settle_zones(tasks_max integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  noted zone_changes;
+  ids uuid[];
+  last record;
+begin
+  select * into noted from zone_changes order by id limit 1 for update skip locked;
+  if not found then return 0; end if;
+  if noted.seen_xid is null then
+    update zone_changes set seen_xid = pg_snapshot_xmax(pg_current_snapshot())::text::bigint where id = noted.id;
+    return 1;
+  end if;
+  if pg_snapshot_xmin(pg_current_snapshot())::text::bigint < noted.seen_xid then return 0; end if;
+  ids := array(
+    select id from tasks
+    where tenant_id = noted.tenant_id and coalesce(start_date, 'infinity') < 'infinity'
+      and (coalesce(start_date, 'infinity'), id)
+        > (coalesce(noted.after_start, now() - interval '2 days'), coalesce(noted.after_id, '00000000-0000-0000-0000-000000000000'))
+    order by coalesce(start_date, 'infinity'), id limit tasks_max);
+  perform from tasks where id = any (ids) order by id for no key update;
+  update tasks t set starts_at = start_of_work(t.workspace_id, t.type_id, t.start_date)
+  where t.id = any (ids) and t.category not like 'terminal%'
+    and t.starts_at is distinct from start_of_work(t.workspace_id, t.type_id, t.start_date);
+  if cardinality(ids) < tasks_max then
+    delete from zone_changes where id = noted.id;
+  else
+    select start_date, id into last from tasks where id = ids[tasks_max];
+    update zone_changes set after_start = last.start_date, after_id = last.id where id = noted.id;
+  end if;
+  return greatest(cardinality(ids), 1);
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.spread_package_link()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -3626,6 +3869,30 @@ begin
     perform set_package_link(new, package_link(new));
   end if;
   return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.start_of_work(workspace uuid, type uuid, start_date timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+AS $function$
+declare
+  zone text;
+begin
+  if start_date is null or not exists (select from task_types where id = type and holds_start) then
+    return null;
+  end if;
+  if workspace is null or start_date <> date_trunc('day', start_date, 'UTC') then
+    return start_date;
+  end if;
+  -- So that a change of the zone can wait for whoever may have read the old one.
+  perform pg_current_xact_id();
+  zone := zone_of(workspace);
+  if zone is null then
+    return start_date;
+  end if;
+  return (start_date at time zone 'UTC') at time zone zone;
+exception when invalid_parameter_value then
+  return start_date;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.take_lock(key bigint)
@@ -3729,6 +3996,16 @@ begin
   );
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.tasks_come_due(tenant uuid)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return query select task_id from work_queue where tenant_id = tenant and due_at <= clock_timestamp()
+  order by due_at limit 1000;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.tasks_of_dead_claims(tenant uuid)
  RETURNS SETOF uuid
  LANGUAGE plpgsql
@@ -3801,4 +4078,18 @@ AS $function$
     select below.id from seen cross join lateral (select id from workspaces where parent_id = seen.id offset 0) as below
   )
   select id from seen
+$function$;
+
+CREATE OR REPLACE FUNCTION public.zone_of(workspace uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select v.spec ->> 'timezone'
+  from workspaces w
+  join workspaces above on above.id = any (w.path) and above.calendar_key is not null
+  join calendars c on c.tenant_id = above.tenant_id and c.key = above.calendar_key
+  join calendar_versions v on v.id = c.id
+  where w.id = workspace
+  order by cardinality(above.path) desc limit 1
 $function$;

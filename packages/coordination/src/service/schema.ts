@@ -35,6 +35,7 @@ export interface Tables {
   ensured_work: EnsuredWorkTable;
   event_consumers: EventConsumersTable;
   events: EventsTable;
+  exhausted_tasks: ExhaustedTasksTable;
   external_references: ExternalReferencesTable;
   goals: GoalsTable;
   harness_manifests: HarnessManifestsTable;
@@ -106,6 +107,7 @@ export interface Tables {
   workspace_members: WorkspaceMembersTable;
   workspace_types: WorkspaceTypesTable;
   workspaces: WorkspacesTable;
+  zone_changes: ZoneChangesTable;
 }
 
 interface AgentConnectionsTable {
@@ -597,6 +599,12 @@ interface EventsTable {
   trace_run_id: string | null;
   payload: unknown;
   occurred_at: Generated<string>;
+}
+
+interface ExhaustedTasksTable {
+  task_id: string;
+  tenant_id: string;
+  noted_at: Generated<string>;
 }
 
 interface ExternalReferencesTable {
@@ -1449,6 +1457,9 @@ interface TaskTypesTable {
   updated_at: Generated<string>;
   package: unknown;
   package_key: GeneratedAlways<string | null>;
+  claimable_blocked: Generated<string[]>;
+  attempts_max: number | null;
+  holds_start: Generated<boolean>;
 }
 
 interface TasksTable {
@@ -1491,6 +1502,10 @@ interface TasksTable {
   lacks_input: Generated<boolean>;
   is_addressed: Generated<boolean>;
   requirement_authors: Generated<unknown>;
+  starts_at: string | null;
+  retry_at: string | null;
+  available_at: string | null;
+  failed_attempts: Generated<number>;
 }
 
 interface TenantsTable {
@@ -1560,6 +1575,7 @@ interface WorkQueueTable {
   priority: number;
   created_at: string;
   turn_at: string;
+  due_at: string | null;
 }
 
 interface WorkspaceKnowledgePacksTable {
@@ -1611,4 +1627,13 @@ interface WorkspacesTable {
   created_at: Generated<string>;
   updated_at: Generated<string>;
   project_id: string | null;
+  calendar_key: string | null;
+}
+
+interface ZoneChangesTable {
+  id: GeneratedAlways<number>;
+  tenant_id: string;
+  seen_xid: number | null;
+  after_start: string | null;
+  after_id: string | null;
 }

@@ -92,6 +92,7 @@ Delegation,
 DelegationPage,
 DelegationRequest,
 EffectiveConfig,
+EligibleDeciders,
 EnabledPrincipal,
 EntitiesPage,
 EntitiesQuery,
@@ -267,6 +268,7 @@ TaskCommentPage,
 TaskCommentRevision,
 TaskCommentRevisionPage,
 TaskCompletion,
+TaskForm,
 TaskPage,
 TaskRelation,
 TaskRelationPage,
@@ -344,14 +346,18 @@ cursor?: string;
 get(ref: string, options?: CallOptions): Promise<Task>;
 /** Change a task. Whoever holds the live claim presents claimId and fencingToken. Values that are stored already change nothing. A change of title, description, acceptance, or of a custom field that the outcome of an approved gate reads requests the approval again, unless the caller may decide it. Only whoever added a check or a requirement, or a person, removes or changes it or empties a field that its condition reads; nobody who worked on the task does. Needs tasks.write. `PATCH /api/v1/tasks/{ref}` */
 update(ref: string, body: TaskChange, options: CallOptions & Matched): Promise<Task>;
-/** Complete a task. A task with checks keeps its status until a verification attempt has passed; a second call answers the task as it is. Needs tasks.write. `POST /api/v1/tasks/{ref}:complete` */
+/** Complete a task. A task with checks keeps its status until a verification attempt has passed; a second call answers the task as it is. A task of a process step with a form is completed only while its custom fields satisfy the form (`/tasks/{ref}/form`). Needs tasks.write. `POST /api/v1/tasks/{ref}:complete` */
 complete(ref: string, body: TaskCompletion, options: CallOptions & Matched): Promise<Task>;
+/** The form that the process step of a task asks to be filled in. The answers are custom fields of the task. A completion whose answers do not satisfy the form is refused with `custom_fields_invalid`. For a task that no process filed, `process` and `form` are null. Needs tasks.read. `GET /api/v1/tasks/{ref}/form` */
+getForm(ref: string, options?: CallOptions): Promise<TaskForm>;
 /** Where a task can go from its status, and by which call. Needs tasks.read. `GET /api/v1/tasks/{ref}/transitions` */
 listTransitions(ref: string, options?: CallOptions): Promise<TaskTransitions>;
 /** Whether a task can be claimed now, and everything that stands in the way. Of prerequisites in workspaces out of the caller’s sight, `blockedOutOfSight` says only how many there are. Needs tasks.read. `GET /api/v1/tasks/{ref}/claimability` */
 getClaimability(ref: string, options?: CallOptions): Promise<TaskClaimability>;
 /** The roles, capabilities and skills that an executor of the task must have. Needs tasks.read. `GET /api/v1/tasks/{ref}/requirements` */
 getRequirements(ref: string, options?: CallOptions): Promise<TaskRequirements>;
+/** End the pause of a task after failed attempts. Ends the count of failed attempts in a row, too. A `startDate` in the future and a blocked status still hold the task back: change those by PATCH. Without a pause it changes nothing. Needs tasks.write. `POST /api/v1/tasks/{ref}:make-available` */
+makeAvailable(ref: string, options?: CallOptions): Promise<Task>;
 /** List the attempts to verify that a task is done, newest first. Needs tasks.read. `GET /api/v1/tasks/{ref}/verifications` */
 listVerifications(ref: string, query?: {
 /** How many items at most. */
@@ -367,6 +373,8 @@ startRun(ref: string, body: RunRequest, options?: CallOptions): Promise<Run>;
 getUsage(ref: string, query?: {
 includeDescendants?: boolean;
 }, options?: CallOptions): Promise<Usage>;
+/** Whom a request for approval of a task can be addressed to. People with the permission `approvals.decide` who can see the task, and the roles that they hold there. At most 20 of each. With CP_AUTHZ_MODE=policy, these are only the people whose binding has the permission; `hasMore` is always true. Needs approvals.manage. `GET /api/v1/tasks/{ref}/deciders` */
+listDeciders(ref: string, options?: CallOptions): Promise<EligibleDeciders>;
 /** Say something about a task. It may be about one run or one artifact of the task. Closed tasks take comments too. Needs tasks.write. `POST /api/v1/tasks/{ref}/comments` */
 createComment(ref: string, body: NewTaskComment, options?: CallOptions): Promise<TaskComment>;
 /** List the comments of a task, oldest first. Needs tasks.read. `GET /api/v1/tasks/{ref}/comments` */
@@ -424,7 +432,7 @@ sessionId?: Uuid;
 }
 
 export interface WorkApi {
-/** List the tasks that the caller could claim now: the most urgent first, then the oldest. Advisory: whether a task is granted is decided by :claim. Needs tasks.read. `GET /api/v1/work/available` */
+/** List the tasks that the caller could claim now: its own first, then by priority and age. Tasks that are assigned to the caller come first, then those that are unassigned, each the most urgent first, then the oldest. Those of others are left out unless includeAssigned is true. Tasks on hold, in a blocked status, and those before their `availableAt` are left out. Advisory: whether a task is granted is decided by :claim. Needs tasks.read. `GET /api/v1/work/available` */
 listAvailable(query?: {
 workspaceId?: Uuid;
 includeDescendants?: boolean;
@@ -433,12 +441,14 @@ includeSubprojects?: boolean;
 assigneeId?: Uuid;
 /** Overrides assigneeId. */
 assignedToMe?: boolean;
+/** With `true`, also tasks that are assigned to others: all by priority, then age. */
+includeAssigned?: boolean;
 /** How many items at most. */
 limit?: number;
 /** The `nextCursor` of the page before; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<TaskPage, Task>;
-/** Claim the next tasks that the caller may do, the most urgent first, then the oldest. Rivals share the work: nobody waits for another, and nobody gets what another has. Children of one parent have their turn a second apart, so none takes all while others wait. Empty when there is nothing to do. Needs tasks.claim. `POST /api/v1/work:claim-next` */
+/** Claim the next tasks that the caller may do: its own first, then by priority and age. Tasks that are assigned to the caller come first, then those that are unassigned; those of others only with includeAssigned. Rivals share the work: nobody waits for another, and nobody gets what another has. Children of one parent have their turn a second apart, so none takes all while others wait. Empty when there is nothing to do. Needs tasks.claim. `POST /api/v1/work:claim-next` */
 claimNext(body: ClaimNextRequest, options?: CallOptions): Promise<NextWork>;
 }
 
@@ -484,7 +494,7 @@ cursor?: string;
 get(id: string, options?: CallOptions): Promise<Run>;
 /** End a run well, and complete its task. With `completeTask` false the task stays claimed. Only under the live claim of the run. Needs tasks.claim. `POST /api/v1/runs/{id}:succeed` */
 succeed(id: string, body?: RunSuccess, options?: CallOptions): Promise<SucceededRun>;
-/** End a run as failed. For its principal, or with `claims.manage`; it needs no live claim, and leaves claim and task alone. Needs tasks.claim or claims.manage. `POST /api/v1/runs/{id}:fail` */
+/** End a run as failed. For its principal, or with `claims.manage`; it needs no live claim, and leaves the claim alone. While its claim is the last one of the task, the failure counts: the task is paused as `execution.retry` of its type says, and at least for `retryAfterSeconds`. After the last attempt it moves to a blocked status. A run that is given back without a failure is cancelled. Needs tasks.claim or claims.manage. `POST /api/v1/runs/{id}:fail` */
 fail(id: string, body?: RunFailure, options?: CallOptions): Promise<Run>;
 /** End a run as cancelled. For its principal, or with `claims.manage`; it needs no live claim, and leaves claim and task alone. Needs tasks.claim or claims.manage. `POST /api/v1/runs/{id}:cancel` */
 cancel(id: string, body?: RunCancellation, options?: CallOptions): Promise<Run>;
@@ -1217,6 +1227,8 @@ create(body: PrincipalRequest, options?: CallOptions): Promise<Principal>;
 /** List principals, newest first. Needs principals.read. `GET /api/v1/principals` */
 list(query?: {
 kind?: string;
+/** Words, in any case, of which each is the beginning of a word of the display name or the e-mail address; 200 characters, 10 words. Blank: all. */
+q?: string;
 /** How many items at most. */
 limit?: number;
 /** The `nextCursor` of the page before; absent for the first page. */
@@ -1336,7 +1348,7 @@ cursor?: string;
 }, options?: CallOptions): Paged<ListedAgentPage, ListedAgent>;
 /** Say what publishing would do, and write nothing. Needs agents.manage. `POST /api/v1/agents:validate` */
 validate(body: AgentRequest, options?: CallOptions): Promise<AgentValidation>;
-/** Read the agent that the caller is. `GET /api/v1/agents/me` */
+/** Read the agent that the caller is. Its runs start with `revision.id` as their `agentRevisionId`. Needs no permission; 404 for a caller that is no agent of the registry, which sends none. `GET /api/v1/agents/me` */
 getOwn(options?: CallOptions): Promise<OwnAgent>;
 /** Read an agent with its current revision, or with another one. Needs agents.read. `GET /api/v1/agents/{key}` */
 get(key: string, options?: CallOptions): Promise<Agent>;

@@ -7,9 +7,11 @@ tasks.list GET /api/v1/tasks qtp
 tasks.get GET /api/v1/tasks/{ref} t
 tasks.update PATCH /api/v1/tasks/{ref} bkt
 tasks.complete POST /api/v1/tasks/{ref}:complete bkt
+tasks.getForm GET /api/v1/tasks/{ref}/form t
 tasks.listTransitions GET /api/v1/tasks/{ref}/transitions t
 tasks.getClaimability GET /api/v1/tasks/{ref}/claimability t
 tasks.getRequirements GET /api/v1/tasks/{ref}/requirements t
+tasks.makeAvailable POST /api/v1/tasks/{ref}:make-available kt
 tasks.listVerifications GET /api/v1/tasks/{ref}/verifications qtp
 sessions.open POST /api/v1/sessions bkt
 sessions.list GET /api/v1/sessions qtp
@@ -57,6 +59,7 @@ runs.revokeChildHandle POST /api/v1/runs/{id}/child-handles/{handleId}:revoke bk
 approvals.request POST /api/v1/approvals bkt
 approvals.list GET /api/v1/approvals qtp
 approvals.get GET /api/v1/approvals/{id} t
+tasks.listDeciders GET /api/v1/tasks/{ref}/deciders t
 approvals.approve POST /api/v1/approvals/{id}:approve bkt
 approvals.reject POST /api/v1/approvals/{id}:reject bkt
 approvals.cancel POST /api/v1/approvals/{id}:cancel bkt

@@ -911,6 +911,8 @@ includeSubprojects?: boolean | null;
 assigneeId?: Uuid | null;
 /** Overrides assigneeId. */
 assignedToMe?: boolean | null;
+/** Also tasks that are assigned to others: all by priority, then age. */
+includeAssigned?: boolean | null;
 };
 
 export type ClaimPage = {
@@ -1441,6 +1443,22 @@ lockedSettings: string[];
 };
 };
 
+export type EligibleDeciders = {
+/** For `assignedPrincipalId`. The owner of the task comes first, then by name. */
+people: Array<{
+id: Uuid;
+displayName: string;
+}>;
+/** For `requiredRoleId`: roles that at least one such person holds in the tenant, in the workspace of the task or above it. By slug. */
+roles: Array<{
+id: Uuid;
+slug: string;
+name: string;
+}>;
+/** Whether there are more people or roles than listed. */
+hasMore: boolean;
+};
+
 export type EnabledPrincipal = {
 id: Uuid;
 tenantId: Uuid;
@@ -1795,7 +1813,7 @@ permissions: string[];
 visibility?: "tenant" | "members";
 };
 
-/** RFC 3339 with any offset; without one, UTC. */
+/** RFC 3339 with any offset; without one, UTC. A day alone is its first moment in UTC. */
 export type Instant = string;
 
 export type Instructions = {
@@ -2313,6 +2331,8 @@ to: string[];
 }>;
 claimStatus?: string | null;
 releaseStatus?: string | null;
+/** Statuses of category `blocked` in which a task is offered and may be claimed. In any other blocked status it is on hold. */
+claimFrom?: string[] | null;
 completionStatus?: string | null;
 };
 execution?: {
@@ -2321,6 +2341,17 @@ version?: string | null;
 inputs?: string | Record<string, string> | null;
 /** A run that is silent for longer is reported once by run.stalled. */
 progressTimeoutSeconds?: number | null;
+retry?: {
+/** After so many failed attempts in a row the task moves to a blocked status. Without it: never. */
+maxAttempts?: number | null;
+/** The pause after a failed attempt. It doubles with each further one in a row. */
+backoffSeconds?: number;
+maxBackoffSeconds?: number;
+/** The codes of failure reasons that are tried again; any other one ends the attempts. An expired lease is always tried again. */
+retryOn?: string[] | null;
+} | null;
+/** Whether tasks are offered and claimable from `startDate` on only; true where it is left out. */
+startDateHolds?: boolean | null;
 };
 approvalSchema?: Record<string, unknown>;
 contextSchema?: {
@@ -3696,8 +3727,11 @@ eventCursor: string;
 };
 
 export type RunFailure = {
+/** What stands before its first colon is the code that `execution.retry.retryOn` names. */
 failureReason?: string;
 output?: Record<string, unknown> | null;
+/** Nobody is offered the task, or may claim it, for so long; 7 days at most. */
+retryAfterSeconds?: number | null;
 };
 
 export type RunHandoff = {
@@ -4099,6 +4133,8 @@ createdBy: Uuid;
 createdAt: Timestamp;
 updatedAt: Timestamp;
 completedAt: Timestamp | null;
+/** The task is neither offered nor claimable before it: its start, or the end of its pause after failed attempts. */
+availableAt: Timestamp | null;
 verification: {
 id: Uuid;
 status: "running" | "waiting_human" | "waiting_external" | "passed" | "failed" | "cancelled";
@@ -4234,6 +4270,28 @@ warnings: string[];
 pack: KnownPack | null;
 };
 
+export type TaskForm = {
+taskId: Uuid;
+publicId: string;
+/** The process instance that filed the task; null for any other task. */
+process: {
+instanceId: Uuid;
+/** The step; null for the task that looks back at an instance that has ended. */
+element: string | null;
+} | null;
+/** A JSON Schema of the result; null where the completion validates none. */
+form: Record<string, unknown> | null;
+/** What the step passes to whoever does it. */
+context: Record<string, unknown>;
+/** The custom fields of the task that are the result: those that the form names. */
+values: Record<string, unknown>;
+/** Why a completion would be refused with these values, at most 20 reasons. */
+errors: Array<{
+path: string;
+message: string;
+}>;
+};
+
 export type TaskPage = {
 items: Task[];
 nextCursor: string | null;
@@ -4314,6 +4372,7 @@ to: string[];
 }>;
 claimStatus?: string;
 releaseStatus?: string;
+claimFrom?: string[];
 completionStatus: string;
 };
 execution: Record<string, unknown> | null;
@@ -4690,6 +4749,8 @@ description: string;
 customFields: Record<string, unknown>;
 /** Keys of the task types that are allowed; null: those of the workspace above. */
 taskTypes: string[] | null;
+/** The calendar in whose time zone dates of tasks begin; null: that of the workspace above, else UTC. */
+calendarKey: string | null;
 status: "active" | "archived";
 version: number;
 createdAt: Timestamp;
@@ -4704,6 +4765,7 @@ typeId?: Uuid | null;
 typeKey?: string | null;
 customFields?: Record<string, unknown>;
 taskTypes?: string[] | null;
+calendarKey?: string | null;
 };
 
 export type WorkspaceDetail = {
@@ -4717,6 +4779,8 @@ description: string;
 customFields: Record<string, unknown>;
 /** Keys of the task types that are allowed; null: those of the workspace above. */
 taskTypes: string[] | null;
+/** The calendar in whose time zone dates of tasks begin; null: that of the workspace above, else UTC. */
+calendarKey: string | null;
 status: "active" | "archived";
 version: number;
 createdAt: Timestamp;
@@ -4770,6 +4834,7 @@ parentId?: Uuid | null;
 typeId?: Uuid | null;
 typeKey?: string | null;
 customFields?: Record<string, unknown>;
+calendarKey?: string | null;
 };
 
 export type WorkspaceTree = {
