@@ -1,7 +1,17 @@
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { takeLock } from '../../../bin/lock.mjs';
 import { finishReplacement } from './home-parts.ts';
+import { ownerOf } from './postgres/account.ts';
 import { readPrivateFile, writePrivateFile } from './private-files.ts';
 import { failureCode, StartError } from './start-error.ts';
 
@@ -40,22 +50,44 @@ export function openHome(directory: string): Home {
 
 /**
  * Locks the folder, which is created when missing, whatever is in it.
- * @throws StartError when it can't be written, or another Baton uses it
+ * @throws StartError when it can't be written, another user's Baton is in it, or another Baton uses it
  */
 export function lockFolder(directory: string): { isNew: boolean; release: () => void } {
   const isNew = ensureWritable(directory);
-  return { isNew, release: lockHome(directory).release };
+  const { release } = lockHome(directory);
+  try {
+    refuseOtherUsersBaton(directory);
+    // Only with the lock: the server of a running Baton needs the folder as it is.
+    if (!isNew) closeToOthers(directory);
+    return { isNew, release };
+  } catch (error) {
+    release();
+    throw error;
+  }
 }
 
 function ensureWritable(directory: string): boolean {
   try {
     const isNew = makeFolder(directory);
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
-    if (!isNew) closeToOthers(directory);
     return isNew;
   } catch (error) {
     throw cannotWrite(directory, error);
   }
+}
+
+/**
+ * Two users can't run one Baton in turn, because neither can read the files that the other one wrote. Every start writes the
+ * connection file, so its owner is the user of the last start. The new lock shows which owner the file system gives to this
+ * user's files: a network file system may give those of root to nobody.
+ */
+function refuseOtherUsersBaton(directory: string): void {
+  const ownerIn = (name: string) => statSync(join(directory, name), { throwIfNoEntry: false })?.uid;
+  const [ownId, owner] = [ownerIn('lock'), ownerIn('connection.json') ?? ownerIn('version.json')];
+  if (owner === undefined || owner === ownId) return;
+  throw new StartError(
+    `The Baton in ${directory} belongs to user ${owner}, and this is user ${ownId}: run this as user ${owner}, or stop that Baton and take it over with chown -R ${ownId} ${directory}.`,
+  );
 }
 
 /**
@@ -77,24 +109,43 @@ function makeFolder(directory: string): boolean {
 }
 
 /**
- * Takes the folder from all but its owner, as a new one is; someone may have made it before, as a volume is made. A
- * folder with other things in it is left as it is: BATON_HOME may name one like /tmp by mistake.
+ * Takes the folder from all but its owner, as a new one is; someone may have made it before, as a volume is made. As root,
+ * the group of the database's server keeps the right to pass. A folder with other things in it is left as it is: BATON_HOME
+ * may name one like /tmp by mistake.
  */
 function closeToOthers(directory: string): void {
-  const { mode, uid } = statSync(directory);
-  const isOurs = existsSync(join(directory, 'version.json')) || readdirSync(directory).length === 0;
-  if ((mode & 0o077) === 0 || uid !== process.geteuid?.() || !isOurs) return;
-  chmodSync(directory, 0o700);
+  const { mode, uid, gid } = statSync(directory);
+  const isOurs =
+    existsSync(join(directory, 'version.json')) || readdirSync(directory).every((name) => name === 'lock');
+  const server = uid === 0 ? ownerOf(join(directory, 'postgres')) : undefined;
+  const allowed = 0o700 | (server?.gid === gid ? 0o010 : 0);
+  if ((mode & 0o777 & ~allowed) === 0 || uid !== process.geteuid?.() || !isOurs) return;
+  chmodSync(directory, 0o700 | (mode & allowed));
 }
 
 function cannotWrite(directory: string, cause: unknown): StartError {
   const code = failureCode(cause);
   const isFile = code === 'EEXIST' || code === 'ENOTDIR';
-  const reason = isFile ? 'a file is in its place' : `you may not write there (${code})`;
+  const reason = isFile
+    ? 'a file is in its place'
+    : `you may not write there (${code})${ownerOfDenied(directory)}`;
   return new StartError(
     `Baton can't keep its data in ${directory}, because ${reason}: set BATON_HOME to a folder that you may write.`,
     { cause },
   );
+}
+
+/** Whose the folder is, or the nearest one above it that there is; nothing where it is this user's own. */
+function ownerOfDenied(directory: string): string {
+  let found: Stats | undefined;
+  for (let at = directory; found === undefined; at = dirname(at)) {
+    try {
+      found = statSync(at);
+    } catch {
+      if (dirname(at) === at) return '';
+    }
+  }
+  return found.uid === process.geteuid?.() ? '' : `, as it belongs to user ${found.uid}`;
 }
 
 function lockHome(directory: string): { release: () => void } {

@@ -4,7 +4,7 @@ import { rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StartError } from '../start-error.ts';
-import { type Account, chooseAccount } from './account.ts';
+import { type Account, chooseAccount, keepReachable } from './account.ts';
 import { locateBinaries } from './binaries.ts';
 import { isAlive, isServerOf, readPidFile } from './pid-file.ts';
 import {
@@ -61,7 +61,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const running = await findCluster(directory, say);
   if (running !== undefined) return running;
   const binaries = await locateBinaries();
-  const account = chooseAccount(dirname(binaries.postgres), dirname(directory));
+  const account = chooseAccount(dirname(binaries.postgres), directory);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   chownToAccount(directory, account);
   removeDrafts(directory);
@@ -83,7 +83,9 @@ export async function findCluster(
   say: (line: string) => void,
 ): Promise<Cluster | undefined> {
   const running = await findRunning(directory, say);
-  return running && clusterOf(running.pid, running.socketDirectory, directory, true);
+  if (running === undefined) return undefined;
+  keepReachable(directory);
+  return clusterOf(running.pid, running.socketDirectory, directory, true);
 }
 
 function clusterOf(pid: number, socketDirectory: string, directory: string, adopted: boolean): Cluster {

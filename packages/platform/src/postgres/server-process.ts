@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
+  fchownSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -92,7 +93,7 @@ export async function launch(
   say: (line: string) => void,
 ): Promise<{ pid: number } | { failure: string }> {
   const data = dataOf(directory);
-  const log = openLog(directory);
+  const log = openLog(directory, account);
   const settings = serverSettings({ socketDirectory, durable, isUntrusted });
   const { program, args, options } = command(account, postgres, ['-D', data, ...settings]);
   const env = { ...options.env, ...(await ignoreStalePid(data)) };
@@ -196,7 +197,7 @@ async function ignoreStalePid(data: string): Promise<Record<string, string>> {
 }
 
 /** Opens the log for appending, without following a link: as root, another user owns its folder. */
-function openLog(directory: string): { fd: number; length: number } {
+function openLog(directory: string, { user }: Account): { fd: number; length: number } {
   const path = logOf(directory);
   try {
     if (statSync(path).size > logBytesMax) renameSync(path, `${path}.1`);
@@ -205,6 +206,8 @@ function openLog(directory: string): { fd: number; length: number } {
   }
   const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
   const fd = openSync(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
+  // As root, `baton backup` may start the server of somebody else, who opens this file at the next start.
+  if (user !== undefined) fchownSync(fd, user.uid, user.gid);
   return { fd, length: readFileSync(path, 'utf8').length };
 }
 

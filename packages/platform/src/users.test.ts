@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+import { keepLog } from '@baton/kernel/testing/leaks';
+import { type BatonProcess, processesOf, program } from '@baton/testing/baton-process';
+import { folderInMemory, privateFolder } from './testing/private-folder.ts';
+
+// Who starts a Baton in whose folder, and after what end: PostgreSQL runs as the user of the folder, or, where that is
+// root, as another one, who must be able to pass through it all the time.
+
+const skip = process.getuid?.() !== 0 && 'only root can run programs as other users';
+const root = 0;
+/** Exists on every Linux; `postgres` or `nobody` run the server of root's Baton. */
+const daemon = 1;
+
+let folder: ReturnType<typeof privateFolder>;
+let ofRoot: string;
+let ofDaemon: string;
+const started: BatonProcess[] = [];
+
+before(() => {
+  folder = privateFolder(folderInMemory());
+  chmodSync(folder.path, 0o755);
+  ofRoot = join(folder.path, 'of-root');
+  ofDaemon = join(folder.path, 'of-daemon');
+  mkdirSync(ofDaemon, { mode: 0o700 });
+  chownSync(ofDaemon, daemon, daemon);
+});
+
+after(async () => {
+  for (const { child } of started) child.kill('SIGTERM');
+  await Promise.all(started.map(({ ended }) => ended));
+  for (const { output } of started) keepLog(output());
+  await folder.remove();
+});
+
+function run(uid: number, file: string, args: readonly string[], home: string): BatonProcess {
+  const env = { BATON_HOME: home, PORT: '0', HOME: folder.path };
+  const running = program(file, args, env, { uid });
+  started.push(running);
+  return running;
+}
+
+const start = (uid: number, home: string) => run(uid, 'packages/platform/src/start.main.ts', [], home);
+const doctor = (uid: number, home: string) => run(uid, 'packages/cli/src/main.ts', ['doctor'], home);
+
+async function ready(running: BatonProcess): Promise<BatonProcess> {
+  await running.prints(/Baton is ready at http:\S+/);
+  return running;
+}
+
+async function stop({ child, ended, output }: BatonProcess): Promise<void> {
+  child.kill('SIGTERM');
+  assert.equal(await ended, 0, output());
+}
+
+async function kill({ child, ended }: BatonProcess): Promise<void> {
+  child.kill('SIGKILL');
+  await ended;
+}
+
+async function refused(running: BatonProcess, pattern: RegExp): Promise<void> {
+  assert.equal(await running.ended, 1, running.output());
+  assert.match(running.output(), pattern);
+  assert.match(running.output(), /^[^\n]+\.\n$/, 'one sentence');
+}
+
+/** The server must open its own files anew; one that can't ends in a PANIC. */
+async function checkpoints(home: string): Promise<void> {
+  const { iamDatabaseUrl } = JSON.parse(readFileSync(join(home, 'connection.json'), 'utf8')) as {
+    iamDatabaseUrl: string;
+  };
+  const url = iamDatabaseUrl.replace('identity@', 'baton@').replace('/identity?', '/postgres?');
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await client.query('checkpoint');
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function backsUp(uid: number, home: string, name: string): Promise<void> {
+  const file = join(home, name);
+  const backup = run(uid, 'packages/platform/src/backup.main.ts', [file], home);
+  assert.equal(await backup.ended, 0, backup.output());
+  assert.ok(existsSync(file));
+}
+
+test('root, killed, root again: the server that is adopted still reaches its data', { skip }, async () => {
+  const first = await ready(start(root, ofRoot));
+  const { postgres } = processesOf(ofRoot);
+  await kill(first);
+  const second = await ready(start(root, ofRoot));
+  assert.match(second.output(), /PostgreSQL was still running; using it/);
+  assert.equal(processesOf(ofRoot).postgres, postgres);
+  await checkpoints(ofRoot);
+  assert.equal(statSync(ofRoot).mode & 0o777, 0o710);
+  // One that finds the folder locked must leave it as it is, too.
+  await refused(start(root, ofRoot), /Another Baton \(process \d+\) is using/);
+  await checkpoints(ofRoot);
+  await backsUp(root, ofRoot, 'while-it-runs');
+});
+
+test('doctor finds a folder that is closed to the server, and a backup opens it', { skip }, async () => {
+  const isFine = /^✔ data folder +\S+ is open to user \d+, who runs PostgreSQL$/m;
+  const before = doctor(root, ofRoot);
+  await before.ended;
+  assert.match(before.output(), isFine);
+  // As an older Baton left it.
+  chmodSync(ofRoot, 0o700);
+  const { gid } = statSync(join(ofRoot, 'postgres'));
+  const closed = doctor(root, ofRoot);
+  assert.equal(await closed.ended, 1);
+  assert.match(closed.output(), /^✘ data folder +\S+ is closed to user \d+, who runs PostgreSQL$/m);
+  assert.ok(closed.output().includes(`chgrp ${gid} ${ofRoot} && chmod 710 ${ofRoot}`), closed.output());
+  await backsUp(root, ofRoot, 'of-a-closed-folder');
+  await checkpoints(ofRoot);
+  const repaired = doctor(root, ofRoot);
+  await repaired.ended;
+  assert.match(repaired.output(), isFine);
+});
+
+test("root, then a user: the user gets one sentence, and root's Baton goes on", { skip }, async () => {
+  const sentence = /you may not write there \(EACCES\), as it belongs to user 0/;
+  await refused(start(daemon, ofRoot), sentence);
+  for (const file of ['backup', 'restore'])
+    await refused(
+      run(daemon, `packages/platform/src/${file}.main.ts`, [join(folder.path, 'x')], ofRoot),
+      /can't be read \(E\w+\)/,
+    );
+  await refused(
+    run(daemon, 'packages/platform/src/env.main.ts', [], ofRoot),
+    /connection\.json can't be read \(EACCES\): this Baton belongs to another user/,
+  );
+  await checkpoints(ofRoot);
+  await stop(
+    started.find(({ child }) => child.exitCode === null && child.signalCode === null) as BatonProcess,
+  );
+});
+
+test('a user, killed, root: root is refused, and the user goes on with the same server', {
+  skip,
+}, async () => {
+  const first = await ready(start(daemon, ofDaemon));
+  const { postgres } = processesOf(ofDaemon);
+  await kill(first);
+  await refused(start(root, ofDaemon), /belongs to user 1, and this is user 0: run this as user 1/);
+  const second = await ready(start(daemon, ofDaemon));
+  assert.equal(processesOf(ofDaemon).postgres, postgres);
+  await checkpoints(ofDaemon);
+  await stop(second);
+});
+
+test('a user, stopped, a backup by root: what the user owns stays theirs, and their Baton starts', {
+  skip,
+}, async () => {
+  await backsUp(root, ofDaemon, 'by-root');
+  for (const path of ['', 'postgres', 'postgres/data', 'postgres/server.log', 'connection.json'])
+    assert.equal(statSync(join(ofDaemon, path)).uid, daemon, path);
+  await stop(await ready(start(daemon, ofDaemon)));
+});
