@@ -195,7 +195,7 @@ const tasksExtension = 'io.modelcontextprotocol/tasks';
 async function sendAs(
   { token }: Participant,
   method: string,
-  params: { name?: string; taskId?: string; arguments?: unknown },
+  params: { name?: string; taskId?: unknown; arguments?: unknown },
   { extensions = { [tasksExtension]: {} }, query = '' }: { extensions?: object; query?: string } = {},
 ) {
   const _meta = {

@@ -122,7 +122,7 @@ async function briefingOf(lease: Lease, baton: BatonClient, signal: AbortSignal)
   }
 }
 
-function takenText({ claim, task, isResumed }: Lease, context: RunContext, form: string | undefined): string {
+function takenText({ claim, task, isResumed }: Lease, { context, form }: Briefing): string {
   const earlier = context.checkpoints.slice(-checkpointsShown).map(({ kind, data }) => ({ kind, data }));
   const instructions = context.instructions.layers.map(({ text }) => text).join('\n\n');
   return lines(
