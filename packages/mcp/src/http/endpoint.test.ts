@@ -3,7 +3,11 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  type OAuthClientProvider,
+  StreamableHTTPClientTransport,
+  type StreamableHTTPClientTransportOptions,
+} from '@modelcontextprotocol/client';
 import { fetchTransport, type WireRequest } from '@baton/sdk';
 import {
   clientOfEra,
@@ -147,6 +151,24 @@ describe('the endpoint', { concurrency: 4 }, () => {
       (await fetch(`${baton.url}/mcp?access_token=${agent.token}`, { method: 'POST' })).status,
       401,
     );
+  });
+
+  test('a client without a token is told to add one, and one that would sign in that this is not offered', async () => {
+    const connecting = (options: StreamableHTTPClientTransportOptions) =>
+      clientOfEra('2025').connect(new StreamableHTTPClientTransport(new URL(`${baton.url}/mcp`), options));
+    await assert.rejects(connecting({}), /Add a token: send the header/);
+    const authProvider: OAuthClientProvider = {
+      redirectUrl: 'http://localhost:1/callback',
+      clientMetadata: { client_name: 'tests', redirect_uris: ['http://localhost:1/callback'] },
+      clientInformation: () => undefined,
+      saveClientInformation: () => assert.fail('nothing is registered'),
+      tokens: () => undefined,
+      saveTokens: () => assert.fail('no token is issued'),
+      redirectToAuthorization: () => assert.fail('no browser is opened'),
+      saveCodeVerifier: () => undefined,
+      codeVerifier: () => '',
+    };
+    await assert.rejects(connecting({ authProvider }), /does not support dynamic client registration/);
   });
 
   test('an access token of coordination is taken, too', async () => {
