@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { DatabaseNewerError, migrate } from '@baton/kernel/migrate';
+import { openState } from './bootstrap/state.ts';
 import { type PlatformSettings, projectRoot } from './config.ts';
 import type { Home } from './home.ts';
-import { ensureDatabase, serverVersion } from './postgres/databases.sql.ts';
+import { type DatabasePlaces, isSamePlace, placesOfHome } from './home-databases.ts';
+import { ensureDatabase, hasTenant, serverVersion } from './postgres/databases.sql.ts';
 import { type SupervisedCluster, superviseCluster } from './postgres/supervisor.ts';
 import { failureCode, StartError } from './start-error.ts';
 
@@ -10,13 +12,13 @@ import { failureCode, StartError } from './start-error.ts';
 export interface Databases {
   readonly iamDatabaseUrl: string;
   readonly cpDatabaseUrl: string;
-  /** The built-in PostgreSQL, unless both databases are elsewhere. */
+  /** The built-in PostgreSQL, unless the databases are elsewhere. */
   readonly cluster: SupervisedCluster | undefined;
 }
 
 const versionMin = 15;
 
-/** The databases that the settings name; for those not named, starts the built-in PostgreSQL and creates them. */
+/** The databases that the settings name; without, starts the built-in PostgreSQL and creates them. */
 export async function openDatabases(
   settings: PlatformSettings,
   home: Home,
@@ -35,13 +37,40 @@ export async function openDatabases(
     const { url } = cluster.current();
     for (const name of ['identity', 'coordination']) await ensureDatabase(url('postgres'), name);
     return {
-      iamDatabaseUrl: iam || url('identity', 'identity'),
-      cpDatabaseUrl: cp || url('coordination', 'coordination'),
+      iamDatabaseUrl: url('identity', 'identity'),
+      cpDatabaseUrl: url('coordination', 'coordination'),
       cluster,
     };
   } catch (error) {
     await cluster.stop();
     throw error;
+  }
+}
+
+/**
+ * Refuses databases in which a Baton that was set up elsewhere would begin again, empty.
+ * @param places where the settings put the databases
+ * @throws StartError where they hold nothing of the Baton in this folder; also for a database that can't be reached
+ */
+export async function refuseUnrelatedDatabases(
+  home: Home,
+  places: DatabasePlaces,
+  { iamDatabaseUrl, cpDatabaseUrl }: Databases,
+): Promise<void> {
+  const known = placesOfHome(home.directory);
+  if (known === undefined || isSamePlace(known, places)) return;
+  const { tenantId } = openState(home, '');
+  for (const [service, setting, url] of [
+    ['identity', 'IAM_DATABASE_URL', iamDatabaseUrl],
+    ['coordination', 'CP_DATABASE_URL', cpDatabaseUrl],
+  ] as const) {
+    const isFound = await hasTenant(url, tenantId).catch((cause: Error) => {
+      throw unusable(service, setting, cause);
+    });
+    if (!isFound)
+      throw new StartError(
+        `The database that ${setting} names holds nothing of the Baton in ${home.directory}: move its data there first (docs/operations.md), or set BATON_HOME to another folder.`,
+      );
   }
 }
 
@@ -77,9 +106,11 @@ async function migrateOne(service: string, setting: string, url: string) {
       throw new StartError(`The database of ${service} belongs to a newer Baton: ${cause.message}`, {
         cause,
       });
-    const reason = failureCode(cause) || (cause as Error).message;
-    throw new StartError(`The database of ${service} can't be used (${reason}): check ${setting}.`, {
-      cause,
-    });
+    throw unusable(service, setting, cause as Error);
   }
+}
+
+function unusable(service: string, setting: string, cause: Error): StartError {
+  const reason = failureCode(cause) || cause.message;
+  return new StartError(`The database of ${service} can't be used (${reason}): check ${setting}.`, { cause });
 }

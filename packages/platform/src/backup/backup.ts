@@ -7,6 +7,7 @@ import { createGzip } from 'node:zlib';
 import { takeLock } from '../../../../bin/lock.mjs';
 import { type Environment, type PlatformSettings, readPlatformSettings } from '../config.ts';
 import { dataVersion } from '../home.ts';
+import { placesOfHome, written } from '../home-databases.ts';
 import { finishReplacement } from '../home-parts.ts';
 import { type Cluster, findCluster, startCluster } from '../postgres/cluster.ts';
 import { serverVersion } from '../postgres/databases.sql.ts';
@@ -65,11 +66,20 @@ export async function backUp({ env, file, say, signal }: BackupOptions): Promise
 
 export const thisPlatform = `${process.platform}-${process.arch}`;
 
-/** @throws StartError where a database is not the built-in one */
-export function refuseOtherDatabases({ IAM_DATABASE_URL: iam, CP_DATABASE_URL: cp }: PlatformSettings): void {
+/** @throws StartError where a database is not the built-in one, by the settings or by what the folder's Baton used last */
+export function refuseOtherDatabases({
+  BATON_HOME: home,
+  IAM_DATABASE_URL: iam,
+  CP_DATABASE_URL: cp,
+}: PlatformSettings): void {
   if (iam !== '' || cp !== '')
     throw new StartError(
       'IAM_DATABASE_URL or CP_DATABASE_URL names a PostgreSQL of your own: use its own tools (docs/operations.md).',
+    );
+  const places = placesOfHome(home);
+  if (places !== undefined && places !== 'built-in')
+    throw new StartError(
+      `The Baton in ${home} keeps its data in a PostgreSQL of your own (${written(places)}): use its own tools (docs/operations.md).`,
     );
 }
 

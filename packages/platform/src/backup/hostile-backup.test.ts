@@ -52,9 +52,12 @@ async function run(database: string, ...statements: string[]): Promise<void> {
 }
 
 /** Packs the attacker's cluster as it is now. */
-async function packed(): Promise<string> {
+async function packed(own: Readonly<Record<string, object>> = {}): Promise<string> {
   const files = new Map(
-    ['version.json', 'state.json', 'connection.json', 'secrets/key'].map((name) => [name, Buffer.from('{}')]),
+    ['version.json', 'state.json', 'connection.json', 'secrets/key'].map((name) => [
+      name,
+      Buffer.from(JSON.stringify(own[name] ?? {})),
+    ]),
   );
   const manifest = {
     format: 'baton-backup',
@@ -288,4 +291,16 @@ test("a trigger of the backup doesn't run as superuser when the restore writes",
   );
   await assert.rejects(restored(), /permission denied to COPY to or from an external program/);
   assert.ok(!existsSync(marker), 'the trigger ran a command');
+});
+
+test('a backup of a Baton whose databases are elsewhere is refused: an older Baton could write one, without data', async () => {
+  const address = (name: string) => `postgresql://u:hidden-password@db.example/${name}`;
+  const file = await packed({
+    'state.json': { adminPrincipalId: 'a' },
+    'connection.json': { iamDatabaseUrl: address('iam'), cpDatabaseUrl: address('cp') },
+  });
+  await refused(
+    /holds no data: .* \(identity at db\.example:5432\/iam, coordination at db\.example:5432\/cp\)\.$/,
+    file,
+  );
 });

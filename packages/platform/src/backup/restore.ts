@@ -6,6 +6,7 @@ import { invocation } from '../../../../bin/invocation.mjs';
 import { type Environment, type PlatformSettings, readPlatformSettings } from '../config.ts';
 import { connectionFile } from '../connection.ts';
 import { dataVersion, lockFolder } from '../home.ts';
+import { knownPlaces, written } from '../home-databases.ts';
 import { draftOf, finishReplacement, hasParts, removeDrafts, replaceParts } from '../home-parts.ts';
 import { locateBinaries } from '../postgres/binaries.ts';
 import { type Cluster, startCluster } from '../postgres/cluster.ts';
@@ -114,6 +115,7 @@ async function prepare(
   await unpackArchive(archive, path, data, signal);
   writeConfiguration(data);
   const own = join(data, ownFolder);
+  refuseEmptyBackup(own, path);
   const head = readPrivateFile(join(own, auditHead));
   draftOwnFiles(home, own, path);
   draftArtifactFiles(home, own);
@@ -130,6 +132,18 @@ async function prepare(
   }
   signal.throwIfAborted();
   return head;
+}
+
+/**
+ * Before Baton's folder recorded where the databases are, a backup could be made of an empty built-in PostgreSQL.
+ * @throws StartError when the Baton of the backup kept its data elsewhere
+ */
+function refuseEmptyBackup(own: string, path: string): void {
+  const places = knownPlaces((name) => readPrivateFile(join(own, name)));
+  if (places !== undefined && places !== 'built-in')
+    throw new StartError(
+      `${path} holds no data: the Baton of this backup kept it in a PostgreSQL of your own (${written(places)}).`,
+    );
 }
 
 /** @throws StartError when the restored databases contain code that would run with the superuser's rights */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Home } from '../home.ts';
+import type { DatabasePlaces } from '../home-databases.ts';
 import { readPrivateFile, writePrivateFile } from '../private-files.ts';
 
 /** The progress of the bootstrap, so that the next start can finish one that was interrupted. */
@@ -13,6 +14,8 @@ export interface BootstrapState {
   tokenKey?: string;
   /** The administrator as a principal of coordination. */
   adminPrincipalId?: string;
+  /** Absent where an older Baton wrote this file. */
+  databases?: DatabasePlaces;
 }
 
 /** Reads the state; the first start chooses the tenant's id and the issuer. */

@@ -23,6 +23,18 @@ export async function serverVersion(address: string): Promise<number> {
   });
 }
 
+/** Whether the database of a service holds this tenant; false where it has no schema yet. */
+export async function hasTenant(address: string, tenantId: string): Promise<boolean> {
+  return withClient(address, async (client) => {
+    const { rows } = await client.query<{ found: boolean }>(
+      "select to_regclass('tenants') is not null as found",
+    );
+    if (rows[0]?.found !== true) return false;
+    const { rowCount } = await client.query('select 1 from tenants where id = $1', [tenantId]);
+    return rowCount === 1;
+  });
+}
+
 async function withClient<T>(address: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({
     connectionString: address,
