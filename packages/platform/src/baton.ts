@@ -6,15 +6,24 @@ import { clientAddressOf } from '@baton/kernel/client-address';
 import { clientOfAddress } from '@baton/kernel/counted-address';
 import { createMcpEndpoint, type McpEndpoint } from '@baton/mcp/http/endpoint';
 import { artifactFolder } from './backup/artifact-bytes.ts';
+import { controlPlane } from './bootstrap/audiences.ts';
 import { type BootstrapResult, bootstrap } from './bootstrap/bootstrap.ts';
-import { type BootstrapState, openState } from './bootstrap/state.ts';
-import { doorOf, type Environment, type PlatformSettings, readPlatformSettings } from './config.ts';
+import { type BootstrapState, openState, saveState } from './bootstrap/state.ts';
+import {
+  doorOf,
+  type Environment,
+  managementDoorOf,
+  type PlatformSettings,
+  readPlatformSettings,
+} from './config.ts';
 import { type Connection, connectionFile, writeConnection } from './connection.ts';
 import { consoleSignIn } from './console-sign-in.ts';
-import { type Databases, migrateDatabases, openDatabases } from './databases.ts';
+import { type Databases, migrateDatabases, openDatabases, refuseUnrelatedDatabases } from './databases.ts';
 import { type Home, openHome } from './home.ts';
+import { isSamePlace, placesOfSettings, refuseForgottenAddresses } from './home-databases.ts';
 import { LiveDemo } from './live-demo.ts';
 import { onBehalf } from './on-behalf.ts';
+import { everyAddress, reachableUrls } from './own-addresses.ts';
 import { openRouter, type Router } from './router.ts';
 import { ensureSecrets, type Secrets } from './secrets.ts';
 import { ownHosts, type Services, serviceEnvironment, startServices } from './services.ts';
@@ -35,6 +44,8 @@ export interface Baton {
   readonly connection: Connection;
   /** Opens the console, once and within 60 seconds. */
   readonly signInUrl: string;
+  /** Where other machines reach it; empty where it listens on one address. */
+  readonly reachableUrls: readonly string[];
   readonly home: string;
   /** Finishes requests in progress, then stops the parts in order, PostgreSQL last. */
   close(): Promise<void>;
@@ -71,10 +82,17 @@ export async function startBaton(options: BatonOptions): Promise<Baton> {
 async function start(
   parts: Parts,
   { env, say, signal, onFailure }: BatonOptions,
-): Promise<Pick<Baton, 'connection' | 'signInUrl'>> {
+): Promise<Omit<Baton, 'home' | 'close'>> {
   const settings = readPlatformSettings(env);
+  const places = placesOfSettings(settings);
   const home = (parts.home = openHome(settings.BATON_HOME));
-  const router = (parts.router = await openRouter(settings.HOST, settings.PORT, doorOf(settings)));
+  refuseForgottenAddresses(home.directory, settings);
+  const router = (parts.router = await openRouter(
+    settings.HOST,
+    settings.PORT,
+    doorOf(settings),
+    managementDoorOf(settings),
+  ));
   if (home.isNew) say(`Created the folder ${home.directory} for Baton's data.`);
   const [made, databases] = await settleBoth(
     ensureSecrets(home),
@@ -82,6 +100,7 @@ async function start(
   );
   signal.throwIfAborted();
   reportDatabases(databases, say);
+  await refuseUnrelatedDatabases(home, places, databases);
   say(await migrateDatabases(databases));
   signal.throwIfAborted();
   const secrets: Secrets = {
@@ -89,13 +108,16 @@ async function start(
     iamBootstrapToken: settings.IAM_BOOTSTRAP_TOKEN || made.iamBootstrapToken,
     cpBootstrapToken: settings.CP_BOOTSTRAP_TOKEN || made.cpBootstrapToken,
   };
+  // Other machines may present it through a proxy, too, whatever HOST is.
+  const host = settings.BATON_MANAGEMENT_NETWORKS === undefined ? settings.HOST : '';
   for (const setting of ['IAM_BOOTSTRAP_TOKEN', 'CP_BOOTSTRAP_TOKEN'] as const) {
-    const warning = shortSecretWarning(setting, settings[setting], settings.HOST);
+    const warning = shortSecretWarning(setting, settings[setting], host);
     if (warning !== undefined) say(`Warning: ${warning}`);
   }
   const urls = urlsOf(settings, router.port);
   const state = openState(home, settings.IAM_ISSUER || `${urls.publicUrl}/iam`);
   if (settings.IAM_ISSUER !== '') state.issuer = settings.IAM_ISSUER;
+  if (!isSamePlace(state.databases, places)) saveState(home, Object.assign(state, { databases: places }));
   const defaults = defaultSettings(secrets, databases, urls, {
     issuer: state.issuer,
     home: settings.BATON_HOME,
@@ -108,6 +130,7 @@ async function start(
     identityUrl: `${urls.localUrl}/iam`,
     allowedHosts: ownHosts(urls.localUrl),
     publicUrl: urls.publicUrl,
+    say,
   });
   let administratorId: string | undefined;
   const demo = (parts.demo = new LiveDemo({
@@ -146,7 +169,11 @@ async function start(
   administratorId = connection.adminPrincipalId;
   say(`How to connect is in ${home.path(connectionFile)}, which only you can read.`);
   router.markReady();
-  return { connection, signInUrl: `${urls.publicUrl}/sign-in#code=${page.newCode(connection.adminToken)}` };
+  return {
+    connection,
+    signInUrl: `${urls.publicUrl}/sign-in#code=${page.newCode(connection.adminToken)}`,
+    reachableUrls: reachableUrls(settings.HOST, router.port),
+  };
 }
 
 interface Urls {
@@ -157,9 +184,17 @@ interface Urls {
 }
 
 function urlsOf({ HOST, IAM_PUBLIC_URL }: PlatformSettings, port: number): Urls {
-  const host = ['0.0.0.0', '::', ''].includes(HOST) ? '127.0.0.1' : HOST;
+  const host = everyAddress.includes(HOST) ? '127.0.0.1' : HOST;
   const localUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   return { localUrl, publicUrl: IAM_PUBLIC_URL || localUrl };
+}
+
+/** The addresses that clients of OAuth may name as a resource (RFC 8707): MCP clients name that of `/mcp`. */
+function resourcesOf({ publicUrl, localUrl }: Urls): Record<string, string> {
+  const bases = [publicUrl, ...ownHosts(localUrl).map((host) => `http://${host}`)];
+  return Object.fromEntries(
+    bases.flatMap((base) => [base, `${base}/mcp`]).map((address) => [address, controlPlane]),
+  );
 }
 
 /** The services' settings in the default run; those that the user set win over them. */
@@ -178,6 +213,7 @@ function defaultSettings(
     IAM_PUBLIC_URL: urls.publicUrl,
     IAM_ISSUER: issuer,
     IAM_OUTBOUND_ALLOWED_HOSTS: JSON.stringify(ownHosts(urls.localUrl)),
+    IAM_RESOURCES: JSON.stringify(resourcesOf(urls)),
     IAM_LOG_LEVEL: 'warn',
     CP_DATABASE_URL: databases.cpDatabaseUrl,
     CP_BOOTSTRAP_TOKEN: secrets.cpBootstrapToken,

@@ -2,6 +2,7 @@ import { dirname, join, resolve } from 'node:path';
 import { networks } from '@baton/kernel/client-address';
 import { integer, list, readSettings, type SettingValues, text } from '@baton/kernel/config';
 import type { Door } from './door.ts';
+import type { ManagementDoor } from './management-door.ts';
 
 /** The root of the checkout, or of the installed package, which has the same folders. */
 export const projectRoot = dirname(dirname(dirname(import.meta.dirname)));
@@ -28,6 +29,10 @@ export const settingTable = {
     default: [],
     doc: 'Further host names under which clients reach this Baton; without them only `localhost`, addresses, HOST and the host of IAM_PUBLIC_URL are answered.',
   }),
+  BATON_MANAGEMENT_NETWORKS: networks({
+    doc: 'Networks of other machines that may use `/metrics` and present secrets of administrators (IAM_BOOTSTRAP_TOKEN, IAM_BOOTSTRAP_TOKENS_FILE, CP_BOOTSTRAP_TOKEN), for instance `["10.0.0.0/8"]`; all others get 403. This machine always may. Behind a proxy the address is that of CP_TRUSTED_PROXIES; without that setting, requests that a proxy forwards count as those of another machine. With CP_METRICS_TOKEN, `/metrics` needs only that token.',
+  }),
+  CP_METRICS_TOKEN: secret('The bearer token that `/metrics` needs.'),
   CP_CORS_ORIGINS: list({
     default: [],
     doc: 'Origins of other web pages that may call; in the default run the port refuses all others.',
@@ -73,6 +78,17 @@ export function doorOf(
     hosts: hosts.map((name) => name.toLowerCase()),
     ownOrigins: own ? [own.host] : [],
     origins: CP_CORS_ORIGINS,
+  };
+}
+
+/** Who may use what is for those who run Baton. */
+export function managementDoorOf(
+  settings: Pick<PlatformSettings, 'BATON_MANAGEMENT_NETWORKS' | 'CP_TRUSTED_PROXIES' | 'CP_METRICS_TOKEN'>,
+): ManagementDoor {
+  return {
+    allowed: settings.BATON_MANAGEMENT_NETWORKS,
+    proxies: settings.CP_TRUSTED_PROXIES,
+    hasMetricsToken: settings.CP_METRICS_TOKEN !== '',
   };
 }
 

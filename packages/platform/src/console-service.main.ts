@@ -11,6 +11,8 @@ try {
   console.log(
     `The console is at ${service.url}; people sign in with a personal access token. Ctrl-C stops it.`,
   );
+  if (service.reachableUrls.length > 0)
+    console.log(`From other machines it is at ${service.reachableUrls.join(', ')}.`);
   await ending.promise;
   await service.close();
 } catch (error) {

@@ -13,8 +13,13 @@ export interface Door {
 
 export interface TurnedAway {
   readonly status: 403 | 421;
+  readonly code: 'misdirected_request' | 'origin_not_allowed' | 'address_not_allowed';
+  /** A sentence for people. */
   readonly reason: string;
 }
+
+/** The longest name of DNS, with a port. */
+const hostCharactersMax = 260;
 
 /**
  * Turns away what a stranger's web page sends through its visitor's browser. Such a page can let its own name point to
@@ -26,11 +31,21 @@ export function turnAway({ host, origin }: IncomingHttpHeaders, door: Door): Tur
   if (host !== undefined && !isKnownHost(host, door))
     return {
       status: 421,
-      reason: 'Baton does not answer under this host name: name it in BATON_ALLOWED_HOSTS.',
+      code: 'misdirected_request',
+      reason: `Baton does not answer under the host name ${named(host.replace(/:\d*$/, ''))}. Use its address, or start it with this name in BATON_ALLOWED_HOSTS, for example BATON_ALLOWED_HOSTS='["baton.example.com"]'.`,
     };
   if (origin !== undefined && !isKnownOrigin(origin, host, door))
-    return { status: 403, reason: 'Pages of this origin may not call: name it in CP_CORS_ORIGINS.' };
+    return {
+      status: 403,
+      code: 'origin_not_allowed',
+      reason: `Pages of the origin ${named(origin)} may not call this Baton. To allow them, start it with the origin in CP_CORS_ORIGINS, for example CP_CORS_ORIGINS='["https://app.example.com"]'.`,
+    };
   return undefined;
+}
+
+/** What a request says of itself, in quotes and bounded. */
+function named(text: string): string {
+  return JSON.stringify(text.slice(0, hostCharactersMax));
 }
 
 function isKnownHost(host: string, { hosts }: Door): boolean {

@@ -30,7 +30,7 @@ export function readPrivateFile(path: string): string | undefined {
     if (code === 'ENOENT') return undefined;
     if (code !== 'EACCES') throw cause;
     throw new StartError(
-      `${path} can't be read (${code}): this Baton belongs to another user, as after "sudo npx baton start". Run this as that user, or set BATON_HOME to a folder of your own.`,
+      `${path} can't be read (${code}): this Baton belongs to another user, as after "sudo baton start". Run this as that user, or set BATON_HOME to a folder of your own.`,
       { cause },
     );
   }

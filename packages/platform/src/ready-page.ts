@@ -2,7 +2,15 @@ import { invocation } from '../../../bin/invocation.mjs';
 import type { Baton } from './baton.ts';
 
 /** Prints the addresses and what to type next; never a secret. */
-export function printReadyPage({ connection, signInUrl, home }: Baton, say: (line: string) => void): void {
+export function printReadyPage(
+  {
+    connection,
+    signInUrl,
+    reachableUrls,
+    home,
+  }: Pick<Baton, 'connection' | 'signInUrl' | 'reachableUrls' | 'home'>,
+  say: (line: string) => void,
+): void {
   const { publicUrl, identityUrl } = connection;
   say(`
 Baton is ready at ${publicUrl}
@@ -12,7 +20,7 @@ Baton is ready at ${publicUrl}
 
   Coordination, its API and a page to try it   ${publicUrl}/docs
   Identity, its API and a page to try it       ${identityUrl}/docs
-  Its data, secrets and logs                   ${home}
+  Its data, secrets and logs                   ${home}${fromElsewhere(reachableUrls)}
 
 Type next, in another terminal:
 
@@ -22,4 +30,13 @@ Type next, in another terminal:
   ${invocation()} --help      everything else
 
 Ctrl-C stops Baton and keeps its data. \`kill -HUP ${process.pid}\` reads keys and admin secrets again.`);
+}
+
+function fromElsewhere(urls: readonly string[]): string {
+  if (urls.length === 0) return '';
+  return `
+  From other machines                          ${urls.join('\n                                               ')}
+
+  Everybody who reaches these addresses can try to sign in, over plain http: put TLS in front (docs/operations.md). Other
+  machines can't use /metrics or secrets of administrators; BATON_MANAGEMENT_NETWORKS lets some of them.`;
 }

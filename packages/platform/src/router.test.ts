@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { RunningService } from '@baton/kernel/running-service';
@@ -142,12 +142,86 @@ test('pages of other origins are turned away, except those that are named', asyn
     assert.equal(await ask(origin), 200, origin);
 });
 
-test('the port answers 503 from the start, and is ready only after markReady', async () => {
-  const starting = '503 {"status":"unavailable","reason":"starting"}';
-  assert.equal(await get('/health/ready'), starting);
-  assert.equal(await get('/api/v1/tasks'), starting);
+/** A GET by node:http, which sends any Host. @returns status, type and body */
+async function fetched(path: string, headers: Record<string, string>, method = 'GET') {
+  const request = requestHttp({ host: '127.0.0.1', port: router.port, path, method, headers, agent: false });
+  request.end();
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  let body = '';
+  for await (const chunk of response.setEncoding('utf8')) body += chunk;
+  return { status: response.statusCode, headers: response.headers, body };
+}
+
+const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+
+test('who comes by a wrong name or from a wrong page reads why, and what to set', async () => {
   router.routeTo({ identity: echo('identity'), coordination: echo('coordination') });
-  assert.equal(await get('/health/ready'), starting);
+  const cases: [headers: Record<string, string>, status: number, code: string, reason: RegExp][] = [
+    [{ host: 'tasks.example:8080' }, 421, 'misdirected_request', /"tasks\.example".*BATON_ALLOWED_HOSTS/],
+    [
+      { host: 'localhost', origin: 'https://page.example' },
+      403,
+      'origin_not_allowed',
+      /"https:\/\/page\.example".*CP_CORS_ORIGINS/,
+    ],
+  ];
+  for (const [headers, status, code, reason] of cases) {
+    const answer = await fetched('/api/v1/tasks', headers);
+    const { error } = JSON.parse(answer.body) as { error: Record<string, string> };
+    assert.deepEqual([answer.status, error['code']], [status, code]);
+    assert.match(error['message'] as string, reason);
+    assert.equal(answer.headers['x-request-id'], error['requestId']);
+    const page = await fetched('/', { ...headers, ...browser });
+    assert.deepEqual([page.status, page.headers['content-type']], [status, 'text/html; charset=utf-8']);
+    assert.match(page.body, /BATON_ALLOWED_HOSTS|CP_CORS_ORIGINS/);
+  }
+});
+
+test('a page shows nothing of a request as markup', async () => {
+  const { body } = await fetched('/', { host: '<script>x</script>', ...browser });
+  assert.ok(body.includes('&#60;script&#62;') && !body.includes('<script'), body);
+});
+
+test('a browser gets a page for an unknown address, and a program what the service answers', async () => {
+  const unknown: RunningService = {
+    handler(req, res) {
+      if (req.url === '/known') return void res.end('known');
+      res.setHeader('content-type', 'application/json');
+      res.writeHead(404, { 'content-length': 9, 'x-request-id': 'req_1' });
+      res.end('{"no":1}\n');
+    },
+    close: async () => undefined,
+  };
+  router.routeTo({ identity: unknown, coordination: unknown });
+  for (const path of ['/nowhere', '/iam', '/iam/nowhere']) {
+    const page = await fetched(path, browser);
+    assert.deepEqual(
+      [page.status, page.headers['content-type'], page.headers['x-request-id']],
+      [404, 'text/html; charset=utf-8', 'req_1'],
+      path,
+    );
+    assert.match(page.body, /<h1>There is no such page<\/h1>/);
+    assert.equal(page.headers['content-length'], String(Buffer.byteLength(page.body)));
+    const head = await fetched(path, browser, 'HEAD');
+    assert.deepEqual([head.status, head.body], [404, '']);
+    for (const accept of ['application/json', '*/*'])
+      assert.equal((await fetched(path, { accept })).body, '{"no":1}\n');
+  }
+  assert.equal((await fetched('/known', browser)).body, 'known');
+});
+
+test('a browser that comes before the services run sees that Baton is starting', async () => {
+  const { status, headers, body } = await fetched('/', browser);
+  assert.deepEqual([status, headers.refresh], [503, '2']);
+  assert.match(body, /<h1>Baton is starting<\/h1>/);
+});
+
+test('the port answers 503 from the start, and is ready only after markReady', async () => {
+  const starting = /^503 {"status":"unavailable","reason":"starting","error":{"code":"unavailable",/;
+  assert.match(await get('/health/ready'), starting);
+  assert.match(await get('/api/v1/tasks'), starting);
+  router.routeTo({ identity: echo('identity'), coordination: echo('coordination') });
+  assert.match(await get('/health/ready'), starting);
   assert.equal(await get('/health/live'), '200 coordination /health/live');
   router.markReady();
   assert.equal(await get('/health/ready'), '200 coordination /health/ready');

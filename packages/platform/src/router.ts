@@ -3,11 +3,14 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Console } from '@baton/console/server';
+import { newTraceHex } from '@baton/kernel/ids';
 import { createListener, openPort, refuseUpgrade } from '@baton/kernel/listener';
 import type { RunningService } from '@baton/kernel/running-service';
 import { isForMcp } from '@baton/mcp/http/endpoint';
 import { invocation } from '../../../bin/invocation.mjs';
 import { type Door, type TurnedAway, turnAway } from './door.ts';
+import { type ManagementDoor, turnAwayManagement } from './management-door.ts';
+import { sendPage, showUnknownPage, wantsPage } from './plain-page.ts';
 import { failureCode, StartError } from './start-error.ts';
 
 /** The one port in front of both services: requests below /iam are identity's, pages the console's, all others coordination's. */
@@ -37,9 +40,15 @@ const drainPollMs = 20;
 /**
  * Listens on the port before anything slow happens, and answers 503 until the services run.
  * @param door what is turned away before any service sees it: 421 for a wrong Host, 403 for a wrong Origin
+ * @param management who may use what is for those who run Baton, else 403; without it everybody may who has the secret
  * @throws StartError when it can't listen on the port or the address
  */
-export async function openRouter(host: string, port: number, door: Door): Promise<Router> {
+export async function openRouter(
+  host: string,
+  port: number,
+  door: Door,
+  management?: ManagementDoor,
+): Promise<Router> {
   let services: RoutedServices | undefined;
   let isReady = false;
   let isDraining = false;
@@ -52,11 +61,13 @@ export async function openRouter(host: string, port: number, door: Door): Promis
         requestsInProgress -= 1;
       });
       const isReadiness = req.url?.split('?', 1)[0] === '/health/ready';
-      const away = turnAway(req.headers, door);
-      if (away !== undefined) sendAway(res, away);
-      else if (isDraining) unavailable(res, 'stopping');
-      else if (services === undefined || (isReadiness && !isReady)) unavailable(res, 'starting');
-      else if (services.console?.handle(req, res) !== true) chooseService(services, req).handler(req, res);
+      const away = turnAway(req.headers, door) ?? (management && turnAwayManagement(req, management));
+      if (away !== undefined) return sendAway(req, res, away);
+      if (isDraining) return unavailable(req, res, 'stopping');
+      if (services === undefined || (isReadiness && !isReady)) return unavailable(req, res, 'starting');
+      if (services.console?.handle(req, res) === true) return;
+      if (wantsPage(req)) showUnknownPage(req, res);
+      chooseService(services, req).handler(req, res);
     },
     upgrade(req, socket, head) {
       upgraded.add(socket);
@@ -98,27 +109,56 @@ export async function openRouter(host: string, port: number, door: Door): Promis
   };
 }
 
-/** `/iam` and all below it is identity's, which doesn't see the prefix; `/mcp` has its own; everything else is coordination's. */
+/** Where RFC 8414 puts the metadata of an issuer: its path, `/iam`, stands behind it. */
+const issuerMetadata = /^\/\.well-known\/oauth-authorization-server(?=[/?]|$)/;
+
+/**
+ * `/iam` and all below it is identity's, which doesn't see the prefix, and so are the metadata of the issuer; `/mcp` has its own;
+ * everything else is coordination's.
+ */
 function chooseService(services: RoutedServices, req: IncomingMessage): RunningService {
   if (services.mcp !== undefined && isForMcp(req.url)) return services.mcp;
+  if (issuerMetadata.test(req.url ?? '')) return services.identity;
   const [, rest] = /^\/iam(?=[/?]|$)(.*)$/.exec(req.url ?? '') ?? [];
   if (rest === undefined) return services.coordination;
   req.url = rest.startsWith('/') ? rest : `/${rest}`;
   return services.identity;
 }
 
-function sendAway(res: ServerResponse, { status, reason }: TurnedAway): void {
-  res.writeHead(status, { 'content-type': 'application/json; charset=utf-8', connection: 'close' });
-  res.end(JSON.stringify({ status: 'refused', reason }));
+function sendAway(req: IncomingMessage, res: ServerResponse, { status, code, reason }: TurnedAway): void {
+  const headers = { connection: 'close' };
+  if (wantsPage(req))
+    return sendPage(req, res, { status, title: STATUS_CODES[status] as string, text: reason }, headers);
+  sendRefusal(res, status, { status: 'refused', reason, error: errorOf(code, reason) }, headers);
 }
 
-function unavailable(res: ServerResponse, reason: 'starting' | 'stopping'): void {
-  res.writeHead(503, {
+function unavailable(req: IncomingMessage, res: ServerResponse, reason: 'starting' | 'stopping'): void {
+  const error = errorOf('unavailable', `Baton is ${reason}: try again in a few seconds.`);
+  const headers = { 'retry-after': '1', connection: 'close' };
+  if (wantsPage(req)) {
+    const page = { status: 503, title: `Baton is ${reason}`, text: 'This page tries again by itself.' };
+    return sendPage(req, res, page, { ...headers, refresh: '2' });
+  }
+  sendRefusal(res, 503, { status: 'unavailable', reason, error }, headers);
+}
+
+/** In the form of coordination's errors. */
+function errorOf(code: string, message: string) {
+  return { code, message, details: {}, requestId: `req_${newTraceHex()}` };
+}
+
+function sendRefusal(
+  res: ServerResponse,
+  status: number,
+  body: { readonly status: string; readonly reason: string; readonly error: ReturnType<typeof errorOf> },
+  headers: Readonly<Record<string, string>>,
+): void {
+  res.writeHead(status, {
     'content-type': 'application/json; charset=utf-8',
-    'retry-after': '1',
-    connection: 'close',
+    'x-request-id': body.error.requestId,
+    ...headers,
   });
-  res.end(JSON.stringify({ status: 'unavailable', reason }));
+  res.end(JSON.stringify(body));
 }
 
 function listenFailure(host: string, port: number, error: Error): string {

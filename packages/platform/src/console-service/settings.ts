@@ -26,6 +26,9 @@ export const consoleServiceSettings = {
   BATON_CONSOLE_TRUSTED_PROXIES: networks({
     doc: 'Networks of the proxies in front of the console, for instance `["10.0.0.0/8"]`: the address of a browser is then the last one in `X-Forwarded-For` that is none of theirs. The services take it from the console where IAM_TRUSTED_PROXIES and CP_TRUSTED_PROXIES hold its address.',
   }),
+  BATON_MANAGEMENT_NETWORKS: networks({
+    doc: 'Networks of other machines whose requests with a secret of an administrator the console passes on to identity, for instance `["10.0.0.0/8"]`; all others get 403. This machine always may. Behind a proxy the address is that of BATON_CONSOLE_TRUSTED_PROXIES.',
+  }),
   BATON_HOME: optional(
     'The folder whose `console` keeps the built page where the checkout can not be written to; `.baton` in the current folder when unset.',
   ),

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { networkInterfaces } from 'node:os';
+import { test } from 'node:test';
+import { managementDoorOf, readPlatformSettings } from './config.ts';
+import { turnAwayManagement } from './management-door.ts';
+import { reachableUrls } from './own-addresses.ts';
+import { printReadyPage } from './ready-page.ts';
+
+const elsewhere = '192.0.2.7';
+
+interface Asked {
+  readonly from: string;
+  readonly url?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The status with which a request is turned away; 0 for one that passes. */
+function refusalOf({ from, url = '/metrics', headers = {}, env = {} }: Asked): number {
+  const req = { url, headers, socket: { remoteAddress: from } } as unknown as IncomingMessage;
+  return turnAwayManagement(req, managementDoorOf(readPlatformSettings(env)))?.status ?? 0;
+}
+
+const withSecret = { url: '/iam/api/v1/tenants', headers: { 'x-iam-bootstrap-token': 'secret' } };
+
+test('another machine gets neither /metrics nor what takes secrets of administrators, however it is written', () => {
+  const forms = [
+    '/metrics',
+    '/metrics/',
+    '//metrics',
+    '/%6Detrics?a=1',
+    '/METRICS',
+    '/metrics;a',
+    'http://baton.example/metrics',
+    '/api/v1/bootstrap',
+    '/api/v1/bootstra%70',
+  ];
+  for (const url of forms) {
+    assert.equal(refusalOf({ from: elsewhere, url }), 403, url);
+    assert.equal(refusalOf({ from: '127.0.0.1', url }), 0, url);
+  }
+  assert.equal(refusalOf({ from: elsewhere, ...withSecret }), 403);
+  for (const url of [
+    '/',
+    '/iam/api/v1/platform-access-tokens:exchange',
+    '/api/v1/tasks',
+    '/health/ready',
+    '/%',
+  ])
+    assert.equal(refusalOf({ from: elsewhere, url }), 0, url);
+});
+
+test('this machine is told by any of its addresses', () => {
+  const own = Object.values(networkInterfaces()).flatMap(
+    (found) => found?.map(({ address }) => address) ?? [],
+  );
+  for (const from of [...own, '::1', '127.0.0.9', '::ffff:127.0.0.1'])
+    assert.equal(refusalOf({ from, ...withSecret }), 0, from);
+});
+
+test('networks that the setting names are let in, and a token of its own is enough for /metrics', () => {
+  const env = { BATON_MANAGEMENT_NETWORKS: '["192.0.2.0/24"]' };
+  for (const from of [elsewhere, `::ffff:${elsewhere}`]) assert.equal(refusalOf({ from, env }), 0, from);
+  assert.equal(refusalOf({ from: '198.51.100.1', env }), 403);
+  const everybody = { BATON_MANAGEMENT_NETWORKS: '["0.0.0.0/0", "::/0"]' };
+  for (const from of [elsewhere, '2001:db8::1']) assert.equal(refusalOf({ from, env: everybody }), 0, from);
+  const withToken = { CP_METRICS_TOKEN: 'a-token-for-metrics' };
+  assert.equal(refusalOf({ from: elsewhere, env: withToken }), 0);
+  assert.equal(refusalOf({ from: elsewhere, env: withToken, ...withSecret }), 403);
+});
+
+test('who comes through a proxy on this machine is no neighbour', () => {
+  const through = (address: string) => ({ 'x-forwarded-for': address });
+  const env = { CP_TRUSTED_PROXIES: '["127.0.0.1"]' };
+  assert.equal(refusalOf({ from: '127.0.0.1', headers: through(elsewhere), env }), 403);
+  assert.equal(refusalOf({ from: '127.0.0.1', headers: through('127.0.0.1'), env }), 0);
+  // What a client wrote itself, in front of what the proxy appended.
+  assert.equal(refusalOf({ from: '127.0.0.1', headers: through(`127.0.0.1, ${elsewhere}`), env }), 403);
+  // A proxy that nobody named: its clients are unknown, whatever it says of them.
+  const names = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'x-forwarded-host', 'via'];
+  for (const name of names)
+    assert.equal(refusalOf({ from: '127.0.0.1', headers: { [name]: '127.0.0.1' } }), 403, name);
+  assert.equal(refusalOf({ from: '127.0.0.1', headers: { via: '1.1 proxy' }, env }), 403);
+});
+
+test('with HOST=0.0.0.0 the ready page names the addresses for other machines, else none', () => {
+  const own = Object.values(networkInterfaces())
+    .flatMap((found) => found ?? [])
+    .filter(({ internal, family }) => !internal && family === 'IPv4')
+    .map(({ address }) => `http://${address}:8080`);
+  assert.deepEqual(reachableUrls('0.0.0.0', 8080), own);
+  assert.deepEqual(reachableUrls('127.0.0.1', 8080), []);
+  const printed = (urls: readonly string[]) => {
+    const lines: string[] = [];
+    const connection = { publicUrl: 'http://127.0.0.1:8080', identityUrl: 'http://127.0.0.1:8080/iam' };
+    const page = { connection, signInUrl: '', reachableUrls: urls, home: '/home' } as never;
+    printReadyPage(page, (line) => lines.push(line));
+    return lines.join('\n');
+  };
+  assert.match(
+    printed(['http://192.0.2.1:8080', 'http://192.0.2.2:8080']),
+    /From other machines +http:\/\/192\.0\.2\.1:8080\n +http:\/\/192\.0\.2\.2:8080\n\n[^]*BATON_MANAGEMENT_NETWORKS/,
+  );
+  assert.doesNotMatch(printed([]), /From other machines/);
+});
