@@ -26,6 +26,7 @@ function providersOf(...lines: string[]) {
       identityUrl: 'http://127.0.0.1:9',
       allowedHosts: [],
       publicUrl: 'https://baton.example',
+      say: () => undefined,
     },
   );
   return Object.fromEntries(signIn?.providers ?? []);

@@ -3,6 +3,7 @@ import { type ConsoleOptions, callbackPath, type ProviderSecret } from '@baton/c
 import { OutboundClient } from '@baton/kernel/outbound';
 import { createClient } from '@baton/sdk';
 import type { PlatformSettings } from './config.ts';
+import { reportProviderFailures } from './provider-failures.ts';
 import { StartError } from './start-error.ts';
 
 interface SignInParts {
@@ -15,6 +16,8 @@ interface SignInParts {
   readonly allowedHosts: readonly string[];
   /** Where browsers reach the console. */
   readonly publicUrl: string;
+  /** Prints one line for the operator. */
+  say(line: string): void;
 }
 
 /**
@@ -30,16 +33,17 @@ export function consoleSignIn(
 ): ConsoleOptions['signIn'] {
   const keys = settings.BATON_CONSOLE_PROVIDERS;
   if (keys.length === 0) return undefined;
-  const { tenantId, adminSecret, coordinationUrl, identityUrl, allowedHosts, publicUrl } = parts;
+  const { tenantId, adminSecret, coordinationUrl, identityUrl, allowedHosts, publicUrl, say } = parts;
   const secrets = secretsIn(settings.BATON_CONSOLE_SECRETS_FILE);
   const { identity } = createClient({ coordinationUrl, identityUrl, adminSecret, deadlineMs: 10_000 });
   const allowed = settings.IAM_OUTBOUND_ALLOWED_HOSTS;
+  const outbound = new OutboundClient({ allowedHosts: allowed.length > 0 ? allowed : allowedHosts });
   return {
     tenantId,
     redirectUri: publicUrl.replace(/\/+$/, '') + callbackPath,
     providers: new Map(keys.map((key) => [key, secrets.get(key)])),
     read: (key) => identity.identityProviders.get(tenantId, key),
-    outbound: new OutboundClient({ allowedHosts: allowed.length > 0 ? allowed : allowedHosts }),
+    outbound: reportProviderFailures(outbound, say),
   };
 }
 

@@ -7,6 +7,7 @@ import { fetchTransport, type Transport } from '@baton/sdk';
 import type { Environment } from '../config.ts';
 import { doorOf } from '../config.ts';
 import { consoleSignIn } from '../console-sign-in.ts';
+import { everyAddress, reachableUrls } from '../own-addresses.ts';
 import { openRouter } from '../router.ts';
 import { ownHosts } from '../services.ts';
 import { forwardingTo } from './forwarding.ts';
@@ -16,6 +17,8 @@ import { type ConsoleServiceSettings, readConsoleServiceSettings } from './setti
 export interface ConsoleService {
   /** Where browsers open it. */
   readonly url: string;
+  /** Where browsers of other machines open it; empty where it listens on one address. */
+  readonly reachableUrls: readonly string[];
   /** Finishes requests in progress, then closes the port. */
   close(): Promise<void>;
 }
@@ -40,11 +43,13 @@ export async function startConsoleService(
     HOST,
     PORT,
     doorOf({ ...settings, IAM_PUBLIC_URL: ownUrl, CP_CORS_ORIGINS: [] }),
+    { allowed: settings.BATON_MANAGEMENT_NETWORKS, proxies: trusted, hasMetricsToken: false },
   );
+  const host = everyAddress.includes(HOST) ? '127.0.0.1' : HOST;
   const url =
-    ownUrl.replace(/\/+$/, '') || `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${router.port}`;
+    ownUrl.replace(/\/+$/, '') || `http://${host.includes(':') ? `[${host}]` : host}:${router.port}`;
   try {
-    const signIn = signInOf(settings, url);
+    const signIn = signInOf(settings, url, say);
     const coordination = forwardingTo(settings.BATON_COORDINATION_URL, trusted);
     const identity = forwardingTo(settings.BATON_IDENTITY_URL, trusted);
     const page = createConsole({
@@ -60,6 +65,7 @@ export async function startConsoleService(
     router.markReady();
     return {
       url,
+      reachableUrls: reachableUrls(HOST, router.port),
       async close() {
         await router.drain(drainMsMax);
         router.close();
@@ -84,7 +90,11 @@ function onBehalfElsewhere(settings: ConsoleServiceSettings, browser: IncomingMe
     });
 }
 
-function signInOf(settings: ConsoleServiceSettings, publicUrl: string): ReturnType<typeof consoleSignIn> {
+function signInOf(
+  settings: ConsoleServiceSettings,
+  publicUrl: string,
+  say: (line: string) => void,
+): ReturnType<typeof consoleSignIn> {
   if (settings.BATON_CONSOLE_PROVIDERS.length === 0) return undefined;
   for (const name of ['BATON_CONSOLE_TENANT_ID', 'IAM_BOOTSTRAP_TOKEN'] as const)
     if (settings[name] === '') throw new SettingError(name, 'is needed with BATON_CONSOLE_PROVIDERS.');
@@ -95,5 +105,6 @@ function signInOf(settings: ConsoleServiceSettings, publicUrl: string): ReturnTy
     identityUrl: settings.BATON_IDENTITY_URL,
     allowedHosts: ownHosts(settings.BATON_IDENTITY_URL),
     publicUrl,
+    say,
   });
 }

@@ -21,25 +21,34 @@ const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 20
 const folder = privateFolder();
 const asked: Record<string, number> = {};
 const nonces = new Map<string, string>();
-const provider = createServer((req, res) => void answer(req).then((body) => res.end(JSON.stringify(body))));
+const provider = createServer((req, res) => {
+  if (isRefusing && req.url === '/token') res.statusCode = 401;
+  void answer(req).then((body) => res.end(JSON.stringify(body)));
+});
 let issuer: string;
+/** Nothing answers there. */
+let goneIssuer: string;
 let services: SeparateServices;
 let page: ConsoleService;
+const said: string[] = [];
+/** Whether the provider refuses to give tokens, as it does for a client secret that it doesn't know. */
+let isRefusing = false;
 
 before(async () => {
   await new Promise<void>((done) => provider.listen(0, '127.0.0.1', done));
   issuer = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
   keepSecret('client secret', clientSecret);
   const port = await freePort();
+  goneIssuer = `http://127.0.0.1:${await freePort()}`;
   const allowed = { IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]' };
   services = await startSeparateServices(`http://127.0.0.1:${port}`, allowed);
   const { tenantId, adminSecret, identityPort, coordinationPort } = services;
   const identityUrl = `http://127.0.0.1:${identityPort}`;
   const { identity } = createClient({ coordinationUrl: identityUrl, identityUrl, adminSecret });
-  for (const key of ['corporate', 'moved'])
+  for (const key of ['corporate', 'moved', 'gone'])
     await identity.identityProviders.create(tenantId, {
       key,
-      issuer: key === 'corporate' ? issuer : `${issuer}/moved`,
+      issuer: { corporate: issuer, moved: `${issuer}/moved`, gone: goneIssuer }[key] as string,
       audience: 'console',
       jwksUri: `${issuer}/keys`,
     });
@@ -53,13 +62,13 @@ before(async () => {
       BATON_COORDINATION_URL: `http://127.0.0.1:${coordinationPort}`,
       BATON_IDENTITY_URL: identityUrl,
       BATON_CONSOLE_TRUSTED_PROXIES: '["127.0.0.1"]',
-      BATON_CONSOLE_PROVIDERS: '["corporate","moved"]',
+      BATON_CONSOLE_PROVIDERS: '["corporate","moved","gone"]',
       BATON_CONSOLE_SECRETS_FILE: secrets,
       BATON_CONSOLE_TENANT_ID: tenantId,
       IAM_BOOTSTRAP_TOKEN: adminSecret,
       ...allowed,
     },
-    () => undefined,
+    (line) => said.push(line),
   );
 });
 after(async () => {
@@ -218,4 +227,31 @@ test('the secret of a client is not sent to an address that its line does not na
   const { status, body } = await begin('203.0.113.2', 'moved');
   assert.deepEqual([status, body.error?.code], [409, 'secret_address_changed']);
   assert.match(body.error?.message ?? '', /https:\/\/login\.example\.com/);
+});
+
+test('a provider that fails leaves a line for the operator, once a minute and without a secret', async () => {
+  for (let n = 0; n < 3; n += 1) {
+    const { status, body } = await begin('203.0.113.8', 'gone');
+    assert.deepEqual([status, body.error?.code], [503, 'identity_provider_unavailable']);
+  }
+  const unreachable = said.filter((line) => line.includes(goneIssuer));
+  assert.deepEqual(unreachable, [
+    `The identity provider at ${goneIssuer} can't be used for sign-in: unreachable (ECONNREFUSED).`,
+  ]);
+  isRefusing = true;
+  try {
+    assert.equal(
+      await finish(await begin('203.0.113.9'), '203.0.113.9'),
+      '/sign-in?problem=provider_refused',
+    );
+  } finally {
+    isRefusing = false;
+  }
+  assert.ok(
+    said.some((line) =>
+      line.startsWith(`The identity provider at ${issuer} answered 401 to a request for tokens`),
+    ),
+    said.join('\n'),
+  );
+  assert.ok(!said.join('').includes(clientSecret));
 });
