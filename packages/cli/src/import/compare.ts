@@ -1,5 +1,11 @@
 import type { KnownTask } from './known-tasks.ts';
-import { type FieldName, fieldNames, type PlannedComment, type PlannedItem } from './planned-item.ts';
+import {
+  digestOfNothing,
+  type FieldName,
+  fieldNames,
+  type PlannedComment,
+  type PlannedItem,
+} from './planned-item.ts';
 import type { Link } from './source.ts';
 
 /** What becomes of one item. */
@@ -21,7 +27,9 @@ export interface ImportChange {
  */
 export function changeOf(item: PlannedItem, known: KnownTask | undefined): ImportChange {
   const before: Omit<KnownTask, 'taskId'> = known ?? { fields: {}, links: [], comments: [] };
-  const fields = fieldNames.filter((name) => item.fields[name] !== before.fields[name]);
+  // An import of an older version has stored nothing of the fields that it did not know.
+  const unknown = before.fields['status'] === undefined ? undefined : digestOfNothing;
+  const fields = fieldNames.filter((name) => item.fields[name] !== (before.fields[name] ?? unknown));
   const links = new Set(item.links.map(linkText));
   const linksBefore = new Set(before.links);
   const commentsBefore = new Set(before.comments);

@@ -28,3 +28,38 @@ export function backEdges<E extends Edge>(edges: readonly E[]): E[] {
   }
   return back;
 }
+
+/** The strongly connected components of a graph: two nodes are on a common cycle just where they have the same number. */
+export function componentsOf(edges: readonly Edge[]): Map<string, number> {
+  const leaving = Map.groupBy(edges, ({ from }) => from);
+  const [found, lowest] = [new Map<string, number>(), new Map<string, number>()];
+  const components = new Map<string, number>();
+  const open: string[] = [];
+  for (const start of leaving.keys()) {
+    if (found.has(start)) continue;
+    // By Tarjan, with a stack instead of recursion as above.
+    const stack = [{ node: start, next: 0 }];
+    for (let here = stack.at(-1); here !== undefined; here = stack.at(-1)) {
+      const { node } = here;
+      if (!found.has(node)) {
+        lowest.set(node, found.size);
+        found.set(node, found.size);
+        open.push(node);
+      }
+      const lower = (by: number | undefined) =>
+        lowest.set(node, Math.min(lowest.get(node) ?? 0, by ?? Number.POSITIVE_INFINITY));
+      const edge = leaving.get(node)?.[here.next];
+      here.next += 1;
+      if (edge !== undefined && !found.has(edge.to)) stack.push({ node: edge.to, next: 0 });
+      else if (edge !== undefined && !components.has(edge.to)) lower(found.get(edge.to));
+      if (edge !== undefined) continue;
+      stack.pop();
+      if (lowest.get(node) === found.get(node))
+        for (const one of open.splice(open.lastIndexOf(node))) components.set(one, lowest.get(node) ?? 0);
+      const around = stack.at(-1);
+      if (around !== undefined && !components.has(node))
+        lowest.set(around.node, Math.min(lowest.get(around.node) ?? 0, lowest.get(node) ?? 0));
+    }
+  }
+  return components;
+}

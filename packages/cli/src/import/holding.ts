@@ -2,8 +2,8 @@ import { type BatonClient, BatonError } from '@baton/sdk';
 import type { ImportChange } from './compare.ts';
 
 /**
- * What a task requires until its import has made all of it. No status keeps a task out of the queue of work, and a gate or a
- * relation can only be added to a task that is there and offered already; what it requires is given with its creation.
+ * What a task requires until its import has made all of it. No status in which a task can be made keeps it out of the queue of
+ * work, and a gate or a relation can only be added to a task that is offered already; what it requires is given with its creation.
  * Nobody has this capability, so nobody is offered the task or may claim it. A refused claim names it.
  */
 export const holdCapability = 'import-finished';
@@ -32,7 +32,7 @@ export async function makeHold(baton: BatonClient): Promise<void> {
     await baton.capabilities.create({
       name: holdCapability,
       description:
-        'Give it to nobody. A task requires it until baton import has made all of the task; where an import was ended half-way, run it again.',
+        'Give it to nobody. A task requires it until `baton import` has made all of the task; where an import was ended half-way, run it again.',
     });
   } catch (error) {
     if (!(error instanceof BatonError) || error.code !== 'capability_exists') throw error;
@@ -84,17 +84,20 @@ export function waitsIn(changes: readonly ImportChange[]): Wait[] {
 }
 
 /**
- * The items that nobody may take before all of them is made: those that wait for others until they are related to them, and
- * those that are over in the source until they are over here.
+ * The items that nobody may take before all of them is made: those that wait for others until they are related to them, those
+ * that are blocked until they are blocked here, and those that are over in the source until they are over here.
  */
 export function heldIds(changes: readonly ImportChange[]): Set<string> {
   const waiting = new Set(waitsIn(changes).map((wait) => wait.waiting));
   return new Set(
     changes
-      .filter((change) => isUnfinished(change) && (isOver(change.item) || waiting.has(change.item.id)))
+      .filter((change) => isUnfinished(change) && (isStill(change.item) || waiting.has(change.item.id)))
       .map(({ item }) => item.id),
   );
 }
+
+/** Whether it has a status in which no agent may take it. */
+const isStill = (item: ImportChange['item']): boolean => isOver(item) || item.status === 'blocked';
 
 export const isOver = ({ status }: Pick<ImportChange['item'], 'status'>): boolean =>
   status === 'done' || status === 'cancelled';

@@ -7,17 +7,20 @@ import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } 
 import { confirm } from '../confirm.ts';
 import { exitCodes } from '../error-text.ts';
 import { PlainError } from '../plain-error.ts';
+import { fieldsNamed } from '../result-form.ts';
 import { show } from '../show.ts';
 import { readBacklogMd } from './forms/backlog-md.ts';
 import { readExport } from './forms/baton.ts';
 import { readBeads } from './forms/beads.ts';
 import { readCsvTasks } from './forms/csv.ts';
 import { readGithub } from './forms/github.ts';
+import { readTaskmaster } from './forms/taskmaster.ts';
 import { planLines, resultItems, resultLines } from './import-report.ts';
 import { readSourceText, visible } from './reading.ts';
 import { planImport, runImport } from './run-import.ts';
-import { plainWord, type Source, type SourceStatus, type Words } from './source.ts';
+import type { Source, SourceStatus } from './source.ts';
 import { findTargets } from './targets.ts';
+import { plainWord, type Words } from './words.ts';
 
 interface Options extends CommonOptions {
   readonly workspace?: string;
@@ -31,10 +34,13 @@ interface Options extends CommonOptions {
   readonly delimiter?: string;
 }
 
+/** One that is given several times has all its values, with commas between them. */
+type FormOption = readonly [flags: string, description: string, isSeveral?: 'several'];
+
 interface Form {
   readonly usage: string;
   readonly summary: string;
-  readonly options?: readonly (readonly [flags: string, description: string])[];
+  readonly options?: readonly FormOption[];
   read(path: string, words: Words, options: Options): Promise<Source>;
 }
 
@@ -66,7 +72,11 @@ const forms: readonly Form[] = [
     usage: 'csv <file>',
     summary: 'make tasks of comma-separated values with a header',
     options: [
-      ['--map <fields>', 'which column is what, as title=Summary,status=State; else it is guessed'],
+      [
+        '--map <fields>',
+        'which column is what, as title=Summary,id=Key,id=Number; else it is guessed',
+        'several',
+      ],
       ['--delimiter <character>', 'what stands between cells; else it is guessed'],
       ofSource,
     ],
@@ -76,6 +86,12 @@ const forms: readonly Form[] = [
         ...(map !== undefined && { map }),
         ...(delimiter !== undefined && { delimiter: delimiterIn(delimiter) }),
       }),
+  },
+  {
+    usage: 'taskmaster <path>',
+    summary: 'make tasks of .taskmaster/tasks/tasks.json of claude-task-master, or of the project around it',
+    options: [ofSource],
+    read: (path, words, { source }) => readTaskmaster(path, words, source),
   },
   {
     usage: 'baton <file>',
@@ -91,8 +107,13 @@ export function addImport(program: Command, context: CommandContext): void {
 }
 
 function addForm(group: Command, form: Form, context: CommandContext): void {
-  const command = withCommonOptions(group.command(form.usage).description(form.summary));
-  for (const [flags, description] of form.options ?? []) command.option(flags, description);
+  const command = withCommonOptions(
+    group.command(form.usage).description(form.summary),
+    fieldsNamed('externalId', 'action', 'fields', 'taskId', 'failure'),
+  );
+  for (const [flags, description, isSeveral] of form.options ?? [])
+    if (isSeveral === undefined) command.option(flags, description);
+    else command.option(flags, description, joinedValues);
   command
     .option('--workspace <id>', 'where the tasks belong')
     .option('--type <key>', 'their task type; `task` without it')
@@ -156,6 +177,9 @@ async function refuseOwnExport(source: Source, ownTenant: () => Promise<string>)
       `This export is of the tenant that you are signed in to (${visible(tenant.slug)}): its tasks are here. ${invocation()} context names another.`,
     );
 }
+
+const joinedValues = (given: string, before: string | undefined): string =>
+  before === undefined ? given : `${before},${given}`;
 
 const nameOf = (path: string): string => (path === '-' ? 'standard input' : visible(path));
 

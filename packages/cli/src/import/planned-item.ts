@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
+import { fittingFields } from './fitting-fields.ts';
+import { instantIn } from './instants.ts';
 import { type Dropped, type Fate, keptRelations, type PlannedRelation } from './relations.ts';
 import type { Source, SourceComment, SourceItem } from './source.ts';
+import { cut, storable } from './storable-text.ts';
 
 /** The fields that an import writes; each is written again only when it has changed in the source. */
 export const fieldNames = [
@@ -11,8 +14,13 @@ export const fieldNames = [
   'assignee',
   'dueDate',
   'customFields',
+  'startDate',
+  'acceptance',
 ] as const;
 export type FieldName = (typeof fieldNames)[number];
+
+/** What is stored of a field that imports of older versions did not write, and that is empty. */
+export const digestOfNothing = digestOf(null);
 
 /** An item as it will be written: what is too long is cut, what can't be stored is taken out. */
 export interface PlannedItem extends Omit<SourceItem, 'comments'> {
@@ -37,8 +45,6 @@ const bounds = {
   commentCharactersMax: 10_000,
   commentsMax: 500,
   linksMax: 300,
-  labelsMax: 200,
-  fieldCharactersMax: 2_000,
 } as const;
 
 /**
@@ -50,14 +56,31 @@ export function planItems(
   isKnown: (id: string) => boolean,
   assigneeIdOf: (name: string) => string | undefined,
 ): PlannedItem[] {
-  const { leftOut } = source;
-  const items = source.items.filter(({ id, place }) => {
-    if (id.length <= bounds.idCharactersMax) return true;
-    leftOut.add(`has an id of more than ${bounds.idCharactersMax} characters`, place);
-    return false;
-  });
+  const { items } = withUsableIds(source);
   const links = linksOf(items, isKnown, source);
   return items.map((item) => planned(item, links.get(item.id) ?? [], source, assigneeIdOf));
+}
+
+/** A source without the items and relations whose ids the service does not take: one of them would fail every request. */
+export function withUsableIds<Given extends Source>(source: Given): Given {
+  const { leftOut } = source;
+  const items = source.items.flatMap((item) => {
+    const fault = faultOfId(item.id);
+    if (fault !== undefined) {
+      leftOut.addUnreadable(fault, item.place);
+      return [];
+    }
+    const links = item.links.filter(({ to }) => faultOfId(to) === undefined);
+    if (links.length < item.links.length) leftOut.add('relation names an id that can not be one', item.id);
+    return [{ ...item, links }];
+  });
+  return { ...source, items };
+}
+
+function faultOfId(id: string): string | undefined {
+  if (id.length > bounds.idCharactersMax)
+    return `has an id of more than ${bounds.idCharactersMax} characters`;
+  return id === storable(id) ? undefined : 'has an id with a NUL or half of a character';
 }
 
 function linksOf(
@@ -112,17 +135,22 @@ function planned(
   if (item.comments.length > bounds.commentsMax)
     leftOut.add(`has more than ${bounds.commentsMax} comments: the oldest`, id);
   // Those of a Baton are as the service takes them.
-  const customFields = system === 'baton' ? item.customFields : storableFields(item.customFields);
-  if (JSON.stringify(customFields).length < JSON.stringify(item.customFields).length)
-    leftOut.add('field was too long and is cut', id);
-  const dueDate = item.dueDate === undefined ? undefined : instantOf(item.dueDate);
+  const customFields =
+    system === 'baton'
+      ? item.customFields
+      : fittingFields(item.customFields, (reason) => leftOut.add(reason, id));
+  const dueDate = instantIn(item.dueDate ?? '');
   if (item.dueDate !== undefined && dueDate === undefined) leftOut.add('has a due date that is no date', id);
-  const { dueDate: _, ...rest } = item;
+  const startDate = instantIn(item.startDate ?? '');
+  if (item.startDate !== undefined && startDate === undefined)
+    leftOut.add('has a start date that is no date', id);
+  const { dueDate: _, startDate: __, ...rest } = item;
   const clean = {
     ...rest,
     title: cut(title, bounds.titleCharactersMax) || cut(id, bounds.titleCharactersMax),
     description,
     ...(dueDate !== undefined && { dueDate }),
+    ...(startDate !== undefined && { startDate }),
     ...(assigneeId !== undefined && { assigneeId }),
     customFields,
     links: relations.slice(0, bounds.linksMax).map(({ to, type }) => ({ to, type })),
@@ -138,6 +166,8 @@ function planned(
     assignee: assigneeId ?? null,
     dueDate: dueDate ?? null,
     customFields: clean.customFields,
+    startDate: startDate ?? null,
+    acceptance: item.acceptance ?? null,
   };
   const fields = Object.fromEntries(fieldNames.map((name) => [name, digestOf(values[name])]));
   return { ...clean, fields: fields as Record<FieldName, string> };
@@ -158,37 +188,12 @@ function plannedComments(comments: readonly SourceComment[], onCut: () => void):
   });
 }
 
-/** PostgreSQL stores no NUL, and UTF-8 no half of a surrogate pair. */
-function storable(text: string): string {
-  return text.replaceAll('\0', '').toWellFormed();
-}
-
-/** @returns the beginning, never half of a character */
-function cut(text: string, charactersMax: number): string {
-  return text.length <= charactersMax ? text : text.slice(0, charactersMax).replace(/[\uD800-\uDBFF]$/, '');
-}
-
 /** A request holds 1 MiB, as JSON in UTF-8. */
 function fitting(text: string): string {
   let fits = cut(text, bounds.descriptionCharactersMax);
   while (Buffer.byteLength(JSON.stringify(fits)) > bounds.descriptionBytesMax)
     fits = cut(fits, Math.floor(fits.length * 0.9));
   return fits;
-}
-
-function storableFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const clean = (value: unknown): unknown => {
-    if (typeof value === 'string') return cut(storable(value), bounds.fieldCharactersMax);
-    if (Array.isArray(value)) return (value as unknown[]).slice(0, bounds.labelsMax).map(clean);
-    if (typeof value === 'object' && value !== null) return storableFields(value as Record<string, unknown>);
-    return value;
-  };
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [storable(name), clean(value)]));
-}
-
-function instantOf(text: string): string | undefined {
-  const ms = Date.parse(text);
-  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
 }
 
 function digestOf(value: unknown): string {

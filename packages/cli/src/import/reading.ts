@@ -50,19 +50,29 @@ function sizeOf(bytes: number): string {
   return bytes >= 1024 * 1024 ? `${bytes / 1024 / 1024} MiB` : `${bytes / 1024} KiB`;
 }
 
+/** A JSON value that was read, or what is wrong with its text, as the end of a sentence. */
+export type ReadJson = { readonly value: unknown } | { readonly fault: string };
+
+/** Reads JSON that a stranger wrote; what is nested too deeply is not even parsed. */
+export function readJson(text: string): ReadJson {
+  const { depthMax } = readingBounds;
+  if (isDeeper(text, depthMax)) return { fault: `is nested deeper than ${depthMax} levels` };
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    return { fault: 'is no JSON' };
+  }
+}
+
 /**
- * Reads JSON that a stranger wrote.
+ * As `readJson`.
  * @param place of the text, for the sentence
- * @throws PlainError for what is no JSON, and for what is nested too deeply, before it is parsed
+ * @throws PlainError for what is no JSON, and for what is nested too deeply
  */
 export function parsedJson(text: string, place: string): unknown {
-  const { depthMax } = readingBounds;
-  if (isDeeper(text, depthMax)) throw new PlainError(`${place} is nested deeper than ${depthMax} levels.`);
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw new PlainError(`${place} is no JSON.`);
-  }
+  const read = readJson(text);
+  if ('fault' in read) throw new PlainError(`${place} ${read.fault}.`);
+  return read.value;
 }
 
 /** Counts brackets outside of texts; what is no JSON is counted somehow and refused by the parser. */
@@ -92,7 +102,8 @@ export interface NumberedLine {
 /**
  * The lines of a text that hold something.
  * @param bounds how many, and how long; those of a source whose lines are its items without it
- * @throws PlainError for none, too many, and one that is too long
+ * @param onTooLong is told of a line that is too long, which is then left out
+ * @throws PlainError for none, too many, and one that is too long where `onTooLong` is absent
  */
 export function linesOf(
   text: string,
@@ -101,20 +112,24 @@ export function linesOf(
     linesMax = readingBounds.itemsMax,
     lineCharactersMax = readingBounds.lineCharactersMax,
   }: { readonly linesMax?: number; readonly lineCharactersMax?: number } = {},
+  onTooLong?: (number: number) => void,
 ): NumberedLine[] {
   const numbered: NumberedLine[] = [];
-  let number = 0;
+  let [number, found] = [0, false];
   for (let at = 0; at < text.length; ) {
-    const found = text.indexOf('\n', at);
-    const end = found === -1 ? text.length : found;
+    const next = text.indexOf('\n', at);
+    const end = next === -1 ? text.length : next;
     number += 1;
-    if (end - at > lineCharactersMax)
+    const isTooLong = end - at > lineCharactersMax;
+    if (isTooLong && onTooLong === undefined)
       throw new PlainError(`Line ${number} of ${name} has more than ${lineCharactersMax} characters.`);
-    const line = text.slice(at, end).trim();
+    if (isTooLong) onTooLong?.(number);
+    const line = isTooLong ? '' : text.slice(at, end).trim();
     if (line !== '') numbered.push({ line, number });
+    found ||= isTooLong || line !== '';
     if (numbered.length > linesMax) throw new PlainError(`${name} has more than ${linesMax} lines.`);
     at = end + 1;
   }
-  if (numbered.length === 0) throw new PlainError(`${name} is empty.`);
+  if (!found) throw new PlainError(`${name} is empty.`);
   return numbered;
 }

@@ -6,6 +6,7 @@ import { textOf } from '../error-text.ts';
 import { PlainError } from '../plain-error.ts';
 import { Progress } from '../progress.ts';
 import { changeOf, type ImportChange } from './compare.ts';
+import { withHeldStarts } from './held-starts.ts';
 import {
   findHold,
   type Hold,
@@ -18,7 +19,7 @@ import {
   waitsIn,
 } from './holding.ts';
 import { concurrencyMax, findBegunTasks, findKnownTasks, type KnownTask } from './known-tasks.ts';
-import { planItems } from './planned-item.ts';
+import { planItems, withUsableIds } from './planned-item.ts';
 import { LeftOut, type Source } from './source.ts';
 import type { Targets } from './targets.ts';
 import {
@@ -51,10 +52,11 @@ const failuresMax = 50;
 /** Compares a source with what is there; writes nothing. */
 export async function planImport(
   baton: BatonClient,
-  source: Source,
+  given: Source,
   targets: Targets,
   output: ConsoleOutput,
 ): Promise<ImportPlan> {
+  const source = withHeldStarts(withUsableIds(given), targets, new Date());
   const ids = new Set(source.items.map(({ id }) => id));
   const named = new Set([...ids, ...source.items.flatMap(({ links }) => links.map(({ to }) => to))]);
   const { known, begun } = await findKnown(baton, source, { ids, named }, output);
@@ -225,6 +227,7 @@ class Failures {
   /** Whether the service refused an idempotency key of this import. */
   hasReusedKey = false;
   #refused = 0;
+  #written = 0;
 
   has(id: string): boolean {
     return this.texts.has(id);
@@ -238,6 +241,7 @@ class Failures {
   async catch(id: string, work: () => Promise<void>): Promise<void> {
     try {
       await work();
+      this.#written += 1;
     } catch (error) {
       if (error instanceof Overtaken) {
         this.texts.set(id, error.message);
@@ -247,9 +251,10 @@ class Failures {
       this.hasReusedKey ||= error.code === 'idempotency_key_reused';
       this.texts.set(id, reasonOf(error));
       this.#refused += 1;
-      if (this.#refused > failuresMax)
+      // Where most are written, it is the items that are at fault, and the others are not to suffer for them.
+      if (this.#refused > Math.max(failuresMax, this.#written))
         throw new PlainError(
-          `More than ${failuresMax} items were refused, the last one (${id}): ${reasonOf(error)}\nWhat was made stays; run it again when that is mended.`,
+          `More than ${failuresMax} items were refused, and fewer written; the last one refused (${id}): ${reasonOf(error)}\nWhat was made stays; run it again when that is mended.`,
         );
     }
   }

@@ -1,3 +1,5 @@
+import { PlainError } from '../plain-error.ts';
+import { visible } from './reading.ts';
 import type { PlannedRelation } from './relations.ts';
 
 /** Where an item stands in its tracker, in the words that every form is read into. */
@@ -23,6 +25,10 @@ export interface SourceItem {
   readonly assignee?: string;
   /** An instant. */
   readonly dueDate?: string;
+  /** The instant before which nobody should start with it. */
+  readonly startDate?: string;
+  /** What decides here whether it is done; items that are over have none. */
+  readonly acceptance?: readonly SourceCheck[];
   readonly customFields: Readonly<Record<string, unknown>>;
   readonly links: readonly Link[];
   readonly comments: readonly SourceComment[];
@@ -39,6 +45,12 @@ export interface SourceComment {
   readonly body: string;
   readonly author?: string;
   readonly at?: string;
+}
+
+export interface SourceCheck {
+  readonly key: string;
+  readonly kind: 'human';
+  readonly description: string;
 }
 
 export interface ExternalName {
@@ -62,6 +74,7 @@ const examplesMax = 5;
 /** What an import leaves out or changes on the way, by reason, so that nobody has to find that out later. */
 export class LeftOut {
   readonly #reasons = new Map<string, { count: number; examples: string[] }>();
+  #unreadable = 0;
 
   /** @param reason a sentence without its subject, as `is a pull request, no issue` */
   add(reason: string, example: string): void {
@@ -70,6 +83,21 @@ export class LeftOut {
     const shown = example.slice(0, 80);
     if (known.examples.length < examplesMax && !known.examples.includes(shown)) known.examples.push(shown);
     this.#reasons.set(reason, known);
+  }
+
+  /** Counts a record that could not be read. @param place its line, or its file */
+  addUnreadable(reason: string, place: string): void {
+    this.#unreadable += 1;
+    this.add(reason, place);
+  }
+
+  /**
+   * Refuses a source of which nothing could be read; one that holds nothing is none of these.
+   * @throws PlainError with the reasons
+   */
+  requireReadable(items: readonly SourceItem[], name: string, hint = ''): void {
+    if (items.length > 0 || this.#unreadable === 0) return;
+    throw new PlainError([`Nothing in ${name} could be read.${hint}`, ...this.lines.map(visible)].join('\n'));
   }
 
   /** For programs. */
@@ -84,50 +112,6 @@ export class LeftOut {
         `! ${count} × ${reason} (${examples.join(', ')}${count > examples.length ? ', …' : ''})`,
     );
   }
-}
-
-/** What a form needs to be told about words that its tracker lets people choose. */
-export interface Words {
-  /** What statuses mean, by their words as `plainWord` makes them. */
-  readonly statuses: ReadonlyMap<string, SourceStatus>;
-}
-
-const statusWords: readonly (readonly [SourceStatus, RegExp])[] = [
-  ['done', /^(?:done|closed?|completed?|resolved|fixed|finished|shipped|released|merged)$/],
-  [
-    'cancelled',
-    /^(?:cancel(?:l?ed)?|won'?t (?:do|fix)|wontfix|not planned|not_planned|rejected|declined|duplicate|invalid|obsolete|abandoned|deleted|tombstone|archived)$/,
-  ],
-  ['backlog', /^(?:backlog|draft|deferred|icebox|someday|later|proposed|triage)$/],
-  ['blocked', /^(?:blocked|on hold|on-hold|waiting|paused)$/],
-];
-
-/** What a word of a tracker means; what is not known is open. */
-export function statusOf(word: string, { statuses }: Words): SourceStatus {
-  const plain = plainWord(word);
-  return statuses.get(plain) ?? statusWords.find(([, form]) => form.test(plain))?.[0] ?? 'open';
-}
-
-const priorityWords: readonly (readonly [Priority, RegExp])[] = [
-  ['critical', /^(?:critical|highest|urgent|blocker|p?0)$/],
-  ['high', /^(?:high|major|important|p?1)$/],
-  ['medium', /^(?:medium|normal|moderate|p?2)$/],
-  ['low', /^(?:low|lowest|minor|trivial|p?[34])$/],
-];
-
-/** What a word or number means as a priority; undefined where it means none. */
-export function priorityIn(word: string): Priority | undefined {
-  const plain = plainWord(word);
-  return priorityWords.find(([, form]) => form.test(plain))?.[0];
-}
-
-/** A word as words are compared: without signs such as the colon of `status: QA`. */
-export function plainWord(word: string): string {
-  return word
-    .normalize('NFKD')
-    .replaceAll(/[^\p{L}\p{N}'_ -]+/gu, '')
-    .trim()
-    .toLowerCase();
 }
 
 /** A text of a document that may hold anything. */

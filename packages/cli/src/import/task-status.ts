@@ -37,8 +37,19 @@ export function nextStatusOf(item: Status, task: Task, lifecycle: Lifecycle): st
   if (category.startsWith('terminal_') || item.status === 'done') return undefined;
   if (item.status === 'cancelled') return cancelledStatusOf(item.statusKey, lifecycle);
   const wanted = openStatusOf(item, lifecycle);
-  const isUntouched = status === lifecycle.initialStatus || category === 'backlog';
-  return wanted === status || !isUntouched ? undefined : wanted;
+  return wanted === status || !isUntouched(task, lifecycle) ? undefined : wanted;
+}
+
+function isUntouched({ status, systemStatusCategory: category }: Task, lifecycle: Lifecycle): boolean {
+  return status === lifecycle.initialStatus || category === 'backlog';
+}
+
+/** Whether a task should be blocked, and its type has no status for that to which a step leads from where it is. */
+export function isBlockedInVain(item: Status, task: Task, lifecycle: Lifecycle): boolean {
+  if (item.status !== 'blocked' || task.systemStatusCategory === 'blocked') return false;
+  const wanted = openStatusOf(item, lifecycle);
+  const isWayOut = wanted !== undefined && isReachable(task.status, wanted, lifecycle);
+  return !isWayOut && isUntouched(task, lifecycle);
 }
 
 export function isReachable(from: string, to: string, { transitions }: Lifecycle): boolean {

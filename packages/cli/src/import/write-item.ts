@@ -5,7 +5,14 @@ import { holdCapability, isUnfinished, notHeld, otherRequirements, type Requirem
 import { originOf, type SourceKind } from './known-tasks.ts';
 import type { FieldName, PlannedItem } from './planned-item.ts';
 import type { Targets } from './targets.ts';
-import { cancelledStatusOf, isReachable, newStatusOf, nextStatusOf, openStatusOf } from './task-status.ts';
+import {
+  cancelledStatusOf,
+  isBlockedInVain,
+  isReachable,
+  newStatusOf,
+  nextStatusOf,
+  openStatusOf,
+} from './task-status.ts';
 
 /** What the writing of items works with. */
 export interface Writing {
@@ -79,7 +86,8 @@ async function createTask(writing: Writing, item: PlannedItem, isHeld: boolean):
 }
 
 /** The members of a task that are as the source says. */
-function valuesOf({ title, description, priority, assigneeId, dueDate, customFields }: PlannedItem) {
+function valuesOf(item: PlannedItem) {
+  const { title, description, priority, assigneeId, dueDate, startDate, acceptance, customFields } = item;
   return {
     title,
     description,
@@ -87,6 +95,8 @@ function valuesOf({ title, description, priority, assigneeId, dueDate, customFie
     customFields: { ...customFields },
     ...(assigneeId !== undefined && { assigneeId }),
     ...(dueDate !== undefined && { dueDate }),
+    ...(startDate !== undefined && { startDate }),
+    ...(acceptance !== undefined && { acceptance: [...acceptance] }),
   };
 }
 
@@ -108,6 +118,8 @@ async function rewriteTask(
 
 function patchOf(item: PlannedItem, fields: readonly FieldName[], task: Task): TaskChange {
   const { title, description, priority, assigneeId = null, dueDate = null, customFields } = item;
+  const { startDate = null, acceptance = [] } = item;
+  const imported = new Set(acceptance.map(({ key }) => key));
   const values = {
     title,
     description,
@@ -116,6 +128,9 @@ function patchOf(item: PlannedItem, fields: readonly FieldName[], task: Task): T
     dueDate,
     // What others have written there stays.
     customFields: { ...task.customFields, ...customFields },
+    startDate,
+    // A check is for people to take away.
+    acceptance: [...task.acceptance.filter(({ key }) => !imported.has(key)), ...acceptance],
   };
   return Object.assign(
     {},
@@ -143,6 +158,8 @@ async function moveTask(writing: Writing, item: PlannedItem, task: Task): Promis
       ? cancelledStatusOf(item.statusKey, lifecycleSchema)
       : openStatusOf(item, lifecycleSchema);
   const category = lifecycleSchema.statuses.find(({ key }) => key === status)?.category;
+  if (status === undefined && item.status === 'blocked')
+    leaveOut(`is blocked, and its task type has no such status: it stays in ${task.status}`, item.id);
   if (status === undefined || category === task.systemStatusCategory) return;
   await baton.tasks.update(task.id, { status }, { ifMatch: tagOf(task) });
 }
@@ -170,6 +187,7 @@ export async function finishTask(
   const { baton } = writing;
   const newest = item.status === 'done' ? await completeTask(writing, item, task) : task;
   await matched(baton, newest, async (now) => {
+    if (isBlockedHere(writing, item, now)) return now;
     const requirements =
       others === undefined || now === newest ? others : await otherRequirements(baton, now.id);
     const status = statusToGive(writing, item, now);
@@ -180,6 +198,17 @@ export async function finishTask(
     };
     return baton.tasks.update(now.id, change, { ifMatch: tagOf(now) });
   });
+}
+
+/** Whether nothing but what holds it back keeps agents from a task that is blocked in its source. */
+function isBlockedHere({ targets, leaveOut }: Writing, item: PlannedItem, task: Task): boolean {
+  const { lifecycleSchema, key } = targets.typeOf({ typeKey: task.typeKey });
+  if (!isBlockedInVain(item, task, lifecycleSchema)) return false;
+  leaveOut(
+    `is blocked, and no step of the task type ${key} leads to such a status: it stays held back`,
+    item.id,
+  );
+  return true;
 }
 
 function statusToGive({ targets, leaveOut }: Writing, item: PlannedItem, task: Task): string | undefined {

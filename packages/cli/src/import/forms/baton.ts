@@ -1,18 +1,18 @@
 import { invocation } from '../../../../../bin/invocation.mjs';
 import { PlainError } from '../../plain-error.ts';
-import { linesOf, type NumberedLine, parsedJson, readingBounds } from '../reading.ts';
+import { linesOf, type NumberedLine, readingBounds, readJson } from '../reading.ts';
 import {
   type ExternalName,
   LeftOut,
   type Link,
   type Priority,
-  priorityIn,
   type Source,
   type SourceComment,
   type SourceItem,
   type SourceStatus,
   textIn,
 } from '../source.ts';
+import { priorityIn } from '../words.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -42,9 +42,9 @@ export function readExport(text: string, name: string): Source & { readonly tena
   // Of the lines of an export few are tasks, and a task has all its comments on its line: the file bounds both.
   const bounds = { linesMax: readingBounds.fileBytesMax, lineCharactersMax: readingBounds.fileBytesMax };
   const numbered = linesOf(text, name, bounds);
-  const [first, last] = [numbered[0], numbered.at(-1)].map((line) => line && exportLineIn(line, name));
-  const tenant = tenantIn(first?.fields ?? {}, name);
-  if (last?.kind !== 'end')
+  const [first, last] = [numbered[0], numbered.at(-1)].map((line) => line && exportLineIn(line));
+  const tenant = tenantIn(first !== undefined && 'fields' in first ? first.fields : {}, name);
+  if (last === undefined || !('kind' in last) || last.kind !== 'end')
     throw new PlainError(
       `${name} is not complete: its last line is missing, so the export was cut off. Make it again.`,
     );
@@ -53,13 +53,17 @@ export function readExport(text: string, name: string): Source & { readonly tena
   const workspaces = new Map<string, { slug: string; parentId: string | null }>();
   const tasks: ExportLine[] = [];
   for (const numberedLine of numbered) {
-    const line = exportLineIn(numberedLine, name);
+    const line = exportLineIn(numberedLine);
+    if ('fault' in line) {
+      leftOut.addUnreadable(line.fault, `line ${numberedLine.number}`);
+      continue;
+    }
     const { kind, fields } = line;
-    const value = (fields['value'] ?? {}) as Fields;
-    const id = String(value['id']);
+    const value = objectIn(fields['value']);
+    const id = textIn(value['id']) ?? '';
     if (kind === 'principal') people.set(id, textIn(value['displayName']) ?? id);
     if (kind === 'workspace')
-      workspaces.set(id, { slug: String(value['slug']), parentId: textIn(value['parentId']) ?? null });
+      workspaces.set(id, { slug: textIn(value['slug']) ?? '', parentId: textIn(value['parentId']) ?? null });
     if (kind === 'task') tasks.push(line);
     if (tasks.length > readingBounds.itemsMax)
       throw new PlainError(`${name} has more than ${readingBounds.itemsMax} tasks.`);
@@ -70,7 +74,8 @@ export function readExport(text: string, name: string): Source & { readonly tena
       );
   }
   const known: Known = { people, pathOf: (id) => pathIn(workspaces, id) };
-  const items = tasks.map(({ fields, place }) => itemOf(fields, place, known));
+  const items = tasks.flatMap(({ fields, place }) => itemOf(fields, place, known, leftOut));
+  leftOut.requireReadable(items, name);
   return { system: 'baton', type: 'task', items, leftOut, tenant };
 }
 
@@ -80,25 +85,30 @@ interface ExportLine {
   readonly place: string;
 }
 
-function exportLineIn({ line, number }: NumberedLine, name: string): ExportLine {
-  const place = `Line ${number} of ${name}`;
-  const value = parsedJson(line, place);
-  const kind = typeof value === 'object' && value !== null ? (value as Fields)['kind'] : undefined;
-  if (typeof kind !== 'string') throw new PlainError(`${place} is no line of an export: it has no kind.`);
-  return { kind, fields: value as Fields, place };
+function exportLineIn({ line, number }: NumberedLine): ExportLine | { readonly fault: string } {
+  const read = readJson(line);
+  if ('fault' in read) return read;
+  const fields = objectIn(read.value);
+  const { kind } = fields;
+  return typeof kind === 'string'
+    ? { kind, fields, place: `line ${number}` }
+    : { fault: 'is no line of an export: it has no kind' };
 }
 
 function tenantIn({ kind, format, tenant }: Fields, name: string): ExportedTenant {
-  const { id, slug } = (tenant ?? {}) as Fields;
+  const { id, slug } = objectIn(tenant);
   if (kind !== 'export' || typeof id !== 'string')
     throw new PlainError(`${name} is no export: ${invocation()} export writes one.`);
   if (format !== exportFormat)
-    throw new PlainError(`${name} has format ${String(format)}; this version reads format ${exportFormat}.`);
-  return { id, slug: String(slug) };
+    throw new PlainError(
+      `${name} has format ${JSON.stringify(format)}; this version reads format ${exportFormat}.`,
+    );
+  return { id, slug: textIn(slug) ?? '' };
 }
 
+/** Only a text is taken for one: an object of JSON may hold a member named toString. */
 const nameOf = (value: Fields): string =>
-  String(value['key'] ?? value['slug'] ?? value['displayName'] ?? value['name'] ?? value['id'] ?? '');
+  ['key', 'slug', 'displayName', 'name', 'id'].flatMap((member) => textIn(value[member]) ?? [])[0] ?? '';
 
 interface Known {
   readonly people: ReadonlyMap<string, string>;
@@ -121,35 +131,43 @@ function pathIn(
   return slugs.join('/');
 }
 
-function itemOf(fields: Fields, place: string, { people, pathOf }: Known): SourceItem {
-  const task = (fields['value'] ?? {}) as Fields;
+function itemOf(fields: Fields, place: string, { people, pathOf }: Known, leftOut: LeftOut): SourceItem[] {
+  const task = objectIn(fields['value']);
   const [id, title] = [task['id'], task['title']];
-  if (typeof id !== 'string' || typeof title !== 'string')
-    throw new PlainError(`${place} is no task: it has no id and title.`);
-  const category = String(task['systemStatusCategory']);
+  if (typeof id !== 'string' || typeof title !== 'string') {
+    leftOut.addUnreadable('is no task: it has no id and title', place);
+    return [];
+  }
+  const category = textIn(task['systemStatusCategory']) ?? '';
   const [typeKey, statusKey] = [textIn(task['typeKey']), textIn(task['status'])];
   const workspaceId = textIn(task['workspaceId']);
   const workspace = workspaceId === undefined ? undefined : pathOf(workspaceId);
-  const dueDate = textIn(task['dueDate']);
+  const [dueDate, startDate] = [textIn(task['dueDate']), textIn(task['startDate'])];
+  if (listIn(task['acceptance']).length > 0)
+    leftOut.add('has checks of its own, which an import does not make', id);
   const assigneeId = textIn(task['assigneeId']);
   const assignee = assigneeId === undefined ? undefined : (people.get(assigneeId) ?? assigneeId);
-  return {
-    id,
-    place,
-    title,
-    description: textIn(task['description']) ?? '',
-    status: categories[category] ?? 'open',
-    priority: priorityIn(String(task['priority'])) ?? ('medium' satisfies Priority),
-    ...(statusKey !== undefined && { statusKey }),
-    ...(typeKey !== undefined && { typeKey }),
-    ...(workspace !== undefined && { workspace }),
-    ...(dueDate !== undefined && { dueDate }),
-    ...(assignee !== undefined && { assignee }),
-    customFields: objectIn(task['customFields']),
-    links: listIn(fields['relations']).flatMap(linkOf),
-    comments: listIn(fields['comments']).flatMap((one) => commentOf(one, people)),
-    names: listIn(fields['references']).flatMap(externalNameOf),
-  };
+  const status = Object.hasOwn(categories, category) ? categories[category] : undefined;
+  return [
+    {
+      id,
+      place,
+      title,
+      description: textIn(task['description']) ?? '',
+      status: status ?? 'open',
+      priority: priorityIn(textIn(task['priority']) ?? '') ?? ('medium' satisfies Priority),
+      ...(statusKey !== undefined && { statusKey }),
+      ...(typeKey !== undefined && { typeKey }),
+      ...(workspace !== undefined && { workspace }),
+      ...(dueDate !== undefined && { dueDate }),
+      ...(startDate !== undefined && { startDate }),
+      ...(assignee !== undefined && { assignee }),
+      customFields: objectIn(task['customFields']),
+      links: listIn(fields['relations']).flatMap(linkOf),
+      comments: listIn(fields['comments']).flatMap((one) => commentOf(one, people)),
+      names: listIn(fields['references']).flatMap(externalNameOf),
+    },
+  ];
 }
 
 const objectIn = (value: unknown): Fields =>
@@ -168,7 +186,7 @@ function commentOf(
   people: ReadonlyMap<string, string>,
 ): SourceComment[] {
   const [said, at] = [textIn(body), textIn(createdAt)];
-  const author = people.get(String(authorPrincipalId));
+  const author = people.get(textIn(authorPrincipalId) ?? '');
   return said === undefined
     ? []
     : [{ body: said, ...(author !== undefined && { author }), ...(at !== undefined && { at }) }];

@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { PlainError } from '../../plain-error.ts';
-import { linesOf, parsedJson, readingBounds, visible } from '../reading.ts';
+import { linesOf, type NumberedLine, readingBounds, readJson, visible } from '../reading.ts';
 import type { Fate, PlannedRelation } from '../relations.ts';
+import { LeftOut } from '../source.ts';
 
 /** One issue of a tracker: a line of a backlog file. Other fields are ignored. */
 export interface Issue {
@@ -14,17 +15,23 @@ export interface Issue {
   readonly dependencies?: readonly Dependency[];
 }
 
-/** `blocks`: this issue waits for `on`. `parent-child`: `on` is the parent. Any other type only relates the two. */
+/**
+ * `blocks` and `conditional-blocks`: this issue waits for `on`. `waits-for`: it waits for the children of `on`. `parent-child`:
+ * `on` is the parent. Any other type only relates the two.
+ */
 export interface Dependency {
   readonly on: string;
   readonly type: string;
+  /** What `waits-for` waits for, a JSON text: `{"gate":"all-children"}` or `any-children`. */
+  readonly metadata?: unknown;
 }
 
 /**
  * Reads a backlog file, one JSON object per line.
- * @throws PlainError that names the first invalid line
+ * @param leftOut is told of the lines that hold no issue
+ * @throws PlainError for a file that can't be read, or in which no line is an issue
  */
-export function readBacklog(path: string): Issue[] {
+export function readBacklog(path: string, leftOut = new LeftOut()): Issue[] {
   let text: string;
   try {
     if (statSync(path).size > readingBounds.fileBytesMax)
@@ -34,63 +41,85 @@ export function readBacklog(path: string): Issue[] {
     if (error instanceof PlainError) throw error;
     throw new PlainError(`${path} can't be read (${(error as NodeJS.ErrnoException).code}).`);
   }
-  return parseBacklog(text, path);
+  const issues = backlogLines(text, path, leftOut).map(({ issue }) => issue);
+  if (issues.length === 0)
+    throw new PlainError([`${visible(path)} holds no issue.`, ...leftOut.lines.map(visible)].join('\n'));
+  return issues;
 }
 
-/** As `readBacklog`, from its text; `name` is for error messages. */
-export function parseBacklog(text: string, name: string): Issue[] {
-  return backlogLines(text, name).map(({ issue }) => issue);
-}
-
-/** An issue, all that its line holds, and where that stands. */
+/** An issue, all that its line holds, and where that is. */
 export interface BacklogLine {
   readonly issue: Issue;
   readonly fields: Readonly<Record<string, unknown>>;
   readonly place: string;
 }
 
-/** As `parseBacklog`, with the fields that an `Issue` does not have. */
-export function backlogLines(text: string, name: string): BacklogLine[] {
+/**
+ * The issues of a text, one on each line, with the fields that an `Issue` does not have.
+ * @param leftOut is told of every line that holds none, and why
+ * @throws PlainError for a text that is empty or has too many lines
+ */
+export function backlogLines(text: string, name: string, leftOut: LeftOut): BacklogLine[] {
   const seen = new Set<string>();
-  return linesOf(text, name).map(({ line, number }) => {
-    const place = `Line ${number} of ${name}`;
-    const fields = objectIn(line, place);
-    const issue = fields && issueOf(fields);
-    if (fields === undefined || issue === undefined)
-      throw new PlainError(`${place} is not an issue: it needs id, title and status as strings.`);
-    if (seen.has(issue.id)) throw new PlainError(`${place} repeats the id ${visible(issue.id)}.`);
-    seen.add(issue.id);
-    return { issue, fields, place };
+  const onTooLong = (number: number) =>
+    leftOut.addUnreadable(`has more than ${readingBounds.lineCharactersMax} characters`, `line ${number}`);
+  return linesOf(text, name, {}, onTooLong).flatMap((numbered) => {
+    const place = `line ${numbered.number}`;
+    const read = backlogLine(numbered, place, leftOut);
+    if (read === undefined) return [];
+    if (seen.has(read.issue.id)) {
+      leftOut.add('repeats the id of another line', `${read.issue.id}, ${place}`);
+      return [];
+    }
+    seen.add(read.issue.id);
+    return [read];
   });
 }
 
-function objectIn(line: string, place: string): Record<string, unknown> | undefined {
-  try {
-    const value = parsedJson(line, place);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch (error) {
-    if (error instanceof PlainError && error.message.endsWith('is no JSON.')) return undefined;
-    throw error;
+function backlogLine({ line }: NumberedLine, place: string, leftOut: LeftOut): BacklogLine | undefined {
+  const fields = objectIn(line, place, leftOut);
+  if (fields === undefined) return undefined;
+  const { _type: kind } = fields;
+  if (fields['_schema'] !== undefined && kind === undefined) {
+    leftOut.add('is a header of bd export, no issue', place);
+    return undefined;
   }
+  if (kind !== undefined && kind !== 'issue') {
+    leftOut.add(`is of _type ${typeof kind === 'string' ? kind.slice(0, 40) : 'unknown'}, no issue`, place);
+    return undefined;
+  }
+  const issue = issueOf(fields);
+  if (issue !== undefined) return { issue, fields, place };
+  leftOut.addUnreadable('is no issue: it needs id, title and status as texts', place);
+  return undefined;
+}
+
+function objectIn(line: string, place: string, leftOut: LeftOut): Record<string, unknown> | undefined {
+  const read = readJson(line);
+  if ('fault' in read) leftOut.addUnreadable(read.fault, place);
+  else if (typeof read.value === 'object' && read.value !== null && !Array.isArray(read.value))
+    return read.value as Record<string, unknown>;
+  else leftOut.addUnreadable('is no JSON object', place);
+  return undefined;
 }
 
 function issueOf(fields: Readonly<Record<string, unknown>>): Issue | undefined {
-  const { id, title, status, priority = 2, issue_type = 'task', dependencies } = fields;
+  const { id, title, status = 'open', priority, issue_type = 'task', dependencies } = fields;
   const texts = [id, title, status, issue_type];
   if (texts.some((text) => typeof text !== 'string') || id === '') return undefined;
   const read = dependenciesIn(dependencies ?? []);
   if (read === undefined) return undefined;
-  return { id, title, status, priority: Number(priority), issue_type, dependencies: read } as Issue;
+  // Only a number is asked for its value: an object of JSON may hold a member named valueOf.
+  const number = typeof priority === 'number' || typeof priority === 'string' ? Number(priority) : 2;
+  return { id, title, status, priority: number, issue_type, dependencies: read } as Issue;
 }
 
 /** Both forms: `{on, type}`, and that of beads itself, `{issue_id, depends_on_id, type}`. */
 function dependenciesIn(value: unknown): Dependency[] | undefined {
   if (!Array.isArray(value)) return undefined;
   const read = (value as unknown[]).map((one) => {
-    const { on, depends_on_id, type } = (one ?? {}) as Record<string, unknown>;
-    return { on: on ?? depends_on_id, type };
+    const { on, depends_on_id, type, metadata } = (one ?? {}) as Record<string, unknown>;
+    return { on: on ?? depends_on_id, type, metadata };
   });
   const isRight = read.every(({ on, type }) => typeof on === 'string' && typeof type === 'string');
   return isRight ? (read as Dependency[]) : undefined;
@@ -116,7 +145,10 @@ export function relationsIn(issues: readonly Issue[]): PlannedRelation[] {
   );
 }
 
-function relationType(type: string): PlannedRelation['type'] {
-  if (type === 'blocks') return 'depends_on';
+/** Types by which an issue waits for another one. */
+export const waitingTypes: readonly string[] = ['blocks', 'conditional-blocks', 'waits-for'];
+
+export function relationType(type: string): PlannedRelation['type'] {
+  if (waitingTypes.includes(type)) return 'depends_on';
   return type === 'parent-child' ? 'parent' : 'related_to';
 }

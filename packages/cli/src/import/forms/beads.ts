@@ -1,17 +1,17 @@
+import { withInheritedWaits } from '../inherited-waits.ts';
+import { instantIn } from '../instants.ts';
 import {
   filled,
   LeftOut,
   namesIn,
-  plainWord,
   type Source,
   type SourceComment,
   type SourceItem,
-  type SourceStatus,
-  statusOf,
   textIn,
-  type Words,
 } from '../source.ts';
-import { backlogLines, fateOf, type Issue, priorityOf, relationsIn } from './beads-lines.ts';
+import type { Words } from '../words.ts';
+import { type BacklogLine, backlogLines, priorityOf } from './beads-lines.ts';
+import { type BeadsGraph, beadsGraph, holdsChildren, linksOf, statusIn } from './beads-readiness.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -22,53 +22,79 @@ const sections = [
   ['notes', 'Notes'],
 ] as const;
 
-/** Reads the JSON lines of beads (`.beads/issues.jsonl`, `bd export`). @throws PlainError that names the line */
+/** Fields that become something of the task, or change whenever beads writes the issue. */
+const usedFields: ReadonlySet<string> = new Set([
+  ...['_type', 'id', 'title', 'description', 'status', 'priority', 'issue_type', 'assignee', 'labels'],
+  ...['dependencies', 'comments', 'due_at', 'due_date', 'defer_until', 'created_at', 'closed_at'],
+  ...['close_reason', 'external_ref', 'updated_at', 'content_hash', 'is_blocked', 'last_activity'],
+  ...['dependency_count', 'dependent_count', 'comment_count', 'parent', 'dependents'],
+  ...sections.map(([name]) => name),
+]);
+
+/**
+ * Reads the JSON lines of beads (`.beads/issues.jsonl`, `bd export`).
+ * @throws PlainError for a file in which no line could be read
+ */
 export function readBeads(text: string, name: string, words: Words): Source {
-  const items = backlogLines(text, name).map(({ issue, fields, place }) =>
-    itemOf(issue, fields, place, words),
-  );
-  return { system: 'beads', type: 'issue', items, leftOut: new LeftOut() };
+  const leftOut = new LeftOut();
+  const lines = backlogLines(text, name, leftOut);
+  const graph = beadsGraph(lines, words, leftOut);
+  const read = lines.map((line) => itemOf(line, graph));
+  leftOut.requireReadable(read, name);
+  const holding = new Set(lines.filter((line) => holdsChildren(line, graph)).map(({ issue }) => issue.id));
+  const items = withInheritedWaits(read, leftOut, ({ id }) => holding.has(id));
+  return { system: 'beads', type: 'issue', items, leftOut };
 }
 
-function itemOf(issue: Issue, fields: Fields, place: string, words: Words): SourceItem {
+function itemOf(line: BacklogLine, graph: BeadsGraph): SourceItem {
+  const { issue, fields, place } = line;
   const assignee = textIn(fields['assignee']);
   const dueDate = textIn(fields['due_at']) ?? textIn(fields['due_date']);
+  const startDate = instantIn(textIn(fields['defer_until']) ?? '');
   return {
     id: issue.id,
     place,
     title: issue.title,
     description: descriptionOf(fields),
-    status: statusIn(issue, words),
+    status: statusIn(line, graph),
     priority: priorityOf(issue.priority),
     ...(assignee !== undefined && { assignee }),
     ...(dueDate !== undefined && { dueDate }),
+    ...(startDate !== undefined && { startDate }),
     customFields: filled({
       labels: namesIn(fields['labels']),
-      imported: filled({
-        id: issue.id,
-        type: issue.issue_type,
-        status: issue.status,
-        assignee,
-        createdAt: textIn(fields['created_at']),
-        closedAt: textIn(fields['closed_at']),
-        closeReason: textIn(fields['close_reason']),
-        externalRef: textIn(fields['external_ref']),
-      }),
+      imported: {
+        ...othersOf(line, graph.leftOut),
+        ...filled({
+          id: issue.id,
+          type: issue.issue_type,
+          status: issue.status,
+          assignee,
+          createdAt: textIn(fields['created_at']),
+          closedAt: textIn(fields['closed_at']),
+          closeReason: textIn(fields['close_reason']),
+          externalRef: textIn(fields['external_ref']),
+        }),
+      },
     }),
-    links: relationsIn([issue]).map(({ to, type }) => ({ to, type })),
+    links: linksOf(line, graph),
     comments: commentsIn(fields['comments']),
   };
 }
 
-function statusIn({ status, dependencies = [] }: Issue, words: Words): SourceStatus {
-  const chosen = words.statuses.get(plainWord(status));
-  if (chosen !== undefined) return chosen;
-  const fate = fateOf(status);
-  if (fate !== 'open') return fate === 'done' ? 'done' : 'cancelled';
-  const read = statusOf(status, words);
-  // What waits for another issue is held up by that relation, and goes on by itself when it is done.
-  const waits = dependencies.some(({ type }) => type === 'blocks');
-  return read === 'backlog' || (read === 'blocked' && !waits) ? read : 'open';
+/** Further fields with one value each, by their names in beads; others are named. */
+function othersOf({ issue, fields }: BacklogLine, leftOut: LeftOut): Record<string, unknown> {
+  const others = Object.entries(fields).filter(([name]) => !usedFields.has(name));
+  return filled(
+    Object.fromEntries(
+      others.filter(([name, value]) => {
+        const isPlain = value !== null && ['string', 'number', 'boolean'].includes(typeof value);
+        const isEmpty = value === null || (Array.isArray(value) && value.length === 0);
+        if (!isPlain && !isEmpty) leftOut.add(`field ${name.slice(0, 40)} is left out`, issue.id);
+        return isPlain;
+      }),
+    ),
+  );
 }
 
 function descriptionOf(fields: Fields): string {

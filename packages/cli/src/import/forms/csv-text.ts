@@ -4,89 +4,154 @@ import { readingBounds } from '../reading.ts';
 /** A table of texts, as a file of comma-separated values holds it. */
 export interface Table {
   readonly header: readonly string[];
-  /** Of each row its cells, and the line on which it begins. */
-  readonly rows: readonly { readonly cells: readonly string[]; readonly line: number }[];
+  readonly rows: readonly TableRow[];
+  /** Rows that are left out, and why. */
+  readonly faults: readonly { readonly line: number; readonly fault: string }[];
+  /** Lines above the header, which say something of the file. */
+  readonly preamble: number;
 }
 
-export const csvBounds = { columnsMax: 500, cellCharactersMax: 1_000_000 } as const;
+/** Of each row its cells, and the line on which it begins. */
+export interface TableRow {
+  readonly cells: readonly string[];
+  readonly line: number;
+}
+
+export const csvBounds = {
+  columnsMax: 500,
+  cellCharactersMax: 1_000_000,
+  /** Rows with a fault in their quotes, each of which may be searched for its end. */
+  quoteFaultsMax: 1000,
+  preambleRowsMax: 20,
+} as const;
 
 export const delimiters = [',', ';', '\t', '|'] as const;
 
+export interface CsvForm {
+  /** The one of `delimiters` that the first line has most of, without it. */
+  readonly delimiter?: string;
+  /** Whether a row may be the header; the first row is, where none of the first rows may be. */
+  readonly isHeader?: (cells: readonly string[]) => boolean;
+}
+
 /**
- * Reads comma-separated values by RFC 4180: quotes around a cell, doubled inside of one, line breaks within quotes.
- * @param delimiter the one of `delimiters` that the first line has most of, without it
- * @throws PlainError that names the line, for an open quote, text behind a quote, and rows of another width
+ * Reads comma-separated values by RFC 4180: quotes around a cell, doubled inside of one, line breaks within quotes. A row with a
+ * fault in its quotes or of another width is left out.
+ * @throws PlainError for an empty text, too many rows, and too many faults for a file of this form
  */
-export function readCsv(text: string, name: string, delimiter = delimiterOf(text)): Table {
-  const rows = [...rowsIn(text, name, delimiter)];
-  const [first, ...rest] = rows;
-  if (first === undefined) throw new PlainError(`${name} is empty.`);
-  const header = first.cells.map((cell) => cell.trim());
-  for (const { cells, line } of rest)
-    if (cells.length !== header.length)
-      throw new PlainError(
-        `Line ${line} of ${name} has ${cells.length} cells, the header has ${header.length}: is ${JSON.stringify(delimiter)} what stands between (--delimiter)?`,
-      );
-  return { header, rows: rest };
+export function readCsv(text: string, name: string, { delimiter, isHeader }: CsvForm = {}): Table {
+  const faults: { line: number; fault: string }[] = [];
+  const rows = [...rowsIn(text, name, delimiter ?? delimiterOf(text), faults)];
+  const found = rows.slice(0, csvBounds.preambleRowsMax).findIndex(({ cells }) => isHeader?.(cells) ?? true);
+  const preamble = Math.max(found, 0);
+  const [first, ...rest] = rows.slice(preamble);
+  if (first === undefined && faults.length === 0) throw new PlainError(`${name} is empty.`);
+  const header = (first?.cells ?? []).map((cell) => cell.trim());
+  const widths = rest.map(({ cells, line }) => {
+    const own = widthOf(cells, header.length);
+    if (own !== header.length)
+      faults.push({ line, fault: `has another number of cells than the header, which has ${header.length}` });
+    return { cells: cells.slice(0, header.length), line, isRight: own === header.length };
+  });
+  const right = widths.filter(({ isRight }) => isRight).map(({ cells, line }) => ({ cells, line }));
+  return { header, rows: right, faults, preamble };
+}
+
+/** A row may end with separators that the header does not have. */
+function widthOf(cells: readonly string[], width: number): number {
+  const isFilled = cells.slice(width).some((cell) => cell.trim() !== '');
+  return isFilled ? cells.length : Math.min(cells.length, width);
 }
 
 function delimiterOf(text: string): string {
   // What stands within quotes counts for none.
-  const line =
-    text
-      .slice(0, 10_000)
-      .replaceAll(/"(?:[^"]|"")*"/g, '')
-      .split(/\r?\n/, 1)[0] ?? '';
-  const counts = delimiters.map((one) => [line.split(one).length, one] as const);
+  const lines = text
+    .slice(0, 10_000)
+    .replaceAll(/"(?:[^"]|"")*"/g, '')
+    .split(/\r?\n/, csvBounds.preambleRowsMax);
+  const countIn = (line: string, one: string) => line.split(one).length;
+  const line = lines.find((one) => delimiters.some((delimiter) => countIn(one, delimiter) > 1)) ?? '';
+  const counts = delimiters.map((one) => [countIn(line, one), one] as const);
   return counts.reduce((best, one) => (one[0] > best[0] ? one : best))[1];
 }
 
-function* rowsIn(text: string, name: string, delimiter: string): Generator<Table['rows'][number]> {
+interface Place {
+  readonly at: number;
+  readonly line: number;
+}
+
+type ReadRow = Place & ({ readonly cells: readonly string[] } | { readonly fault: string });
+
+function* rowsIn(
+  text: string,
+  name: string,
+  delimiter: string,
+  faults: { line: number; fault: string }[],
+): Generator<TableRow> {
   const { itemsMax } = readingBounds;
-  const { columnsMax, cellCharactersMax } = csvBounds;
-  const fault = (line: number, what: string) => new PlainError(`Line ${line} of ${name} ${what}.`);
-  let [line, count, at] = [1, 0, 0];
-  while (at < text.length) {
-    const began = line;
-    const cells: string[] = [];
-    for (let isLast = false; !isLast; ) {
-      let cell = '';
-      if (text[at] === '"') {
-        const end = closingQuote(text, at + 1);
-        if (end === -1) throw fault(line, 'begins a quote that never ends');
-        cell = text.slice(at + 1, end).replaceAll('""', '"');
-        line += cell.split('\n').length - 1;
-        at = end + 1;
-      } else {
-        const end = endOfCell(text, at, delimiter);
-        cell = text.slice(at, end);
-        if (cell.includes('"'))
-          throw fault(line, 'holds a quote inside of a cell that does not begin with one');
-        at = end;
-      }
-      if (cell.length > cellCharactersMax)
-        throw fault(line, `has a cell of more than ${cellCharactersMax} characters`);
-      cells.push(cell);
-      if (cells.length > columnsMax) throw fault(line, `has more than ${columnsMax} cells`);
-      if (text[at] === delimiter) at += 1;
-      else if (at >= text.length || text[at] === '\n' || text[at] === '\r') isLast = true;
-      else throw fault(line, 'goes on behind a closing quote');
-    }
-    if (text[at] === '\r') at += 1;
-    if (text[at] === '\n') at += 1;
-    line += 1;
-    if (cells.length === 1 && cells[0] === '') continue;
+  let count = 0;
+  for (let next: Place = { at: 0, line: 1 }; next.at < text.length; ) {
+    const { line } = next;
+    const row = rowAt(text, next, delimiter);
+    next = row;
+    if ('cells' in row && row.cells.length === 1 && row.cells[0] === '') continue;
     count += 1;
-    if (count > itemsMax + 1) throw new PlainError(`${name} has more than ${itemsMax} rows.`);
-    yield { cells, line: began };
+    if (count > itemsMax + csvBounds.preambleRowsMax)
+      throw new PlainError(`${name} has more than ${itemsMax} rows.`);
+    if ('cells' in row) yield { cells: row.cells, line };
+    else faults.push({ line, fault: row.fault });
+    if (faults.length > csvBounds.quoteFaultsMax)
+      throw new PlainError(
+        `${name} has more than ${csvBounds.quoteFaultsMax} rows that can't be read: is it of comma-separated values?`,
+      );
   }
 }
 
-/** The quote that ends a cell: one that no other follows. */
-function closingQuote(text: string, from: number): number {
-  for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 2))
+/** One row, and where the next one begins: behind a fault, on the next line. */
+function rowAt(text: string, from: Place, delimiter: string): ReadRow {
+  const { columnsMax, cellCharactersMax } = csvBounds;
+  const cells: string[] = [];
+  let { at, line } = from;
+  const faultAt = (place: number, fault: string): ReadRow => {
+    const end = text.indexOf('\n', place);
+    return { at: end === -1 ? text.length : end + 1, line: line + 1, fault };
+  };
+  for (;;) {
+    let cell = '';
+    if (text[at] === '"') {
+      const end = closingQuote(text, at + 1);
+      if (end === undefined) return faultAt(at, 'begins a quote that never ends');
+      cell = text.slice(at + 1, end).replaceAll('""', '"');
+      line += cell.split('\n').length - 1;
+      at = end + 1;
+    } else {
+      const end = endOfCell(text, at, delimiter);
+      cell = text.slice(at, end);
+      if (cell.includes('"'))
+        return faultAt(at, 'holds a quote inside of a cell that does not begin with one');
+      at = end;
+    }
+    cells.push(cell);
+    if (cell.length > cellCharactersMax)
+      return faultAt(at, `has a cell of more than ${cellCharactersMax} characters`);
+    if (cells.length > columnsMax) return faultAt(at, `has more than ${columnsMax} cells`);
+    if (text[at] !== delimiter) break;
+    at += 1;
+  }
+  const isEnd = at >= text.length || text[at] === '\n' || text[at] === '\r';
+  if (!isEnd) return faultAt(at, 'goes on behind a closing quote');
+  if (text[at] === '\r') at += 1;
+  if (text[at] === '\n') at += 1;
+  return { cells, at, line: line + 1 };
+}
+
+/** The quote that ends a cell, one that no other follows; undefined where there is none, or far too late. */
+function closingQuote(text: string, from: number): number | undefined {
+  // Each quote of a cell may be doubled.
+  const limit = from + 2 * csvBounds.cellCharactersMax;
+  for (let at = text.indexOf('"', from); at !== -1 && at <= limit; at = text.indexOf('"', at + 2))
     if (text[at + 1] !== '"') return at;
-  return -1;
+  return undefined;
 }
 
 function endOfCell(text: string, from: number, delimiter: string): number {

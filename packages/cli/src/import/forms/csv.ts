@@ -1,42 +1,13 @@
-import { exitCodes } from '../../error-text.ts';
 import { PlainError } from '../../plain-error.ts';
-import { visible } from '../reading.ts';
-import {
-  filled,
-  LeftOut,
-  type Link,
-  plainWord,
-  priorityIn,
-  type Source,
-  type SourceItem,
-  statusOf,
-  type Words,
-} from '../source.ts';
-import { readCsv, type Table } from './csv-text.ts';
-
-/** What a column can be, and the headers that are taken for it where no mapping names one. */
-const guesses = {
-  id: ['id', 'key', 'issue key', 'issue id', 'task id', 'card id', 'number', 'nr', 'no'],
-  title: ['title', 'summary', 'name', 'subject', 'task name', 'card name', 'task'],
-  description: ['description', 'body', 'details', 'notes', 'card description'],
-  status: ['status', 'state', 'list', 'list name', 'column', 'section/column'],
-  priority: ['priority', 'prio', 'severity'],
-  labels: ['labels', 'label', 'tags', 'tag'],
-  assignee: ['assignee', 'assigned to', 'owner', 'assignees', 'responsible'],
-  due: ['due', 'due date', 'deadline'],
-  parent: ['parent', 'parent id', 'parent task', 'parent issue', 'epic'],
-  depends_on: ['depends on', 'dependencies', 'blocked by', 'is blocked by'],
-  related_to: ['related to', 'relates to', 'related'],
-  type: ['type', 'issue type'],
-  url: ['url', 'link', 'address'],
-} as const;
-
-type Field = keyof typeof guesses;
-const fieldNames = Object.keys(guesses) as Field[];
-/** Fields that may have several values. */
-const severalFields: readonly Field[] = ['labels', 'parent', 'depends_on', 'related_to'];
-/** Where each field stands; a field that may have several values may stand in several columns. */
-type Columns = Partial<Record<Field, readonly number[]>>;
+import { instantIn } from '../instants.ts';
+import { filled, LeftOut, type Link, type Source, type SourceItem } from '../source.ts';
+import { withTurnedBlocks } from '../turned-blocks.ts';
+import type { Words } from '../words.ts';
+import { labelIn, plainCell, valuesIn } from './csv-cells.ts';
+import { type CsvColumns, type CsvField, csvColumns, isTaskHeader, usedColumns } from './csv-columns.ts';
+import { type CsvProduct, csvProductOf, rowPriority, rowStatus } from './csv-products.ts';
+import { kindOfRelation, RowNames, referencesIn } from './csv-references.ts';
+import { readCsv, type Table, type TableRow } from './csv-text.ts';
 
 export interface CsvOptions {
   /** As `title=Summary,status=State`. */
@@ -48,154 +19,208 @@ export interface CsvOptions {
 
 /**
  * Reads comma-separated values with a header; columns that mean nothing here become custom fields.
- * @throws PlainError for a mapping that names no column, for no title, and as `readCsv`
+ * @throws PlainError for a mapping that names no column, for no title, where no row could be read, and as `readCsv`
  */
 export function readCsvTasks(text: string, name: string, words: Words, options: CsvOptions): Source {
-  const table = readCsv(text, name, options.delimiter);
-  const columns = columnsOf(table.header, options.map);
+  const { map, delimiter, source } = options;
+  const table = readCsv(text, name, {
+    ...(delimiter !== undefined && { delimiter }),
+    isHeader: (cells) => isTaskHeader(cells, map),
+  });
+  const columns = csvColumns(table.header, map);
   const leftOut = new LeftOut();
+  reportTable(table, columns, name, leftOut);
+  const rows = rowsOf(table, columns, leftOut);
+  const names = new RowNames();
+  for (const { own, ids, cell } of rows) names.add(own, ids, plainCell(cell('title')));
+  const product = csvProductOf(table.header);
+  const used = usedColumns(columns);
+  const reading: Reading = { table, used, columns, words, source, product, names, leftOut };
+  const read = rows.map((row) => itemOf(row, reading));
+  leftOut.requireReadable(read, name, ' Does --delimiter name what stands between the cells?');
+  if (read.length === 0) throw new PlainError(`${name} has no rows.`);
+  const items = withTurnedBlocks(withChildren(rows, read, reading));
+  return { system: 'csv', type: 'row', items, leftOut };
+}
+
+function reportTable(table: Table, columns: CsvColumns, name: string, leftOut: LeftOut): void {
+  if (table.preamble > 0) leftOut.add('has lines above its header, which are no rows', name);
   const hasNamelessValues = table.header.some(
     (header, at) => header === '' && table.rows.some(({ cells }) => cells[at]?.trim() !== ''),
   );
   if (hasNamelessValues) leftOut.add('has a column without a header', name);
   if (columns.id === undefined) leftOut.add('has no column with an id: rows are known by their title', name);
-  const items: SourceItem[] = [];
-  const seen = new Set<string>();
-  for (const row of table.rows) {
-    const cell = (field: Field) => row.cells[columns[field]?.[0] ?? -1]?.trim() ?? '';
-    const cells = (field: Field) => columns[field]?.flatMap((at) => listIn(row.cells[at] ?? '')) ?? [];
-    const own = cell(columns.id === undefined ? 'title' : 'id');
-    const place = `line ${row.line}`;
-    if (own === '') leftOut.add('has neither id nor title', place);
-    else if (seen.has(own)) leftOut.add('repeats an id', `${own}, ${place}`);
-    else {
-      seen.add(own);
-      items.push(
-        itemOf({ own, place, cell, cells, row, table, columns, words, source: options.source, leftOut }),
-      );
-    }
-  }
-  if (items.length === 0) throw new PlainError(`${name} has no rows.`);
-  return { system: 'csv', type: 'row', items, leftOut };
+  for (const { line, fault } of table.faults) leftOut.addUnreadable(fault, `line ${line}`);
 }
 
 interface Row {
+  /** What names the row: its id, or its title where there are no ids. */
   readonly own: string;
+  /** Further ids of it. */
+  readonly ids: readonly string[];
   readonly place: string;
-  readonly cell: (field: Field) => string;
-  /** The values of a field that may have several. */
-  readonly cells: (field: Field) => readonly string[];
-  readonly row: Table['rows'][number];
+  readonly row: TableRow;
+  /** The cell of a field, of its first column. */
+  readonly cell: (field: CsvField) => string;
+  /** The cells of all columns of a field. */
+  readonly cells: (field: CsvField) => readonly string[];
+}
+
+function rowsOf({ rows }: Table, columns: CsvColumns, leftOut: LeftOut): Row[] {
+  const seen = new Set<string>();
+  const hasId = columns.id !== undefined;
+  return rows.flatMap((row) => {
+    const cells = (field: CsvField) => (columns[field] ?? []).map((at) => row.cells[at] ?? '');
+    const cell = (field: CsvField) => (cells(field)[0] ?? '').trim();
+    const [id = '', ...ids] = cells('id').map(plainCell);
+    const own = hasId ? id : cell('title');
+    const place = `line ${row.line}`;
+    const reason = own === '' ? 'has neither id nor title' : hasId ? 'repeats an id' : 'repeats a title';
+    if (own !== '' && !seen.has(own)) {
+      seen.add(own);
+      return [{ own, ids, place, row, cell, cells }];
+    }
+    leftOut.add(reason, own === '' ? place : `${own}, ${place}`);
+    return [];
+  });
+}
+
+interface Reading {
   readonly table: Table;
-  readonly columns: Columns;
+  readonly used: ReadonlySet<number>;
+  readonly columns: CsvColumns;
   readonly words: Words;
   readonly source: string;
+  readonly product: CsvProduct;
+  readonly names: RowNames;
   readonly leftOut: LeftOut;
 }
 
-function itemOf({ own, place, cell, cells, row, table, columns, words, source, leftOut }: Row): SourceItem {
-  const idOf = (id: string) => `${source}/${id}`;
-  const linksTo = (field: Field, type: Link['type']): Link[] =>
-    cells(field).map((to) => ({ to: idOf(to), type }));
-  if (cells('parent').length > 1) leftOut.add('has several parents: the first one is taken', own);
-  const assignee = cell('assignee');
-  const dueDate = instantOf(cell('due'));
-  if (cell('due') !== '' && dueDate === undefined)
-    leftOut.add('has a due date of another form than 2026-12-24', `${own}: ${cell('due')}`);
+function itemOf(line: Row, reading: Reading): SourceItem {
+  const { own, place, cell, cells } = line;
+  const { words, source, product, leftOut } = reading;
+  const people = peopleIn(cell('assignee'));
+  if (people.length > 1)
+    leftOut.add('has several assignees: the first one gets it, all are kept in its fields', own);
+  const [dueDate, startDate] = datesOf(line, leftOut);
   const named = filled({
     id: own,
-    type: cell('type'),
-    status: cell('status'),
-    url: cell('url'),
-    assignee,
+    type: plainCell(cell('type')),
+    status: plainCell(cell('status')),
+    url: plainCell(cell('url')),
+    assignee: people.length > 1 ? people : people[0],
   });
   return {
-    id: idOf(own),
+    id: `${source}/${own}`,
     place,
     title: cell('title'),
-    description: cell('description'),
-    status: statusOf(cell('status'), words),
-    priority: priorityIn(cell('priority')) ?? 'medium',
-    ...(assignee !== '' && { assignee }),
+    description: plainCell(cell('description')),
+    status: rowStatus(
+      {
+        status: plainCell(cell('status')),
+        resolution: plainCell(cell('resolution')),
+        category: cell('category'),
+        completed: cells('completed'),
+        cancelled: cells('cancelled'),
+        archived: cell('archived'),
+        type: cell('type'),
+      },
+      product,
+      words,
+      { leftOut, own },
+    ),
+    priority: rowPriority(plainCell(cell('priority')), product),
+    ...(people[0] !== undefined && { assignee: people[0] }),
     ...(dueDate !== undefined && { dueDate }),
+    ...(startDate !== undefined && { startDate }),
     customFields: filled({
-      labels: cells('labels'),
-      imported: { ...othersOf(row, table, columns, named), ...named },
+      labels: cells('labels').flatMap(valuesIn).map(labelIn),
+      imported: { ...othersOf(line.row, reading, named), ...named },
     }),
-    links: [
-      ...linksTo('parent', 'parent').slice(0, 1),
-      ...linksTo('depends_on', 'depends_on'),
-      ...linksTo('related_to', 'related_to'),
-    ],
+    links: linksOf(line, reading),
     comments: [],
   };
 }
 
+/** `[ann, bob]` is a list; any other cell is one name, which may hold a comma. */
+function peopleIn(cell: string): string[] {
+  const plain = plainCell(cell);
+  if (/^\s*\[/.test(cell)) return valuesIn(cell);
+  return plain === '' ? [] : [plain];
+}
+
+/** When it is due, and when it may start; a range of Notion (`from → to`) says both. */
+function datesOf({ own, cell }: Row, leftOut: LeftOut): readonly [string | undefined, string | undefined] {
+  const range = plainCell(cell('due')).split(/\s*→\s*/, 2);
+  const [due = '', from = ''] = range.reverse();
+  const dateOf = (text: string, what: string) => {
+    const date = instantIn(text);
+    if (text !== '' && date === undefined)
+      leftOut.add(`has a ${what} date of another form than 2026-12-24`, `${own}: ${text}`);
+    return date;
+  };
+  return [dateOf(due, 'due'), dateOf(plainCell(cell('start')) || from, 'start')];
+}
+
+function linksOf(line: Row, { columns, source, names, leftOut }: Reading): Link[] {
+  const { own, row, cells } = line;
+  const linksIn = (texts: readonly string[], type: Link['type']): Link[] =>
+    texts
+      .flatMap((text) => referencesIn(text, names))
+      .flatMap((reference) => {
+        if ('isAmbiguous' in reference) {
+          leftOut.add('relation names what several rows are called', `${own} → ${reference.text}`);
+          return [];
+        }
+        const kind = reference.own === undefined ? kindOfRelation(reference.text) : undefined;
+        const target = kind === undefined ? reference : names.find(kind.to);
+        const to = ('own' in target ? target.own : undefined) ?? kind?.to ?? reference.text;
+        return [{ to: `${source}/${to}`, type: kind?.type ?? type }];
+      });
+  // Of columns that all mean the parent, the first one that says something.
+  const parentCell = (columns.parent ?? [])
+    .map((at) => row.cells[at] ?? '')
+    .find((text) => plainCell(text) !== '');
+  const parents = parentCell === undefined ? [] : linksIn([parentCell], 'parent');
+  if (parents.length > 1) leftOut.add('has several parents: the first one is taken', own);
+  return [
+    ...parents.slice(0, 1),
+    ...linksIn(cells('depends_on'), 'depends_on'),
+    ...linksIn(cells('blocks'), 'blocks'),
+    ...linksIn(cells('related_to'), 'related_to'),
+  ];
+}
+
+/** Some trackers list the children of a row, and not its parent. */
+function withChildren(
+  rows: readonly Row[],
+  items: readonly SourceItem[],
+  { source, names }: Reading,
+): SourceItem[] {
+  const parents = new Map<string, string>();
+  for (const { own, cells } of rows)
+    for (const child of cells('children').flatMap((text) => referencesIn(text, names)))
+      if ('own' in child && child.own !== undefined)
+        parents.set(`${source}/${child.own}`, `${source}/${own}`);
+  return items.map((item) => {
+    const to = parents.get(item.id);
+    if (to === undefined || item.links.some(({ type }) => type === 'parent')) return item;
+    return { ...item, links: [{ to, type: 'parent' }, ...item.links] };
+  });
+}
+
 /** What stands in columns that mean nothing here, by their headers; a header that several have has a list. */
 function othersOf(
-  { cells }: Table['rows'][number],
-  { header }: Table,
-  columns: Columns,
+  { cells }: TableRow,
+  { table: { header }, used }: Reading,
   named: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  const used = new Set(Object.values(columns).flat());
   const values = new Map<string, string[]>();
   header.forEach((name, at) => {
     const value = cells[at] ?? '';
-    if (used.has(at) || name === '' || value === '') return;
+    if (used.has(at) || name === '' || plainCell(value) === '') return;
     const key = Object.hasOwn(named, name) ? `${name} (column)` : name;
     values.set(key, [...(values.get(key) ?? []), value]);
   });
   return Object.fromEntries([...values].map(([name, all]) => [name, all.length === 1 ? all[0] : all]));
-}
-
-/** Several values of a cell are apart by commas, semicolons or line breaks. */
-const listIn = (cell: string): string[] =>
-  cell
-    .split(/[,;\n]/)
-    .map((one) => one.trim())
-    .filter((one) => one !== '');
-
-function instantOf(text: string): string | undefined {
-  if (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))) return `${text}T00:00:00Z`;
-  return /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*(?:Z|[+-]\d\d:?\d\d)$/.test(text) && !Number.isNaN(Date.parse(text))
-    ? new Date(text).toISOString()
-    : undefined;
-}
-
-function columnsOf(header: readonly string[], map: string | undefined): Columns {
-  const usage = (text: string) => new PlainError(visible(text), { exitCode: exitCodes.usage });
-  const plain = header.map(plainWord);
-  const columns: Partial<Record<Field, number>> = {};
-  for (const part of (map ?? '').split(',').filter((one) => one.trim() !== '')) {
-    const [, field = '', column = ''] = /^\s*(\w+)\s*=\s*(.*?)\s*$/.exec(part) ?? [];
-    if (!fieldNames.includes(field as Field))
-      throw usage(`--map knows no field ${field || part.trim()}; there are: ${fieldNames.join(', ')}.`);
-    const at = header.indexOf(column) === -1 ? plain.indexOf(plainWord(column)) : header.indexOf(column);
-    if (at === -1 && column !== '')
-      throw usage(`--map names no column ${column}; there are: ${header.join(', ')}.`);
-    columns[field as Field] = at;
-  }
-  const taken = new Set(Object.values(columns));
-  for (const field of fieldNames) {
-    if (columns[field] !== undefined) continue;
-    const at = guesses[field]
-      .map((guess) => plain.indexOf(guess))
-      .find((one) => one !== -1 && !taken.has(one));
-    if (at === undefined) continue;
-    columns[field] = at;
-    taken.add(at);
-  }
-  for (const field of fieldNames) if (columns[field] === -1) delete columns[field];
-  if (columns.title === undefined)
-    throw usage(`No column is the title: name it by --map title=…; there are: ${header.join(', ')}.`);
-  return Object.fromEntries(
-    Object.entries(columns).map(([field, at]) => [field, columnsLike(header, at, field as Field)]),
-  );
-}
-
-/** Trackers write a column for each label, all with one header. */
-function columnsLike(header: readonly string[], at: number, field: Field): number[] {
-  if (!severalFields.includes(field)) return [at];
-  return header.flatMap((name, other) => (name === header[at] ? other : []));
 }

@@ -7,7 +7,8 @@ import { linesToNewFile } from '../../export/export-lines.ts';
 import { beyondImport } from '../../export/import-limits.ts';
 import { planItems } from '../planned-item.ts';
 import { readSourceText } from '../reading.ts';
-import { plainWord, type Source, type SourceItem } from '../source.ts';
+import type { Source, SourceItem } from '../source.ts';
+import { plainWord } from '../words.ts';
 import { readBacklogMd } from './backlog-md.ts';
 import { readExport } from './baton.ts';
 import { readBeads } from './beads.ts';
@@ -64,7 +65,7 @@ test('an issue of beads keeps what it says, its people, its dependencies in both
       ['open', 'critical', 'ann'],
       ['open', 'medium', undefined],
       ['cancelled', 'medium', undefined],
-      ['backlog', 'low', undefined],
+      ['blocked', 'low', undefined],
       ['blocked', 'medium', undefined],
     ],
   );
@@ -134,9 +135,24 @@ test('issues of GitHub come from the REST API and from gh, without pull requests
     { id: 'o/r#7', title: 'It breaks', status: 'done', priority: 'critical', links: [] },
   ]);
   assert.equal(planned(gh)[0]?.comments[0]?.body, 'eve, 2026-01-02:\n\nMe too.');
-  assert.throws(() => readGithub('[{"number":1,"title":"x"}]', 'file', words), /--source owner\/repo/);
+  assert.throws(
+    () => readGithub('[{"number":1,"title":"x"}]', 'file', words),
+    /Nothing in file could be read.*\n.*--source owner\/repo \(issue 1\)$/,
+  );
   assert.equal(readGithub('[[{"number":1,"title":"x"}]]', 'file', words, 'o/r').items[0]?.id, 'o/r#1');
   assert.throws(() => readGithub('{"a":1}', 'file', words), /no list of issues/);
+  const page = (number: number) => JSON.stringify([{ number, title: 'x' }], null, 2);
+  assert.equal(readGithub(`${page(1)}${page(2)}\n${page(3)}`, 'file', words, 'o/r').items.length, 3);
+  const lines = readGithub(
+    '{"number":1,"title":"x"}\n{"number":2,\n{"number":3,"title":"x"}',
+    'file',
+    words,
+    'o/r',
+  );
+  assert.deepEqual(
+    [lines.items.map(({ id }) => id), lines.leftOut.items],
+    [['o/r#1', 'o/r#3'], [{ reason: 'is no JSON', count: 1, examples: ['line 2'] }]],
+  );
 });
 
 test('a folder of Backlog.md is read with its archive and drafts; links and other files are left out and said', async () => {
@@ -174,7 +190,7 @@ test('a folder of Backlog.md is read with its archive and drafts; links and othe
     },
     { id: 'shop/task-3', title: 'Three', status: 'done', priority: 'medium', links: [] },
     { id: 'shop/task-4', title: 'Four', status: 'cancelled', priority: 'medium', links: [] },
-    { id: 'shop/draft-1', title: 'Maybe', status: 'backlog', priority: 'medium', links: [] },
+    { id: 'shop/draft-1', title: 'Maybe', status: 'blocked', priority: 'medium', links: [] },
   ]);
   assert.equal(items[0]?.assignee, 'ann');
   assert.equal(
@@ -188,7 +204,7 @@ test('a folder of Backlog.md is read with its archive and drafts; links and othe
   await assert.rejects(readBacklogMd(join(root, 'drafts'), words), /no folder of Backlog\.md/);
 });
 
-test('a bomb of YAML in front of a task is refused in one sentence', async () => {
+test('a bomb of YAML in front of a task is left out, and a folder of nothing else is refused', async () => {
   const root = join(folder, 'bomb');
   mkdirSync(join(root, 'tasks'), { recursive: true });
   const levels = Array.from({ length: 9 }, (_, at) =>
@@ -199,7 +215,10 @@ test('a bomb of YAML in front of a task is refused in one sentence', async () =>
           .join(',')}]`,
   );
   writeFileSync(join(root, 'tasks', 'task-1.md'), `---\n${levels.join('\n')}\n---\n`);
-  await assert.rejects(readBacklogMd(root, words), /task-1\.md:\d+: the front matter is no YAML: .+\.$/);
+  await assert.rejects(
+    readBacklogMd(root, words),
+    /bomb could be read\.\n.*has a front matter that is no YAML \(.+\) \(tasks\/task-1\.md\)$/,
+  );
 });
 
 test('comma-separated values have quotes, line breaks in them, and other separators', () => {
@@ -212,14 +231,23 @@ test('comma-separated values have quotes, line breaks in them, and other separat
     ],
   );
   assert.deepEqual(readCsv('a\tb\n1\t2', 'f').rows[0]?.cells, ['1', '2']);
-  for (const [text, says] of [
-    ['a,b\n1,"2', /Line 2 of f begins a quote that never ends\.$/],
-    ['a,b\n1,2"3"', /Line 2 of f holds a quote inside/],
-    ['a,b\n"1"2,3', /Line 2 of f goes on behind a closing quote\.$/],
-    ['a,b\n1', /Line 2 of f has 1 cells, the header has 2: .*--delimiter/],
-    ['', /f is empty\.$/],
-  ] as const)
-    assert.throws(() => readCsv(text, 'f'), says);
+  for (const [row, fault] of [
+    ['1,"2', 'begins a quote that never ends'],
+    ['1,2"3"', 'holds a quote inside of a cell that does not begin with one'],
+    ['"1"2,3', 'goes on behind a closing quote'],
+    ['1', 'has another number of cells than the header, which has 2'],
+    ['1,2,3', 'has another number of cells than the header, which has 2'],
+  ] as const) {
+    const { rows, faults } = readCsv(`a,b\n${row}\n4,5,`, 'f');
+    assert.deepEqual(faults, [{ line: 2, fault }], row);
+    assert.deepEqual(rows, [{ cells: ['4', '5'], line: 3 }], row);
+  }
+  assert.throws(() => readCsv('', 'f'), /f is empty\.$/);
+  assert.throws(
+    () => readCsvTasks('title;b\n1\n2', 'f', words, { source: 's' }),
+    /Nothing in f could be read\. Does --delimiter .*\n.*\n! 2 × has another number .*\(line 2, line 3\)$/,
+  );
+  assert.throws(() => readCsv(`a\n${'"x"y\n'.repeat(1001)}`, 'f'), /f has more than 1000 rows that can't/);
 });
 
 test('columns are guessed by their headers, or mapped; others become custom fields', () => {
@@ -245,10 +273,10 @@ test('columns are guessed by their headers, or mapped; others become custom fiel
     labels: ['a', 'b'],
     imported: { Team: 'red', id: 'J-1', status: 'Closed' },
   });
-  assert.equal(items[0]?.dueDate, '2026-12-24T00:00:00Z');
+  assert.equal(items[0]?.dueDate, '2026-12-24T00:00:00.000Z');
   assert.deepEqual(
     leftOut.items.map(({ reason }) => reason),
-    ['has a due date of another form than 2026-12-24', 'repeats an id'],
+    ['repeats an id', 'has a due date of another form than 2026-12-24'],
   );
   const mapped = readCsvTasks('What,Nr\nDo it,1\n', 'f', words, { source: 's', map: 'title=What,id=Nr' });
   assert.deepEqual(mapped.items.map(brief), [
@@ -346,16 +374,16 @@ test('an export that was cut off, a later format and another file are refused', 
     /has format 2; this version reads format 1/,
   );
   assert.throws(() => readExport('{"kind":"task"}', 'f'), /f is no export/);
-  assert.throws(() => readExport('{"id":1}', 'f'), /Line 1 of f is no line of an export/);
+  assert.throws(() => readExport('{"id":1}', 'f'), /f is no export/);
 });
 
 test('what is nested deeply, too long, too large or no text is refused before it is read on', async () => {
   const deep = `{"id":"a","title":"T","status":"open","x":${'['.repeat(100_000)}`;
-  assert.throws(() => readBeads(deep, 'f', words), /Line 1 of f is nested deeper than 64 levels\.$/);
+  assert.throws(() => readBeads(deep, 'f', words), /is nested deeper than 64 levels \(line 1\)$/);
   assert.throws(() => readGithub('['.repeat(1_000_000), 'f', words), /f is nested deeper than 64 levels\.$/);
   assert.throws(
     () => readBeads('x'.repeat(5_000_000), 'f', words),
-    /Line 1 of f has more than 4194304 characters\.$/,
+    /has more than 4194304 characters \(line 1\)$/,
   );
   const file = join(folder, 'large');
   writeFileSync(file, 'x'.repeat(3000));

@@ -1,83 +1,72 @@
-import { PlainError } from '../../plain-error.ts';
-import { parsedJson, readingBounds } from '../reading.ts';
 import {
   filled,
   LeftOut,
+  type Link,
   namesIn,
   type Priority,
-  plainWord,
-  priorityIn,
   type Source,
   type SourceComment,
   type SourceItem,
   type SourceStatus,
   textIn,
-  type Words,
 } from '../source.ts';
+import { withTurnedBlocks } from '../turned-blocks.ts';
+import { plainWord, priorityIn, type Words } from '../words.ts';
+import { githubRecords, membersOf } from './github-records.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads issues of GitHub: the answer of the REST API (`gh api repos/OWNER/REPO/issues --paginate`), or what
- * `gh issue list --json …` prints.
+ * Reads issues of GitHub: the answer of the REST API (`gh api repos/OWNER/REPO/issues --paginate`), what `gh issue list --json …`
+ * prints, or an answer of GraphQL.
  * @param repository as `owner/repo`, for issues that hold no address
- * @throws PlainError for what is neither
+ * @throws PlainError for what is none of them, and where no issue could be read
  */
 export function readGithub(text: string, name: string, words: Words, repository?: string): Source {
   const leftOut = new LeftOut();
   const items: SourceItem[] = [];
   const seen = new Set<string>();
-  issuesIn(text, name).forEach((issue, at) => {
-    const place = `Issue ${at + 1} of ${name}`;
-    const { number, title } = (issue ?? {}) as Fields;
-    if (typeof number !== 'number' || typeof title !== 'string')
-      throw new PlainError(
-        `${place} is no issue of GitHub: it needs number and title (gh issue list --json number,title,…).`,
-      );
-    const fields = issue as Fields;
-    const id = `${repositoryOf(fields, repository, place)}#${number}`;
-    if (fields['pull_request'] !== undefined && fields['pull_request'] !== null)
-      return leftOut.add('is a pull request, no issue', id);
-    if (seen.has(id)) return leftOut.add('stands there twice', id);
-    seen.add(id);
-    items.push(itemOf(fields, id, title, place, words, leftOut));
-  });
-  return { system: 'github', type: 'issue', items, leftOut };
-}
-
-/** A list; lists in a list (`gh api --slurp`); the answer of a search; one value a line. */
-function issuesIn(text: string, name: string): unknown[] {
-  const { itemsMax } = readingBounds;
-  const trimmed = text.trim();
-  if (trimmed === '') throw new PlainError(`${name} is empty.`);
-  let value: unknown;
-  try {
-    value = parsedJson(trimmed, name);
-  } catch (error) {
-    const lines = trimmed.split('\n', itemsMax + 1);
-    if (!(error instanceof PlainError) || lines.length === 1 || !/^[[{].*[\]}]\s*$/.test(lines[0] ?? ''))
-      throw error;
-    value = lines.map((line, at) => parsedJson(line, `Line ${at + 1} of ${name}`));
+  const neighbours = new Map<string, Neighbours>();
+  for (const { value, place } of githubRecords(text, name, leftOut)) {
+    const fields = (typeof value === 'object' && value !== null ? value : {}) as Fields;
+    const { number, title } = fields;
+    const owner = repositoryOf(fields) ?? repository;
+    const id = `${owner}#${String(Number.isSafeInteger(number) ? number : '')}`;
+    if (!Number.isSafeInteger(number) || typeof title !== 'string')
+      leftOut.addUnreadable('is no issue of GitHub: it needs number and title', place);
+    else if (isPullRequest(fields)) leftOut.add('is a pull request, no issue', id);
+    else if (owner === undefined)
+      leftOut.addUnreadable('holds no address: ask gh for url too, or name it by --source owner/repo', place);
+    else if (seen.has(id)) leftOut.add('stands there twice', id);
+    else {
+      seen.add(id);
+      items.push(itemOf(fields, id, title, place, words, leftOut));
+      neighbours.set(id, neighboursIn(fields, id));
+    }
   }
-  const items = (value as { items?: unknown } | null)?.items;
-  const list = Array.isArray(value) ? (value as unknown[]).flat() : Array.isArray(items) ? items : undefined;
-  if (list === undefined) throw new PlainError(`${name} is no list of issues.`);
-  if (list.length > itemsMax) throw new PlainError(`${name} has more than ${itemsMax} issues.`);
-  return list as unknown[];
+  leftOut.requireReadable(items, name, ' gh issue list --json number,title,… prints issues.');
+  const related = withTurnedBlocks(withParents(items, neighbours));
+  const held = withForeignBlockers(related, neighbours, leftOut);
+  return { system: 'github', type: 'issue', items: held, leftOut };
 }
 
-function repositoryOf(fields: Fields, given: string | undefined, place: string): string {
-  const address = textIn(fields['html_url']) ?? textIn(fields['url']) ?? '';
-  const found = /^https:\/\/[^/]+\/(?:api\/v3\/)?(?:repos\/)?([\w.-]+\/[\w.-]+)\/(?:issues|pull)\/\d+$/.exec(
-    address,
-  )?.[1];
-  const repository = found ?? given;
-  if (repository === undefined)
-    throw new PlainError(
-      `${place} holds no address of its repository: ask gh for url too, or name it by --source owner/repo.`,
-    );
-  return repository;
+function isPullRequest(fields: Fields): boolean {
+  const { pull_request: rest, __typename: kind } = fields;
+  return (rest !== undefined && rest !== null) || kind === 'PullRequest';
 }
+
+function repositoryOf(fields: Fields): string | undefined {
+  const address = textIn(fields['html_url']) ?? textIn(fields['url']) ?? '';
+  const { nameWithOwner } = objectIn(fields['repository']);
+  return (
+    /^https:\/\/[^/]+\/(?:api\/v3\/)?(?:repos\/)?([\w.-]+\/[\w.-]+)\/(?:issues|pull)\/\d+$/.exec(
+      address,
+    )?.[1] ?? /^[\w.-]+\/[\w.-]+$/.exec(textIn(nameWithOwner) ?? '')?.[0]
+  );
+}
+
+const objectIn = (value: unknown): Fields =>
+  (typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}) as Fields;
 
 function itemOf(
   fields: Fields,
@@ -87,15 +76,17 @@ function itemOf(
   words: Words,
   leftOut: LeftOut,
 ): SourceItem {
-  const labels = namesIn(fields['labels']);
-  const people = namesIn(fields['assignees'] ?? fields['assignee'], 'login');
+  const labels = namesIn(membersOf(fields['labels']));
+  const people = namesIn(membersOf(fields['assignees'] ?? fields['assignee']), 'login');
   if (people.length > 1)
     leftOut.add('has several assignees: the first one gets it, all are kept in its fields', id);
-  if (typeof fields['comments'] === 'number' && fields['comments'] > 0)
+  const comments = commentsIn(fields['comments']);
+  const { totalCount = fields['comments'] } = objectIn(fields['comments']);
+  if (typeof totalCount === 'number' && totalCount > comments.length)
     leftOut.add('has comments, which this list does not hold: gh issue list --json comments prints them', id);
-  const milestone = (fields['milestone'] ?? {}) as Fields;
+  const milestone = objectIn(fields['milestone']);
   const dueDate = textIn(milestone['due_on']) ?? textIn(milestone['dueOn']);
-  const state = textIn(fields['state'])?.toLowerCase() ?? 'open';
+  const state = stateIn(fields);
   const reason = (textIn(fields['state_reason']) ?? textIn(fields['stateReason']))?.toLowerCase();
   return {
     id,
@@ -119,9 +110,16 @@ function itemOf(
         closedAt: textIn(fields['closed_at']) ?? textIn(fields['closedAt']),
       }),
     }),
-    links: linksOf(fields),
-    comments: commentsIn(fields['comments']),
+    links: linksOf(fields, id),
+    comments,
   };
+}
+
+/** A list without the state of its issues may say when they were closed. */
+function stateIn(fields: Fields): string {
+  const isClosed =
+    fields['closed'] === true || textIn(fields['closed_at'] ?? fields['closedAt']) !== undefined;
+  return textIn(fields['state'])?.toLowerCase() ?? (isClosed ? 'closed' : 'open');
 }
 
 function statusIn(
@@ -145,17 +143,90 @@ function priorityOf(labels: readonly string[]): Priority {
   return order.find((one) => found.includes(one)) ?? 'medium';
 }
 
-/** The parent, where the REST API names it. */
-function linksOf(fields: Fields): SourceItem['links'] {
-  const found = /\/repos\/([\w.-]+\/[\w.-]+)\/issues\/(\d+)$/.exec(textIn(fields['parent_issue_url']) ?? '');
-  return found === null ? [] : [{ to: `${found[1]}#${found[2]}`, type: 'parent' }];
+/** The relations that the issue names: parent, sub-issues, and what blocks it or is blocked by it. */
+function linksOf(fields: Fields, id: string): Link[] {
+  const [repository = ''] = id.split('#', 1);
+  const parent = idIn(fields['parent'] ?? fields['parent_issue_url'], repository);
+  const linksTo = (names: readonly string[], type: Link['type']) =>
+    names
+      .flatMap((name) => membersOf(fields[name]))
+      .flatMap((one) => idIn(one, repository) ?? [])
+      .map((to): Link => ({ to, type }));
+  return [
+    ...(parent === undefined ? [] : [{ to: parent, type: 'parent' } satisfies Link]),
+    ...linksTo(['blocked_by', 'blockedBy'], 'depends_on'),
+    ...linksTo(['blocking'], 'blocks'),
+  ];
+}
+
+/** The id of an issue that another one names, by an object or by an address. */
+function idIn(value: unknown, repository: string): string | undefined {
+  const address = /\/([\w.-]+\/[\w.-]+)\/issues\/(\d+)$/.exec(textIn(value) ?? '');
+  if (address !== null) return `${address[1]}#${address[2]}`;
+  const fields = objectIn(value);
+  const { number } = fields;
+  return Number.isSafeInteger(number) ? `${repositoryOf(fields) ?? repository}#${String(number)}` : undefined;
+}
+
+/** What an issue says of others that is no relation of its own. */
+interface Neighbours {
+  readonly children: readonly string[];
+  /** Issues that block it and that the list does not say to be closed. */
+  readonly openBlockers: readonly string[];
+  /** How many open issues block it: a list of the REST API does not say which. */
+  readonly blockers: number;
+}
+
+function neighboursIn(fields: Fields, id: string): Neighbours {
+  const [repository = ''] = id.split('#', 1);
+  const of = (...names: string[]) => names.flatMap((name) => membersOf(fields[name]));
+  const isOpen = (one: unknown) => !/^closed$/i.test(textIn(objectIn(one)['state']) ?? '');
+  const { blocked_by: count } = objectIn(fields['issue_dependencies_summary']);
+  return {
+    children: of('sub_issues', 'subIssues').flatMap((one) => idIn(one, repository) ?? []),
+    openBlockers: of('blocked_by', 'blockedBy')
+      .filter(isOpen)
+      .flatMap((one) => idIn(one, repository) ?? []),
+    blockers: typeof count === 'number' ? count : 0,
+  };
+}
+
+/** GraphQL names the sub-issues of an issue, where a list names their parent. */
+function withParents(
+  items: readonly SourceItem[],
+  neighbours: ReadonlyMap<string, Neighbours>,
+): SourceItem[] {
+  const parents = new Map(
+    [...neighbours].flatMap(([id, { children }]) => children.map((child) => [child, id])),
+  );
+  return items.map((item) => {
+    const to = parents.get(item.id);
+    if (to === undefined || item.links.some(({ type }) => type === 'parent')) return item;
+    return { ...item, links: [{ to, type: 'parent' }, ...item.links] };
+  });
+}
+
+/** What an issue outside of the list blocks is blocked here, since no relation can hold it back. */
+function withForeignBlockers(
+  items: readonly SourceItem[],
+  neighbours: ReadonlyMap<string, Neighbours>,
+  leftOut: LeftOut,
+): SourceItem[] {
+  const ids = new Set(items.map(({ id }) => id));
+  return items.map((item) => {
+    const { openBlockers = [], blockers = 0 } = neighbours.get(item.id) ?? {};
+    const isForeign = blockers > openBlockers.length || openBlockers.some((to) => !ids.has(to));
+    if (!isForeign || item.status !== 'open') return item;
+    leftOut.add('is blocked by an open issue that this list does not hold (blocked_by): blocked', item.id);
+    return { ...item, status: 'blocked' };
+  });
 }
 
 /** `gh` prints the comments; the REST API only their number. */
 function commentsIn(value: unknown): SourceComment[] {
-  if (!Array.isArray(value)) return [];
-  return (value as unknown[]).flatMap((one) => {
-    const { body, author, user, createdAt, created_at } = (one ?? {}) as Fields;
+  if (typeof value !== 'object') return [];
+  return membersOf(value).flatMap((one) => {
+    const { body, author, user, createdAt, created_at } = objectIn(one);
     const said = textIn(body);
     const [who, at] = [namesIn(author ?? user, 'login')[0], textIn(createdAt) ?? textIn(created_at)];
     return said === undefined

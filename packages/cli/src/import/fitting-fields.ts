@@ -1,0 +1,61 @@
+import { cut, storable } from './storable-text.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** As the service bounds custom fields, with room for those that others write. */
+const bounds = {
+  bytesMax: 60_000,
+  membersMax: 500,
+  valuesMax: 200,
+  charactersMax: 2_000,
+} as const;
+
+/** Names that the service takes for secrets in any spelling, and refuses with the whole task. */
+const secretName = /password|passwd|secret|token|apikey|privatekey|credential|authorization/;
+
+/**
+ * Custom fields as the service takes them: one that it would refuse is left out, and not the item with it.
+ * @param leaveOut is told why
+ */
+export function fittingFields(fields: Fields, leaveOut: (reason: string) => void): Record<string, unknown> {
+  const clean = cleanFields(fields, leaveOut);
+  if (JSON.stringify(clean).length < JSON.stringify(fields).length) leaveOut('field was too long and is cut');
+  while (bytesOf(clean) > bounds.bytesMax && dropLargest(clean))
+    leaveOut('has fields that are too large: the largest');
+  return clean;
+}
+
+function cleanFields(fields: Fields, leaveOut: (reason: string) => void): Record<string, unknown> {
+  const entries = Object.entries(fields);
+  const kept = entries.slice(0, bounds.membersMax).flatMap(([name, value]): [string, unknown][] => {
+    const isSecret = secretName.test(name.toLowerCase().replaceAll(/[-_]/g, ''));
+    if (isSecret) leaveOut(`field ${name.slice(0, 40)} is named like a secret, and left out`);
+    return isSecret ? [] : [[cut(storable(name), bounds.charactersMax), cleanValue(value, leaveOut)]];
+  });
+  return Object.fromEntries(kept);
+}
+
+function cleanValue(value: unknown, leaveOut: (reason: string) => void): unknown {
+  if (typeof value === 'string') return cut(storable(value), bounds.charactersMax);
+  // What JSON does not hold exactly is refused as a number.
+  if (typeof value === 'number')
+    return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value))
+      ? value
+      : String(value);
+  if (Array.isArray(value))
+    return (value as unknown[]).slice(0, bounds.valuesMax).map((one) => cleanValue(one, leaveOut));
+  if (typeof value === 'object' && value !== null) return cleanFields(value as Fields, leaveOut);
+  return value;
+}
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+
+/** Drops the largest member, or where that is an object, the largest one in it. @returns whether one was there */
+function dropLargest(fields: Record<string, unknown>): boolean {
+  const sizes = Object.entries(fields).map(([name, value]) => [bytesOf(value), name, value] as const);
+  const [, name, value] = sizes.sort(([a], [b]) => b - a)[0] ?? [];
+  if (name === undefined) return false;
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isObject || !dropLargest(value as Record<string, unknown>)) delete fields[name];
+  return true;
+}

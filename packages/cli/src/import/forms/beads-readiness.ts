@@ -1,0 +1,130 @@
+import { readJson } from '../reading.ts';
+import type { LeftOut, Link, SourceItem, SourceStatus } from '../source.ts';
+import { textIn } from '../source.ts';
+import { knownStatusOf, plainWord, type Words } from '../words.ts';
+import { type BacklogLine, type Dependency, fateOf, relationType, waitingTypes } from './beads-lines.ts';
+
+/** Types of records that `bd ready` shows to nobody, and events, which are done when they are written. */
+const typesOfNoWork: ReadonlySet<string> = new Set([
+  ...['agent', 'role', 'rig', 'message', 'gate', 'molecule', 'merge-request', 'convoy', 'event', 'slot'],
+]);
+
+/** Statuses of issues that belong to one agent there: it has them on its hook, or they are pinned for it. */
+const heldStatuses: ReadonlySet<string> = new Set(['hooked', 'pinned']);
+
+/** Of the children that a `waits-for` waits for; a task has so many relations at most. */
+const childrenMax = 250;
+
+/** All issues of a file, to tell what one means for another. */
+export interface BeadsGraph {
+  readonly lines: ReadonlyMap<string, BacklogLine>;
+  readonly children: ReadonlyMap<string, readonly string[]>;
+  readonly words: Words;
+  readonly leftOut: LeftOut;
+}
+
+export function beadsGraph(lines: readonly BacklogLine[], words: Words, leftOut: LeftOut): BeadsGraph {
+  const children = new Map<string, string[]>();
+  for (const { issue } of lines)
+    for (const { on, type } of issue.dependencies ?? [])
+      if (type === 'parent-child') {
+        const known = children.get(on) ?? [];
+        if (known.length === 0) children.set(on, known);
+        known.push(issue.id);
+      }
+  return { lines: new Map(lines.map((line) => [line.issue.id, line])), children, words, leftOut };
+}
+
+/** The status of an issue here: what `bd ready` offers to nobody is blocked, and said. */
+export function statusIn(line: BacklogLine, graph: BeadsGraph): SourceStatus {
+  const { issue } = line;
+  const { words, leftOut } = graph;
+  const ended = endOf(line, words);
+  if (ended !== undefined) return ended;
+  const noWork = noWorkIn(line);
+  if (noWork !== undefined)
+    leftOut.add(`is no work (${noWork}): blocked, so no agent is offered it`, issue.id);
+  if (noWork !== undefined) return 'blocked';
+  const chosen = words.statuses.get(plainWord(issue.status));
+  if (chosen !== undefined) return chosen;
+  if (heldStatuses.has(issue.status)) {
+    leftOut.add(`is ${issue.status} for an agent there: blocked, so no agent is offered it`, issue.id);
+    return 'blocked';
+  }
+  if ((issue.dependencies ?? []).some(isExternal)) {
+    leftOut.add('waits for something outside of the file: blocked', issue.id);
+    return 'blocked';
+  }
+  const read = knownStatusOf(issue.status, words) ?? 'open';
+  // What waits for another issue is held up by that relation, and goes on by itself when it is done.
+  return read === 'blocked' && issue.status === 'blocked' && waitsForOpen(line, graph) ? 'open' : read;
+}
+
+function endOf({ issue, fields }: BacklogLine, words: Words): 'done' | 'cancelled' | undefined {
+  const chosen = words.statuses.get(plainWord(issue.status));
+  const read = chosen ?? knownStatusOf(issue.status, words);
+  const fate = chosen === undefined ? fateOf(issue.status) : 'open';
+  if (read === 'cancelled' || fate === 'deleted') return 'cancelled';
+  if (read !== 'done' && fate !== 'done') return undefined;
+  // Only a reason that is one of these words: the others are free texts.
+  const reason = textIn(fields['close_reason']);
+  return reason !== undefined && knownStatusOf(reason, words) === 'cancelled' ? 'cancelled' : 'done';
+}
+
+function noWorkIn({ issue, fields }: BacklogLine): string | undefined {
+  if (fields['is_template'] === true) return 'template';
+  if (fields['pinned'] === true) return 'pinned';
+  if (fields['ephemeral'] === true || fields['wisp'] === true) return 'ephemeral';
+  return typesOfNoWork.has(issue.issue_type) ? issue.issue_type : undefined;
+}
+
+const isExternal = ({ on, type }: Dependency): boolean =>
+  waitingTypes.includes(type) && on.startsWith('external:');
+
+const isOver = (line: BacklogLine | undefined, words: Words): boolean =>
+  line === undefined || endOf(line, words) !== undefined;
+
+function waitsForOpen({ issue }: BacklogLine, { lines, words }: BeadsGraph): boolean {
+  return (issue.dependencies ?? []).some(
+    ({ on, type }) => waitingTypes.includes(type) && !isOver(lines.get(on), words),
+  );
+}
+
+/** Whether nobody should start with the children of an issue: it is deferred, blocked or a template. */
+export function holdsChildren({ issue, fields }: BacklogLine, { words }: BeadsGraph): boolean {
+  return fields['is_template'] === true || knownStatusOf(issue.status, words) === 'blocked';
+}
+
+/** The relations of an issue, from it to others. */
+export function linksOf({ issue }: BacklogLine, graph: BeadsGraph): SourceItem['links'] {
+  const { lines, leftOut } = graph;
+  return (issue.dependencies ?? []).flatMap((dependency): Link[] => {
+    const { on: to, type } = dependency;
+    if (type === 'waits-for') return waitsForChildren(issue.id, dependency, graph);
+    const isPinned = lines.get(to)?.issue.status === 'pinned';
+    if (!isPinned || !waitingTypes.includes(type)) return [{ to, type: relationType(type) }];
+    leftOut.add('waits for a pinned issue, which holds nothing back: related only', `${issue.id} → ${to}`);
+    return [{ to, type: 'related_to' }];
+  });
+}
+
+/** `waits-for` waits for the children of the other issue, or for the first of them. */
+function waitsForChildren(
+  own: string,
+  { on, metadata }: Dependency,
+  { lines, children, words }: BeadsGraph,
+): Link[] {
+  const below = (children.get(on) ?? []).filter((id) => id !== own);
+  const open = below.filter((id) => !isOver(lines.get(id), words));
+  if (gateIn(metadata) === 'any-children' && open.length < below.length)
+    return [{ to: on, type: 'related_to' }];
+  // The children of its own parent are its siblings; the parent itself may wait for it.
+  const isParent = (children.get(on) ?? []).includes(own);
+  return [...(isParent ? [] : [on]), ...open.slice(0, childrenMax)].map((to) => ({ to, type: 'depends_on' }));
+}
+
+function gateIn(metadata: unknown): unknown {
+  const read = typeof metadata === 'string' ? readJson(metadata) : { value: metadata };
+  const value = 'fault' in read ? undefined : read.value;
+  return typeof value === 'object' && value !== null ? (value as { gate?: unknown }).gate : undefined;
+}

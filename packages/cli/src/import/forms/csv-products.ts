@@ -1,0 +1,86 @@
+import { hasHappened } from '../instants.ts';
+import type { LeftOut, Priority, SourceStatus } from '../source.ts';
+import { knownStatusOf, plainWord, priorityIn, resolutionOf, type Words } from '../words.ts';
+
+/** A tracker whose numbers mean something of their own. */
+export type CsvProduct = 'clickup' | 'ticktick' | undefined;
+
+export function csvProductOf(header: readonly string[]): CsvProduct {
+  const plain = new Set(header.map(plainWord));
+  if (plain.has('is check list') && plain.has('list name')) return 'ticktick';
+  const isClickUp = plain.has('task id') && plain.has('task name');
+  return isClickUp && ['task content', 'task custom id', 'space name'].some((one) => plain.has(one))
+    ? 'clickup'
+    : undefined;
+}
+
+/** What a row says of how far it is. */
+export interface RowState {
+  readonly status: string;
+  readonly resolution: string;
+  readonly category: string;
+  readonly completed: readonly string[];
+  readonly cancelled: readonly string[];
+  readonly archived: string;
+  readonly type: string;
+}
+
+/** The status of a row: what says that it is over wins over the word of its column. */
+export function rowStatus(
+  row: RowState,
+  product: CsvProduct,
+  words: Words,
+  { leftOut, own }: { readonly leftOut: LeftOut; readonly own: string },
+): SourceStatus {
+  const chosen = words.statuses.get(plainWord(row.status));
+  if (chosen !== undefined) return chosen;
+  const number = product === 'ticktick' ? tickTickStatus(row.status) : undefined;
+  if (number !== undefined && number !== 'open') return number;
+  const known = knownStatusOf(row.status, words);
+  const end = endOf(row, known, leftOut, own);
+  if (end !== undefined) return end;
+  if (product === 'ticktick' && /^note$/i.test(row.type)) {
+    leftOut.add('is a note, no work: blocked, so no agent is offered it', own);
+    return 'blocked';
+  }
+  return known ?? 'open';
+}
+
+function endOf(
+  { resolution, category, completed, cancelled, archived }: RowState,
+  known: SourceStatus | undefined,
+  leftOut: LeftOut,
+  own: string,
+): 'done' | 'cancelled' | undefined {
+  const happened = (cells: readonly string[]) =>
+    cells.some((cell) => {
+      const said = hasHappened(cell);
+      if (said === undefined) leftOut.add('has an end that is neither a date nor a yes', `${own}: ${cell}`);
+      return said === true;
+    });
+  const resolved = resolutionOf(resolution);
+  if (known === 'cancelled' || resolved === 'cancelled' || happened(cancelled)) return 'cancelled';
+  const isDone = known === 'done' || resolved === 'done' || /^(?:done|completed?)$/i.test(category.trim());
+  if (isDone || happened(completed)) return 'done';
+  return hasHappened(archived) === true ? 'cancelled' : undefined;
+}
+
+/** `0` normal, `1` and `2` completed, `-1` won't do. */
+function tickTickStatus(status: string): SourceStatus | undefined {
+  const plain = status.trim();
+  if (plain === '-1') return 'cancelled';
+  if (plain === '1' || plain === '2') return 'done';
+  return plain === '0' ? 'open' : undefined;
+}
+
+const numberedPriorities: Readonly<Record<'clickup' | 'ticktick', Readonly<Record<string, Priority>>>> = {
+  clickup: { '1': 'critical', '2': 'high', '3': 'medium', '4': 'low' },
+  ticktick: { '5': 'high', '3': 'medium', '1': 'low' },
+};
+
+/** The priority of a row; the one in between where it says none. */
+export function rowPriority(cell: string, product: CsvProduct): Priority {
+  const plain = cell.trim();
+  if (product === undefined || !/^\d$/.test(plain)) return priorityIn(plain) ?? 'medium';
+  return numberedPriorities[product][plain] ?? 'medium';
+}

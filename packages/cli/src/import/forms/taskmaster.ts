@@ -1,0 +1,213 @@
+import { lstat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { PlainError } from '../../plain-error.ts';
+import { withInheritedWaits } from '../inherited-waits.ts';
+import { parsedJson, readingBounds, readSourceText, visible } from '../reading.ts';
+import { filled, LeftOut, type Link, namesIn, type Source, type SourceItem, textIn } from '../source.ts';
+import { cut, storable } from '../storable-text.ts';
+import { priorityIn, statusOf, type Words } from '../words.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads the tasks of claude-task-master: `tasks.json`, its folder, or a project with `.taskmaster/tasks/tasks.json`.
+ * @param project what the ids belong to; the name of the project's folder without it
+ * @throws PlainError for what is no such file, and where no task in it could be read
+ */
+export async function readTaskmaster(path: string, words: Words, project?: string): Promise<Source> {
+  const file = path === '-' ? path : await fileOf(path);
+  const name = project ?? projectOf(file);
+  const place = path === '-' ? 'standard input' : visible(file);
+  return readTaskmasterTasks(await readSourceText(file), place, words, name);
+}
+
+const places = ['.taskmaster/tasks/tasks.json', 'tasks/tasks.json', 'tasks.json'] as const;
+
+async function fileOf(path: string): Promise<string> {
+  const isFolder = (await lstat(path).catch(() => undefined))?.isDirectory() === true;
+  if (!isFolder) return path;
+  for (const one of places) {
+    const file = join(path, one);
+    if ((await lstat(file).catch(() => undefined))?.isFile() === true) return file;
+  }
+  throw new PlainError(
+    `${visible(path)} holds no tasks of claude-task-master: there is no ${places[0]} in it.`,
+  );
+}
+
+/** The folder around `.taskmaster/tasks`, or around `tasks`. */
+function projectOf(file: string): string {
+  if (file === '-') return 'tasks';
+  const folders = dirname(resolve(file)).split('/');
+  while (['tasks', '.taskmaster'].includes(folders.at(-1) ?? '')) folders.pop();
+  return basename(folders.at(-1) ?? '') || 'tasks';
+}
+
+/** @param project what the ids belong to */
+export function readTaskmasterTasks(text: string, name: string, words: Words, project: string): Source {
+  const leftOut = new LeftOut();
+  const reading: Reading = { words, project, leftOut, items: new Map() };
+  for (const { tag, tasks } of tagsIn(parsedJson(text, name), name, leftOut))
+    tasks.forEach((task, at) => readTask(task, { tag, place: `${tag}, task ${at + 1}` }, reading));
+  const read = [...reading.items.values()];
+  leftOut.requireReadable(read, name);
+  if (read.length > readingBounds.itemsMax)
+    throw new PlainError(`${name} has more than ${readingBounds.itemsMax} tasks.`);
+  const items = withInheritedWaits(
+    read.map((item) => linked(item, reading)),
+    leftOut,
+  );
+  return { system: 'taskmaster', type: 'task', items, leftOut };
+}
+
+/** Lists of tasks by their tag: `{master: {tasks}, …}`; files of older versions have one list without a tag. */
+function tagsIn(document: unknown, name: string, leftOut: LeftOut): { tag: string; tasks: unknown[] }[] {
+  const fields = objectIn(document);
+  if (Array.isArray(fields['tasks'])) return [{ tag: 'master', tasks: fields['tasks'] as unknown[] }];
+  const tags = Object.entries(fields).flatMap(([tag, value]) => {
+    const { tasks } = objectIn(value);
+    if (Array.isArray(tasks)) return [{ tag, tasks: tasks as unknown[] }];
+    leftOut.add('is no list of tasks', tag);
+    return [];
+  });
+  if (tags.length === 0)
+    throw new PlainError(
+      `${name} holds no tasks of claude-task-master: it needs {"master": {"tasks": […]}}.`,
+    );
+  return tags;
+}
+
+interface UnlinkedTask extends SourceItem {
+  /** What `dependencies` names, and the task that it is part of. */
+  readonly dependencies: readonly string[];
+  readonly parentId: string | undefined;
+  readonly tag: string;
+}
+
+interface Reading {
+  readonly words: Words;
+  readonly project: string;
+  readonly leftOut: LeftOut;
+  readonly items: Map<string, UnlinkedTask>;
+}
+
+interface Where {
+  readonly tag: string;
+  readonly place: string;
+  /** The id of the task that it is part of, without its tag. */
+  readonly parentId?: string;
+}
+
+function readTask(value: unknown, where: Where, reading: Reading): void {
+  const { leftOut, items, words } = reading;
+  const fields = objectIn(value);
+  const [own, title] = [namesIn(fields['id'])[0], textIn(fields['title'])];
+  if (own === undefined || own === '' || title === undefined) {
+    leftOut.addUnreadable('is no task: it needs id and title', where.place);
+    return;
+  }
+  // Some versions write the whole id of a subtask, `4.2`.
+  const isWhole = where.parentId === undefined || own.startsWith(`${where.parentId}.`);
+  const ownId = isWhole ? own : `${where.parentId}.${own}`;
+  const id = idOf(reading, where.tag, ownId);
+  if (items.has(id)) {
+    leftOut.add('has an id that another task has too', `${where.place} (${ownId})`);
+    return;
+  }
+  const status = textIn(fields['status']) ?? 'pending';
+  const sourceStatus = statusOf(status, words);
+  const isOver = sourceStatus === 'done' || sourceStatus === 'cancelled';
+  const strategy = textIn(storable(textIn(fields['testStrategy']) ?? ''));
+  items.set(id, {
+    id,
+    place: where.place,
+    title,
+    description: descriptionOf(fields),
+    status: sourceStatus,
+    priority: priorityIn(textIn(fields['priority']) ?? '') ?? parentPriority(where, reading),
+    // What is over has been checked there, or never will be.
+    ...(strategy !== undefined && !isOver && { acceptance: [checkOf(strategy)] }),
+    customFields: filled({
+      labels: where.tag === 'master' ? [] : [where.tag],
+      imported: { ...othersOf(fields, id, leftOut), ...filled({ id: ownId, tag: where.tag, status }) },
+    }),
+    links: [],
+    comments: [],
+    dependencies: namesIn(fields['dependencies']),
+    parentId: where.parentId,
+    tag: where.tag,
+  });
+  const subtasks = Array.isArray(fields['subtasks']) ? (fields['subtasks'] as unknown[]) : [];
+  // Subtasks of subtasks are none of the product's, and a file may nest 64 levels.
+  subtasks.forEach((subtask, at) =>
+    readTask(
+      subtask,
+      { tag: where.tag, place: `${where.place}, subtask ${at + 1}`, parentId: ownId },
+      reading,
+    ),
+  );
+}
+
+const idOf = ({ project }: Reading, tag: string, id: string): string => `${project}/${tag}/${id}`;
+
+/** A subtask is as urgent as its task. */
+function parentPriority({ parentId, tag }: Where, reading: Reading): SourceItem['priority'] {
+  return parentId === undefined
+    ? 'medium'
+    : (reading.items.get(idOf(reading, tag, parentId))?.priority ?? 'medium');
+}
+
+const strategyCharactersMax = 2000;
+
+/** Somebody decides whether the test strategy was followed. */
+function checkOf(strategy: string): { key: string; kind: 'human'; description: string } {
+  const description = cut(strategy.trim(), strategyCharactersMax);
+  return { key: 'test-strategy', kind: 'human', description };
+}
+
+const sections = [
+  ['details', 'Details'],
+  ['testStrategy', 'Test strategy'],
+  ['acceptanceCriteria', 'Acceptance criteria'],
+] as const;
+
+function descriptionOf(fields: Fields): string {
+  const own = textIn(fields['description']);
+  const more = sections.flatMap(([name, title]) => {
+    const text = textIn(fields[name]);
+    return text === undefined ? [] : [`## ${title}\n\n${text.trim()}`];
+  });
+  return [...(own === undefined ? [] : [own.trim()]), ...more].join('\n\n');
+}
+
+const usedFields: ReadonlySet<string> = new Set([
+  ...['id', 'title', 'description', 'status', 'priority', 'dependencies', 'subtasks', 'parentTaskId'],
+  ...['parentId', 'updatedAt', 'previousStatus', ...sections.map(([name]) => name)],
+]);
+
+/** Further fields with one value each, by their names there; others are named. */
+function othersOf(fields: Fields, id: string, leftOut: LeftOut): Record<string, unknown> {
+  const others = Object.entries(fields).filter(
+    ([name, value]) =>
+      !usedFields.has(name) && value !== null && !(Array.isArray(value) && value.length === 0),
+  );
+  const isPlain = (value: unknown) => typeof value !== 'object';
+  for (const [name, value] of others)
+    if (!isPlain(value)) leftOut.add(`field ${name.slice(0, 40)} is left out`, id);
+  return filled(Object.fromEntries(others.filter(([, value]) => isPlain(value))));
+}
+
+/** With its relations, now that all tasks are known. */
+function linked({ dependencies, parentId, tag, ...item }: UnlinkedTask, reading: Reading): SourceItem {
+  const links = dependencies.map((ref): Link => {
+    // A number in a subtask names another one of the same task, as long as there is one.
+    const sibling = idOf(reading, tag, `${parentId}.${ref}`);
+    const isSibling = parentId !== undefined && reading.items.has(sibling);
+    return { to: isSibling ? sibling : idOf(reading, tag, ref), type: 'depends_on' };
+  });
+  const parent: Link[] = parentId === undefined ? [] : [{ to: idOf(reading, tag, parentId), type: 'parent' }];
+  return { ...item, links: [...parent, ...links] };
+}
+
+const objectIn = (value: unknown): Fields =>
+  (typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}) as Fields;

@@ -1,0 +1,24 @@
+import { instantIn } from './instants.ts';
+import type { Source } from './source.ts';
+import type { Targets } from './targets.ts';
+
+/**
+ * Blocks the items that start later where nothing else would keep agents from them: their task type does not hold work back until
+ * its start date (`execution.startDateHolds`). The first import after that date opens them.
+ */
+export function withHeldStarts<Given extends Source>(source: Given, targets: Targets, now: Date): Given {
+  const { leftOut } = source;
+  const items = source.items.map((item) => {
+    const startDate = instantIn(item.startDate ?? '');
+    const isLater = startDate !== undefined && Date.parse(startDate) > now.getTime();
+    if (!isLater || (item.status !== 'open' && item.status !== 'backlog')) return item;
+    const { execution, key } = targets.typeOf(item);
+    if (execution?.['startDateHolds'] === true) return item;
+    leftOut.add(
+      `starts later, and the task type ${key} holds no task until its start date: blocked`,
+      `${item.id}: ${startDate}`,
+    );
+    return { ...item, status: 'blocked' as const };
+  });
+  return { ...source, items };
+}

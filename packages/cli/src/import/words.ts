@@ -1,0 +1,68 @@
+import type { Priority, SourceStatus } from './source.ts';
+
+/** What a form needs to be told about words that its tracker lets people choose. */
+export interface Words {
+  /** What statuses mean, by their words as `plainWord` makes them. */
+  readonly statuses: ReadonlyMap<string, SourceStatus>;
+}
+
+const statusWords: readonly (readonly [SourceStatus, RegExp])[] = [
+  ['done', /^(?:done|closed?|completed?|resolved|fixed|finished|shipped|released|merged)$/],
+  [
+    'cancelled',
+    /^(?:cancel(?:l?ed)?|won'?t (?:do|fix)|wontfix|not planned|not_planned|rejected|declined|duplicate|invalid|obsolete|abandoned|deleted|tombstone|archived)$/,
+  ],
+  ['backlog', /^backlog$/],
+  // Agents are offered tasks in `backlog`, so it is no status for work that nobody should start, or that nobody has accepted yet.
+  [
+    'blocked',
+    /^(?:blocked|on hold|on-hold|waiting|paused|draft|proposed|triage|deferred|postponed|icebox|on ice|someday|later|snoozed)$/,
+  ],
+];
+
+/** What a word of a tracker means; undefined for a word that is not known. */
+export function knownStatusOf(word: string, { statuses }: Words): SourceStatus | undefined {
+  const plain = plainWord(word);
+  return statuses.get(plain) ?? statusWords.find(([, form]) => form.test(plain))?.[0];
+}
+
+/** What a word of a tracker means; what is not known is open. */
+export function statusOf(word: string, words: Words): SourceStatus {
+  return knownStatusOf(word, words) ?? 'open';
+}
+
+/** Resolutions under which an issue was closed without being done. */
+const cancellingResolution =
+  /^(?:(?:can'?t|cannot|unable to) reproduce|not reproducible|incomplete|not a bug|not an issue|works as (?:designed|intended)|by design|out of scope|withdrawn|superseded)$/;
+
+/** What the resolution of an issue says; undefined where it says nothing, as `Unresolved`. */
+export function resolutionOf(word: string): 'done' | 'cancelled' | undefined {
+  const plain = plainWord(word);
+  if (/^(?:|unresolved|none|open|no resolution)$/.test(plain)) return undefined;
+  const isCancelled = knownStatusOf(plain, noWords) === 'cancelled' || cancellingResolution.test(plain);
+  return isCancelled ? 'cancelled' : 'done';
+}
+
+const noWords: Words = { statuses: new Map() };
+
+const priorityWords: readonly (readonly [Priority, RegExp])[] = [
+  ['critical', /^(?:critical|highest|urgent|immediate|blocker|p?0)$/],
+  ['high', /^(?:high|major|important|p?1)$/],
+  ['medium', /^(?:medium|normal|moderate|p?2)$/],
+  ['low', /^(?:low|lowest|minor|trivial|p?[34])$/],
+];
+
+/** What a word or number means as a priority; undefined where it means none. */
+export function priorityIn(word: string): Priority | undefined {
+  const plain = plainWord(word);
+  return priorityWords.find(([, form]) => form.test(plain))?.[0];
+}
+
+/** A word as words are compared: without signs such as the colon of `status: QA`. */
+export function plainWord(word: string): string {
+  return word
+    .normalize('NFKD')
+    .replaceAll(/[^\p{L}\p{N}'_ -]+/gu, '')
+    .trim()
+    .toLowerCase();
+}
