@@ -94,6 +94,8 @@ export const disable = endpoint({
   method: 'POST',
   path: '/tenants/{tenantId}/principals/{principalId}:disable',
   summary: 'Disable a principal everywhere and revoke each of its tokens.',
+  description:
+    'Coordination refuses its access tokens, too: at once in the default run, within 2 seconds where the services run apart. Other services accept them until they expire.',
   params: principalParams,
   query: { reason: Reason.default('principal_disabled') },
   returns: {

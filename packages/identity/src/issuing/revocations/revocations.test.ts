@@ -86,12 +86,7 @@ describe('GET /.well-known/revocations.json', () => {
     const directory = scimClient(identity, provisioning.token);
     const { id } = await made(directory.post('/Users', { userName: 'ada', externalId: 'a1' }));
     const people = await identity.get(`/tenants/${provisioning.tenantId}/principals?kind=human`);
-    await made(
-      directory.patch(`/Users/${id}`, {
-        schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
-        Operations: [{ op: 'replace', path: 'active', value: false }],
-      }),
-    );
+    await made(directory.patch(`/Users/${id}`, [{ op: 'replace', path: 'active', value: false }]));
     assert.equal((await entryOf(people.body.items[0].id)).not_before, null);
   });
 

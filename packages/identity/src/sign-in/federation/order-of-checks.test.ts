@@ -66,7 +66,7 @@ const headed = (attempt: SignIn, change: (header: object) => object) => {
 
 const byToken: readonly Fault<SignIn>[] = [
   fault('invalid_token', (attempt) => headed(attempt, (header) => ({ ...header, crit: ['exp'] })), 'header'),
-  fault('unsupported_algorithm', (attempt) => headed(attempt, (header) => ({ ...header, alg: 'PS256' }))),
+  fault('unsupported_algorithm', (attempt) => headed(attempt, (header) => ({ ...header, alg: 'HS256' }))),
   fault('unknown_signing_key', ({ header }) => (header['kid'] = 'unknown')),
   fault('invalid_signature', (attempt) => (attempt.isForged = true)),
   fault('invalid_token', claiming({ sub: undefined }), 'claims'),

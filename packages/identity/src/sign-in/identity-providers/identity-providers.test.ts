@@ -48,6 +48,7 @@ describe('POST …/identity-providers', () => {
       required_amr_values: [],
       authorized_parties: [],
       lifecycle_profile: 'read_only',
+      principal_kind: 'human',
       jwks_cache_ttl_seconds: 300,
       jwks_stale_grace_seconds: 900,
       status: 'active',
