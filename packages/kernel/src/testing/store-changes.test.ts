@@ -13,6 +13,7 @@ let watch: StoreWatch;
 before(async () => {
   database = await createTestDatabase(doorMigrations);
   store = new pg.Pool({ connectionString: database.url });
+  store.on('error', () => undefined);
   await store.query(`
     create table no_key (note json, checked_at timestamptz);
     create table parted (id int, label text) partition by list (id);
