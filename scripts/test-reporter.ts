@@ -24,6 +24,7 @@ export default async function* reporter(events: AsyncIterable<TestEvent>): Async
   const path: string[] = [];
   for await (const event of events) {
     if (event.type === 'test:start') path.splice(event.data.nesting, path.length, event.data.name);
+    if (event.type === 'test:diagnostic') reportStrayError(event.data.message);
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
     const { details, name, nesting } = event.data;
     const seconds = details.duration_ms / 1000;
@@ -34,6 +35,14 @@ export default async function* reporter(events: AsyncIterable<TestEvent>): Async
     yield `${JSON.stringify(suite)}\n`;
     suiteEnds.emit(name);
   }
+}
+
+/**
+ * Prints what the runner says of an error that no running test caused, such as one in a connection that a test left behind. It
+ * belongs to no test, and the process ends with code 1 all the same.
+ */
+function reportStrayError(message: string): void {
+  if (/^(?:Error|Warning): /.test(message)) process.stderr.write(`${message}\n`);
 }
 
 function endOf(

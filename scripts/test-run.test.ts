@@ -107,6 +107,16 @@ test('a file that crashes, that holds no test or that never ends is a failure', 
   assert.deepEqual(totals, { passed: 1, failed: 3, skipped: [] });
 });
 
+test('an error that comes after the tests is printed, because the file fails by it', async () => {
+  const { totals, printed } = await runTexts([
+    "test('a', () => { setTimeout(() => { throw new Error('of a connection'); }, 50); });",
+    "test('b', () => { setTimeout(() => Promise.reject(new Error('of a request')), 50); });",
+  ]);
+  assert.deepEqual(totals, { passed: 2, failed: 2, skipped: [] });
+  assert.match(printed, /What file0\.test\.mjs printed:\n.*Error: of a connection/);
+  assert.match(printed, /What file1\.test\.mjs printed:\n.*Error: of a request/);
+});
+
 test('a process that a test left behind is not waited for', async () => {
   const { totals } = await runTexts([
     "import { spawn } from 'node:child_process'; test('a', () => { spawn('sleep', ['30'], { stdio: 'inherit', detached: true }).unref(); });",
