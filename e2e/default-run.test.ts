@@ -99,10 +99,14 @@ test('/mcp counts a client by the address that a trusted proxy names, not by tha
     await answer.arrayBuffer();
     return answer.status;
   };
-  const flood = Array.from({ length: 400 }, (_, n) => ask('198.51.100.1', n));
-  const others = Array.from({ length: 40 }, (_, n) => ask('198.51.100.2', n));
-  assert.deepEqual(new Set(await Promise.all(others)), new Set([401]));
-  assert.ok((await Promise.all(flood)).includes(503), 'the flood is bounded');
+  // A busy machine may send a flood more slowly than Baton answers it: then nothing is too much.
+  const isRefused = async (round: number) => {
+    const flood = Array.from({ length: 400 }, (_, n) => ask('198.51.100.1', round * 400 + n));
+    const others = Array.from({ length: 40 }, (_, n) => ask('198.51.100.2', round * 40 + n));
+    assert.deepEqual(new Set(await Promise.all(others)), new Set([401]));
+    return (await Promise.all(flood)).includes(503);
+  };
+  for (let round = 0; !(await isRefused(round)); round += 1) assert.ok(round < 20, 'the flood is bounded');
 });
 
 test('a name that a stranger lets point to this machine is not answered', async () => {

@@ -37,7 +37,9 @@ test('of two commands in a deadlock both are executed: the victim is run again',
     answers.map(({ status }) => status),
     [200, 200],
   );
-  assert.deepEqual([attempts, await openedTimes(left.id), await openedTimes(right.id)], [3, 1, 1]);
+  // A victim that locks its row again before the other one wakes up causes a second deadlock.
+  assert.ok(attempts > 2, `${attempts} attempts`);
+  assert.deepEqual([await openedTimes(left.id), await openedTimes(right.id)], [1, 1]);
 });
 
 test('a command whose serialisation always fails is 503 after three attempts', async () => {
