@@ -120,7 +120,8 @@ function untilReady(child: ChildProcess, output: () => string): Promise<void> {
 async function stop(child: ChildProcess | undefined): Promise<void> {
   if (child === undefined || hasEnded(child)) return;
   child.kill('SIGTERM');
-  if ((await exitOf(child, stopMsMax)) === undefined) child.kill('SIGKILL');
+  await exitOf(child, stopMsMax);
+  if (!hasEnded(child)) child.kill('SIGKILL');
   await exitOf(child);
 }
 
