@@ -123,7 +123,11 @@ async function briefingOf(lease: Lease, baton: BatonClient, signal: AbortSignal)
 }
 
 function takenText({ claim, task, isResumed }: Lease, { context, form }: Briefing): string {
-  const earlier = context.checkpoints.slice(-checkpointsShown).map(({ kind, data }) => ({ kind, data }));
+  // The context has the newest first.
+  const earlier = context.checkpoints
+    .slice(0, checkpointsShown)
+    .map(({ kind, data }) => ({ kind, data }))
+    .toReversed();
   const instructions = context.instructions.layers.map(({ text }) => text).join('\n\n');
   return lines(
     `You hold ${task.publicId}. Lease: ${claim.id}`,
