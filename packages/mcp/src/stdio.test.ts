@@ -124,6 +124,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     assert.deepEqual(tools.map(({ name }) => name).sort(), [
       'admin_sessions',
       'admin_undelivered',
+      'approval_deciders',
       'artifact_get',
       'task_get',
       'task_search',

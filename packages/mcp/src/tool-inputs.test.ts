@@ -88,13 +88,10 @@ test('an object comes as an object or as its JSON text, with members of every ki
   await mcp.call('work_checkpoint', { lease, note: 'as an object', data });
   await mcp.call('work_checkpoint', { lease, note: 'as a text', data: JSON.stringify(data) });
   const { checkpoints } = await baton.admin.runs.getContext((await runOf(taskId)).id);
-  assert.deepEqual(
-    checkpoints.map((checkpoint) => checkpoint.data),
-    [
-      { note: 'as an object', ...data },
-      { note: 'as a text', ...data },
-    ],
-  );
+  assert.deepEqual(checkpoints.map((checkpoint) => checkpoint.data).toReversed(), [
+    { note: 'as an object', ...data },
+    { note: 'as a text', ...data },
+  ]);
   await mcp.call('work_done', { lease, summary: 'it is done', output: ' {"answer": 42}\n' });
   assert.deepEqual((await runOf(taskId)).output, { summary: 'it is done', answer: 42 });
 });
