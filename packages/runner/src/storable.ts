@@ -2,8 +2,8 @@
 const documentBytesMax = 65_536;
 const levelsMax = 20;
 const valuesMax = 5_000;
-/** The levels of a line beside those of its document. */
-const lineLevelsMax = levelsMax + 1;
+/** Of a whole line: less deep ones are read, so that the person is told which report is too deep. */
+const lineLevelsMax = 1_000;
 
 const replacement = '\uFFFD';
 
