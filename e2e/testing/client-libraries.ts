@@ -1,0 +1,22 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { repository } from '@baton/testing/baton-process';
+
+/** Libraries of others, installed where nothing else needs them. */
+export const clientsFolder = join(repository, 'e2e/clients');
+
+/** Why these libraries are not here; false where all of them are. */
+export function withoutClients(...names: readonly string[]): string | false {
+  const missing = names.filter((name) => !existsSync(join(clientsFolder, 'node_modules', name)));
+  return (
+    missing.length > 0 && `${missing.join(', ')} not installed: npm ci --ignore-scripts --prefix e2e/clients`
+  );
+}
+
+/** Imports a module of one of them, as a program beside them would. */
+export async function loadClient<Module>(specifier: string): Promise<Module> {
+  const loader = pathToFileURL(join(clientsFolder, 'load.mjs')).href;
+  const { load } = (await import(loader)) as { load: (specifier: string) => Promise<Module> };
+  return load(specifier);
+}
