@@ -11,6 +11,15 @@ export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => 
   return (
     <div className={styles.error} role="alert">
       <p>{message}</p>
+      {reasonsIn(error).length > 0 && (
+        <ul>
+          {reasonsIn(error).map(({ path, message: reason }) => (
+            <li key={path + reason} className="text">
+              {path !== '' && <span className="mono">{path}</span>} {reason}
+            </li>
+          ))}
+        </ul>
+      )}
       <p className="mono">{[code, requestId].filter(Boolean).join(' · ')}</p>
       {onRetry && (
         <button type="button" onClick={onRetry}>
@@ -19,6 +28,18 @@ export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => 
       )}
     </div>
   );
+}
+
+const reasonsMax = 5;
+
+/** The faults in a document that was sent, as far as the refusal names them. */
+function reasonsIn(error: unknown): { readonly path: string; readonly message: string }[] {
+  const errors = error instanceof BatonError ? error.details['errors'] : undefined;
+  if (!Array.isArray(errors)) return [];
+  return errors.slice(0, reasonsMax).map(({ path, message }: { path?: unknown; message?: unknown }) => ({
+    path: typeof path === 'string' ? path : '',
+    message: String(message),
+  }));
 }
 
 /** Says what is not there, and what to do. */

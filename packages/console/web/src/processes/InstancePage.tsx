@@ -149,7 +149,7 @@ function Steps({ stages, instance }: { stages: readonly Stage[]; instance: Proce
                 <li key={step.id}>
                   {step.id} <span className="soft">{step.kind}</span>{' '}
                   <span className={styles[classOf(step.state)] ?? ''}>{step.state}</span>
-                  {open?.taskId && <OfTask id={open.taskId} />}
+                  {step.taskId !== undefined && <OfTask id={step.taskId} />}
                   {open !== undefined && open.approvalIds.length > 0 && (
                     <span className="soft">
                       {' '}

@@ -76,6 +76,7 @@ const event = (type: string, payload: Record<string, unknown>): JournalEvent =>
     payload,
   });
 const entered = (id: string) => event('process.step_entered', { element: id });
+const filed = (id: string, taskId: string) => event('process.step_entered', { element: id, taskId });
 const left = (id: string, outcome: string) => event('process.step_exited', { element: id, outcome });
 const openInstance = (instance: ProcessInstance, more: Answers = {}, permissions?: string[]) =>
   open(`/processes/${instance.id}`, {
@@ -129,6 +130,20 @@ describe('processes', () => {
 });
 
 describe('one process', () => {
+  test('leads to the task of a step that is done, too', async () => {
+    const task = taskWith({ status: 'done', systemStatusCategory: 'terminal_success' });
+    await openInstance(instanceWith(), {
+      'tasks.get': task,
+      'events.list': {
+        items: [left('build', 'completed'), filed('build', task.id)],
+        nextCursor: 'ec1_end',
+        hasMore: false,
+      },
+    });
+    const [line] = all('listitem', /^build/);
+    assert.match(seen(line), new RegExp(`done ${task.publicId}`));
+  });
+
   test('tells where it stands in words and as a picture, what it waits for and what it knows', async () => {
     const task = taskWith();
     await openInstance(

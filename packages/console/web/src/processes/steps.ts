@@ -8,6 +8,8 @@ export interface Step {
   /** What it does: the word of the definition, as `call` or `approve`. */
   readonly kind: string;
   readonly state: StepState;
+  /** The task that its newest attempt has filed, as far as that is known. */
+  readonly taskId?: string;
 }
 
 export interface Stage {
@@ -55,11 +57,14 @@ export function stagesOf(
   events: readonly JournalEvent[] = [],
 ): Stage[] {
   const told = new Map<string, StepState>();
+  const tasks = new Map<string, string>();
   for (const { type, payload } of events) {
     const element = String(payload['element']);
+    if (typeof payload['taskId'] === 'string') tasks.set(element, payload['taskId']);
     if (type === 'process.step_entered') told.set(element, 'active');
     if (type === 'process.step_exited') told.set(element, exits[String(payload['outcome'])] ?? 'stopped');
   }
+  const taskOf = (id: string) => open.get(id)?.taskId ?? tasks.get(id);
   const open = new Map(instance?.openElements.map((element) => [element.id, element]));
   const stateOf = (id: string): StepState => {
     if (instance?.suspension?.element === id) return 'failed';
@@ -73,11 +78,16 @@ export function stagesOf(
     return {
       id,
       state: instance?.stages.find((one) => one.id === id)?.state ?? '',
-      steps: stepsIn(stage['steps']).map((step) => ({
-        id: String(step['id']),
-        kind: Object.keys(step).find((name) => !settings.has(name)) ?? 'step',
-        state: stateOf(String(step['id'])),
-      })),
+      steps: stepsIn(stage['steps']).map((step) => {
+        const stepId = String(step['id']);
+        const taskId = taskOf(stepId);
+        return {
+          id: stepId,
+          kind: Object.keys(step).find((name) => !settings.has(name)) ?? 'step',
+          state: stateOf(stepId),
+          ...(taskId && { taskId }),
+        };
+      }),
     };
   });
 }

@@ -26,6 +26,7 @@ export const pageKeys: readonly [string, string][] = [
   ['m', 'move the card that has the focus (board)'],
   ['t', 'take the task (on its page)'],
   ['e', 'change the task (on its page)'],
+  ['a', 'give the task to somebody (on its page)'],
   ['p', 'pause the journal, go on'],
 ];
 

@@ -12,8 +12,15 @@ import { fenceOf } from './holds.ts';
 
 const principalsMax = 200;
 
+interface EditTaskProps {
+  readonly task: Task;
+  /** The field in which a person begins. */
+  readonly first: 'title' | 'assignee';
+  onClose(): void;
+}
+
 /** Changes what a task says and to whom it is given. Only what was changed is sent. */
-export default function EditTask({ task, onClose }: { task: Task; onClose: () => void }) {
+export default function EditTask({ task, first, onClose }: EditTaskProps) {
   const id = useId();
   // What somebody else changes meanwhile is no change of this form: it is not sent back.
   const [opened] = useState(task);
@@ -73,7 +80,7 @@ export default function EditTask({ task, onClose }: { task: Task; onClose: () =>
                 defaultValue={task.title}
                 maxLength={500}
                 required
-                autoFocus
+                autoFocus={first === 'title'}
                 autoComplete="off"
               />
             </label>
@@ -103,6 +110,8 @@ export default function EditTask({ task, onClose }: { task: Task; onClose: () =>
                 id={`${id}-assignee`}
                 name="assignee"
                 defaultValue={task.assigneeId ?? ''}
+                autoFocus={first === 'assignee'}
+                aria-describedby={`${id}-given`}
               >
                 <option value="">Nobody</option>
                 {task.assigneeId !== null && !choice.some(({ id: one }) => one === task.assigneeId) && (
@@ -115,6 +124,10 @@ export default function EditTask({ task, onClose }: { task: Task; onClose: () =>
                 ))}
               </select>
             </label>
+            <p id={`${id}-given`} className="soft">
+              Baton offers a task to whom it is given first, and to nobody else.
+              {people.data?.length === principalsMax && ` Only the newest ${principalsMax} are listed.`}
+            </p>
             {isConflict ? <Conflict task={task} /> : change.isError && <ErrorNote error={change.error} />}
             <div className="row">
               <button type="submit" className="primary" disabled={change.isPending}>

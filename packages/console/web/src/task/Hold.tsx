@@ -6,6 +6,7 @@ import { ErrorNote } from '../parts/Notes.tsx';
 import { Who } from '../parts/Who.tsx';
 import { tell } from '../shell/Notices.tsx';
 import { giveBack, type Loss } from './holds.ts';
+import { sendAnswers } from './step-form/unsent.ts';
 import { forgetLoss } from './use-holds.tsx';
 
 const wordsCharactersMax = 10_000;
@@ -37,6 +38,7 @@ export function Hold({ task, hold, loss, words, setWords }: HoldProps) {
   }
   const finish = useMutation({
     async mutationFn({ id: claimId, fencingToken }: HeldClaim) {
+      await sendAnswers(task);
       // The lease keeps all others from changing it: the newest version is this person's own.
       const ifMatch = etagOf(await baton.tasks.get(task.id));
       const done = await baton.tasks.complete(task.id, { claimId, fencingToken }, { ifMatch });

@@ -5,6 +5,7 @@ import { ErrorNote } from '../parts/Notes.tsx';
 import { taskQuery, versionOf } from '../queries.ts';
 import { Conflict } from './Conflict.tsx';
 import { fenceOf } from './holds.ts';
+import { sendAnswers } from './step-form/unsent.ts';
 import styles from './task.module.css';
 
 /** The statuses that the task can go to from here. A change that lost a race shows what somebody else has made of it. */
@@ -16,11 +17,12 @@ export function Moves({ task }: { task: Task }) {
   });
   const key = taskQuery(task.publicId).queryKey;
   const move = useMutation({
-    mutationFn: ({ status, route }: { status: string; route: 'update' | 'complete' }) => {
-      const ifMatch = versionOf(task);
-      return route === 'complete'
-        ? baton.tasks.complete(task.id, fenceOf(task.id), { ifMatch })
-        : baton.tasks.update(task.id, { status, ...fenceOf(task.id) }, { ifMatch });
+    async mutationFn({ status, route }: { status: string; route: 'update' | 'complete' }) {
+      const fence = fenceOf(task.id);
+      if (route === 'update')
+        return baton.tasks.update(task.id, { status, ...fence }, { ifMatch: versionOf(task) });
+      const answered = await sendAnswers(task);
+      return baton.tasks.complete(task.id, fence, { ifMatch: versionOf(answered) });
     },
     onMutate: ({ status }) => {
       const before = queries.getQueryData(key);

@@ -11,10 +11,12 @@ import { useTitle } from '../shell/title.ts';
 import { Checks } from './Checks.tsx';
 import { Comments } from './Comments.tsx';
 import { Facts } from './Facts.tsx';
+import { GivenTo } from './GivenTo.tsx';
 import { LiveLease } from './LiveLease.tsx';
 import { Moves } from './Moves.tsx';
 import { Relations } from './Relations.tsx';
 import { Runs } from './Runs.tsx';
+import { StepForm } from './step-form/StepForm.tsx';
 import { Take } from './Take.tsx';
 import { Timeline } from './Timeline.tsx';
 import styles from './task.module.css';
@@ -27,8 +29,8 @@ const route = getRouteApi('/shell/tasks/$ref');
 export function TaskPage() {
   const { ref } = route.useParams();
   const query = useQuery(taskQuery(ref));
-  const [isEditing, setEditing] = useState(false);
-  useKeys({ e: () => setEditing(true) });
+  const [editing, setEditing] = useState<'title' | 'assignee'>();
+  useKeys({ e: () => setEditing('title'), a: () => setEditing('assignee') });
   useTitle(query.data && `${query.data.publicId} ${query.data.title}`);
   // What was read once stays, with all that is written on the page: that Baton is away is said above it.
   if (query.isError && query.data === undefined)
@@ -62,17 +64,25 @@ export function TaskPage() {
             changed <Moment at={task.updatedAt} />
           </span>
         </p>
+        <GivenTo task={task} />
         <div className={styles.acts}>
           <Take task={task} />
           <Moves task={task} />
-          <button type="button" aria-keyshortcuts="e" onClick={() => setEditing(true)}>
+          <button type="button" aria-keyshortcuts="e" onClick={() => setEditing('title')}>
             Change
           </button>
+          <button type="button" aria-keyshortcuts="a" onClick={() => setEditing('assignee')}>
+            Give to …
+          </button>
         </div>
-        <Suspense>{isEditing && <EditTask task={task} onClose={() => setEditing(false)} />}</Suspense>
+        <Suspense>
+          {editing !== undefined && (
+            <EditTask task={task} first={editing} onClose={() => setEditing(undefined)} />
+          )}
+        </Suspense>
       </header>
       <div className={styles.columns}>
-        <div className={styles.what}>
+        <div className={`stack ${styles.what}`}>
           <section className="card stack" aria-labelledby="what">
             <h2 id="what">What is to be done</h2>
             {task.description === '' ? (
@@ -81,6 +91,7 @@ export function TaskPage() {
               <p className="text">{task.description}</p>
             )}
           </section>
+          <StepForm task={task} />
         </div>
         <aside className={`stack ${styles.state}`} aria-label="State of the task">
           <LiveLease key={task.id} task={task} />

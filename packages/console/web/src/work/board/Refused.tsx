@@ -1,4 +1,5 @@
-import type { Task } from '@baton/sdk';
+import { Link } from '@tanstack/react-router';
+import { BatonError, type Task } from '@baton/sdk';
 import { ErrorNote } from '../../parts/Notes.tsx';
 import { Who } from '../../parts/Who.tsx';
 import type { Refusal } from './moves.ts';
@@ -24,6 +25,14 @@ export function Refused({ task, to, refusal: { error, now, by, isBeingChecked } 
         <p>
           {task.publicId} did not move to {to}.
         </p>
+        {error instanceof BatonError && error.code === 'custom_fields_invalid' && (
+          <p>
+            <Link to="/tasks/$ref" params={{ ref: task.publicId }}>
+              Answer what its process asks
+            </Link>{' '}
+            first.
+          </p>
+        )}
         <ErrorNote error={error} />
       </>
     );

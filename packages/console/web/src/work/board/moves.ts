@@ -3,6 +3,7 @@ import { BatonError, type Task, type TaskTransitions } from '@baton/sdk';
 import { baton } from '../../client.ts';
 import { versionOf } from '../../queries.ts';
 import { fenceOf } from '../../task/holds.ts';
+import { sendAnswers } from '../../task/step-form/unsent.ts';
 
 /** A status that a task can go to. */
 export type Target = TaskTransitions['targets'][number];
@@ -30,13 +31,15 @@ export const transitionsQuery = ({ id, version }: Pick<Task, 'id' | 'version'>) 
  * @returns why not; nothing when it has moved
  */
 export async function moveTask(task: Task, { status, route }: Target): Promise<Refusal | undefined> {
-  const ifMatch = versionOf(task);
   const fence = fenceOf(task.id);
   try {
-    if (route === 'update') await baton.tasks.update(task.id, { status, ...fence }, { ifMatch });
-    else if ((await baton.tasks.complete(task.id, fence, { ifMatch })).status !== status)
-      return { error: undefined, isBeingChecked: true };
-    return undefined;
+    if (route === 'update') {
+      await baton.tasks.update(task.id, { status, ...fence }, { ifMatch: versionOf(task) });
+      return undefined;
+    }
+    const ifMatch = versionOf(await sendAnswers(task));
+    const completed = await baton.tasks.complete(task.id, fence, { ifMatch });
+    return completed.status === status ? undefined : { error: undefined, isBeingChecked: true };
   } catch (error) {
     const isConflict = error instanceof BatonError && error.code === 'version_conflict';
     return { error, ...(isConflict && (await changeOf(task))) };

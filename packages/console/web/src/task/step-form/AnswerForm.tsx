@@ -1,0 +1,160 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type SubmitEvent, useEffect, useMemo, useRef, useState } from 'react';
+import { BatonError, type Task, type TaskForm } from '@baton/sdk';
+import { baton } from '../../client.ts';
+import { ErrorNote } from '../../parts/Notes.tsx';
+import { taskQuery, versionOf } from '../../queries.ts';
+import { tell } from '../../shell/Notices.tsx';
+import { Conflict } from '../Conflict.tsx';
+import { fenceOf } from '../holds.ts';
+import { type Answers, answerOf, fieldsOf, isSame, textOf, withAnswers } from './form-fields.ts';
+import { StepField } from './StepField.tsx';
+import styles from './step-form.module.css';
+import { registerForm } from './unsent.ts';
+
+interface AnswerFormProps {
+  readonly task: Task;
+  readonly form: TaskForm;
+  /** Whether this person can't answer. */
+  readonly isLocked: boolean;
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+/** The fields of a form. They are sent as they are for now, or to complete the task. */
+export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
+  const queries = useQueryClient();
+  const element = useRef<HTMLFormElement>(null);
+  const fields = useMemo(() => fieldsOf(form.form ?? {}), [form.form]);
+  // Only what this person has typed: what somebody else sends meanwhile is shown.
+  const [typed, setTyped] = useState<Texts>({});
+  const [faults, setFaults] = useState<Texts>({});
+  const textFor = (field: (typeof fields)[number]) =>
+    typed[field.name] ?? textOf(field, task.customFields[field.name] ?? field.initial);
+
+  /** @throws BatonError where an answer can't be read */
+  function answers(): Answers {
+    const found: Record<string, string> = {};
+    const read: Record<string, unknown> = {};
+    for (const field of fields)
+      try {
+        read[field.name] = answerOf(field, textFor(field));
+      } catch (error) {
+        found[field.name] = (error as Error).message;
+      }
+    setFaults(found);
+    const [first] = Object.values(found);
+    if (first !== undefined)
+      throw new BatonError({ code: 'custom_fields_invalid', message: first, status: 422 });
+    return read;
+  }
+
+  /** Sends what differs from what Baton has. */
+  async function send(): Promise<Task> {
+    const customFields = withAnswers(task.customFields, answers());
+    if (isSame(customFields, task.customFields)) return task;
+    const change = { customFields, ...fenceOf(task.id) };
+    const changed = await baton.tasks.update(task.id, change, { ifMatch: versionOf(task) });
+    queries.setQueryData(taskQuery(task.publicId).queryKey, changed);
+    setTyped({});
+    return changed;
+  }
+
+  /** Before a completion: the browser points at a field that is empty or out of bounds. */
+  async function sendWhole(): Promise<Task> {
+    if (element.current?.reportValidity() === false)
+      throw new BatonError({
+        code: 'custom_fields_invalid',
+        message: 'Answer what the process asks before you complete the task.',
+        status: 422,
+      });
+    return send();
+  }
+  const latest = useRef(sendWhole);
+  latest.current = sendWhole;
+  useEffect(
+    () => (isLocked ? undefined : registerForm(task.id, () => latest.current())),
+    [task.id, isLocked],
+  );
+
+  const settle = () => {
+    for (const key of ['tasks', 'me']) void queries.invalidateQueries({ queryKey: [key] });
+  };
+  const onError = (error: unknown) => setFaults((found) => ({ ...found, ...faultsIn(error) }));
+  const save = useMutation({
+    mutationFn: send,
+    onError,
+    onSuccess: () => tell(`The answers to ${task.publicId} are saved.`),
+    onSettled: settle,
+  });
+  const complete = useMutation({
+    async mutationFn() {
+      const ifMatch = versionOf(await sendWhole());
+      return baton.tasks.complete(task.id, fenceOf(task.id), { ifMatch });
+    },
+    onError,
+    onSuccess: ({ publicId, systemStatusCategory }) =>
+      tell(
+        systemStatusCategory === 'terminal_success'
+          ? `${publicId} is done.`
+          : `${publicId} is finished; it counts as done when its checks have passed.`,
+      ),
+    onSettled: settle,
+  });
+  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault();
+    complete.mutate();
+  }
+  const isBusy = save.isPending || complete.isPending;
+  const { error } = complete.isError ? complete : save;
+  const isConflict = error instanceof BatonError && error.code === 'version_conflict';
+  return (
+    <form ref={element} className="stack" aria-label="Answers" onSubmit={onSubmit}>
+      <fieldset className={styles.fields} disabled={isLocked || isBusy}>
+        {fields.length === 0 && <p className="soft">The form names no fields.</p>}
+        {fields.map((field) => (
+          <StepField
+            key={field.name}
+            field={field}
+            text={textFor(field)}
+            fault={faults[field.name]}
+            onChange={(text) => {
+              setTyped((before) => ({ ...before, [field.name]: text }));
+              setFaults(({ [field.name]: _, ...others }) => others);
+            }}
+          />
+        ))}
+      </fieldset>
+      {error !== null && (isConflict ? <Conflict task={task} /> : <ErrorNote error={error} />)}
+      {!isLocked && (
+        <div className="row">
+          <button type="submit" className="primary" disabled={isBusy}>
+            {complete.isPending ? 'Sending …' : 'Send and complete'}
+          </button>
+          <button
+            type="button"
+            disabled={isBusy}
+            onClick={() => {
+              complete.reset();
+              save.mutate();
+            }}
+          >
+            {save.isPending ? 'Saving …' : 'Save for later'}
+          </button>
+        </div>
+      )}
+    </form>
+  );
+}
+
+/** What Baton says of single fields, by their names. */
+function faultsIn(error: unknown): Texts {
+  const errors = error instanceof BatonError ? error.details['errors'] : undefined;
+  if (!Array.isArray(errors)) return {};
+  return Object.fromEntries(
+    errors.flatMap(({ path, message }: { path?: unknown; message?: unknown }) => {
+      const [, name] = /^\/([^/]+)/.exec(String(path)) ?? [];
+      return name === undefined ? [] : [[name.replaceAll('~1', '/').replaceAll('~0', '~'), String(message)]];
+    }),
+  );
+}

@@ -1,0 +1,105 @@
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { Task, TaskForm } from '@baton/sdk';
+import { baton } from '../../client.ts';
+import { Values } from '../../parts/Values.tsx';
+import { Who } from '../../parts/Who.tsx';
+import { meQuery } from '../../queries.ts';
+import { claimabilityQuery } from '../claimability.ts';
+import { useHold } from '../use-holds.tsx';
+import { AnswerForm } from './AnswerForm.tsx';
+
+const formQuery = ({ id, origin }: Pick<Task, 'id' | 'origin'>) =>
+  queryOptions({
+    // Without the version: what is typed into the form stays while the task changes.
+    queryKey: ['tasks', 'form', id],
+    queryFn: ({ signal }) => baton.tasks.getForm(id, { signal }),
+    enabled: origin.kind === 'process',
+  });
+
+/** What the step of a process asks of whoever does its task, and a link to that process; nothing for any other task. */
+export function StepForm({ task }: { readonly task: Task }) {
+  const { data } = useQuery(formQuery(task));
+  if (data === undefined || data.process === null) return null;
+  const { form, context, values } = data;
+  const isOver = task.systemStatusCategory.startsWith('terminal');
+  return (
+    <section className="card stack" aria-labelledby="step">
+      <h2 id="step">{form === null ? 'Part of a process' : 'Answers for the process'}</h2>
+      <OfProcess process={data.process} />
+      {Object.keys(context).length > 0 && <Values of={context} />}
+      {form !== null && (isOver ? <Values of={values} /> : <Open task={task} form={data} />)}
+    </section>
+  );
+}
+
+function OfProcess({
+  process: { instanceId, element },
+}: {
+  readonly process: NonNullable<TaskForm['process']>;
+}) {
+  const mayRead = useQuery(meQuery).data?.permissions.includes('processes.read') ?? false;
+  const { data } = useQuery({
+    queryKey: ['processes', 'one', instanceId],
+    queryFn: ({ signal }) => baton.processInstances.get(instanceId, { signal }),
+    enabled: mayRead,
+  });
+  return (
+    <p>
+      {element === null ? 'It looks back at' : `Step ${element} of`} the process{' '}
+      {mayRead ? (
+        <Link to="/processes/$id" params={{ id: instanceId }}>
+          {data?.instanceKey ?? instanceId.slice(-8)}
+        </Link>
+      ) : (
+        <span className="mono">{instanceId.slice(-8)}</span>
+      )}
+      {data !== undefined && <span className="soft"> ({data.definitionKey})</span>}
+    </p>
+  );
+}
+
+/** The fields of an open task, or why this person can't fill them in. */
+function Open({ task, form }: { readonly task: Task; readonly form: TaskForm }) {
+  const mayWrite = useQuery(meQuery).data?.permissions.includes('tasks.write') ?? false;
+  const isHeldHere = useHold(task.id) !== undefined;
+  const { data: claimability } = useQuery(claimabilityQuery(task));
+  const other = addresseeIn(claimability?.reasons);
+  const isOfOther = task.activeClaimId !== null && !isHeldHere;
+  return (
+    <>
+      {other !== undefined && (
+        <p className="soft">
+          Only <Addressee is={other.is} /> may answer.
+        </p>
+      )}
+      {other === undefined && isOfOther && <p className="soft">Whoever holds the task answers.</p>}
+      {!mayWrite && (
+        <p className="soft">
+          To answer you need the permission <code className="mono">tasks.write</code>.
+        </p>
+      )}
+      <AnswerForm
+        key={task.id}
+        task={task}
+        form={form}
+        isLocked={!mayWrite || other !== undefined || isOfOther}
+      />
+    </>
+  );
+}
+
+function Addressee({ is }: { readonly is: unknown }) {
+  const { principalId, agentKey } = (is ?? {}) as { principalId?: string; agentKey?: string };
+  if (principalId !== undefined) return <Who id={principalId} />;
+  if (agentKey !== undefined) return <>the agent {agentKey}</>;
+  return is === null ? <>somebody who operates processes</> : <>those with the role that it asks for</>;
+}
+
+/** Whom a step's task is for, where that is not this person: besides the fields of its type a reason holds its details. */
+function addresseeIn(
+  reasons: readonly { readonly code: string }[] = [],
+): { readonly is: unknown } | undefined {
+  const found = reasons.find((reason) => reason.code === 'not_eligible' && 'addressee' in reason);
+  return found && { is: (found as { addressee?: unknown }).addressee };
+}
