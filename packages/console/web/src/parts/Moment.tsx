@@ -3,6 +3,7 @@ import { serverNow } from '../server-clock.ts';
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
 const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'long' });
+const short = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
   ['hour', 3_600],
@@ -19,6 +20,11 @@ export function Moment({ at }: { at: string }) {
       {relative.format(Math.round(seconds / size), unit)}
     </time>
   );
+}
+
+/** An instant by the clock of this browser. */
+export function Instant({ at }: { at: string }) {
+  return <time dateTime={at}>{short.format(new Date(at))}</time>;
 }
 
 /** Seconds until an instant, as `0:42`; never below zero. */

@@ -6,20 +6,14 @@ import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { Who } from '../parts/Who.tsx';
+import { commentsQuery } from './comments.ts';
 import styles from './task.module.css';
 
 /** What people and agents said about the task, and a field to answer. */
 export function Comments({ task }: { task: Task }) {
   const queries = useQueryClient();
   const keys = useIdempotencyKeys();
-  const query = useInfiniteQuery({
-    queryKey: ['tasks', 'comments', task.id],
-    queryFn: ({ pageParam, signal }) =>
-      baton.tasks.listComments(task.id, { limit: 50, ...(pageParam && { cursor: pageParam }) }, { signal }),
-    initialPageParam: '',
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    select: ({ pages }) => pages.flatMap(({ items }) => items),
-  });
+  const query = useInfiniteQuery(commentsQuery(task));
   const add = useMutation({
     mutationFn: (body: string) =>
       baton.tasks.createComment(task.id, { body }, { idempotencyKey: keys.of(body) }),

@@ -5,6 +5,7 @@ import type { Task } from '@baton/sdk';
 import { Moment } from '../parts/Moment.tsx';
 import { Who } from '../parts/Who.tsx';
 import { workspaceQuery } from '../queries.ts';
+import { serverNow } from '../server-clock.ts';
 import styles from './task.module.css';
 
 /** The fields of a task that have a value: where it belongs, its dates, who made it, and those of its type. */
@@ -35,6 +36,11 @@ export function Facts({ task }: { task: Task }) {
             <Moment at={task.startDate} />
           </Fact>
         )}
+        {task.availableAt !== null && isComing(task.availableAt) && (
+          <Fact name="Not offered before">
+            <Moment at={task.availableAt} />
+          </Fact>
+        )}
         {task.dueDate !== null && (
           <Fact name="Due">
             <Moment at={task.dueDate} />
@@ -55,6 +61,9 @@ export function Facts({ task }: { task: Task }) {
     </section>
   );
 }
+
+/** Whether an instant is still to come; the end of Baton's calendar stands for no date. */
+const isComing = (at: string): boolean => at < '9999' && Date.parse(at) > serverNow();
 
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (

@@ -2,29 +2,37 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Task } from '@baton/sdk';
-import { Moment } from '../parts/Moment.tsx';
+import { Instant, Moment } from '../parts/Moment.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { taskQuery } from '../queries.ts';
 import { claimabilityQuery } from './claimability.ts';
 import { actOf, adviceOf, approvalOf, type Remedy, reasonOf } from './remedies.ts';
 import styles from './task.module.css';
 import { useHold } from './use-holds.tsx';
+import { WhyBlocked } from './WhyBlocked.tsx';
+
+/** From this instant on Baton says that no time releases the task. */
+const untilReleased = '9999';
 
 /** Everything that stands between the task and whoever would take it, each with the act that removes it. */
 export function WhyNot({ task }: { task: Task }) {
   const isOver = task.systemStatusCategory.startsWith('terminal');
+  const isBlocked = task.systemStatusCategory === 'blocked';
   const isOwn = useHold(task.id) !== undefined;
   const { data } = useQuery(claimabilityQuery(task));
   if (isOver || isOwn || data === undefined) return null;
   return (
     <section className="card stack" aria-labelledby="why">
-      <h2 id="why">{data.claimable ? 'Ready to be taken' : 'Why is this not moving?'}</h2>
+      <h2 id="why">
+        {data.claimable ? 'Ready to be taken' : isBlocked ? 'Blocked' : 'Why is this not moving?'}
+      </h2>
       {data.claimable && <p className="soft">Whoever may work on it can take it now.</p>}
+      {isBlocked && <WhyBlocked task={task} />}
       <ul className="stack" hidden={data.reasons.length === 0}>
-        {data.reasons.map(({ code, since, remedies }) => (
+        {data.reasons.map(({ code, since, remedies, ...details }) => (
           <li key={code} className="stack">
             <p>
-              {reasonOf(code)}{' '}
+              {code === 'not_before' ? <NotBefore at={task.availableAt} /> : reasonOf(code, details)}{' '}
               <span className="soft mono" title="The code of this reason">
                 {code}
               </span>
@@ -50,6 +58,18 @@ export function WhyNot({ task }: { task: Task }) {
         ))}
       </ul>
     </section>
+  );
+}
+
+/** Until when nobody is offered the task. */
+function NotBefore({ at }: { readonly at: string | null }) {
+  if (at === null) return 'It is not offered yet.';
+  if (at >= untilReleased)
+    return 'All attempts have failed: it is held back until somebody makes it available.';
+  return (
+    <>
+      It is not offered before <Instant at={at} />, <Moment at={at} />.
+    </>
   );
 }
 

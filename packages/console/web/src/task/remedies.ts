@@ -42,6 +42,10 @@ const acts: Readonly<Record<string, Act>> = {
       return baton.tasks.complete(taskId, {}, { ifMatch: etagOf(task) });
     },
   },
+  make_available: {
+    words: 'Make it available now',
+    run: ([taskId = '']) => baton.tasks.makeAvailable(taskId),
+  },
   remove_relation: {
     words: 'Stop waiting for it',
     question: 'The task no longer waits for the other one.',
@@ -60,6 +64,8 @@ const idsIn = (path: string): readonly string[] => path.match(/[\da-f]{8}-[\da-f
 const words: Readonly<Record<string, string>> = {
   approve: 'Approve',
   reopen: 'Move it to an open status, above.',
+  unblock: 'Move it to an open status, above.',
+  change_start_date: 'It starts then: give it an earlier start date to offer it now.',
   record_input: 'Publish the artifact that it needs.',
   read_verifications: 'Its checks are being done; they stand under Done when.',
   assign_role: 'Give yourself the role that it asks for, in Administration.',
@@ -83,4 +89,9 @@ const reasons: Readonly<Record<string, string>> = {
   no_eligible_principal: 'Nobody who is active has what it asks for.',
 };
 
-export const reasonOf = (code: string): string => reasons[code] ?? `${code.replaceAll('_', ' ')}.`;
+/** @param details what the claimability says besides the code */
+export function reasonOf(code: string, details: Readonly<Record<string, unknown>> = {}): string {
+  if (code === 'task_not_claimable' && details['systemStatusCategory'] === 'blocked')
+    return 'Nobody is offered it, and nobody can take it, until somebody moves it to an open status.';
+  return reasons[code] ?? `${code.replaceAll('_', ' ')}.`;
+}

@@ -1,0 +1,56 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { Task } from '@baton/sdk';
+import { Decider } from '../approval/Decider.tsx';
+import { baton } from '../client.ts';
+import { Moment } from '../parts/Moment.tsx';
+import { Who } from '../parts/Who.tsx';
+import { meQuery } from '../queries.ts';
+import { commentsQuery } from './comments.ts';
+import { runsQuery } from './runs.ts';
+import styles from './task.module.css';
+
+const approvalsMax = 5;
+
+/** Why a task is blocked: the end of its newest attempt, the newest comment, and whose decision it waits for. */
+export function WhyBlocked({ task }: { readonly task: Task }) {
+  const [run] = useQuery(runsQuery(task)).data ?? [];
+  const comments = useInfiniteQuery(commentsQuery(task));
+  const mayReadApprovals = useQuery(meQuery).data?.permissions.includes('approvals.read') ?? false;
+  const approvals = useQuery({
+    queryKey: ['approvals', 'of-task', task.id],
+    queryFn: ({ signal }) =>
+      baton.approvals
+        .list({ taskId: task.id, status: 'pending', limit: approvalsMax }, { signal })
+        .then(({ items }) => items),
+    enabled: mayReadApprovals,
+  });
+  // Of more than one page of comments the newest one is not read.
+  const comment = comments.hasNextPage ? undefined : comments.data?.at(-1);
+  return (
+    <>
+      {run !== undefined && run.failureReason !== null && (
+        <p>
+          <Who id={run.principalId} /> stopped <Moment at={run.finishedAt ?? run.updatedAt} />:{' '}
+          <span className="text">{run.failureReason}</span>
+        </p>
+      )}
+      {comment !== undefined && (
+        <div className={`stack ${styles.remedy}`}>
+          <p className="soft">
+            <Who id={comment.authorPrincipalId} /> · <Moment at={comment.createdAt} />
+          </p>
+          <p className="text">{comment.body}</p>
+        </div>
+      )}
+      {approvals.data?.map((approval) => (
+        <p key={approval.id}>
+          It waits for the answer of <Decider approval={approval} />:{' '}
+          <Link to="/approvals/$id" params={{ id: approval.id }}>
+            {approval.comment || 'a decision'}
+          </Link>
+        </p>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import type { Task } from '@baton/sdk';
+import {
+  type Answers,
+  all,
+  click,
+  exampleOf,
+  find,
+  isThere,
+  itemOf,
+  meId,
+  notSeen,
+  open,
+  pageOf,
+  press,
+  see,
+  seen,
+  test,
+} from '../testing/page.ts';
+import { answersOf, graceId, taskWith } from '../testing/tasks.ts';
+
+const openTask = (task: Task, more: Answers = {}) =>
+  open(`/tasks/${task.publicId}`, { answers: { ...answersOf(task), ...more } });
+const part = (name: string) =>
+  seen(all('region').find((one) => one.querySelector('h2')?.textContent === name));
+const held = (...reasons: object[]): Answers => ({
+  'tasks.getClaimability': exampleOf('tasks.getClaimability', {
+    claimable: false,
+    reasons: reasons as ReturnType<typeof exampleOf<'tasks.getClaimability'>>['reasons'],
+  }),
+});
+const remedy = (act: string, path: string, method = 'POST') => ({
+  act,
+  method,
+  path,
+  permission: 'tasks.write',
+  allowed: true,
+});
+const blockedReason = (id: string) => ({
+  code: 'task_not_claimable',
+  since: null,
+  status: 'blocked',
+  systemStatusCategory: 'blocked',
+  remedies: [remedy('unblock', `/tasks/${id}`, 'PATCH')],
+});
+
+describe('a task that nobody can take now', () => {
+  test('blocked: tells why, whom it asks, and how to go on; never that it can be taken', async () => {
+    const task = taskWith({ status: 'blocked', systemStatusCategory: 'blocked' });
+    const approval = itemOf('approvals.list', {
+      id: '0190b2c4-0000-7000-8000-0000000000a7',
+      taskId: task.id,
+      assignedPrincipalId: graceId,
+      comment: 'Which account pays?',
+    });
+    const service = await openTask(task, {
+      ...held(blockedReason(task.id)),
+      'runs.list': pageOf(
+        itemOf('runs.list', { principalId: graceId, status: 'failed', failureReason: 'blocked: no account' }),
+      ),
+      'tasks.listComments': pageOf(
+        itemOf('tasks.listComments', { id: 'c1', body: 'An older word' }),
+        itemOf('tasks.listComments', { id: 'c2', authorPrincipalId: graceId, body: 'I need the account.' }),
+      ),
+      'approvals.list': pageOf(approval),
+    });
+    const text = part('Blocked');
+    assert.match(text, /^Blocked\nGrace stopped .*: blocked: no account\nGrace · .*\nI need the account\./);
+    assert.match(text, /It waits for the answer of Grace: Which account pays\?/);
+    assert.match(
+      text,
+      /Nobody is offered it, and nobody can take it, until somebody moves it to an open status\./,
+    );
+    assert.match(text, /Move it to an open status, above\./);
+    assert.ok(!text.includes('An older word'));
+    assert.equal(
+      (await find('link', 'Which account pays?')).getAttribute('href'),
+      `/approvals/${approval.id}`,
+    );
+    assert.ok(!isThere('button', 'Take it'));
+    for (const words of ['Ready to be taken', 'Whoever may work on it can take it now.']) notSeen(words);
+    const [asked] = service.askedFor('approvals.list');
+    assert.deepEqual([asked?.query['taskId'], asked?.query['status']], [task.id, 'pending']);
+  });
+
+  test('paused: tells until when, and is made available by a click', async () => {
+    const availableAt = new Date(Date.now() + 3_600_000).toISOString();
+    const task = taskWith({ availableAt });
+    const service = await openTask(task, {
+      ...held({
+        code: 'not_before',
+        since: null,
+        availableAt,
+        remedies: [remedy('make_available', `/tasks/${task.id}:make-available`)],
+      }),
+      'tasks.makeAvailable': { ...task, availableAt: null },
+    });
+    assert.match(
+      part('Why is this not moving?'),
+      /It is not offered before .*, in (1 hr\.|60 min\.|59 min\.)\./,
+    );
+    assert.match(part('Facts'), /Not offered before\nin /);
+    assert.ok(!isThere('button', 'Take it'));
+    await click('button', 'Make it available now');
+    assert.deepEqual(service.askedFor('tasks.makeAvailable')[0]?.ids, [task.id]);
+  });
+
+  test('paused until it is released: says that its attempts are exhausted, and no date', async () => {
+    const availableAt = '9999-12-31T23:59:59.999Z';
+    await openTask(
+      taskWith({ availableAt }),
+      held({ code: 'not_before', since: null, availableAt, remedies: [] }),
+    );
+    await see('All attempts have failed: it is held back until somebody makes it available.');
+    notSeen('9999');
+  });
+});
+
+describe('a task that is given to somebody', () => {
+  test('says to whom it is offered first, and that nobody else is offered it', async () => {
+    await openTask(taskWith({ assigneeId: graceId }));
+    await see('Baton offers it to Grace first, and to nobody else.');
+  });
+
+  test('says it to the person herself', async () => {
+    await openTask(taskWith({ assigneeId: meId }));
+    await see('Baton offers it to you first, and to nobody else.');
+  });
+
+  test('and is over, says nothing', async () => {
+    await openTask(
+      taskWith({ assigneeId: graceId, status: 'done', systemStatusCategory: 'terminal_success' }),
+    );
+    notSeen('Baton offers it');
+  });
+
+  test('warns where that somebody is disabled', async () => {
+    await openTask(taskWith({ assigneeId: graceId }), {
+      'principals.get': exampleOf('principals.get', {
+        id: graceId,
+        displayName: 'Grace',
+        status: 'disabled',
+      }),
+    });
+    await see(
+      "Grace is disabled and can't take it, and Baton offers it to nobody else: give it to somebody else.",
+    );
+    await see('Grace (disabled)');
+  });
+
+  test('a button, or the key a, gives it to an agent', async () => {
+    const task = taskWith({ version: 7 });
+    const agent = itemOf('principals.list', {
+      id: graceId,
+      displayName: 'Grace',
+      kind: 'agent',
+      status: 'active',
+    });
+    const service = await openTask(task, {
+      'principals.list': pageOf(agent),
+      'tasks.update': { ...task, assigneeId: graceId, version: 8 },
+    });
+    await press('a');
+    await find('option', 'Grace (agent)');
+    await see('Baton offers a task to whom it is given first, and to nobody else.');
+    await click('button', 'Cancel');
+    await click('button', 'Give to …');
+    const [field] = all('combobox', /^Given to/) as HTMLSelectElement[];
+    assert.ok(field);
+    field.value = graceId;
+    field.form?.requestSubmit();
+    await see(/Given to Grace/);
+    assert.deepEqual(service.askedFor('tasks.update')[0]?.body, { assigneeId: graceId });
+  });
+});
