@@ -123,11 +123,13 @@ interface ActProps {
   readonly label: string;
   /** Asked before it is done; the button then opens the question. */
   readonly asks?: 'sure' | 'why';
+  /** Said beside the question. */
+  readonly note?: string;
   act(why: string): Promise<unknown>;
 }
 
 /** Something to do with one thing of a list; what can't be undone asks first. */
-export function Act({ label, asks, act }: ActProps) {
+export function Act({ label, asks, note, act }: ActProps) {
   const queries = useQueryClient();
   const [isAsking, setAsking] = useState(false);
   const done = useMutation({
@@ -165,6 +167,7 @@ export function Act({ label, asks, act }: ActProps) {
       <button type="button" onClick={() => setAsking(false)}>
         Cancel
       </button>
+      {note !== undefined && <p className="soft">{note}</p>}
       {done.isError && <ErrorNote error={done.error} />}
     </form>
   );

@@ -6,5 +6,10 @@ export function Who({ id, nobody = 'Nobody' }: { id: string | null; nobody?: str
   const { data, isError } = useQuery({ ...principalQuery(id ?? ''), enabled: id !== null });
   if (id === null) return <span className="soft">{nobody}</span>;
   if (data === undefined) return <span className="soft mono">{isError ? id.slice(-8) : '…'}</span>;
-  return <span title={`${data.displayName} (${data.kind})`}>{data.displayName}</span>;
+  return (
+    <span title={`${data.displayName} (${data.kind})`}>
+      {data.displayName}
+      {data.status === 'disabled' && <span className="soft"> (disabled)</span>}
+    </span>
+  );
 }

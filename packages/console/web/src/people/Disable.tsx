@@ -34,7 +34,9 @@ export function Disable({ activity, onClose }: { activity: Activity; onClose: ()
                 {counted(held.length, 'lease')} {held.length === 1 ? 'ends' : 'end'}: others may take that
                 work at once. Enabling it again brings back none of them.
               </>
-            )}
+            )}{' '}
+            Its account is not disabled: it still gets access tokens for other services. To end that too,
+            disable it in Administration.
           </AlertDialog.Description>
           {disable.isError && <ErrorNote error={disable.error} />}
           <div className="row">

@@ -18,6 +18,7 @@ import {
   useLivePeople,
   useNow,
 } from './activity.ts';
+import { Disabled } from './Disabled.tsx';
 import { Idle } from './Idle.tsx';
 import styles from './people.module.css';
 
@@ -72,8 +73,8 @@ function People() {
       {sessions.isSuccess && activities.length === 0 && (
         <Empty title="Nobody is at work">
           <p>
-            Sessions appear here when agents open them; <code className="mono">baton demo live</code>{' '}
-            starts four.
+            Sessions appear here when agents open them; <code className="mono">baton demo live</code> starts
+            four.
           </p>
         </Empty>
       )}
@@ -103,7 +104,10 @@ function People() {
       )}
       <ShowMore query={sessions} />
       {sessions.isSuccess && agents.data !== undefined && (
-        <Idle agents={agents.data.active.filter(({ id }) => !busy.has(id))} isCut={agents.data.isCut} />
+        <>
+          <Idle agents={agents.data.active.filter(({ id }) => !busy.has(id))} isCut={agents.data.isCut} />
+          <Disabled agents={agents.data.disabled} />
+        </>
       )}
     </>
   );

@@ -63,12 +63,13 @@ export const runsQuery = queryOptions({
   refetchInterval: 2 * everyMs,
 });
 
-/** Of the newest agents those that may act, and whether there may be older ones. */
+/** Of the newest agents those that may act, those that are disabled, and whether there may be older ones. */
 export const agentsQuery = queryOptions({
   queryKey: ['people', 'agents'],
   queryFn: ({ signal }) =>
     baton.principals.list({ kind: 'agent', limit: agentsMax }, { signal }).then(({ items, nextCursor }) => ({
       active: items.filter(({ status }) => status === 'active'),
+      disabled: items.filter(({ status }) => status === 'disabled'),
       isCut: nextCursor !== null,
     })),
 });

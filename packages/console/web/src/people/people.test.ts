@@ -169,6 +169,27 @@ describe('agents and sessions', () => {
     notSeen('Off');
   });
 
+  test('disabled agents are listed, and enabled again', async () => {
+    const off = itemOf('principals.list', { id: graceId, displayName: `Off ${evil}`, status: 'disabled' });
+    const service = await open('/agents', {
+      answers: {
+        'principals.list': pageOf({ ...off, kind: 'agent' }),
+        'principals.enable': exampleOf('principals.enable'),
+      },
+    });
+    (await find('summary', '1 agent is disabled')).click();
+    await settled();
+    await see(`Off ${evil}`);
+    await click('button', `Enable Off ${evil}`);
+    assert.deepEqual(service.askedFor('principals.enable')[0]?.ids, [graceId]);
+  });
+
+  test('before an agent is disabled, what remains is said', async () => {
+    await open('/agents', { answers: atWork() });
+    await click('button', 'Disable');
+    await see(/Its account is not disabled: it still gets access tokens for other services\./);
+  });
+
   test('is shown to those with the permission; what they hold to those who may read tasks', async () => {
     await open('/agents', { me: { permissions: ['tasks.read'] } });
     await see('You may not see this\nAsk an administrator for the permission sessions.manage.');

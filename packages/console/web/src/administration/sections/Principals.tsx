@@ -50,6 +50,10 @@ const filters = {
 } as const;
 type Shown = keyof typeof filters;
 
+/** What a disable ends, and what it does not. */
+const remains =
+  'Baton refuses everything of a disabled principal at once, with access tokens from before, too. Other services accept such a token until it expires, at most 300 seconds.';
+
 /** People, agents and programs that may enter. */
 export function Principals({ admin }: { admin: Administration }) {
   const { identity, tenantId, issuer } = admin;
@@ -142,6 +146,7 @@ export function Principals({ admin }: { admin: Administration }) {
                 <Act
                   label="Disable"
                   asks="why"
+                  note={remains}
                   act={(why) => identity.principals.disable(tenantId, id, why ? { reason: why } : {})}
                 />
               ) : (
@@ -151,7 +156,7 @@ export function Principals({ admin }: { admin: Administration }) {
           />
         )}
       </List>
-      <p className="soft">Who is disabled loses every token at once; enabled again, they need a new one.</p>
+      <p className="soft">{remains} Enabled again, they need new platform access tokens.</p>
     </>
   );
 }
