@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { demoState, runDemo } from '../client.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
+import { demoMinutesMax, useDemoState } from './demo-state.ts';
 import styles from './work.module.css';
 import type { WorkSearch } from './work-search.ts';
 import { demoIn, workspacesQuery } from './workspaces.ts';
@@ -47,14 +48,20 @@ export function DemoBanner({ search }: { search: WorkSearch }) {
     },
   });
   const demo = demoIn(workspaces);
+  const state = useDemoState(demo);
   if (demo === undefined) return null;
   const isShown = search.workspace === demo.id;
   const { workspace: _workspace, ...rest } = search;
   return (
     <div className={styles.demo} role="note" aria-label="Demo">
       <p>
-        Four agents of the demo work in a workspace of its own. Two of their questions go to your{' '}
-        <Link to="/inbox">inbox</Link>.
+        {words[state?.stage ?? 'at work']}{' '}
+        {state?.stage === 'at work' && (
+          <>
+            {state.questions === 0 ? 'What they ask comes to' : waiting(state.questions)} your{' '}
+            <Link to="/inbox">inbox</Link>.
+          </>
+        )}
       </p>
       <Link to="/" search={isShown ? rest : { ...rest, workspace: demo.id }}>
         {isShown ? 'Show all tasks' : 'Show only the demo'}
@@ -68,3 +75,12 @@ export function DemoBanner({ search }: { search: WorkSearch }) {
     </div>
   );
 }
+
+const words = {
+  'at work': `Four agents of the demo work in a workspace of its own, for ${demoMinutesMax} minutes at most.`,
+  done: 'The demo is over: its agents have done all their tasks. Its workspace stays until it is removed.',
+  left: `The agents of the demo have left: they wait for answers for ${demoMinutesMax} minutes at most. Its workspace stays until it is removed.`,
+};
+
+const waiting = (questions: number): string =>
+  questions === 1 ? 'One question of theirs waits in' : `${questions} of their questions wait in`;

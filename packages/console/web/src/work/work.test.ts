@@ -26,6 +26,13 @@ import { answersOf, graceId, taskWith } from '../testing/tasks.ts';
 
 const links = () =>
   all('link', undefined, document.querySelector('main ul') ?? undefined).map((one) => one.textContent);
+const demoMade = (ageMs: number) =>
+  itemOf('workspaces.list', {
+    slug: 'baton-demo-1',
+    status: 'active',
+    name: 'Demo',
+    createdAt: new Date(Date.now() - ageMs).toISOString(),
+  });
 const main = () => seen(document.querySelector('main') as Element);
 
 describe('the list of the work', () => {
@@ -61,7 +68,7 @@ describe('the list of the work', () => {
   });
 
   test('who may start the demo is offered it, and sees it on the board', async () => {
-    const workspace = itemOf('workspaces.list', { slug: 'baton-demo-1', status: 'active', name: 'Demo' });
+    const workspace = demoMade(0);
     const service = await open('/', { others: { '/console/demo': { isAllowed: true } } });
     service.answer({
       'workspaces.list': pageOf(workspace),
@@ -75,12 +82,63 @@ describe('the list of the work', () => {
       service.askedFor('/console/demo').map(({ body }) => body),
       [{ act: 'state' }, { act: 'start' }],
     );
-    await see('Four agents of the demo work in a workspace of its own.');
+    await see('Four agents of the demo work in a workspace of its own, for 30 minutes at most.');
+    await see('What they ask comes to your inbox.');
     service.answer({ 'workspaces.list': pageOf() });
     await click('button', 'Remove the demo');
     await unseen('Four agents of the demo');
     assert.deepEqual(service.askedFor('/console/demo').at(-1)?.body, { act: 'remove' });
     assert.equal(address(), '/');
+  });
+
+  const asked = (taskId: string) => ({
+    id: 'a1',
+    taskId,
+    artifactId: null,
+    requestedBy: graceId,
+    gate: true,
+    comment: 'May I?',
+    createdAt: new Date().toISOString(),
+  });
+
+  test('of the demo it tells how many questions wait, while an agent of it is at work', async () => {
+    const task = taskWith();
+    await open('/', {
+      me: { pendingApprovals: [asked(task.id), asked('0190b2c4-0000-7000-8000-00000000dead')] },
+      answers: {
+        'workspaces.list': pageOf(demoMade(120_000)),
+        'workspaces.listMembers': pageOf(itemOf('workspaces.listMembers', { principalId: graceId })),
+        'sessions.list': pageOf(itemOf('sessions.list', { principalId: graceId })),
+        'tasks.list': pageOf(task),
+      },
+    });
+    await see('Four agents of the demo work in a workspace of its own');
+    await see('One question of theirs waits in your inbox.');
+  });
+
+  test('a demo whose agents are gone is not said to be at work', async () => {
+    await open('/', {
+      answers: { 'workspaces.list': pageOf(demoMade(120_000)), 'tasks.list': pageOf(taskWith()) },
+    });
+    await see('The agents of the demo have left: they wait for answers for 30 minutes at most.');
+    notSeen('Four agents');
+  });
+
+  test('a demo that has lasted its time is over, also for who may not see sessions', async () => {
+    const service = await open('/', {
+      me: { permissions: ['tasks.read', 'workspaces.read'] },
+      answers: { 'workspaces.list': pageOf(demoMade(1_900_000)), 'tasks.list': pageOf(taskWith()) },
+    });
+    await see('The agents of the demo have left');
+    assert.equal(service.askedFor('sessions.list').length, 0);
+  });
+
+  test('a demo whose tasks are all done is over', async () => {
+    const done = taskWith({ status: 'done', systemStatusCategory: 'terminal_success' });
+    await open('/', {
+      answers: { 'workspaces.list': pageOf(demoMade(60_000)), 'tasks.list': pageOf(done) },
+    });
+    await see('The demo is over: its agents have done all their tasks.');
   });
 
   test('where no task is like the filters, offers all tasks', async () => {
