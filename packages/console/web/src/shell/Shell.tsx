@@ -152,6 +152,10 @@ export function Missing() {
     <main className="page">
       <h1>There is no such page</h1>
       <p>
+        The console has nothing at this address. A task is at <code className="mono">/tasks/TASK-000042</code>
+        , an approval, a project and a process at their ids.
+      </p>
+      <p>
         <Link to="/">Go to the work</Link>
       </p>
     </main>

@@ -97,8 +97,8 @@ export function SignInPage() {
         <h1>Sign in to Baton</h1>
         <Providers />
         <p>
-          Run <code className="mono">baton console</code> where Baton runs: it opens this page and signs
-          you in.
+          Run <code className="mono">baton console</code> where Baton runs: it opens this page and signs you
+          in.
         </p>
         <label className="stack">
           <span>Or a personal access token</span>
