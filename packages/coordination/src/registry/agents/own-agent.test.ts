@@ -21,7 +21,7 @@ test('an agent without agents.read learns its revision from /agents/me, starts a
   const sessionId = await openSession(agent);
   const start = async (agentRevisionId?: string) => {
     const task = await makeTask(baton);
-    const claim = await done(agent.post(`/tasks/${task.id}:claim`, { sessionId }), 201);
+    const claim = await done(agent.post(`/tasks/${task.id}:claim`, { sessionId }));
     const keys = { claimId: claim.id, fencingToken: claim.fencingToken };
     return agent.post(`/tasks/${task.id}:start-run`, { ...keys, agentRevisionId });
   };

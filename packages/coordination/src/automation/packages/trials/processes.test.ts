@@ -296,6 +296,26 @@ describe('a test of a process', () => {
     ]);
   });
 
+  test('refuses a completion whose output does not satisfy the form, and takes of another what the form names', async () => {
+    const form = { type: 'object', required: ['seen'], properties: { seen: { type: 'boolean' } } };
+    const definition = documentFile(
+      'Process',
+      'p',
+      specOf([{ ...human('a', { form }), export: { as: 'result' } }]),
+    );
+    const steps = [
+      started,
+      { complete: { element: 'a' }, expect: { refused: 'custom_fields_invalid', open: ['a'] } },
+      {
+        complete: { element: 'a', output: { seen: true, more: 1 } },
+        expect: { status: 'completed', data: { result: { seen: true } } },
+      },
+    ];
+    const tested = { subject: 'process', object: 'p', steps };
+    const report = await run(definition, documentFile('Test', 't', tested));
+    assert.deepEqual(report.tests[0].failures, []);
+  });
+
   test('who did the work does not vote where duties are separated', async () => {
     const definition = specOf([
       human('do', { assign: [{ role: 'doer' }] }),
