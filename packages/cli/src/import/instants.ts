@@ -35,7 +35,7 @@ function dateIn(text: string): Date | undefined {
 }
 
 function isoDate(text: string): Date {
-  const [day, time = ''] = [text.slice(0, 10), text.slice(11)];
+  const [day, time] = [text.slice(0, 10), text.slice(11)];
   const [, hours = '00:00', offset = 'Z'] = /^(.*?) ?(Z|UTC|[+-]\d\d:?\d\d)?$/i.exec(time) ?? [];
   const zone = /^utc$/i.test(offset) ? 'Z' : offset.replace(/^([+-]\d\d)(\d\d)$/, '$1:$2');
   return new Date(`${day}T${hours === '' ? '00:00' : hours}${zone.toUpperCase()}`);

@@ -1,7 +1,7 @@
 /** Finds the tasks that ids mean, as Backlog.md compares them: `1`, `TASK-1` and `task-001` are one task. */
 export interface BacklogMdIds {
-  /** The id of a task as its own file has it, in lower case; `ambiguous` where several tasks may be meant. */
-  find(ref: string): string | 'ambiguous' | undefined;
+  /** The ids of the tasks that may be meant, as their own files have them, in lower case; none where there is no such task. */
+  find(ref: string): readonly string[];
 }
 
 /** @param ids of all tasks, in lower case @param prefix the one that ids without a prefix have */
@@ -11,9 +11,7 @@ export function backlogMdIds(ids: readonly string[], prefix: string): BacklogMdI
   return {
     find: (ref) => {
       const plain = ref.trim().toLowerCase();
-      if (exact.has(plain)) return plain;
-      const found = byNumber.get(comparable(plain, prefix)) ?? [];
-      return found.length > 1 ? 'ambiguous' : found[0];
+      return exact.has(plain) ? [plain] : (byNumber.get(comparable(plain, prefix)) ?? []);
     },
   };
 }

@@ -61,12 +61,14 @@ const idsIn = (value: unknown): string[] =>
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Fields that become something of the task. */
-const usedFields: ReadonlySet<string> = new Set([
-  ...['id', 'title', 'status', 'assignee', 'labels', 'priority', 'milestone', 'reporter', 'created_date'],
-  ...['parent_task_id', 'parent', 'subtasks', 'dependencies', 'due_date', 'updated_date', 'ordinal'],
-  ...['description', 'implementation_plan', 'implementation_notes', 'final_summary', 'comments'],
-  ...['acceptance_criteria', 'definition_of_done', 'task_schema_version'],
-]);
+const usedFields: ReadonlySet<string> = new Set(
+  (
+    'id title status assignee labels priority milestone reporter created_date parent_task_id ' +
+    'parent subtasks dependencies due_date updated_date ordinal description ' +
+    'implementation_plan implementation_notes final_summary comments acceptance_criteria ' +
+    'definition_of_done task_schema_version'
+  ).split(' '),
+);
 
 function itemOf(
   fields: Fields,

@@ -116,12 +116,12 @@ function itemsOf(
   const idOf = (id: string) => `${name}/${id.toLowerCase()}`;
   const linkTo = (task: BacklogMdTask, ref: string, type: Link['type']): Link[] => {
     const found = ids.find(ref);
-    if (found !== 'ambiguous') return [{ to: idOf(found ?? ref), type }];
+    if (found.length <= 1) return [{ to: idOf(found[0] ?? ref), type }];
     leftOut.add('relation names an id that several tasks have', `${task.id} → ${ref}`);
     return [];
   };
   const parents = new Map(
-    kept.flatMap((task) => task.subtasks.map((ref) => [ids.find(ref) ?? ref, task.id] as const)),
+    kept.flatMap((task) => task.subtasks.flatMap((ref) => ids.find(ref).map((id) => [id, task.id] as const))),
   );
   return kept.map((task) => {
     const parent = task.parent ?? parents.get(task.id.toLowerCase());

@@ -5,9 +5,9 @@ import { knownStatusOf, plainWord, type Words } from '../words.ts';
 import { type BacklogLine, type Dependency, fateOf, relationType, waitingTypes } from './beads-lines.ts';
 
 /** Types of records that `bd ready` shows to nobody, and events, which are done when they are written. */
-const typesOfNoWork: ReadonlySet<string> = new Set([
-  ...['agent', 'role', 'rig', 'message', 'gate', 'molecule', 'merge-request', 'convoy', 'event', 'slot'],
-]);
+const typesOfNoWork: ReadonlySet<string> = new Set(
+  'agent role rig message gate molecule merge-request convoy event slot'.split(' '),
+);
 
 /** Statuses of issues that belong to one agent there: it has them on its hook, or they are pinned for it. */
 const heldStatuses: ReadonlySet<string> = new Set(['hooked', 'pinned']);

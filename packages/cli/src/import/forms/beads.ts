@@ -24,10 +24,12 @@ const sections = [
 
 /** Fields that become something of the task, or change whenever beads writes the issue. */
 const usedFields: ReadonlySet<string> = new Set([
-  ...['_type', 'id', 'title', 'description', 'status', 'priority', 'issue_type', 'assignee', 'labels'],
-  ...['dependencies', 'comments', 'due_at', 'due_date', 'defer_until', 'created_at', 'closed_at'],
-  ...['close_reason', 'external_ref', 'updated_at', 'content_hash', 'is_blocked', 'last_activity'],
-  ...['dependency_count', 'dependent_count', 'comment_count', 'parent', 'dependents'],
+  ...(
+    '_type id title description status priority issue_type assignee labels dependencies ' +
+    'comments due_at due_date defer_until created_at closed_at close_reason external_ref ' +
+    'updated_at content_hash is_blocked last_activity dependency_count dependent_count ' +
+    'comment_count parent dependents'
+  ).split(' '),
   ...sections.map(([name]) => name),
 ]);
 

@@ -3,62 +3,44 @@ import { PlainError } from '../../plain-error.ts';
 import { visible } from '../reading.ts';
 import { plainWord } from '../words.ts';
 
-/** What a column can be, and the headers that are taken for it where no mapping names one, as `plainWord` makes them. */
+/**
+ * What a column can be, and the headers that are taken for it where no mapping names one: as `plainWord` makes them, in their
+ * order of preference.
+ */
 const guesses = {
-  id: [
-    ...[
-      'id',
-      'key',
-      'issue key',
-      'work item key',
-      'issue id',
-      'work item id',
-      'task id',
-      'taskid',
-      'card id',
-    ],
-    ...['task custom id', 'custom task id', 'custom id', 'number', 'nr', 'no', 'uuid'],
-  ],
-  title: ['title', 'summary', 'name', 'subject', 'task name', 'card name', 'task'],
-  description: [
-    ...['description', 'body', 'details', 'notes', 'card description', 'task content', 'task description'],
-    'content',
-  ],
-  status: ['status', 'state', 'list', 'list name', 'column', 'section/column', 'sectioncolumn'],
-  priority: ['priority', 'prio', 'severity'],
-  labels: ['labels', 'label', 'tags', 'tag'],
-  assignee: ['assignee', 'assigned to', 'owner', 'assignees', 'responsible', 'members', 'assign', 'person'],
-  due: ['due', 'due date', 'deadline', 'due on'],
-  start: ['start', 'start date', 'start on', 'defer until', 'custom field start date'],
-  parent: [
-    ...['parent', 'parent id', 'parentid', 'parent key', 'parent task', 'parent issue', 'parent item'],
-    ...['parent iid', 'custom field epic link', 'epic link', 'epic'],
-  ],
-  children: ['sub-item', 'sub-items', 'sub-task', 'sub-tasks', 'subtask ids', 'subtasks ids'],
-  depends_on: [
-    ...['depends on', 'dependencies', 'blocked by', 'is blocked by', 'blocked by dependencies', 'waiting on'],
-    ...['inward issue link blocks', 'inward work item link blocks'],
-  ],
-  blocks: [
-    ...['blocking', 'blocks', 'is blocking', 'blocking dependencies', 'blocking dependents'],
-    ...['outward issue link blocks', 'outward work item link blocks'],
-  ],
-  related_to: ['related to', 'relates to', 'related', 'related issues', 'duplicate of'],
-  type: ['type', 'issue type', 'work type', 'task type', 'tracker', 'kind'],
-  url: ['url', 'link', 'address', 'card url', 'task link'],
-  resolution: ['resolution'],
-  category: ['status category'],
-  completed: [
-    ...['completed', 'completed at', 'completed on', 'completed date', 'completed time', 'completion date'],
-    ...['date completed', 'complete', 'done', 'is done', 'date done', 'finished', 'due complete', 'resolved'],
-    ...['resolved at', 'resolution date', 'closed', 'closed at', 'closed at utc', 'closed on', 'closed date'],
-    'date closed',
-  ],
-  cancelled: [
-    ...['canceled', 'cancelled', 'canceled at', 'cancelled at', 'canceled date', 'cancelled date'],
-    ...['date canceled', 'date cancelled'],
-  ],
-  archived: ['archived', 'is archived', 'is_archived', 'archived at'],
+  id:
+    'id|key|issue key|work item key|issue id|work item id|task id|taskid|card id|' +
+    'task custom id|custom task id|custom id|number|nr|no|uuid',
+  title: 'title|summary|name|subject|task name|card name|task',
+  description: 'description|body|details|notes|card description|task content|task description|content',
+  status: 'status|state|list|list name|column|sectioncolumn',
+  priority: 'priority|prio|severity',
+  labels: 'labels|label|tags|tag',
+  assignee: 'assignee|assigned to|owner|assignees|responsible|members|assign|person',
+  due: 'due|due date|deadline|due on',
+  start: 'start|start date|start on|defer until|custom field start date',
+  parent:
+    'parent|parent id|parentid|parent key|parent task|parent issue|parent item|parent iid|' +
+    'custom field epic link|epic link|epic',
+  children: 'sub-item|sub-items|sub-task|sub-tasks|subtask ids|subtasks ids',
+  depends_on:
+    'depends on|dependencies|blocked by|is blocked by|blocked by dependencies|waiting on|' +
+    'inward issue link blocks|inward work item link blocks',
+  blocks:
+    'blocking|blocks|is blocking|blocking dependencies|blocking dependents|' +
+    'outward issue link blocks|outward work item link blocks',
+  related_to: 'related to|relates to|related|related issues|duplicate of',
+  type: 'type|issue type|work type|task type|tracker|kind',
+  url: 'url|link|address|card url|task link',
+  resolution: 'resolution',
+  category: 'status category',
+  completed:
+    'completed|completed at|completed on|completed date|completed time|completion date|' +
+    'date completed|complete|done|is done|date done|finished|due complete|resolved|' +
+    'resolved at|resolution date|closed|closed at|closed at utc|closed on|closed date|date closed',
+  cancelled:
+    'canceled|cancelled|canceled at|cancelled at|canceled date|cancelled date|date canceled|date cancelled',
+  archived: 'archived|is archived|is_archived|archived at',
 } as const;
 
 export type CsvField = keyof typeof guesses;
@@ -154,6 +136,7 @@ function mappedColumns(header: readonly string[], map: string): Map<CsvField, nu
 
 function guessedColumns(field: CsvField, plain: readonly string[], taken: ReadonlySet<number>): number[] {
   const found = guesses[field]
+    .split('|')
     .map((guess) => plain.indexOf(guess))
     .filter((at) => at !== -1 && !taken.has(at));
   const own = everyFields.includes(field) ? found : found.slice(0, 1);

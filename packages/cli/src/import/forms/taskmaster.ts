@@ -181,8 +181,11 @@ function descriptionOf(fields: Fields): string {
 }
 
 const usedFields: ReadonlySet<string> = new Set([
-  ...['id', 'title', 'description', 'status', 'priority', 'dependencies', 'subtasks', 'parentTaskId'],
-  ...['parentId', 'updatedAt', 'previousStatus', ...sections.map(([name]) => name)],
+  ...(
+    'id title description status priority dependencies subtasks parentTaskId parentId ' +
+    'updatedAt previousStatus'
+  ).split(' '),
+  ...sections.map(([name]) => name),
 ]);
 
 /** Further fields with one value each, by their names there; others are named. */
