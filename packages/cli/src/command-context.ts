@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
-import type { BatonClient } from '@baton/sdk';
+import type { BatonClient, WireRequest } from '@baton/sdk';
 import { type Access, type AccessOptions, findAccess, withClient } from './access.ts';
 import type { CliConfig } from './config.ts';
 import type { ConsoleOutput } from './console-output.ts';
+import { FilterFailure } from './json-filter.ts';
+import { type DeclaredResult, declareResult } from './result-form.ts';
 import type { ShowOptions } from './show.ts';
 
 /** What every command is given. */
@@ -17,7 +19,9 @@ export interface CommonOptions extends AccessOptions, ShowOptions {}
 /** The options that `withCommonOptions` adds. */
 export const commonOptionNames: readonly string[] = ['--json', '--jq', '--profile', '--connection', '--url'];
 
-export function withCommonOptions(command: Command): Command {
+/** @param result the fields of its JSON, which `--json` may choose from */
+export function withCommonOptions(command: Command, result: DeclaredResult): Command {
+  declareResult(command, result);
   return command
     .option('--json [fields]', 'print JSON for a program: all of it, or these fields, separated by commas')
     .option('--jq <filter>', 'print what this filter of jq makes of the JSON')
@@ -27,11 +31,22 @@ export function withCommonOptions(command: Command): Command {
 }
 
 /** Runs `work` with a client for the Baton, and as whom, the options name. */
-export function asCaller<Value>(
+export async function asCaller<Value>(
   options: CommonOptions,
-  { config }: CommandContext,
+  { config, output }: CommandContext,
   work: (baton: BatonClient, access: Access) => Promise<Value>,
 ): Promise<Value> {
   const access = findAccess(options, config);
-  return withClient(access, (baton) => work(baton, access));
+  let hasWritten = false;
+  const sent = ({ method, url }: WireRequest) => {
+    if (method !== 'GET' && !url.endsWith(':exchange')) hasWritten = true;
+  };
+  try {
+    return await withClient(access, (baton) => work(baton, access), sent);
+  } catch (error) {
+    // The result may be all that is left of it: a new token is shown this once.
+    if (error instanceof FilterFailure && hasWritten)
+      output.progress(`The command was carried out. Its result: ${JSON.stringify(error.value)}\n`);
+    throw error;
+  }
 }

@@ -2,8 +2,10 @@ import type { Command } from 'commander';
 import open from 'open';
 import { invocation } from '../../../bin/invocation.mjs';
 import { findAccess } from './access.ts';
+import { certificateProblem } from './certificate-error.ts';
 import { type CommandContext, type CommonOptions, withCommonOptions } from './command-context.ts';
 import { PlainError } from './plain-error.ts';
+import { fieldsNamed } from './result-form.ts';
 import { show } from './show.ts';
 
 const answerMsMax = 15_000;
@@ -18,7 +20,7 @@ export function addConsole(program: Command, context: CommandContext): void {
     .command('console')
     .description('open the console in your browser, signed in')
     .option('--no-browser', 'print the address only');
-  withCommonOptions(command).action(async (options: ConsoleOptions) => {
+  withCommonOptions(command, fieldsNamed('url')).action(async (options: ConsoleOptions) => {
     const { coordinationUrl, token } = findAccess(options, context.config);
     const url = signInUrl(coordinationUrl, await newCode(coordinationUrl, token));
     await show(context.output, options, { url }, () => [
@@ -46,7 +48,8 @@ async function newCode(baseUrl: string, token: string): Promise<CodeAnswer> {
     });
     return { ...((await answer.json()) as Omit<CodeAnswer, 'status'>), status: answer.status };
   } catch (cause) {
-    throw new PlainError(`${baseUrl} can't be reached: ${invocation()} start starts Baton here.`, { cause });
+    const why = certificateProblem(cause) ?? `${invocation()} start starts Baton here.`;
+    throw new PlainError(`${baseUrl} can't be reached: ${why}`, { cause });
   }
 }
 

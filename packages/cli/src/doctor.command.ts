@@ -3,20 +3,14 @@ import type { Command } from 'commander';
 import { BatonError } from '@baton/sdk';
 import { invocation } from '../../../bin/invocation.mjs';
 import { type Access, findAccess, withClient } from './access.ts';
+import { certificateProblem } from './certificate-error.ts';
 import { type CommandContext, type CommonOptions, withCommonOptions } from './command-context.ts';
+import { examineHome, type Finding } from './doctor-home.ts';
 import { exitCodes } from './error-text.ts';
 import { PlainError } from './plain-error.ts';
+import { fieldsNamed } from './result-form.ts';
 import { show } from './show.ts';
 import { version } from './version.ts';
-
-/** What one look found. */
-interface Finding {
-  readonly check: string;
-  readonly isGood: boolean;
-  readonly says: string;
-  /** What to do; only where something is wrong. */
-  readonly repair?: string;
-}
 
 const answerMsMax = 5_000;
 /** Access tokens last 300 seconds, so a clock that is off by more than this begins to cost part of that. */
@@ -27,20 +21,22 @@ const nodeMajorMin = 20;
 /** `baton doctor`: looks at all that must hold, and says what to do about what doesn't; exits with 1 then. */
 export function addDoctor(program: Command, context: CommandContext): void {
   const command = program.command('doctor').description('look for what is wrong, and say how it is mended');
-  withCommonOptions(command).action(async (options: CommonOptions) => {
-    const findings = await examine(options, context);
-    await show(context.output, options, findings, () =>
-      findings.flatMap(({ check, isGood, says, repair }) => [
-        `${isGood ? '✔' : '✘'} ${check.padEnd(14)}  ${says}`,
-        ...(repair === undefined ? [] : [`  ${repair}`]),
-      ]),
-    );
-    if (findings.some(({ isGood }) => !isGood)) process.exitCode = exitCodes.failed;
-  });
+  withCommonOptions(command, fieldsNamed('check', 'isGood', 'says', 'repair')).action(
+    async (options: CommonOptions) => {
+      const findings = await examine(options, context);
+      await show(context.output, options, findings, () =>
+        findings.flatMap(({ check, isGood, says, repair }) => [
+          `${isGood ? '✔' : '✘'} ${check.padEnd(14)}  ${says}`,
+          ...(repair === undefined ? [] : [`  ${repair}`]),
+        ]),
+      );
+      if (findings.some(({ isGood }) => !isGood)) process.exitCode = exitCodes.failed;
+    },
+  );
 }
 
 async function examine(options: CommonOptions, { config }: CommandContext): Promise<Finding[]> {
-  const machine = [nodeVersion(), await disk(config.home)];
+  const machine = [nodeVersion(), await disk(config.home), ...(await examineHome(config))];
   let access: Access;
   try {
     access = findAccess(options, config);
@@ -97,14 +93,17 @@ async function ready(check: string, url: string): Promise<Finding[]> {
   let answer: Response;
   try {
     answer = await fetch(url, { signal: AbortSignal.timeout(answerMsMax) });
-  } catch {
-    const port = new URL(url).port || '80';
+  } catch (error) {
+    const { port, protocol } = new URL(url);
+    const place = port || (protocol === 'https:' ? '443' : '80');
     return [
       {
         check,
         isGood: false,
         says: `${url} can't be reached.`,
-        repair: `Start it with ${invocation()} start; if it runs, is it on port ${port}, and does a firewall stand between?`,
+        repair:
+          certificateProblem(error) ??
+          `Start it with ${invocation()} start; if it runs, is it on port ${place}, and does a firewall stand between?`,
       },
     ];
   }

@@ -1,7 +1,6 @@
 import { visible } from '@baton/sdk/node';
 import type { ConsoleOutput } from './console-output.ts';
-import { exitCodes } from './error-text.ts';
-import { PlainError } from './plain-error.ts';
+import { filtered } from './json-filter.ts';
 
 /** How a result is printed. */
 export interface ShowOptions {
@@ -13,7 +12,7 @@ export interface ShowOptions {
 
 /**
  * Prints a result: as JSON, where that is asked for, or as lines for people, in which others' texts can't move the cursor.
- * @throws PlainError for a field that is not there, and a filter that jq refuses
+ * @throws FilterFailure where the filter fails on this result
  */
 export async function show(
   output: ConsoleOutput,
@@ -25,42 +24,26 @@ export async function show(
     for (const line of lines()) output.line(visible(line));
     return;
   }
-  const chosen =
-    typeof json === 'string'
-      ? fieldsOf(
-          value,
-          json.split(',').map((name) => name.trim()),
-        )
-      : value;
-  if (jq === undefined) output.line(JSON.stringify(chosen));
+  const chosen = typeof json === 'string' ? fieldsOf(value, namesIn(json), output) : value;
+  if (jq === undefined) output.line(JSON.stringify(chosen ?? null));
   else for (const line of await filtered(chosen, jq)) output.line(line);
 }
 
-/** These fields of each item of a page, or of the one object. */
-function fieldsOf(value: unknown, names: readonly string[]): unknown {
+/**
+ * These fields of each item of a page, or of the one object. They were validated before the command began; one that is missing all
+ * the same is null, because the command may have written something.
+ */
+function fieldsOf(value: unknown, names: readonly string[], output: ConsoleOutput): unknown {
   const items = (value as { items?: unknown } | undefined)?.items ?? value;
-  const pick = (one: unknown) => {
-    const given = one as Record<string, unknown>;
-    const missing = names.find((name) => !Object.hasOwn(given, name));
-    if (missing !== undefined)
-      throw new PlainError(`There is no field ${missing}; there are: ${Object.keys(given).join(', ')}.`, {
-        exitCode: exitCodes.usage,
-      });
-    return Object.fromEntries(names.map((name) => [name, given[name]]));
-  };
-  return Array.isArray(items) ? items.map(pick) : pick(items);
+  const given = [items].flat().map((one) => (one ?? {}) as Record<string, unknown>);
+  const unknown = names.filter((name) => given.length > 0 && !given.some((one) => Object.hasOwn(one, name)));
+  if (unknown.length > 0)
+    output.progress(`Null, because the result has no such field: ${unknown.map(visible).join(', ')}.\n`);
+  const picked = given.map((one) => Object.fromEntries(names.map((name) => [name, one[name] ?? null])));
+  return Array.isArray(items) ? picked : picked[0];
 }
 
-async function filtered(value: unknown, filter: string): Promise<string[]> {
-  // Loaded where it is used: it takes 20 ms.
-  const jq = await import('jq-wasm');
-  try {
-    const text = await jq.raw(value as object, filter, ['-r', '-c']);
-    return text === '' ? [] : text.replace(/\n$/, '').split('\n');
-  } catch (error) {
-    throw new PlainError((error as Error).message.trim(), { exitCode: exitCodes.usage });
-  }
-}
+export const namesIn = (json: string): string[] => json.split(',').map((name) => name.trim());
 
 /** Rows in columns, the header above; an empty list says so. The last column is cut at the terminal's width. */
 export function table(

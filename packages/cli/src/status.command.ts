@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import { findAccess } from './access.ts';
+import { certificateProblem } from './certificate-error.ts';
 import { type CommandContext, type CommonOptions, withCommonOptions } from './command-context.ts';
+import { fieldsNamed } from './result-form.ts';
 import { show } from './show.ts';
 
 const answerMsMax = 10_000;
@@ -15,19 +17,21 @@ interface PartStatus {
 /** `baton status`: whether both services are ready; exits with 1 when one is not. */
 export function addStatus(program: Command, context: CommandContext): void {
   const command = program.command('status').description('show whether both services are up');
-  withCommonOptions(command).action(async (options: CommonOptions) => {
-    const { identityUrl, coordinationUrl } = findAccess(options, context.config);
-    const parts = await Promise.all([
-      statusOf('identity', identityUrl, '/healthz'),
-      statusOf('coordination', coordinationUrl, '/health/ready'),
-    ]);
-    await show(context.output, options, parts, () =>
-      parts.map(
-        ({ part, url, ready, says }) => `${part.padEnd(12)}  ${ready ? 'up' : 'down'}  ${url}  ${says}`,
-      ),
-    );
-    if (parts.some(({ ready }) => !ready)) process.exitCode = 1;
-  });
+  withCommonOptions(command, fieldsNamed('part', 'url', 'ready', 'says')).action(
+    async (options: CommonOptions) => {
+      const { identityUrl, coordinationUrl } = findAccess(options, context.config);
+      const parts = await Promise.all([
+        statusOf('identity', identityUrl, '/healthz'),
+        statusOf('coordination', coordinationUrl, '/health/ready'),
+      ]);
+      await show(context.output, options, parts, () =>
+        parts.map(
+          ({ part, url, ready, says }) => `${part.padEnd(12)}  ${ready ? 'up' : 'down'}  ${url}  ${says}`,
+        ),
+      );
+      if (parts.some(({ ready }) => !ready)) process.exitCode = 1;
+    },
+  );
 }
 
 async function statusOf(part: string, url: string, path: string): Promise<PartStatus> {
@@ -40,7 +44,7 @@ async function statusOf(part: string, url: string, path: string): Promise<PartSt
       ready: answer.status === 200,
       says: reason ?? (revision ? `schema ${revision}` : ''),
     };
-  } catch {
-    return { part, url, ready: false, says: `${url} can't be reached.` };
+  } catch (error) {
+    return { part, url, ready: false, says: certificateProblem(error) ?? `${url} can't be reached.` };
   }
 }

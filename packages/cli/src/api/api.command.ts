@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { exitCodes } from '../error-text.ts';
 import { PlainError } from '../plain-error.ts';
+import { anyResult } from '../result-form.ts';
 import { show } from '../show.ts';
 
 interface Options extends CommonOptions {
@@ -22,7 +23,7 @@ export function addApi(program: Command, context: CommandContext): void {
     .command('api <method> <path>')
     .description('call the API: {me} and {tenant} in the path are yours; below /iam it is identity’s');
   const list = (value: string, before: readonly string[]) => [...before, value];
-  withCommonOptions(command)
+  withCommonOptions(command, anyResult)
     .option(
       '-F, --field <name=value>',
       'a member of the body, or of the query of a GET; numbers, true, false, null and @file are read as such; a[b]=1 and a[]=1 lead deeper',

@@ -5,6 +5,7 @@ import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } 
 import { confirm } from '../confirm.ts';
 import { PlainError } from '../plain-error.ts';
 import { Progress } from '../progress.ts';
+import { fieldsNamed } from '../result-form.ts';
 import { show } from '../show.ts';
 import type { Change, Planning } from './change.ts';
 import { declaredIn, onOneLine, Problems } from './documents.ts';
@@ -23,7 +24,10 @@ export function addApply(program: Command, context: CommandContext): void {
   const command = program
     .command('apply')
     .description('make things as files of YAML or JSON declare them, after a plan was shown (docs/apply.md)');
-  withCommonOptions(command)
+  withCommonOptions(
+    command,
+    fieldsNamed('kind', 'key', 'action', 'outcome', 'fields', 'note', 'file', 'line'),
+  )
     .requiredOption('-f, --file <files...>', 'a file, a folder with all below it, or - for standard input')
     .option('--yes', 'change it without asking; needed where no terminal is')
     .option('--dry-run', 'show the plan only; exit code 0, whether something would change or not')

@@ -5,6 +5,7 @@ import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } 
 import { canAsk, saysYes } from '../confirm.ts';
 import { PlainError } from '../plain-error.ts';
 import { fieldLines } from '../resources/resource.command.ts';
+import { responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
 import { changedNames, commentLines, reviewLines } from './subject-lines.ts';
 
@@ -20,8 +21,8 @@ export function addApproval(program: Command, context: CommandContext): void {
   withCommonOptions(
     group
       .command('view <id>')
-      .alias('show')
       .description('show an approval, what it covers, and what has changed since it was requested'),
+    responseOf('getApproval'),
   ).action((id: string, options: CommonOptions) =>
     asCaller(options, context, async (baton) => {
       const approval = await baton.approvals.get(id);
@@ -36,6 +37,7 @@ export function addApproval(program: Command, context: CommandContext): void {
       .description(
         'show what an approval covers, and approve it; asks first at a terminal, and elsewhere fails if it has changed since it was requested',
       ),
+    responseOf('approveApproval'),
   )
     .option('--comment <text>', 'your comment on the decision')
     .option(
@@ -48,7 +50,10 @@ export function addApproval(program: Command, context: CommandContext): void {
         done(await approve(baton, id, options, context), options, context),
       ),
     );
-  withCommonOptions(group.command('reject <id>').description('show what an approval covers, and reject it'))
+  withCommonOptions(
+    group.command('reject <id>').description('show what an approval covers, and reject it'),
+    responseOf('rejectApproval'),
+  )
     .option('--comment <text>', 'your comment on the decision')
     .action((id: string, options: DecisionOptions) =>
       asCaller(options, context, async (baton) =>

@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { BatonClient, JournalEvent } from '@baton/sdk';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
+import { wholeNumber } from '../demo/whole-number.ts';
+import { responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
 import { lineOf } from './event-line.ts';
 import { beginningAt, sinceMs } from './since.ts';
@@ -8,6 +10,7 @@ import { beginningAt, sinceMs } from './since.ts';
 type Options = CommonOptions & { type: string[]; since?: number; max?: number };
 
 const typesMax = 20;
+const eventsMax = 1_000_000_000;
 /** After a break the journal is read on from the last event: it comes twice where its cursor was not read any more. */
 const rememberedIds = 1000;
 
@@ -18,7 +21,7 @@ export function addEventTail(program: Command, context: CommandContext): void {
     .description('the journal, live')
     .command('tail')
     .description('print events as they happen, until Ctrl-C; --json prints one JSON a line');
-  withCommonOptions(command)
+  withCommonOptions(command, responseOf('listEvents'))
     .option(
       '--type <prefixes>',
       'only types with these prefixes, repeated or separated by commas: task.,claim.',
@@ -30,7 +33,7 @@ export function addEventTail(program: Command, context: CommandContext): void {
       'first those from this time on: 2026-01-31T00:00:00Z, or 90s, 15m, 2h, 3d ago',
       since,
     )
-    .option('--max <number>', 'end after so many', count)
+    .option('--max <number>', 'end after so many', wholeNumber(1, eventsMax))
     .action((options: Options) => asCaller(options, context, (baton) => tail(baton, options, context)));
 }
 
@@ -91,11 +94,4 @@ function since(text: string): number {
   if (at === undefined)
     throw new InvalidArgumentError('It must be a time with its offset, as 2026-01-31T00:00:00Z, or as 15m.');
   return at;
-}
-
-function count(text: string): number {
-  const number = Number(text);
-  if (!Number.isSafeInteger(number) || number < 1)
-    throw new InvalidArgumentError('It must be a number from 1 on.');
-  return number;
 }

@@ -3,18 +3,26 @@ import type { Command } from 'commander';
 import type { BatonClient } from '@baton/sdk';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import type { ConsoleOutput } from '../console-output.ts';
+import { wholeNumber } from '../demo/whole-number.ts';
+import { responseOf } from '../result-form.ts';
+import { show } from '../show.ts';
 import { lineOf } from './event-line.ts';
 
-type Options = CommonOptions & { follow?: boolean; tail: string; types?: string };
+type Options = CommonOptions & { follow?: boolean; tail: number; types?: string };
 
 const followPauseMs = 500;
 
 /** `baton events`: the newest events of the journal, one per line; with --follow also every later one. */
 export function addEvents(program: Command, context: CommandContext): void {
   const command = program.command('events').description('show the newest events of the journal');
-  withCommonOptions(command)
+  withCommonOptions(command, responseOf('listEvents'))
     .option('--follow', 'keep printing new events until stopped')
-    .option('--tail <number>', 'how many of the newest events, up to 200', '20')
+    .option(
+      '--tail <number>',
+      'how many of the newest events, up to 200; 20 without it',
+      wholeNumber(1, 200),
+      20,
+    )
     .option('--types <prefixes>', 'only types with these prefixes, separated by commas: task.,claim.')
     .action((options: Options) =>
       asCaller(options, context, (baton) => showEvents(baton, options, context.output)),
@@ -23,10 +31,12 @@ export function addEvents(program: Command, context: CommandContext): void {
 
 async function showEvents(baton: BatonClient, options: Options, output: ConsoleOutput): Promise<void> {
   const filter = options.types === undefined ? {} : { types: options.types };
-  const count = Number(options.tail);
-  let page = await baton.events.list({ tail: count, limit: count, ...filter });
+  let page = await baton.events.list({ tail: options.tail, limit: options.tail, ...filter });
   for (;;) {
-    for (const event of page.items) output.line(options.json ? JSON.stringify(event) : lineOf(event));
+    for (const event of page.items) {
+      await show(output, options, event, () => [lineOf(event)]);
+      await output.drained?.();
+    }
     if (!options.follow) return;
     if (!page.hasMore) await sleep(followPauseMs);
     page = await baton.events.list({ cursor: page.nextCursor, limit: 200, ...filter });

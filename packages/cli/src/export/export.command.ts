@@ -4,6 +4,7 @@ import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } 
 import { forEachConcurrently } from '../concurrently.ts';
 import { type ConsoleOutput, clearLine } from '../console-output.ts';
 import { exportFormat } from '../import/forms/baton.ts';
+import { fieldsNamed } from '../result-form.ts';
 import { show } from '../show.ts';
 import { type ExportLines, linesToNewFile, linesToOutput } from './export-lines.ts';
 import { exportedKinds } from './exported-kinds.ts';
@@ -25,8 +26,8 @@ interface Exported {
 export function addExport(program: Command, context: CommandContext): void {
   const command = program
     .command('export')
-    .description('write what your tenant owns as JSON lines, which baton import baton reads');
-  withCommonOptions(command)
+    .description('write what your tenant owns as JSON lines, for `baton import baton`');
+  withCommonOptions(command, fieldsNamed('counts', 'leftOut', 'bytes'))
     .option('--file <path>', 'write to this new file (mode 0600) instead of standard output')
     .option('--tasks-only', 'tasks, and of the rest only who and where they name')
     .action((options: Options) =>

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { PlainError } from '../plain-error.ts';
+import { fieldsNamed } from '../result-form.ts';
 import { show } from '../show.ts';
 import { type EventLines, linesToFile, linesToOutput } from './event-lines.ts';
 import { type EventRange, eventsOf } from './event-range.ts';
@@ -19,7 +20,7 @@ export function addExport(operations: Command, context: CommandContext): void {
   const command = operations
     .command('export')
     .description('write the journal as JSON lines, the oldest event first');
-  withCommonOptions(command)
+  withCommonOptions(command, fieldsNamed('events', 'cursor'))
     .option('--file <path>', 'write to this new file (mode 0600) instead of standard output')
     .option('--resume', 'go on behind the last whole line of the file')
     .option('--after <cursor>', 'begin behind this cursor (default: the oldest event that exists)')

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { asCaller, type CommandContext } from '../command-context.ts';
+import { responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
 import { countOf, type RetentionOptions, retentionOf, withRetentionOptions } from './retention.ts';
 
@@ -8,7 +9,7 @@ export function addPrune(operations: Command, context: CommandContext): void {
   const command = operations
     .command('prune')
     .description('delete old history from the archive for good: export it before');
-  withRetentionOptions(command).action((options: RetentionOptions) =>
+  withRetentionOptions(command, responseOf('pruneJournal')).action((options: RetentionOptions) =>
     asCaller(options, context, async (baton) => {
       const answer = await baton.operations.pruneJournal(retentionOf(options));
       await show(context.output, options, answer, () => [

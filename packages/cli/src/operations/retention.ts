@@ -1,12 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { JournalRetention } from '@baton/sdk';
 import { type CommonOptions, withCommonOptions } from '../command-context.ts';
+import { type ResultForm } from '../result-form.ts';
 
 export type RetentionOptions = CommonOptions & { beforeSeconds?: number; maxEvents?: number };
 
 /** The options of `archive` and `prune`, which take the same body. */
-export function withRetentionOptions(command: Command): Command {
-  return withCommonOptions(command)
+export function withRetentionOptions(command: Command, result: ResultForm): Command {
+  return withCommonOptions(command, result)
     .option(
       '--before-seconds <seconds>',
       'only events this old (default: CP_JOURNAL_RETENTION_MIN_AGE_SECONDS, 30 days)',

@@ -5,6 +5,7 @@ import {
   type CommonOptions,
   withCommonOptions,
 } from '../../command-context.ts';
+import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
 import { linesOf } from './adapter-state.ts';
 
@@ -15,15 +16,16 @@ export function addAdapterRebuild(adapter: Command, context: CommandContext): vo
     .description('tell the memory service the journal again')
     .option('--cursor <cursor>', 'from here on (default: from the beginning of what still exists)')
     .option('--reason <text>', 'why, for the journal');
-  withCommonOptions(command).action((options: CommonOptions & { cursor?: string; reason?: string }) =>
-    asCaller(options, context, async (baton) => {
-      const { cursor, reason } = options;
-      const { tenantId } = await baton.operations.getContextAdapter();
-      const state = await baton.operations.rebuildContextAdapter(tenantId, {
-        ...(cursor !== undefined && { cursor }),
-        ...(reason !== undefined && { reason }),
-      });
-      await show(context.output, options, state, () => ['It begins again now.', ...linesOf(state)]);
-    }),
+  withCommonOptions(command, responseOf('rebuildContextAdapter')).action(
+    (options: CommonOptions & { cursor?: string; reason?: string }) =>
+      asCaller(options, context, async (baton) => {
+        const { cursor, reason } = options;
+        const { tenantId } = await baton.operations.getContextAdapter();
+        const state = await baton.operations.rebuildContextAdapter(tenantId, {
+          ...(cursor !== undefined && { cursor }),
+          ...(reason !== undefined && { reason }),
+        });
+        await show(context.output, options, state, () => ['It begins again now.', ...linesOf(state)]);
+      }),
   );
 }

@@ -5,6 +5,7 @@ import {
   type CommonOptions,
   withCommonOptions,
 } from '../../command-context.ts';
+import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
 import { linesOf } from './adapter-state.ts';
 
@@ -14,13 +15,14 @@ export function addAdapterRedrive(adapter: Command, context: CommandContext): vo
     .command('redrive')
     .description('try the event at which the delivery is parked again at once')
     .option('--reason <text>', 'why, for the journal');
-  withCommonOptions(command).action((options: CommonOptions & { reason?: string }) =>
-    asCaller(options, context, async (baton) => {
-      const { tenantId } = await baton.operations.getContextAdapter();
-      const { reason } = options;
-      const body = reason === undefined ? {} : { reason };
-      const state = await baton.operations.redriveContextAdapter(tenantId, body);
-      await show(context.output, options, state, () => ['It is tried again now.', ...linesOf(state)]);
-    }),
+  withCommonOptions(command, responseOf('redriveContextAdapter')).action(
+    (options: CommonOptions & { reason?: string }) =>
+      asCaller(options, context, async (baton) => {
+        const { tenantId } = await baton.operations.getContextAdapter();
+        const { reason } = options;
+        const body = reason === undefined ? {} : { reason };
+        const state = await baton.operations.redriveContextAdapter(tenantId, body);
+        await show(context.output, options, state, () => ['It is tried again now.', ...linesOf(state)]);
+      }),
   );
 }

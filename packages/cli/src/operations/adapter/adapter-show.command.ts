@@ -5,13 +5,14 @@ import {
   type CommonOptions,
   withCommonOptions,
 } from '../../command-context.ts';
+import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
 import { linesOf } from './adapter-state.ts';
 
 /** `baton operations adapter show`: how far the delivery to the memory service has come, and where it is parked. */
 export function addAdapterShow(adapter: Command, context: CommandContext): void {
   const command = adapter.command('show').description('show how far the memory service has been told');
-  withCommonOptions(command).action((options: CommonOptions) =>
+  withCommonOptions(command, responseOf('getContextAdapter')).action((options: CommonOptions) =>
     asCaller(options, context, async (baton) => {
       const state = await baton.operations.getContextAdapter();
       await show(context.output, options, state, () => linesOf(state));

@@ -5,6 +5,7 @@ import {
   type CommonOptions,
   withCommonOptions,
 } from '../../command-context.ts';
+import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
 import { lineOf } from './undelivered.ts';
 
@@ -14,7 +15,7 @@ export function addOutboxDrop(outbox: Command, context: CommandContext): void {
     .command('drop')
     .argument('<id>', 'of the list')
     .description('give up the delivery of an event to a sink');
-  withCommonOptions(command)
+  withCommonOptions(command, responseOf('dropUndeliveredEvent'))
     .requiredOption('--reason <text>', 'why, for the journal')
     .action((id: string, options: CommonOptions & { reason: string }) =>
       asCaller(options, context, async (baton) => {

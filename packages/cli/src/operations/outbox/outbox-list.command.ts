@@ -6,23 +6,24 @@ import {
   type CommonOptions,
   withCommonOptions,
 } from '../../command-context.ts';
+import { withLimit } from '../../limit.ts';
+import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
 import { lineOf } from './undelivered.ts';
 
-type Options = CommonOptions & { status?: 'pending' | 'dead'; limit: string; cursor?: string };
+type Options = CommonOptions & { status?: 'pending' | 'dead'; limit: number; cursor?: string };
 
 /** `baton operations outbox list`: what waits for a sink, or was set aside after its last attempt. */
 export function addOutboxList(outbox: Command, context: CommandContext): void {
   const command = outbox.command('list').description('list events that wait for a sink or were set aside');
-  withCommonOptions(command)
+  withLimit(withCommonOptions(command, responseOf('listUndeliveredEvents')), 200)
     .addOption(new Option('--status <status>', 'only these').choices(['pending', 'dead']))
-    .option('--limit <number>', 'at most this many, up to 200', '50')
     .option('--cursor <cursor>', 'go on where a page ended')
     .action((options: Options) =>
       asCaller(options, context, async (baton) => {
         const { limit, status, cursor } = options;
         const page = await baton.operations.listUndeliveredEvents({
-          limit: Number(limit),
+          limit,
           ...(status !== undefined && { status }),
           ...(cursor !== undefined && { cursor }),
         });

@@ -7,6 +7,7 @@ import {
   withCommonOptions,
 } from '../../command-context.ts';
 import { PlainError } from '../../plain-error.ts';
+import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
 import { lineOf } from './undelivered.ts';
 
@@ -18,7 +19,7 @@ export function addOutboxRedrive(outbox: Command, context: CommandContext): void
     .command('redrive')
     .argument('[id]', 'of the list')
     .description('have events that were set aside delivered again');
-  withCommonOptions(command)
+  withCommonOptions(command, responseOf('redriveUndeliveredEvent', 'redriven'))
     .option('--all', 'all that are set aside, instead of one')
     .option('--sink <name>', 'with --all: only those of this sink')
     .option('--reason <text>', 'why, for the journal', 'operator_redrive')

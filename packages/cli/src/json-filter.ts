@@ -1,0 +1,42 @@
+import { exitCodes } from './error-text.ts';
+import { PlainError } from './plain-error.ts';
+
+/** A filter of jq that failed on a result. */
+export class FilterFailure extends PlainError {
+  readonly value: unknown;
+
+  constructor(message: string, value: unknown) {
+    super(`The filter of --jq failed on the result: ${message}`);
+    this.value = value;
+  }
+}
+
+const flags = ['-r', '-c'];
+
+/** @throws PlainError with exit code 2 for a filter that jq does not understand */
+export async function compileFilter(filter: string): Promise<void> {
+  const jq = await load();
+  try {
+    // Without an input jq compiles the filter, and runs nothing.
+    await jq.raw('', filter, flags);
+  } catch (error) {
+    throw new PlainError(messageOf(error), { exitCode: exitCodes.usage });
+  }
+}
+
+/** What the filter makes of a value, a line each. @throws FilterFailure */
+export async function filtered(value: unknown, filter: string): Promise<string[]> {
+  const jq = await load();
+  try {
+    // A text would be read as JSON.
+    const text = await jq.raw(JSON.stringify(value ?? null), filter, flags);
+    return text === '' ? [] : text.replace(/\n$/, '').split('\n');
+  } catch (error) {
+    throw new FilterFailure(messageOf(error), value);
+  }
+}
+
+/** Where it is used: it takes 20 ms. */
+const load = () => import('jq-wasm');
+
+const messageOf = (error: unknown) => (error as Error).message.trim();

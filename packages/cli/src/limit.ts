@@ -1,0 +1,14 @@
+import type { Command } from 'commander';
+import { wholeNumber } from './demo/whole-number.ts';
+
+const usual = 50;
+
+/** Adds `--limit` to a command that lists something. Anything but a whole number is refused before a request is sent. */
+export function withLimit(command: Command, max: number): Command {
+  return command.option(
+    '--limit <number>',
+    `at most this many, up to ${max}; ${usual} without it`,
+    wholeNumber(1, max),
+    usual,
+  );
+}

@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { projectRoot } from './connection.ts';
+import { exitCodes } from './error-text.ts';
+import { compileFilter } from './json-filter.ts';
+import { PlainError } from './plain-error.ts';
+import { namesIn, type ShowOptions } from './show.ts';
+
+/**
+ * Which fields the JSON of a command has. A command declares it, so that `--json FIELDS` is validated before anything is sent: a
+ * command that has written something must not refuse to say what.
+ */
+export interface ResultForm {
+  /** Operations of the API whose response it prints; `identity.` stands before those of identity. */
+  readonly operations: readonly string[];
+  /** Fields that the command adds, or all of them. */
+  readonly names: readonly string[];
+}
+
+/** The JSON is the response of an operation, as `getTask`, with these fields besides. */
+export const responseOf = (operation: string, ...names: readonly string[]): ResultForm => ({
+  operations: [operation],
+  names,
+});
+
+/** The JSON is an object of the command line with these fields, or a list of such. */
+export const fieldsNamed = (...names: readonly string[]): ResultForm => ({ operations: [], names });
+
+/** The command prints whatever the service returns: nobody can tell beforehand. A field that is missing is null. */
+export const anyResult = 'any';
+
+export type DeclaredResult = ResultForm | typeof anyResult;
+
+const declared = new WeakMap<Command, DeclaredResult>();
+
+export function declareResult(command: Command, result: DeclaredResult): void {
+  declared.set(command, result);
+}
+
+/** @returns undefined for a command that prints no JSON */
+export const declaredResult = (command: Command): DeclaredResult | undefined => declared.get(command);
+
+/**
+ * Validates the fields of `--json` and the filter of `--jq`. It runs before each command, whatever the command does.
+ * @throws PlainError with exit code 2
+ */
+export async function requireShowable(command: Command): Promise<void> {
+  const { json, jq } = command.optsWithGlobals<ShowOptions>();
+  const result = declared.get(command);
+  if (typeof json === 'string' && result !== undefined && result !== anyResult)
+    requireFields(namesIn(json), fieldNamesOf(result));
+  if (jq !== undefined) await compileFilter(jq);
+}
+
+function requireFields(names: readonly string[], known: readonly string[]): void {
+  const missing = names.find((name) => !known.includes(name));
+  if (missing !== undefined)
+    throw new PlainError(`There is no field ${missing}; there are: ${known.join(', ')}.`, {
+      exitCode: exitCodes.usage,
+    });
+}
+
+/** The fields of one item, where the response is a list. @throws Error for an operation that the API does not have */
+export function fieldNamesOf({ operations, names }: ResultForm): string[] {
+  return [...new Set([...operations.flatMap(responseFields), ...names])];
+}
+
+interface Schema {
+  readonly $ref?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly allOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+}
+
+interface Description {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+interface Operation {
+  readonly operationId?: string;
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> }>
+  >;
+}
+
+function responseFields(name: string): string[] {
+  const [, service, operationId = name] = /^(identity)\.(.+)$/.exec(name) ?? [];
+  const api = descriptionOf(service ?? 'coordination');
+  const operation = Object.values(api.paths)
+    .flatMap((methods) => Object.values(methods))
+    .find((one) => one.operationId === operationId);
+  if (operation === undefined) throw new Error(`the API has no operation ${name}`);
+  const [status = ''] = Object.keys(operation.responses).filter((code) => code.startsWith('2'));
+  const schema = operation.responses[status]?.content?.['application/json']?.schema ?? {};
+  const fields = propertiesOf(api, schema);
+  const items = fields.get('items') ?? resolved(api, schema).items;
+  return [...(items === undefined ? fields : propertiesOf(api, resolved(api, items).items ?? items)).keys()];
+}
+
+/** Read from the disk only where fields are chosen: it takes 20 ms. */
+function descriptionOf(service: string): Description {
+  const path = join(projectRoot, 'openapi', `${service}.json`);
+  return JSON.parse(readFileSync(path, 'utf8')) as Description;
+}
+
+function resolved(api: Description, schema: Schema): Schema {
+  const name = schema.$ref?.split('/').at(-1);
+  return name === undefined ? schema : resolved(api, api.components.schemas[name] ?? {});
+}
+
+function propertiesOf(api: Description, schema: Schema): Map<string, Schema> {
+  const { properties = {}, allOf = [], anyOf = [], oneOf = [] } = resolved(api, schema);
+  const parts = [...allOf, ...anyOf, ...oneOf].flatMap((part) => [...propertiesOf(api, part)]);
+  return new Map([...Object.entries(properties), ...parts]);
+}
