@@ -1,4 +1,4 @@
-import { type BatonClient, createClient } from '@baton/sdk';
+import { type BatonClient, createClient, type Transport, type WireRequest } from '@baton/sdk';
 import { invocation } from '../../../bin/invocation.mjs';
 import type { CliConfig } from './config.ts';
 import { type ConnectionOptions, findConnection } from './connection.ts';
@@ -27,26 +27,98 @@ export interface AccessOptions extends ConnectionOptions {
 }
 
 /**
- * Finds out as whom a command acts: by --connection or BATON_HOME, by BATON_URL and BATON_TOKEN, by --profile or the
- * profile in use, else by the Baton of this folder or checkout.
+ * Finds out as whom a command acts. What is said explicitly wins, the nearest first: a flag (--profile, --connection), then the
+ * environment (BATON_URL and BATON_TOKEN, BATON_PROFILE), then the profile in use, then the Baton of this machine (BATON_HOME, or this
+ * folder or checkout), as its administrator.
  * @throws PlainError, with exit code 4 where nobody is signed in
  */
 export function findAccess(options: AccessOptions, config: CliConfig): Access {
-  const { BATON_URL: url = '', BATON_TOKEN: token = '', BATON_PROFILE = '' } = config.environment;
-  const isFile = options.connection !== undefined || config.home !== undefined;
-  const name = options.profile ?? (BATON_PROFILE || undefined);
-  if (name === undefined && !isFile && url !== '' && token !== '')
-    return ofUrl(url, token, 'BATON_URL and BATON_TOKEN');
-  if (!isFile) {
-    const { current, profiles } = readProfiles(config);
-    const used = name ?? current;
-    const profile = used === undefined ? undefined : profiles[used];
-    if (profile !== undefined) return ofUrl(options.url ?? profile.url, profile.token, `profile ${used}`);
-    if (name !== undefined)
-      throw new PlainError(`There is no profile ${name}: ${invocation()} context lists them.`, {
-        exitCode: exitCodes.notSignedIn,
-      });
+  const { profile: named, connection, url } = options;
+  if (named !== undefined && connection !== undefined)
+    throw new PlainError('Give --profile or --connection, not both: each says as whom to act.', {
+      exitCode: exitCodes.usage,
+    });
+  if (named !== undefined) return ofProfile(named, '--profile', options, config);
+  if (connection !== undefined)
+    return ofConnection(options, config, `the file ${connection}, as its administrator`);
+  return (
+    ofEnvironment(options, config) ?? ofCurrentProfile(options, config) ?? ofMachine(url, options, config)
+  );
+}
+
+function ofEnvironment(options: AccessOptions, config: CliConfig): Access | undefined {
+  const { BATON_URL = '', BATON_TOKEN = '', BATON_PROFILE = '' } = config.environment;
+  const url = options.url ?? BATON_URL;
+  if (BATON_TOKEN !== '' && url !== '')
+    return ofUrl(url, BATON_TOKEN, `${options.url === undefined ? 'BATON_URL' : '--url'} and BATON_TOKEN`);
+  if (BATON_TOKEN !== '') {
+    // As the SDK: the address of this machine's Baton, with another token.
+    const { coordinationUrl, identityUrl, tenantId, issuer } = ofConnection(options, config, '');
+    const source = 'BATON_TOKEN, at the Baton of this machine';
+    return {
+      coordinationUrl,
+      identityUrl,
+      token: BATON_TOKEN,
+      adminSecret: undefined,
+      tenantId,
+      issuer,
+      source,
+    };
   }
+  if (BATON_URL !== '')
+    throw new PlainError('BATON_URL is set, but BATON_TOKEN is not: set both.', {
+      exitCode: exitCodes.notSignedIn,
+    });
+  return BATON_PROFILE === '' ? undefined : ofProfile(BATON_PROFILE, 'BATON_PROFILE', options, config);
+}
+
+function ofCurrentProfile(options: AccessOptions, config: CliConfig): Access | undefined {
+  const { current, profiles } = readProfiles(config);
+  const { url } = options;
+  if (url === undefined)
+    return current === undefined ? undefined : ofProfile(current, 'in use', options, config);
+  // A token goes to the address for which it was entered.
+  const [name] = Object.keys(profiles)
+    .filter((one) => baseOf(profiles[one]?.url ?? '') === baseOf(url))
+    .sort((a, b) => Number(b === current) - Number(a === current));
+  return name === undefined ? undefined : ofProfile(name, 'signed in at --url', options, config);
+}
+
+/** @param why it is this one @throws PlainError for a profile that does not exist */
+function ofProfile(name: string, why: string, { url }: AccessOptions, config: CliConfig): Access {
+  const { profiles } = readProfiles(config);
+  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  if (profile !== undefined) return ofUrl(url ?? profile.url, profile.token, `profile ${name} (${why})`);
+  const known = Object.keys(profiles);
+  throw new PlainError(
+    `There is no profile ${name} (${why}); ${known.length === 0 ? 'there is none' : `there are: ${known.join(', ')}`}. ${invocation()} login makes one.`,
+    { exitCode: exitCodes.notSignedIn },
+  );
+}
+
+function ofMachine(url: string | undefined, options: AccessOptions, config: CliConfig): Access {
+  const place = config.home === undefined ? 'this folder or checkout' : `BATON_HOME (${config.home})`;
+  const at = url === undefined ? '' : ', at --url';
+  if (url !== undefined && !isThisMachine(requireAddress(url)))
+    throw new PlainError(
+      `You are not signed in at ${url}: ${invocation()} login --url ${url} signs you in.`,
+      {
+        exitCode: exitCodes.notSignedIn,
+      },
+    );
+  return ofConnection(options, config, `the Baton of this machine by ${place}${at}, as its administrator`);
+}
+
+/** The administrator's token of this machine is never sent to another one. */
+function isThisMachine(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+const baseOf = (url: string) => url.replace(/\/+$/, '');
+
+/** @param source what people read about it @throws PlainError where there is no connection file */
+function ofConnection(options: AccessOptions, config: CliConfig, source: string): Access {
   const found = findConnection(options, config);
   if (found === undefined)
     throw new PlainError(
@@ -54,7 +126,6 @@ export function findAccess(options: AccessOptions, config: CliConfig): Access {
       { exitCode: exitCodes.notSignedIn },
     );
   const { coordinationUrl, identityUrl, adminToken, iamBootstrapToken, tenantId, issuer } = found;
-  const source = 'the Baton of this machine, as its administrator';
   return {
     coordinationUrl,
     identityUrl,
@@ -68,19 +139,30 @@ export function findAccess(options: AccessOptions, config: CliConfig): Access {
 
 /** @param url of coordination; identity is below it at /iam */
 export function ofUrl(url: string, token: string, source: string): Access {
-  const base = url.replace(/\/+$/, '');
-  if (!/^https?:/.test(base) || !URL.canParse(base))
-    throw new PlainError(`${url} is not an http address.`, { exitCode: exitCodes.usage });
+  const base = requireAddress(url);
   const unknown = { adminSecret: undefined, tenantId: undefined, issuer: undefined };
   return { coordinationUrl: base, identityUrl: `${base}/iam`, token, source, ...unknown };
 }
 
-/** Runs `work` with a client, and closes its connections. */
+/** @throws PlainError for what is no address; returns it without slashes at its end */
+function requireAddress(url: string): string {
+  const base = baseOf(url);
+  if (!/^https?:/.test(base) || !URL.canParse(base))
+    throw new PlainError(`${url} is not an http address.`, { exitCode: exitCodes.usage });
+  return base;
+}
+
+/** Runs `work` with a client, and closes its connections. @param onSend sees each request */
 export async function withClient<Value>(
   { coordinationUrl, identityUrl, token, adminSecret }: Access,
   work: (baton: BatonClient) => Promise<Value>,
+  onSend: (request: WireRequest) => void = () => undefined,
 ): Promise<Value> {
-  const { send: transport, close } = httpTransport();
+  const { send, close } = httpTransport();
+  const transport: Transport = (request) => {
+    onSend(request);
+    return send(request);
+  };
   try {
     return await work(
       createClient({

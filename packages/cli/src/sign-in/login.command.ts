@@ -7,6 +7,7 @@ import { type CommandContext, type CommonOptions, withCommonOptions } from '../c
 import { exitCodes } from '../error-text.ts';
 import { PlainError } from '../plain-error.ts';
 import { readProfiles, writeProfiles } from '../profiles.ts';
+import { fieldsNamed } from '../result-form.ts';
 import { show, table } from '../show.ts';
 
 const localUrl = 'http://localhost:8080';
@@ -18,21 +19,24 @@ export function addSignIn(program: Command, context: CommandContext): void {
     program
       .command('login')
       .description('sign in with a personal access token, which is asked for, or read from standard input'),
+    fieldsNamed('name', 'url', 'principal', 'tenant'),
   )
     .option('--name <name>', 'the name of the profile; the host of the address without it')
     .action((options: CommonOptions & { name?: string }) => logIn(options, context));
-  withCommonOptions(program.command('logout [name]').description('forget a profile with its token')).action(
-    (name: string | undefined, options: CommonOptions) => logOut(name, options, context),
-  );
+  withCommonOptions(
+    program.command('logout [name]').description('forget a profile with its token'),
+    fieldsNamed('name'),
+  ).action((name: string | undefined, options: CommonOptions) => logOut(name, options, context));
   withCommonOptions(
     program
       .command('context [name]')
       .description('list the profiles, or use another; `local` is the Baton of this machine'),
+    fieldsNamed('profiles', 'source'),
   ).action((name: string | undefined, options: CommonOptions) => useContext(name, options, context));
 }
 
 async function logIn(options: CommonOptions & { name?: string }, context: CommandContext): Promise<void> {
-  const url = (options.url ?? localUrl).replace(/\/+$/, '');
+  const url = (options.url ?? (context.config.environment.BATON_URL || localUrl)).replace(/\/+$/, '');
   const access = ofUrl(url, await readToken(url), 'login');
   // Nothing is kept before the token was seen to work.
   const { principal, tenant } = await withClient(access, (baton) => baton.harness.getContext());
@@ -48,7 +52,22 @@ async function logIn(options: CommonOptions & { name?: string }, context: Comman
   });
   await show(context.output, options, { name, url, principal: principal.id, tenant: tenant.id }, () => [
     `Signed in at ${url} as ${principal.displayName} (tenant ${tenant.slug}); the profile is ${name}.`,
+    ...shadowNotes(name, context),
   ]);
+}
+
+/** What is set in the environment and wins over the profile: else the next command would surprise. */
+function shadowNotes(name: string, { config }: CommandContext): string[] {
+  const { BATON_TOKEN, BATON_URL, BATON_PROFILE } = config.environment;
+  const other = BATON_TOKEN
+    ? 'BATON_TOKEN'
+    : BATON_URL
+      ? 'BATON_URL'
+      : BATON_PROFILE
+        ? 'BATON_PROFILE'
+        : undefined;
+  if (other === undefined || (other === 'BATON_PROFILE' && BATON_PROFILE === name)) return [];
+  return [`Commands use ${other} of the environment instead, until it is unset, or with --profile ${name}.`];
 }
 
 async function logOut(
