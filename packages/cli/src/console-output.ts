@@ -3,6 +3,7 @@ import { terminalText } from './terminal-text.ts';
 
 /** Where a command writes: results to standard output, progress and errors to standard error. */
 export interface ConsoleOutput {
+  /** @throws OutputClosed */
   line(text: string): void;
   progress(text: string): void;
   /** Resolves when the reader has taken what was written but for a buffer; absent where nothing is buffered. */
@@ -12,26 +13,46 @@ export interface ConsoleOutput {
   readonly columns: number;
 }
 
+/** Nobody reads standard output any more. A command ends with its next line, not in the middle of what it writes elsewhere. */
+export class OutputClosed extends Error {
+  override readonly name = 'OutputClosed';
+}
+
 /** Begins a text that takes the place of the last line on a terminal. */
 export const clearLine = '\r\x1b[2K';
 
 /**
- * Whoever reads standard output may go away (`| head`): the program then ends with a sentence and exit code 1. Where it is a
+ * Whoever reads standard output may have enough (`| head`), which is no failure: the next line throws `OutputClosed`. Where it is a
  * terminal, no command can print what moves its cursor: also JSON and what a filter makes of it hold others' texts.
  */
 export function consoleOutput(): ConsoleOutput {
+  let isClosed = false;
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-    process.stderr.write(`Standard output was closed (${code}): whoever read it went away.\n`);
+    if (code === 'EPIPE') {
+      isClosed = true;
+      return;
+    }
+    process.stderr.write(`Standard output can't be written (${code}).\n`);
     process.exit(1);
   });
+  // Nobody reads what goes wrong: the exit code says it.
+  process.stderr.on('error', () => undefined);
   const unchanged = (text: string) => text;
   const shown = process.stdout.isTTY ? terminalText : unchanged;
   const shownOfProgress = process.stderr.isTTY ? progressText : unchanged;
   return {
-    line: (text) => process.stdout.write(`${shown(text)}\n`),
+    line(text) {
+      if (isClosed) throw new OutputClosed();
+      process.stdout.write(`${shown(text)}\n`);
+    },
     progress: (text) => process.stderr.write(shownOfProgress(text)),
     async drained() {
-      if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
+      try {
+        if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
+      } catch (error) {
+        if (!isClosed) throw error;
+      }
+      if (isClosed) throw new OutputClosed();
     },
     isTerminal: process.stderr.isTTY === true,
     columns: process.stderr.columns ?? 80,

@@ -220,11 +220,11 @@ test('export reads no further page while whoever reads its output has not taken 
   assert.match(stderr(), /^450 events exported/);
 });
 
-test('export ends with a sentence when whoever reads its output goes away', async () => {
+test('export ends without a complaint when whoever reads its output has enough', async () => {
   padding = 'x'.repeat(20_000);
   const { child, ended, stderr } = spawnExport();
   await once(child.stdout, 'data');
   child.stdout.destroy();
-  assert.deepEqual(await ended, [1, null]);
-  assert.equal(stderr(), 'Standard output was closed (EPIPE): whoever read it went away.\n');
+  assert.deepEqual(await ended, [0, null]);
+  assert.equal(stderr(), '');
 });
