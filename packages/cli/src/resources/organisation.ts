@@ -1,4 +1,6 @@
 import type { Goal, Role, Rule, Session, TaskType, Workspace } from '@baton/sdk';
+import { findGoalId, findRoleId, findRuleId, findTaskTypeId, findWorkspaceId } from '../names.ts';
+import { responseOf } from '../result-form.ts';
 import { columnsOf, type Resource } from './resource.ts';
 
 /** Where work belongs, what kinds of it there are, and who is at it: lists and views. */
@@ -7,6 +9,7 @@ export const organisationResources: readonly Resource[] = [
     noun: 'workspace',
     summary: 'workspaces',
     list: {
+      operation: 'listWorkspaces',
       columns: columnsOf<Workspace>(
         ['ID', 'id'],
         ['STATUS', 'status'],
@@ -16,22 +19,25 @@ export const organisationResources: readonly Resource[] = [
       ),
       filters: [
         ['--status <status>', 'active or archived'],
-        ['--parent-id <id>', 'right below this one'],
+        ['--parent-id <workspace>', 'right below this one, by slug, name or id', findWorkspaceId],
       ],
       call: ({ baton }, query) => baton.workspaces.list(query),
     },
-    view: { argument: 'id', call: ({ baton, args: [id = ''] }) => baton.workspaces.get(id) },
+    view: {
+      argument: 'workspace',
+      operation: 'getWorkspace',
+      call: async ({ baton, args: [name = ''] }) => baton.workspaces.get(await findWorkspaceId(baton, name)),
+    },
     acts: [
       {
         usage: 'create <slug> <name>',
         summary: 'make a workspace',
-        options: [['--parent <id>', 'the one above it']],
-        call: ({ baton, args: [slug = '', name = ''], options }) =>
-          baton.workspaces.create({
-            slug,
-            name,
-            ...(typeof options['parent'] === 'string' && { parentId: options['parent'] }),
-          }),
+        result: responseOf('createWorkspace'),
+        options: [['--parent <workspace>', 'the one above it, by slug, name or id']],
+        async call({ baton, args: [slug = '', name = ''], options: { parent } }) {
+          const parentId = typeof parent === 'string' ? await findWorkspaceId(baton, parent) : undefined;
+          return baton.workspaces.create({ slug, name, ...(parentId !== undefined && { parentId }) });
+        },
         says: ({ id, slug }) => `Workspace ${String(slug)} is made: ${String(id)}.`,
       },
     ],
@@ -40,6 +46,7 @@ export const organisationResources: readonly Resource[] = [
     noun: 'goal',
     summary: 'goals that tasks belong to',
     list: {
+      operation: 'listGoals',
       columns: columnsOf<Goal>(
         ['ID', 'id'],
         ['STATUS', 'status'],
@@ -48,16 +55,21 @@ export const organisationResources: readonly Resource[] = [
       ),
       filters: [
         ['--status <status>', 'active, achieved or abandoned'],
-        ['--workspace-id <id>', 'of this workspace'],
+        ['--workspace-id <workspace>', 'of this workspace, by slug, name or id', findWorkspaceId],
       ],
       call: ({ baton }, query) => baton.goals.list(query),
     },
-    view: { argument: 'id', call: ({ baton, args: [id = ''] }) => baton.goals.get(id) },
+    view: {
+      argument: 'goal',
+      operation: 'getGoal',
+      call: async ({ baton, args: [name = ''] }) => baton.goals.get(await findGoalId(baton, name)),
+    },
   },
   {
     noun: 'rule',
     summary: 'work rules',
     list: {
+      operation: 'listRules',
       columns: columnsOf<Rule>(
         ['ID', 'id'],
         ['STATUS', 'status'],
@@ -67,12 +79,17 @@ export const organisationResources: readonly Resource[] = [
       filters: [['--status <status>', 'enabled, disabled or archived']],
       call: ({ baton }, query) => baton.rules.list(query),
     },
-    view: { argument: 'id', call: ({ baton, args: [id = ''] }) => baton.rules.get(id) },
+    view: {
+      argument: 'rule',
+      operation: 'getRule',
+      call: async ({ baton, args: [name = ''] }) => baton.rules.get(await findRuleId(baton, name)),
+    },
   },
   {
     noun: 'task-type',
     summary: 'types of tasks',
     list: {
+      operation: 'listTaskTypes',
       columns: columnsOf<TaskType>(
         ['ID', 'id'],
         ['STATUS', 'status'],
@@ -86,27 +103,37 @@ export const organisationResources: readonly Resource[] = [
       ],
       call: ({ baton }, query) => baton.taskTypes.list(query),
     },
-    view: { argument: 'id', call: ({ baton, args: [id = ''] }) => baton.taskTypes.get(id) },
+    view: {
+      argument: 'type',
+      operation: 'getTaskType',
+      call: async ({ baton, args: [name = ''] }) => baton.taskTypes.get(await findTaskTypeId(baton, name)),
+    },
   },
   {
     noun: 'role',
     summary: 'roles that principals have',
     list: {
+      operation: 'listRoles',
       columns: columnsOf<Role>(
         ['ID', 'id'],
         ['SLUG', 'slug'],
         ['WORKSPACE', 'workspaceId'],
         ['NAME', 'name'],
       ),
-      filters: [['--workspace-id <id>', 'of this workspace']],
+      filters: [['--workspace-id <workspace>', 'of this workspace, by slug, name or id', findWorkspaceId]],
       call: ({ baton }, query) => baton.roles.list(query),
     },
-    view: { argument: 'id', call: ({ baton, args: [id = ''] }) => baton.roles.get(id) },
+    view: {
+      argument: 'role',
+      operation: 'getRole',
+      call: async ({ baton, args: [name = ''] }) => baton.roles.get(await findRoleId(baton, name)),
+    },
   },
   {
     noun: 'session',
     summary: 'sessions in which people and agents work',
     list: {
+      operation: 'listSessions',
       columns: columnsOf<Session>(
         ['ID', 'id'],
         ['STATUS', 'status'],
@@ -117,6 +144,10 @@ export const organisationResources: readonly Resource[] = [
       filters: [['--status <status>', 'active, stale or closed']],
       call: ({ baton }, query) => baton.sessions.list(query),
     },
-    view: { argument: 'id', call: ({ baton, args: [id = ''] }) => baton.sessions.get(id) },
+    view: {
+      argument: 'id',
+      operation: 'getSession',
+      call: ({ baton, args: [id = ''] }) => baton.sessions.get(id),
+    },
   },
 ];

@@ -1,12 +1,15 @@
 import type { Command } from 'commander';
 import { visible } from '@baton/sdk/node';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
+import { withLimit } from '../limit.ts';
+import { responseOf } from '../result-form.ts';
 import { show, table } from '../show.ts';
 import type { ActSpec, Item, ListSpec, Resource } from './resource.ts';
 
-type Options = CommonOptions & Readonly<Record<string, string | boolean | undefined>>;
+type Options = CommonOptions & Readonly<Record<string, string | number | boolean | undefined>>;
 
 const pageMax = 200;
+const listedMax = 100_000;
 
 /** Adds the commands of one kind of thing below its noun. */
 export function addResource(program: Command, resource: Resource, context: CommandContext): Command {
@@ -20,17 +23,20 @@ export function addResource(program: Command, resource: Resource, context: Comma
 }
 
 function addList(group: Command, summary: string, list: ListSpec, context: CommandContext): void {
-  const command = withCommonOptions(group.command('list').alias('ls').description(`list ${summary}`));
+  const command = withCommonOptions(
+    group.command('list').description(`list ${summary}`),
+    responseOf(list.operation),
+  );
   for (const [flags, description] of list.filters) command.option(flags, description);
-  command.option('--limit <number>', 'at most this many', '50').action((options: Options) =>
+  withLimit(command, listedMax).action((options: Options) =>
     asCaller(options, context, async (baton, access) => {
-      const limit = Math.max(Number(options['limit']) || 1, 1);
-      const filters = Object.fromEntries(
-        list.filters.map(([flags]) => {
-          const name = nameOf(flags);
-          return [name, options[name]];
-        }),
-      );
+      const limit = options['limit'] as number;
+      const filters: Record<string, unknown> = {};
+      for (const [flags, , find] of list.filters) {
+        const name = nameOf(flags);
+        const given = options[name];
+        filters[name] = find !== undefined && typeof given === 'string' ? await find(baton, given) : given;
+      }
       const items: Item[] = [];
       let hasMore = false;
       const query = { ...filters, limit: Math.min(limit, pageMax) };
@@ -54,11 +60,12 @@ function addList(group: Command, summary: string, list: ListSpec, context: Comma
 
 function addView(
   group: Command,
-  { argument, call }: NonNullable<Resource['view']>,
+  { argument, operation, call }: NonNullable<Resource['view']>,
   context: CommandContext,
 ): void {
   withCommonOptions(
-    group.command(`view <${argument}>`).alias('show').description(`show one by its ${argument}`),
+    group.command(`view <${argument}>`).description(`show one by its ${argument}`),
+    responseOf(operation),
   ).action((arg: string, options: Options) =>
     asCaller(options, context, async (baton, access) => {
       const value = await call({ baton, access, args: [arg], options });
@@ -68,15 +75,17 @@ function addView(
 }
 
 function addAct(group: Command, act: ActSpec, context: CommandContext): void {
-  const command = withCommonOptions(group.command(act.usage).description(act.summary));
-  for (const [flags, description] of act.options ?? []) command.option(flags, description);
+  const command = withCommonOptions(group.command(act.usage).description(act.summary), act.result);
+  for (const [flags, description, parse] of act.options ?? [])
+    if (parse === undefined) command.option(flags, description);
+    else command.option(flags, description, parse);
   const count = command.registeredArguments.length;
   command.action((...given: unknown[]) => {
     const args = given.slice(0, count).map((one) => (one === undefined ? '' : String(one)));
     const options = given[count] as Options;
     return asCaller(options, context, async (baton, access) => {
       const value = await act.call({ baton, access, args, options });
-      await show(context.output, options, value, () => [act.says(value as Item)]);
+      await show(context.output, options, value, () => act.says(value as Item).split('\n'));
     });
   });
 }

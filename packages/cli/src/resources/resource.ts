@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { BatonClient } from '@baton/sdk';
 import type { Access } from '../access.ts';
+import type { DeclaredResult } from '../result-form.ts';
 
 /** One column of a list: its header and what stands in it. */
 export type Column = readonly [header: string, cell: (item: Item) => unknown];
@@ -21,13 +22,18 @@ export interface Called {
   readonly access: Access;
   readonly args: readonly string[];
   /** The options by their names, as commander reads them. */
-  readonly options: Readonly<Record<string, string | boolean | undefined>>;
+  readonly options: Readonly<Record<string, string | number | boolean | undefined>>;
 }
+
+/** Finds the id of what a person names. */
+export type Find = (baton: BatonClient, text: string) => Promise<string>;
 
 export interface ListSpec {
   readonly columns: readonly Column[];
-  /** Options that are members of the query: `--status <status>` is `status`. */
-  readonly filters: readonly (readonly [flags: string, description: string])[];
+  /** The operation whose items it prints. */
+  readonly operation: string;
+  /** Options that are members of the query: `--status <status>` is `status`. The third finds the id of what is named. */
+  readonly filters: readonly (readonly [flags: string, description: string, find?: Find])[];
   call(called: Called, query: Readonly<Record<string, unknown>>): AsyncIterable<unknown>;
 }
 
@@ -35,7 +41,12 @@ export interface ActSpec {
   /** As `approve <id>`. */
   readonly usage: string;
   readonly summary: string;
-  readonly options?: readonly (readonly [flags: string, description: string])[];
+  readonly result: DeclaredResult;
+  readonly options?: readonly (readonly [
+    flags: string,
+    description: string,
+    parse?: (text: string) => unknown,
+  ])[];
   call(called: Called): Promise<unknown>;
   /** What people read afterwards. */
   says(value: Item): string;
@@ -46,7 +57,12 @@ export interface Resource {
   readonly noun: string;
   readonly summary: string;
   readonly list?: ListSpec;
-  readonly view?: { readonly argument: string; call(called: Called): Promise<unknown> };
+  readonly view?: {
+    readonly argument: string;
+    /** The operation whose response it prints. */
+    readonly operation: string;
+    call(called: Called): Promise<unknown>;
+  };
   readonly acts?: readonly ActSpec[];
 }
 

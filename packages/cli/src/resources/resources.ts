@@ -11,11 +11,15 @@ import type {
   Run,
   Skill,
 } from '@baton/sdk';
+import { invocation } from '../../../../bin/invocation.mjs';
+import { wholeNumber } from '../demo/whole-number.ts';
 import { objectIn } from '../json-object.ts';
+import { findId, findPrincipalId, findProjectId, findTaskId, findWorkspaceId } from '../names.ts';
 import { PlainError } from '../plain-error.ts';
+import { fieldsNamed, responseOf } from '../result-form.ts';
 import { createArtifact } from './artifact-create.ts';
 import { organisationResources } from './organisation.ts';
-import { type Called, columnsOf, type Resource } from './resource.ts';
+import { type Called, columnsOf, type Item, type Resource } from './resource.ts';
 
 const reason = ['--reason <text>', 'why, for the journal'] as const;
 
@@ -30,20 +34,51 @@ function tenantOf({ access, options }: Called): string {
 }
 
 /** Identity's pages have their own form of cursor. */
-async function* peopleOf(called: Called): AsyncGenerator<identity.Principal> {
+async function* peopleOf(called: Called, q?: string): AsyncGenerator<identity.Principal> {
   const tenant = tenantOf(called);
   for (let after: string | null | undefined; after !== null; ) {
-    const page = await called.baton.identity.principals.list(tenant, after === undefined ? {} : { after });
+    const page = await called.baton.identity.principals.list(tenant, {
+      ...(after !== undefined && { after }),
+      ...(q !== undefined && { q }),
+    });
     yield* page.items;
     after = page.next_after;
   }
 }
 
-const given = (value: string | boolean | undefined) => (typeof value === 'string' ? value : undefined);
+const given = (value: unknown) => (typeof value === 'string' ? value : undefined);
 const because = ({ options }: Called) => {
   const text = given(options['reason']);
   return text === undefined ? {} : { reason: text };
 };
+
+/** The id of a principal of identity: an id, or its name. @throws PlainError where none or several fit */
+function findPersonId(called: Called, text: string): Promise<string> {
+  return findId('principal', text, namesOfPeople(called, text));
+}
+
+async function* namesOfPeople(called: Called, q: string) {
+  for await (const { id, kind, status, display_name: name } of peopleOf(called, q))
+    yield { id, names: [name], about: `${kind}, ${status}` };
+}
+
+const remaining = 'other services accept access tokens until they expire, at most 300 s';
+
+/** Coordination ends what a principal has there. Identity, and services that take identity's tokens, go on as before. */
+function disabledText({ displayName }: Item): string {
+  const name = String(displayName);
+  return [
+    `${name} is disabled: leases and runs have ended, and coordination refuses every request.`,
+    `What remains: identity still exchanges credentials for access tokens (${invocation()} directory disable ends that), and ${remaining}.`,
+  ].join('\n');
+}
+
+function disabledPersonText({ revokedCredentials: count }: Item): string {
+  return [
+    `Disabled: ${String(count)} tokens are revoked, and Baton refuses access tokens from before at once.`,
+    `What remains: ${remaining}.`,
+  ].join('\n');
+}
 
 /** Every kind of thing whose commands are nothing but calls. */
 export const resources: readonly Resource[] = [
@@ -51,6 +86,7 @@ export const resources: readonly Resource[] = [
     noun: 'claim',
     summary: 'leases on tasks',
     list: {
+      operation: 'listClaims',
       columns: columnsOf<Claim>(
         ['ID', 'id'],
         ['STATUS', 'status'],
@@ -59,17 +95,22 @@ export const resources: readonly Resource[] = [
         ['INTENT', 'intent'],
       ),
       filters: [
-        ['--task-id <id>', 'of this task'],
+        ['--task-id <ref>', 'of this task', findTaskId],
         ['--session-id <id>', 'of this session'],
         ['--status <status>', 'active, released or stale'],
       ],
       call: ({ baton }, query) => baton.claims.list(query),
     },
-    view: { argument: 'id', call: ({ baton, args: [id = ''] }) => baton.claims.get(id) },
+    view: {
+      argument: 'id',
+      operation: 'getClaim',
+      call: ({ baton, args: [id = ''] }) => baton.claims.get(id),
+    },
     acts: [
       {
         usage: 'release <id>',
         summary: 'end a lease: its task can be taken again',
+        result: responseOf('releaseClaim'),
         options: [reason],
         call: (called) => called.baton.claims.release(called.args[0] ?? '', because(called)),
         says: ({ id }) => `Lease ${id} is released.`,
@@ -80,6 +121,7 @@ export const resources: readonly Resource[] = [
     noun: 'run',
     summary: 'attempts at tasks',
     list: {
+      operation: 'listRuns',
       columns: columnsOf<Run>(
         ['ID', 'id'],
         ['STATUS', 'status'],
@@ -88,18 +130,23 @@ export const resources: readonly Resource[] = [
         ['REASON', 'failureReason'],
       ),
       filters: [
-        ['--task-id <id>', 'of this task'],
+        ['--task-id <ref>', 'of this task', findTaskId],
         ['--status <status>', 'running, succeeded, failed, cancelled or suspended'],
         ['--agent-key <key>', 'of this agent of the registry'],
         ['--stalled', 'only those that make no progress'],
       ],
       call: ({ baton }, query) => baton.runs.list(query),
     },
-    view: { argument: 'id', call: ({ baton, args: [id = ''] }) => baton.runs.getContext(id) },
+    view: {
+      argument: 'id',
+      operation: 'getRunContext',
+      call: ({ baton, args: [id = ''] }) => baton.runs.getContext(id),
+    },
     acts: [
       {
         usage: 'cancel <id>',
         summary: 'ask whoever runs it to stop',
+        result: responseOf('requestRunCancel'),
         options: [reason],
         call: (called) => called.baton.runs.requestCancel(called.args[0] ?? '', because(called)),
         says: ({ id }) => `Run ${id} is asked to stop.`,
@@ -110,6 +157,7 @@ export const resources: readonly Resource[] = [
     noun: 'approval',
     summary: 'decisions that people are asked for',
     list: {
+      operation: 'listApprovals',
       columns: columnsOf<ListedApproval>(
         ['ID', 'id'],
         ['STATUS', 'status'],
@@ -120,7 +168,7 @@ export const resources: readonly Resource[] = [
       ),
       filters: [
         ['--status <status>', 'pending, approved, rejected or cancelled'],
-        ['--task-id <id>', 'about this task'],
+        ['--task-id <ref>', 'about this task', findTaskId],
       ],
       call: ({ baton }, query) => baton.approvals.list(query),
     },
@@ -129,6 +177,7 @@ export const resources: readonly Resource[] = [
     noun: 'artifact',
     summary: 'results of work',
     list: {
+      operation: 'listArtifacts',
       columns: columnsOf<Artifact>(
         ['ID', 'id'],
         ['TYPE', 'type'],
@@ -137,17 +186,22 @@ export const resources: readonly Resource[] = [
         ['NAME', 'name'],
       ),
       filters: [
-        ['--task-id <id>', 'of this task'],
+        ['--task-id <ref>', 'of this task', findTaskId],
         ['--run-id <id>', 'of this run'],
         ['--type <type>', 'of this type'],
       ],
       call: ({ baton }, query) => baton.artifacts.list(query),
     },
-    view: { argument: 'id', call: ({ baton, args: [id = ''] }) => baton.artifacts.get(id) },
+    view: {
+      argument: 'id',
+      operation: 'getArtifact',
+      call: ({ baton, args: [id = ''] }) => baton.artifacts.get(id),
+    },
     acts: [
       {
         usage: 'create <name> [file]',
         summary: 'record a result: a file, an address, or a document of JSON',
+        result: responseOf('createArtifact'),
         options: [
           ['--task <ref>', 'of which task'],
           ['--run-id <id>', 'of which run'],
@@ -162,6 +216,7 @@ export const resources: readonly Resource[] = [
       {
         usage: 'download <id> <file>',
         summary: 'write its bytes into a file',
+        result: fieldsNamed('file', 'sizeBytes'),
         call: async ({ baton, args: [id = '', file = ''] }) => {
           const answer = await baton.artifacts.getContent(id);
           const bytes = new Uint8Array(await answer.arrayBuffer());
@@ -176,6 +231,7 @@ export const resources: readonly Resource[] = [
     noun: 'agent',
     summary: 'agents of the registry',
     list: {
+      operation: 'listAgents',
       columns: columnsOf<ListedAgent>(
         ['KEY', 'key'],
         ['STATE', 'state'],
@@ -189,22 +245,32 @@ export const resources: readonly Resource[] = [
       ],
       call: ({ baton }, query) => baton.agents.list(query),
     },
-    view: { argument: 'key', call: ({ baton, args: [key = ''] }) => baton.agents.get(key) },
+    view: {
+      argument: 'key',
+      operation: 'getAgent',
+      call: ({ baton, args: [key = ''] }) => baton.agents.get(key),
+    },
   },
   {
     noun: 'skill',
     summary: 'what agents and services can do',
     list: {
+      operation: 'listSkills',
       columns: columnsOf<Skill>(['ID', 'id'], ['NAME', 'name'], ['VERSION', 'version'], ['STATUS', 'status']),
       filters: [],
       call: ({ baton }, query) => baton.skills.list(query),
     },
-    view: { argument: 'ref', call: ({ baton, args: [ref = ''] }) => baton.skills.get(ref) },
+    view: {
+      argument: 'ref',
+      operation: 'getSkill',
+      call: ({ baton, args: [ref = ''] }) => baton.skills.get(ref),
+    },
   },
   {
     noun: 'project',
     summary: 'projects',
     list: {
+      operation: 'listProjects',
       columns: columnsOf<Project>(
         ['ID', 'id'],
         ['STATUS', 'statusKey'],
@@ -212,15 +278,20 @@ export const resources: readonly Resource[] = [
         ['TARGET', 'targetDate'],
         ['WORKSPACE', 'workspaceId'],
       ),
-      filters: [['--workspace-id <id>', 'of this workspace']],
+      filters: [['--workspace-id <workspace>', 'of this workspace, by slug, name or id', findWorkspaceId]],
       call: ({ baton }, query) => baton.projects.list(query),
     },
-    view: { argument: 'id', call: ({ baton, args: [id = ''] }) => baton.projects.get(id) },
+    view: {
+      argument: 'project',
+      operation: 'getProject',
+      call: async ({ baton, args: [name = ''] }) => baton.projects.get(await findProjectId(baton, name)),
+    },
   },
   {
     noun: 'process',
     summary: 'instances of processes',
     list: {
+      operation: 'listProcessInstances',
       columns: columnsOf<ProcessInstance>(
         ['ID', 'id'],
         ['STATUS', 'status'],
@@ -231,21 +302,28 @@ export const resources: readonly Resource[] = [
       filters: [['--status <status>', 'running, suspended, completed, failed or cancelled']],
       call: ({ baton }, query) => baton.processInstances.list(query),
     },
-    view: { argument: 'id', call: ({ baton, args: [id = ''] }) => baton.processInstances.get(id) },
+    view: {
+      argument: 'id',
+      operation: 'getProcessInstance',
+      call: ({ baton, args: [id = ''] }) => baton.processInstances.get(id),
+    },
     acts: [
       {
         usage: 'start <process> <key>',
         summary: 'start one by the newest version of its definition; its key tells it from others',
+        result: responseOf('createProcessInstance'),
         options: [
           ['--data <json>', 'what it begins with, as a JSON object'],
-          ['--workspace <id>', 'where its work belongs'],
+          ['--workspace <workspace>', 'where its work belongs, by slug, name or id'],
         ],
-        call({ baton, args: [process = '', key = ''], options }) {
-          const [data, workspaceId] = [given(options['data']), given(options['workspace'])];
+        async call({ baton, args: [process = '', key = ''], options }) {
+          const [text, workspace] = [given(options['data']), given(options['workspace'])];
+          const data = text === undefined ? undefined : objectIn(text, '--data', '{"order": "4711"}');
+          const workspaceId = workspace === undefined ? undefined : await findWorkspaceId(baton, workspace);
           return baton.processInstances.create({
             process,
             key,
-            ...(data !== undefined && { data: objectIn(data, '--data', '{"order": "4711"}') }),
+            ...(data !== undefined && { data }),
             ...(workspaceId !== undefined && { workspaceId }),
           });
         },
@@ -254,6 +332,7 @@ export const resources: readonly Resource[] = [
       {
         usage: 'resume <id>',
         summary: 'go on with one that is suspended',
+        result: responseOf('resumeProcessInstance'),
         options: [reason],
         call: (called) => called.baton.processInstances.resume(called.args[0] ?? '', because(called)),
         says: ({ id, status }) => `Process ${String(id)} is ${String(status)}.`,
@@ -261,6 +340,7 @@ export const resources: readonly Resource[] = [
       {
         usage: 'cancel <id>',
         summary: 'end one',
+        result: responseOf('cancelProcessInstance'),
         options: [reason],
         call: (called) =>
           called.baton.processInstances.cancel(called.args[0] ?? '', because(called) as { reason: string }),
@@ -272,29 +352,44 @@ export const resources: readonly Resource[] = [
     noun: 'principal',
     summary: 'people, agents and services at coordination',
     list: {
+      operation: 'listPrincipals',
       columns: columnsOf<Principal>(
         ['ID', 'id'],
         ['KIND', 'kind'],
         ['STATUS', 'status'],
         ['NAME', 'displayName'],
       ),
-      filters: [],
+      filters: [
+        ['--q <words>', 'whose name has words that begin so, or whose e-mail address does'],
+        ['--kind <kind>', 'human, agent or service'],
+      ],
       call: ({ baton }, query) => baton.principals.list(query),
     },
-    view: { argument: 'id', call: ({ baton, args: [id = ''] }) => baton.principals.get(id) },
+    view: {
+      argument: 'principal',
+      operation: 'getPrincipal',
+      call: async ({ baton, args: [name = ''] }) => baton.principals.get(await findPrincipalId(baton, name)),
+    },
     acts: [
       {
-        usage: 'disable <id>',
+        usage: 'disable <principal>',
         summary: 'stop somebody: their leases and runs end',
+        result: responseOf('disablePrincipal'),
         options: [reason],
-        call: (called) => called.baton.principals.disable(called.args[0] ?? '', because(called)),
-        says: () => 'Disabled: no later write of this principal succeeds.',
+        call: async (called) =>
+          called.baton.principals.disable(
+            await findPrincipalId(called.baton, called.args[0] ?? ''),
+            because(called),
+          ),
+        says: disabledText,
       },
       {
-        usage: 'enable <id>',
+        usage: 'enable <principal>',
         summary: 'let somebody act again',
-        call: ({ baton, args: [id = ''] }) => baton.principals.enable(id, {}),
-        says: () => 'Enabled.',
+        result: responseOf('enablePrincipal'),
+        call: async ({ baton, args: [name = ''] }) =>
+          baton.principals.enable(await findPrincipalId(baton, name), {}),
+        says: ({ displayName }) => `${String(displayName)} is enabled.`,
       },
     ],
   },
@@ -302,6 +397,7 @@ export const resources: readonly Resource[] = [
     noun: 'directory',
     summary: 'people, agents and services at identity, for whoever runs Baton',
     list: {
+      operation: 'identity.listPrincipals',
       columns: columnsOf<identity.Principal>(
         ['ID', 'id'],
         ['KIND', 'kind'],
@@ -312,14 +408,46 @@ export const resources: readonly Resource[] = [
       call: (called) => peopleOf(called),
     },
     view: {
-      argument: 'id',
-      call: (called) => called.baton.identity.principals.get(tenantOf(called), called.args[0] ?? ''),
+      argument: 'principal',
+      operation: 'identity.getPrincipal',
+      call: async (called) =>
+        called.baton.identity.principals.get(
+          tenantOf(called),
+          await findPersonId(called, called.args[0] ?? ''),
+        ),
     },
+    acts: [
+      {
+        usage: 'disable <principal>',
+        summary: 'disable somebody in every service, and revoke each of their tokens',
+        result: responseOf('identity.disablePrincipal'),
+        options: [reason],
+        call: async (called) =>
+          called.baton.identity.principals.disable(
+            tenantOf(called),
+            await findPersonId(called, called.args[0] ?? ''),
+            because(called),
+          ),
+        says: disabledPersonText,
+      },
+      {
+        usage: 'enable <principal>',
+        summary: 'let somebody exchange credentials again; tokens that were revoked stay so',
+        result: responseOf('identity.enablePrincipal'),
+        call: async (called) =>
+          called.baton.identity.principals.enable(
+            tenantOf(called),
+            await findPersonId(called, called.args[0] ?? ''),
+          ),
+        says: () => 'Enabled.',
+      },
+    ],
   },
   {
     noun: 'token',
     summary: 'personal access tokens, for whoever runs Baton',
     list: {
+      operation: 'identity.listPlatformAccessTokens',
       columns: columnsOf<identity.PlatformAccessToken>(
         ['ID', 'id'],
         ['PREFIX', 'publicPrefix'],
@@ -334,18 +462,19 @@ export const resources: readonly Resource[] = [
     },
     acts: [
       {
-        usage: 'create <principalId> <name>',
+        usage: 'create <principal> <name>',
         summary: 'issue a token; it is shown this once',
-        options: [['--days <number>', 'how long it is valid; 30 without it']],
-        call: (called) => {
-          const [principalId = '', name = ''] = called.args;
-          const days = Number(given(called.options['days']) ?? 30);
-          if (!(days > 0)) throw new PlainError('--days is a number of days.');
+        result: responseOf('identity.createPlatformAccessToken'),
+        options: [['--days <number>', 'how long it is valid; 30 without it', wholeNumber(1, 3650)]],
+        call: async (called) => {
+          const [principal = '', name = ''] = called.args;
+          const days = Number(called.options['days'] ?? 30);
+          const principalId = await findPersonId(called, principal);
           return called.baton.identity.principals.createToken(tenantOf(called), principalId, {
             name,
             audiences: ['control-plane'],
             scopeCeiling: ['control-plane:read', 'control-plane:write'],
-            expiresInSeconds: Math.round(days * 86_400),
+            expiresInSeconds: days * 86_400,
           });
         },
         says: ({ token }) => String(token),
@@ -353,6 +482,7 @@ export const resources: readonly Resource[] = [
       {
         usage: 'revoke <id>',
         summary: 'end a token at once',
+        result: fieldsNamed('id'),
         options: [reason],
         async call(called) {
           const [id = ''] = called.args;
