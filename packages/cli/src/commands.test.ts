@@ -235,7 +235,7 @@ test('a task that waits says why, and by which call it would move', async () => 
   const second = await baton.admin.tasks.create({ title: 'Second' });
   await baton.admin.tasks.createRelation(second.id, { type: 'depends_on', toTask: first.id });
   const text = await done(['task', 'why', second.publicId]);
-  assert.match(text, /^\w+, since \S+Z$/m);
+  assert.match(text, /^It waits for other tasks: .*\. Since \S+Z\.$/m);
   assert.match(text, /^ {2}.+: npx baton api (GET|POST|PATCH|DELETE) \//m);
   assert.match(await done(['task', 'why', first.publicId]), /can be taken now: npx baton work take/);
 });
@@ -379,7 +379,21 @@ test('login keeps a profile, which only its owner may read, and context and logo
   assert.match(text, /^Signed in at \S+ as a test \(tenant \w+\); the profile is here\.$/m);
   const file = join(config, 'baton', 'profiles.json');
   assert.equal(statSync(file).mode & 0o777, 0o600);
-  assert.match(await done(['whoami'], env), new RegExp(person.principalId));
+  const beside = { ...env, BATON_HOME: baton.home };
+  for (const variables of [env, beside]) {
+    const text = await done(['whoami'], variables);
+    assert.match(text, new RegExp(person.principalId));
+    assert.match(text, /^at http\S+, by profile here \(in use\)$/m);
+  }
+  const explicit = { ...beside, BATON_URL: baton.url, BATON_TOKEN: baton.connection.adminToken };
+  assert.match(await done(['whoami'], explicit), /by BATON_URL and BATON_TOKEN$/m);
+  assert.match(await done(['whoami', '--profile', 'here'], explicit), new RegExp(person.principalId));
+  await done(['context', 'local'], beside);
+  assert.match(
+    await done(['whoami'], beside),
+    /by the Baton of this machine by BATON_HOME \(.*\), as its administrator$/m,
+  );
+  await done(['context', 'here'], env);
   assert.match(await done(['context'], env), /^\* +here +http/m);
   assert.equal((await run(['whoami', '--profile', 'elsewhere'], env)).code, 4);
   await done(['logout'], env);
@@ -420,6 +434,20 @@ test('the API is called with fields, a file, placeholders, and page after page',
     items: unknown[];
   };
   assert.ok(all.items.length > 2);
+  // A query in the path, in fields, or in both is the same query, on every page.
+  const word = `pages${process.pid}`;
+  for (let n = 0; n < 5; n += 1) await baton.admin.tasks.create({ title: `${word} ${n}` });
+  for (const query of [
+    [`/tasks?q=${word}&limit=2`],
+    [`/tasks?q=${word}`, '-F', 'limit=2'],
+    ['/tasks', '-f', `q=${word}`, '-F', 'limit=2'],
+  ]) {
+    const { items } = JSON.parse(await done(['api', 'GET', ...query, '--paginate'])) as { items: Task[] };
+    assert.deepEqual(
+      items.map(({ title }) => title).sort(),
+      [0, 1, 2, 3, 4].map((n) => `${word} ${n}`),
+    );
+  }
   for (const args of [
     ['api', 'FETCH', '/tasks'],
     ['api', 'GET', '/tasks/{what}'],

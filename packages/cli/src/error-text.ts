@@ -5,19 +5,20 @@ import { certificateProblem } from './certificate-error.ts';
 /** Exit codes of every command, as the reference lists them. */
 export const exitCodes = { failed: 1, usage: 2, notSignedIn: 4 } as const;
 
-const connectionHint = `Is Baton running there? ${invocation()} start starts it here; ${invocation()} doctor looks closer.`;
+const connectionHint = () =>
+  `Is Baton running there? ${invocation()} start starts it here; ${invocation()} doctor looks closer.`;
 
 /** One sentence for a refusal or a failure: its code, what happened, the request's name for the operator, what to do. */
 export function textOf(error: BatonError): string {
   const about = error.requestId === undefined ? '' : ` (request ${error.requestId})`;
   const hint = hintOf(error);
-  return `${error.code}: ${error.message}${problemsIn(error)}${about}${hint === undefined ? '' : `\n${hint}`}`;
+  return `${error.code}: ${error.message}${problemsIn(error)}${wantedBy(error)}${about}${hint === undefined ? '' : `\n${hint}`}`;
 }
 
 /** What the user can do about it; undefined where the message says it. */
 function hintOf({ code, status, cause }: BatonError): string | undefined {
   if (code === 'network_error' || code === 'deadline_exceeded')
-    return certificateProblem(cause) ?? [causeOf(cause), connectionHint].filter(Boolean).join(' ');
+    return certificateProblem(cause) ?? [causeOf(cause), connectionHint()].filter(Boolean).join(' ');
   if (status === 401)
     return `The token is not valid there: ${invocation()} login signs in with another. If Baton was set up anew, its new connection file counts from its next start on.`;
   if (status === 403) return `${invocation()} whoami shows what you may do.`;
@@ -41,6 +42,17 @@ function problemsIn({ details }: BatonError): string {
   );
   return ` (${texts.join('; ')})`;
 }
+
+/** What a right request has: the permission, or one of the values that there are. */
+function wantedBy({ code, details }: BatonError): string {
+  const { required, known, allowed } = details as Readonly<Record<string, unknown>>;
+  if (code === 'permission_denied' && isList(required)) return ` It needs ${required.join(', ')}.`;
+  const values = [known, allowed].find(isList);
+  return values === undefined ? '' : ` It can be: ${values.join(', ') || 'nothing'}.`;
+}
+
+const isList = (value: unknown): value is readonly unknown[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string');
 
 /** The exit code for an error. */
 export function exitCodeFor(error: BatonError): number {

@@ -1,32 +1,94 @@
 import type { Command } from 'commander';
-import { etagOf } from '@baton/sdk';
+import { type BatonClient, etagOf, type Task } from '@baton/sdk';
 import { invocation } from '../../../../bin/invocation.mjs';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { PlainError } from '../plain-error.ts';
+import { responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
+import { answersIn, readTaskForm } from './task-form.ts';
+import { prerequisitesIn } from './why-lines.ts';
 
-/** `baton task close`, `cancel`, `relate` and `unrelate`. */
+type CloseOptions = CommonOptions & { force?: boolean; field: string[] };
+
+/** `baton task close`, `cancel`, `make-available`, `relate` and `unrelate`. */
 export function addTaskMoves(task: Command, context: CommandContext): void {
   addClose(task, context);
   addCancel(task, context);
+  addMakeAvailable(task, context);
   addRelate(task, context);
   addUnrelate(task, context);
 }
 
 function addClose(task: Command, context: CommandContext): void {
-  withCommonOptions(task.command('close <ref>').description('complete a task that nobody works on')).action(
-    (ref: string, options: CommonOptions) =>
+  withCommonOptions(
+    task
+      .command('close <ref>')
+      .description('complete a task that nobody works on; it is refused while prerequisites are open'),
+    responseOf('completeTask'),
+  )
+    .option('--force', 'complete it although prerequisites are open')
+    .option(
+      '--field <name=value>',
+      'an answer to the form of a process; may be repeated',
+      (text: string, before: string[]) => [...before, text],
+      [],
+    )
+    .action((ref: string, options: CloseOptions) =>
       asCaller(options, context, async (baton) => {
-        const ifMatch = etagOf(await baton.tasks.get(ref));
-        const closed = await baton.tasks.complete(ref, {}, { ifMatch });
+        const before = await baton.tasks.get(ref);
+        const answers = answersIn(options.field, ref, await readTaskForm(baton, before));
+        if (options.force !== true) await refuseOpenPrerequisites(baton, ref);
+        const answered = await withAnswers(baton, before, answers);
+        const closed = await baton.tasks.complete(ref, {}, { ifMatch: etagOf(answered) });
         await show(context.output, options, closed, () => [`${closed.publicId} is ${closed.status}.`]);
       }),
+    );
+}
+
+/** A process reads the answers from the custom fields of its task. */
+async function withAnswers(
+  baton: BatonClient,
+  task: Task,
+  answers: Readonly<Record<string, unknown>>,
+): Promise<Task> {
+  if (Object.keys(answers).length === 0) return task;
+  const customFields = { ...task.customFields, ...answers };
+  return baton.tasks.update(task.id, { customFields }, { ifMatch: etagOf(task) });
+}
+
+/** `baton task make-available`: ends the pause after a failed attempt. */
+function addMakeAvailable(task: Command, context: CommandContext): void {
+  withCommonOptions(
+    task
+      .command('make-available <ref>')
+      .description('end the pause of a task after a failed attempt, so that it is offered again'),
+    responseOf('makeTaskAvailable'),
+  ).action((ref: string, options: CommonOptions) =>
+    asCaller(options, context, async (baton) => {
+      const made = await baton.tasks.makeAvailable(ref);
+      await show(context.output, options, made, () => [
+        made.availableAt === null
+          ? `${made.publicId} is no longer paused.`
+          : `${made.publicId} is no longer paused; its start date holds it back until ${made.availableAt}.`,
+      ]);
+    }),
   );
+}
+
+/** The service lets a person complete a task before its prerequisites. @throws PlainError that names them */
+async function refuseOpenPrerequisites(baton: BatonClient, ref: string): Promise<void> {
+  const { reasons } = await baton.tasks.getClaimability(ref);
+  const waits = reasons.find(({ code }) => code === 'task_not_ready');
+  if (waits !== undefined)
+    throw new PlainError(
+      `${ref} has open prerequisites: ${prerequisitesIn(waits)}. Complete them first, or say --force.`,
+    );
 }
 
 function addCancel(task: Command, context: CommandContext): void {
   withCommonOptions(
     task.command('cancel <ref>').description('end a task that is not wanted any more'),
+    responseOf('updateTask'),
   ).action((ref: string, options: CommonOptions) =>
     asCaller(options, context, async (baton) => {
       const ifMatch = etagOf(await baton.tasks.get(ref));
@@ -45,27 +107,31 @@ function addRelate(task: Command, context: CommandContext): void {
   const command = task
     .command('relate <ref> <type> <other>')
     .description(`relate a task to another: ${relationHelp}`);
-  withCommonOptions(command).action((ref: string, type: string, other: string, options: CommonOptions) =>
-    asCaller(options, context, async (baton) => {
-      const relation = await baton.tasks.createRelation(ref, { type, toTask: other });
-      await show(context.output, options, relation, () => [`${ref} ${type} ${other}.`]);
-    }),
+  withCommonOptions(command, responseOf('createTaskRelation')).action(
+    (ref: string, type: string, other: string, options: CommonOptions) =>
+      asCaller(options, context, async (baton) => {
+        const relation = await baton.tasks.createRelation(ref, { type, toTask: other });
+        await show(context.output, options, relation, () => [`${ref} ${type} ${other}.`]);
+      }),
   );
 }
 
 function addUnrelate(task: Command, context: CommandContext): void {
   const command = task.command('unrelate <ref> <type> <other>').description('remove such a relation');
-  withCommonOptions(command).action((ref: string, type: string, other: string, options: CommonOptions) =>
-    asCaller(options, context, async (baton) => {
-      const [{ id: from }, { id: to }] = [await baton.tasks.get(ref), await baton.tasks.get(other)];
-      const { items } = await baton.tasks.listRelations(ref);
-      const found = items.find((one) => one.fromTaskId === from && one.toTaskId === to && one.type === type);
-      if (found === undefined)
-        throw new PlainError(
-          `${ref} has no such relation: ${invocation()} task view ${ref} --comments shows them.`,
+  withCommonOptions(command, responseOf('listTaskRelations')).action(
+    (ref: string, type: string, other: string, options: CommonOptions) =>
+      asCaller(options, context, async (baton) => {
+        const [{ id: from }, { id: to }] = [await baton.tasks.get(ref), await baton.tasks.get(other)];
+        const { items } = await baton.tasks.listRelations(ref);
+        const found = items.find(
+          (one) => one.fromTaskId === from && one.toTaskId === to && one.type === type,
         );
-      await baton.tasks.deleteRelation(ref, found.id);
-      await show(context.output, options, found, () => [`${ref} does not ${type} ${other} any more.`]);
-    }),
+        if (found === undefined)
+          throw new PlainError(
+            `${ref} has no such relation: ${invocation()} task view ${ref} --comments shows them.`,
+          );
+        await baton.tasks.deleteRelation(ref, found.id);
+        await show(context.output, options, found, () => [`${ref} does not ${type} ${other} any more.`]);
+      }),
   );
 }

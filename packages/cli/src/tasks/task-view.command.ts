@@ -2,10 +2,14 @@ import type { Command } from 'commander';
 import open from 'open';
 import type { BatonClient, Task, TaskComment } from '@baton/sdk';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
+import { exitCodes } from '../error-text.ts';
+import { PlainError } from '../plain-error.ts';
 import { fieldLines } from '../resources/resource.command.ts';
-import { show } from '../show.ts';
+import { fieldNamesOf, responseOf } from '../result-form.ts';
+import { namesIn, show } from '../show.ts';
+import { commentLines, namesOf, readSurroundings, shownComments, summaryLines } from './task-summary.ts';
 
-type ViewOptions = CommonOptions & { comments?: boolean; web?: boolean };
+type ViewOptions = CommonOptions & { comments?: boolean; fields?: string; web?: boolean };
 
 const shownMax = 200;
 const pageMax = 200;
@@ -20,51 +24,97 @@ interface Said {
   readonly isCut: boolean;
 }
 
+const viewed = responseOf('getTask', 'relations', 'comments', 'olderComments', 'url');
+
 /** `baton task view` and `baton task comments`: a task with what stands around it. */
 export function addTaskView(task: Command, context: CommandContext): void {
   const view = task
     .command('view <ref>')
-    .alias('show')
-    .description('show a task, with what was said on it or in the console');
-  withCommonOptions(view)
-    .option('--comments', 'with its relations and comments')
+    .description('show a task: its state, who has it, its result, and what was said last');
+  withCommonOptions(view, viewed)
+    .option('--comments', 'with its relations and all comments')
+    .option(
+      '--fields <names>',
+      'these fields of its record instead, separated by commas; `all` is every field',
+    )
     .option('--web', 'open it in the console instead')
-    .action((ref: string, options: ViewOptions) =>
-      asCaller(options, context, async (baton, { coordinationUrl }) => {
+    .action((ref: string, options: ViewOptions) => {
+      const fields = fieldsIn(options.fields);
+      return asCaller(options, context, async (baton, { coordinationUrl }) => {
         const found = await baton.tasks.get(ref);
-        if (options.web === true) {
-          const url = `${coordinationUrl}/tasks/${found.publicId}`;
-          await show(context.output, options, { url }, () => [url]);
-          // Elsewhere, as in a script, a browser would surprise.
-          if (context.output.isTerminal) await open(url).catch(() => undefined);
-          return;
-        }
-        if (options.comments !== true)
-          return show(context.output, options, found, () => fieldLines({ ...found }));
-        const said = await commentsOf(baton, ref);
-        const { comments, older: olderComments } = said;
-        const { items: relations } = await baton.tasks.listRelations(ref);
-        await show(context.output, options, { ...found, relations, comments, olderComments }, () => [
-          ...fieldLines({ ...found }),
-          ...relations.map((one) => relationLine(one, found)),
-          ...saidLines(said),
-        ]);
-      }),
-    );
+        if (options.web === true)
+          return openInConsole(`${coordinationUrl}/tasks/${found.publicId}`, options, context);
+        if (options.comments === true) return showWithComments(baton, found, options, context);
+        if (fields !== undefined)
+          return show(context.output, options, found, () => fieldLines(picked(found, fields)));
+        if (isForProgram(options)) return show(context.output, options, found, () => []);
+        const { comments, older } = await readComments(baton, ref);
+        const around = await readSurroundings(baton, found, authorsOf(comments.slice(-shownComments)));
+        await show(context.output, options, found, () => summaryLines(found, around, comments, older));
+      });
+    });
   withCommonOptions(
     task.command('comments <ref>').description('list what was said on a task, the newest last'),
+    responseOf('listTaskComments', 'older'),
   ).action((ref: string, options: CommonOptions) =>
     asCaller(options, context, async (baton) => {
-      const said = await commentsOf(baton, ref);
+      const said = await readComments(baton, ref);
       const { comments, older } = said;
-      await show(context.output, options, { items: comments, older }, () =>
-        comments.length === 0 ? [`Nothing was said on ${ref}.`] : saidLines(said).slice(1),
-      );
+      const lines = comments.length === 0 ? [`Nothing was said on ${ref}.`] : await saidLines(baton, said);
+      await show(context.output, options, { items: comments, older }, () => lines);
     }),
   );
 }
 
-async function commentsOf(baton: BatonClient, ref: string): Promise<Said> {
+const isForProgram = ({ json, jq }: CommonOptions) => Boolean(json) || jq !== undefined;
+
+/** @throws PlainError for a field that a task has not */
+function fieldsIn(given: string | undefined): readonly string[] | undefined {
+  if (given === undefined) return undefined;
+  const known = fieldNamesOf(responseOf('getTask'));
+  if (given === 'all') return known;
+  const names = namesIn(given);
+  const missing = names.find((name) => !known.includes(name));
+  if (missing !== undefined)
+    throw new PlainError(`There is no field ${missing}; there are: ${known.join(', ')}.`, {
+      exitCode: exitCodes.usage,
+    });
+  return names;
+}
+
+function picked(task: Task, names: readonly string[]): Record<string, unknown> {
+  const record = task as unknown as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(names.map((name) => [name, record[name]]));
+}
+
+async function openInConsole(url: string, options: ViewOptions, { output }: CommandContext): Promise<void> {
+  await show(output, options, { url }, () => [url]);
+  // Elsewhere, as in a script, a browser would surprise.
+  if (output.isTerminal) await open(url).catch(() => undefined);
+}
+
+async function showWithComments(
+  baton: BatonClient,
+  task: Task,
+  options: ViewOptions,
+  { output }: CommandContext,
+): Promise<void> {
+  const said = await readComments(baton, task.id);
+  const { comments, older: olderComments } = said;
+  const { items: relations } = await baton.tasks.listRelations(task.id);
+  const value = { ...task, relations, comments, olderComments };
+  if (isForProgram(options)) return show(output, options, value, () => []);
+  const around = await readSurroundings(baton, task, []);
+  const related = relations.map((one) => relationLine(one, task));
+  const lines = [
+    ...summaryLines(task, around, [], 0),
+    ...(related.length === 0 ? [] : ['', ...related]),
+    ...(comments.length === 0 ? [] : ['', ...(await saidLines(baton, said))]),
+  ];
+  await show(output, options, value, () => lines);
+}
+
+async function readComments(baton: BatonClient, ref: string): Promise<Said> {
   const last: TaskComment[] = [];
   let older = 0;
   for await (const comment of baton.tasks.listComments(ref, { limit: pageMax })) {
@@ -77,17 +127,15 @@ async function commentsOf(baton: BatonClient, ref: string): Promise<Said> {
   return { comments: last, older, isCut: false };
 }
 
-function saidLines({ comments, older, isCut }: Said): string[] {
+const authorsOf = (comments: readonly TaskComment[]) => comments.map((one) => one.authorPrincipalId);
+
+async function saidLines(baton: BatonClient, { comments, older, isCut }: Said): Promise<string[]> {
+  const nameOf = await namesOf(baton, authorsOf(comments));
   return [
-    ...(older === 0 ? [] : ['', `${older} older comment${older === 1 ? ' is' : 's are'} not shown.`]),
-    ...comments.flatMap(commentLines),
+    ...(older === 0 ? [] : [`${older} older comment${older === 1 ? ' is' : 's are'} not shown.`, '']),
+    ...comments.flatMap((one, at) => [...(at === 0 ? [] : ['']), ...commentLines(one, nameOf)]),
     ...(isCut ? ['', `Only the first ${commentsReadMax} were read: newer ones are not shown.`] : []),
   ];
-}
-
-function commentLines({ authorPrincipalId, createdAt, body }: TaskComment): string[] {
-  const lines = body.split('\n').map((line) => `  ${line}`);
-  return ['', `${createdAt}  ${authorPrincipalId}`, ...lines];
 }
 
 function relationLine(

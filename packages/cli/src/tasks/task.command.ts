@@ -1,15 +1,19 @@
-import type { Command } from 'commander';
-import { etagOf, type TaskChange, type TaskClaimability } from '@baton/sdk';
+import { type Command, Option } from 'commander';
+import { type BatonClient, BatonError, etagOf, type NewTask, type TaskChange } from '@baton/sdk';
 import { invocation } from '../../../../bin/invocation.mjs';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { exitCodes } from '../error-text.ts';
 import { readSourceText } from '../import/reading.ts';
+import { findPrincipalId, findProjectId, findTaskTypeId, findWorkspaceId } from '../names.ts';
 import { PlainError } from '../plain-error.ts';
 import { addResource } from '../resources/resource.command.ts';
 import type { Resource } from '../resources/resource.ts';
+import { responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
 import { addTaskMoves } from './task-moves.command.ts';
+import { holdersIn, namesOf } from './task-summary.ts';
 import { addTaskView } from './task-view.command.ts';
+import { whyLines } from './why-lines.ts';
 
 type CreateOptions = CommonOptions &
   TaskFields & {
@@ -22,13 +26,30 @@ type CreateOptions = CommonOptions &
   };
 type EditOptions = CommonOptions & TaskFields & { title?: string; description?: string; status?: string };
 
+/** @throws PlainError that lists the types, where this is none; nothing for a caller who may not read them */
+async function refuseUnknownType(baton: BatonClient, key: string): Promise<void> {
+  await findTaskTypeId(baton, key).catch((error: unknown) => {
+    if (!(error instanceof BatonError)) throw error;
+  });
+}
+
 /** As the largest request of the service. */
 const descriptionBytesMax = 1024 * 1024;
 
 interface TaskFields {
   readonly priority?: string;
   readonly assignee?: string;
+  readonly start?: string;
   readonly due?: string;
+}
+
+async function fieldsIn(baton: BatonClient, { priority, assignee, start, due }: TaskFields) {
+  return {
+    ...(priority !== undefined && { priority }),
+    ...(assignee !== undefined && { assigneeId: await findPrincipalId(baton, assignee) }),
+    ...(start !== undefined && { startDate: start }),
+    ...(due !== undefined && { dueDate: due }),
+  };
 }
 
 /** `baton task …`: everything about tasks that a person does at a terminal. */
@@ -43,6 +64,7 @@ export function addTask(program: Command, context: CommandContext): void {
 }
 
 const list: NonNullable<Resource['list']> = {
+  operation: 'listTasks',
   columns: [
     ['ID', ({ publicId }) => publicId],
     ['STATUS', ({ status }) => status],
@@ -56,36 +78,59 @@ const list: NonNullable<Resource['list']> = {
     ['--category <category>', 'backlog, active, blocked, terminal_success or terminal_cancelled'],
     ['--type <key>', 'of this type'],
     ['--priority <word>', 'critical, high, medium or low'],
-    ['--assignee <id>', 'assigned to this principal; `me` is yourself'],
-    ['--workspace <id>', 'of this workspace and those below it'],
-    ['--project <id>', 'of this project and those below it'],
+    [
+      '--assignee <principal>',
+      'assigned to this name, e-mail address or id; `me` is yourself',
+      findPrincipalId,
+    ],
+    [
+      '--workspace <workspace>',
+      'of this workspace, by slug, name or id, and those below it',
+      findWorkspaceId,
+    ],
+    [
+      '--project <project>',
+      'of this project, by slug or name of its workspace or id, and those below it',
+      findProjectId,
+    ],
   ],
   async *call({ baton }, { category, type, assignee, workspace, project, ...query }) {
-    const me = assignee === 'me' ? (await baton.harness.getContext()).principal.id : assignee;
-    yield* baton.tasks.list({
+    let isEmpty = true;
+    const found = baton.tasks.list({
       ...query,
       ...(category !== undefined && { systemStatusCategory: category as string }),
       ...(type !== undefined && { typeKey: type as string }),
-      ...(me !== undefined && { assigneeId: me as string }),
+      ...(assignee !== undefined && { assigneeId: assignee as string }),
       ...(workspace !== undefined && { workspaceId: workspace as string, includeDescendants: true }),
       ...(project !== undefined && { projectId: project as string, includeSubprojects: true }),
     });
+    for await (const task of found) {
+      isEmpty = false;
+      yield task;
+    }
+    if (isEmpty && type !== undefined) await refuseUnknownType(baton, type as string);
   },
 };
 
-function withFields(command: Command): Command {
-  return withCommonOptions(command)
-    .option('--priority <word>', 'critical, high, medium or low')
-    .option('--assignee <id>', 'whose task it is; `me` is yourself')
+const priorities = ['critical', 'high', 'medium', 'low'];
+
+function withFields(command: Command, operation: string): Command {
+  return withCommonOptions(command, responseOf(operation))
+    .addOption(new Option('--priority <word>', 'how urgent it is').choices(priorities))
+    .option(
+      '--assignee <principal>',
+      'whose task it is: a name, an e-mail address or an id; `me` is yourself',
+    )
+    .option('--start <date>', 'when it begins, as 2026-12-24 or 2026-12-24T12:00:00Z')
     .option('--due <date>', 'when it is due, as 2026-12-24T12:00:00Z');
 }
 
 function addCreate(task: Command, context: CommandContext): void {
-  withFields(task.command('create <title>').description('create a task'))
+  withFields(task.command('create <title>').description('create a task'), 'createTask')
     .option('--description <text>', 'what is to be done')
     .option('--description-file <file>', 'the same from a file; - is standard input')
     .option('--type <key>', 'its type; `task` without it')
-    .option('--workspace <id>', 'where it belongs')
+    .option('--workspace <workspace>', 'where it belongs, by slug, name or id')
     .option('--parent <ref>', 'the task that it is a part of')
     .option(
       '--label <text>',
@@ -95,18 +140,21 @@ function addCreate(task: Command, context: CommandContext): void {
     )
     .action((title: string, options: CreateOptions) =>
       asCaller(options, context, async (baton) => {
-        const { priority, assignee, due, type, workspace, parent, label } = options;
+        const { type, workspace, parent, label } = options;
         const description = await descriptionOf(options);
-        const created = await baton.tasks.create({
+        const task: NewTask = {
           title,
           ...(description !== undefined && { description }),
-          ...(priority !== undefined && { priority }),
-          ...(assignee !== undefined && { assigneeId: await idOf(baton, assignee) }),
-          ...(due !== undefined && { dueDate: due }),
+          ...(await fieldsIn(baton, options)),
           ...(type !== undefined && { typeKey: type }),
-          ...(workspace !== undefined && { workspaceId: workspace }),
+          ...(workspace !== undefined && { workspaceId: await findWorkspaceId(baton, workspace) }),
           ...(parent !== undefined && { parentTask: parent }),
           ...(label.length > 0 && { customFields: { labels: label } }),
+        };
+        const created = await baton.tasks.create(task).catch(async (error: unknown) => {
+          if (type !== undefined && error instanceof BatonError && error.status === 404)
+            await refuseUnknownType(baton, type);
+          throw error;
         });
         await show(context.output, options, created, () => [
           `${created.publicId} created: ${created.title} (${created.status}, priority ${created.priority}).`,
@@ -128,20 +176,18 @@ async function descriptionOf({
 }
 
 function addEdit(task: Command, context: CommandContext): void {
-  withFields(task.command('edit <ref>').description('change a task'))
+  withFields(task.command('edit <ref>').description('change a task'), 'updateTask')
     .option('--title <text>', 'its title')
     .option('--description <text>', 'what is to be done')
     .option('--status <status>', 'where it stands; baton task view shows its status')
     .action((ref: string, options: EditOptions) =>
       asCaller(options, context, async (baton) => {
-        const { title, description, status, priority, assignee, due } = options;
+        const { title, description, status } = options;
         const change: TaskChange = {
           ...(title !== undefined && { title }),
           ...(description !== undefined && { description }),
           ...(status !== undefined && { status }),
-          ...(priority !== undefined && { priority }),
-          ...(assignee !== undefined && { assigneeId: await idOf(baton, assignee) }),
-          ...(due !== undefined && { dueDate: due }),
+          ...(await fieldsIn(baton, options)),
         };
         if (Object.keys(change).length === 0)
           throw new PlainError(`Name what to change: ${invocation()} task edit --help.`, {
@@ -157,12 +203,14 @@ function addEdit(task: Command, context: CommandContext): void {
 }
 
 function addComment(task: Command, context: CommandContext): void {
-  withCommonOptions(task.command('comment <ref> <text>').description('say something on a task')).action(
-    (ref: string, body: string, options: CommonOptions) =>
-      asCaller(options, context, async (baton) => {
-        const comment = await baton.tasks.createComment(ref, { body });
-        await show(context.output, options, comment, () => [`Said on ${ref}.`]);
-      }),
+  withCommonOptions(
+    task.command('comment <ref> <text>').description('say something on a task'),
+    responseOf('createTaskComment'),
+  ).action((ref: string, body: string, options: CommonOptions) =>
+    asCaller(options, context, async (baton) => {
+      const comment = await baton.tasks.createComment(ref, { body });
+      await show(context.output, options, comment, () => [`Said on ${ref}.`]);
+    }),
   );
 }
 
@@ -170,28 +218,12 @@ function addWhy(task: Command, context: CommandContext): void {
   const command = task
     .command('why <ref>')
     .description('say why a task does not move, and what would move it');
-  withCommonOptions(command).action((ref: string, options: CommonOptions) =>
-    asCaller(options, context, async (baton) => {
-      const answer = await baton.tasks.getClaimability(ref);
-      await show(context.output, options, answer, () => whyLines(ref, answer));
-    }),
+  withCommonOptions(command, responseOf('getTaskClaimability')).action(
+    (ref: string, options: CommonOptions) =>
+      asCaller(options, context, async (baton) => {
+        const answer = await baton.tasks.getClaimability(ref);
+        const nameOf = await namesOf(baton, holdersIn(answer));
+        await show(context.output, options, answer, () => whyLines(ref, answer, nameOf));
+      }),
   );
-}
-
-function whyLines(ref: string, { claimable, reasons }: TaskClaimability): string[] {
-  if (reasons.length === 0)
-    return [
-      claimable ? `${ref} can be taken now: ${invocation()} work take ${ref}` : `${ref} can't be taken.`,
-    ];
-  return reasons.flatMap(({ code, since, remedies }) => [
-    `${code}${since === null ? '' : `, since ${since}`}`,
-    ...remedies.map(
-      ({ act, method, path, permission, allowed }) =>
-        `  ${act}: ${invocation()} api ${method} ${path}${allowed ? '' : ` (needs ${permission}, which you lack)`}`,
-    ),
-  ]);
-}
-
-async function idOf(baton: Parameters<Parameters<typeof asCaller>[2]>[0], name: string): Promise<string> {
-  return name === 'me' ? (await baton.harness.getContext()).principal.id : name;
 }

@@ -2,20 +2,20 @@ import type { Command } from 'commander';
 import type { Task } from '@baton/sdk';
 import { invocation } from '../../../../bin/invocation.mjs';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
+import { withLimit } from '../limit.ts';
+import { responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
 
-type Options = CommonOptions & { limit: string };
+type Options = CommonOptions & { limit: number };
 
-/** Adds the list of what can be claimed now (GET /work/available), as `baton tasks` and as `baton work next`. */
+/** Adds the list of what can be claimed now (GET /work/available). */
 export function addAvailable(command: Command, context: CommandContext): void {
-  withCommonOptions(command)
-    .option('--limit <number>', 'at most this many, up to 200', '50')
-    .action((options: Options) =>
-      asCaller(options, context, async (baton) => {
-        const page = await baton.work.listAvailable({ limit: Number(options.limit) });
-        await show(context.output, options, page, () => linesOf(page));
-      }),
-    );
+  withLimit(withCommonOptions(command, responseOf('listAvailableWork')), 200).action((options: Options) =>
+    asCaller(options, context, async (baton) => {
+      const page = await baton.work.listAvailable({ limit: options.limit });
+      await show(context.output, options, page, () => linesOf(page));
+    }),
+  );
 }
 
 function linesOf({ items, nextCursor }: { items: readonly Task[]; nextCursor: string | null }): string[] {

@@ -4,12 +4,25 @@ import { invocation } from '../../../../bin/invocation.mjs';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { objectIn } from '../json-object.ts';
 import { PlainError } from '../plain-error.ts';
+import { fieldsNamed, responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
 import { addAvailable } from '../tasks/tasks.command.ts';
 import { type HeldWork, heldOrFail, readHeld, writeHeld } from './held-work.ts';
 
 /** A person at a terminal sends no heartbeats: the lease lasts an hour from the last `work` command on. */
 const leaseSeconds = 3600;
+
+/** What `take` and `drop` print. */
+const held = fieldsNamed(
+  'coordinationUrl',
+  'taskId',
+  'publicId',
+  'title',
+  'sessionId',
+  'claimId',
+  'fencingToken',
+  'runId',
+);
 
 /** `baton work …`: take a task, save steps, and finish it, from a terminal. Programs use the SDK, MCP or the runner. */
 export function addWork(program: Command, context: CommandContext): void {
@@ -25,6 +38,7 @@ export function addWork(program: Command, context: CommandContext): void {
 function addTake(work: Command, context: CommandContext): void {
   withCommonOptions(
     work.command('take [ref]').description('take a task, the most urgent one where none is named'),
+    held,
   )
     .option('--intent <text>', 'what you are about to do')
     .action((ref: string | undefined, options: CommonOptions & { intent?: string }) =>
@@ -42,11 +56,13 @@ function addTake(work: Command, context: CommandContext): void {
         });
         if (taken === undefined) {
           await baton.sessions.close(session.id);
-          throw new PlainError(`There is no work for you now: ${invocation()} tasks lists what there is.`);
+          throw new PlainError(
+            `There is no work for you now: ${invocation()} work next lists what there is.`,
+          );
         }
         const { task, claim } = taken;
         const { id: claimId, fencingToken } = claim;
-        const run = await baton.tasks.startRun(task.id, { claimId, fencingToken });
+        const run = await baton.harness.startRun(task.id, { claimId, fencingToken });
         const held: HeldWork = {
           coordinationUrl: access.coordinationUrl,
           taskId: task.id,
@@ -60,7 +76,7 @@ function addTake(work: Command, context: CommandContext): void {
         writeHeld(context.config, held);
         await show(context.output, options, held, () => [
           `You hold ${task.publicId}: ${task.title}`,
-          `It is yours until ${claim.expiresAt}, and each ${invocation()} work command makes that an hour again.`,
+          `It is yours until ${claim.expiresAt}, and whatever you do with it makes that an hour again.`,
           `${invocation()} work done finishes it; ${invocation()} work drop gives it back.`,
         ]);
       }),
@@ -78,16 +94,18 @@ async function take(
 }
 
 function addStatus(work: Command, context: CommandContext): void {
-  withCommonOptions(work.command('status').description('show the task that you hold')).action(
-    (options: CommonOptions) =>
-      asCaller(options, context, async (baton, access) => {
-        const held = heldOrFail(context.config, access);
-        const claim = await keep(baton, held);
-        await show(context.output, options, { ...held, expiresAt: claim.expiresAt }, () => [
-          `You hold ${held.publicId}: ${held.title}`,
-          `It is yours until ${claim.expiresAt}.`,
-        ]);
-      }),
+  withCommonOptions(
+    work.command('status').description('show the task that you hold'),
+    fieldsNamed(...held.names, 'expiresAt'),
+  ).action((options: CommonOptions) =>
+    asCaller(options, context, async (baton, access) => {
+      const held = heldOrFail(context.config, access);
+      const claim = await keep(baton, held);
+      await show(context.output, options, { ...held, expiresAt: claim.expiresAt }, () => [
+        `You hold ${held.publicId}: ${held.title}`,
+        `It is yours until ${claim.expiresAt}.`,
+      ]);
+    }),
   );
 }
 
@@ -95,7 +113,7 @@ function addCheckpoint(work: Command, context: CommandContext): void {
   const command = work
     .command('checkpoint <note>')
     .description('save where the work stands, for whoever goes on');
-  withCommonOptions(command).action((note: string, options: CommonOptions) =>
+  withCommonOptions(command, responseOf('createCheckpoint')).action((note: string, options: CommonOptions) =>
     asCaller(options, context, async (baton, access) => {
       const held = heldOrFail(context.config, access);
       await keep(baton, held);
@@ -108,7 +126,7 @@ function addCheckpoint(work: Command, context: CommandContext): void {
 }
 
 function addDone(work: Command, context: CommandContext): void {
-  withCommonOptions(work.command('done').description('finish the task that you hold'))
+  withCommonOptions(work.command('done').description('finish the task that you hold'), responseOf('getTask'))
     .option('--output <json>', 'what came out, as a JSON object')
     .action((options: CommonOptions & { output?: string }) =>
       asCaller(options, context, async (baton, access) => {
@@ -126,12 +144,13 @@ function addDone(work: Command, context: CommandContext): void {
 }
 
 function addDrop(work: Command, context: CommandContext): void {
-  withCommonOptions(work.command('drop').description('give back the task that you hold'))
+  withCommonOptions(work.command('drop').description('give back the task that you hold'), held)
     .option('--reason <text>', 'why, for whoever goes on', 'dropped')
     .action((options: CommonOptions & { reason: string }) =>
       asCaller(options, context, async (baton, access) => {
         const held = heldOrFail(context.config, access);
-        await baton.runs.fail(held.runId, { failureReason: options.reason }).catch(unlessEnded);
+        // Nothing has failed: a failed attempt would keep the task from others for a while.
+        await baton.runs.cancel(held.runId, { reason: options.reason.slice(0, 500) }).catch(unlessEnded);
         await baton.claims.release(held.claimId, { reason: options.reason.slice(0, 200) }).catch(unlessEnded);
         await leave(baton, held, context);
         await show(context.output, options, held, () => [`${held.publicId} is given back.`]);

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { Task } from '@baton/sdk';
+import { type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
+import { runCommand } from '../testing/run-command.ts';
+
+// A step of a process asks a person something: the command line shows the form and fills it in, against a whole Baton.
+
+let baton: RunningBaton;
+let folder: string;
+let task: Task;
+
+before(async () => {
+  baton = await sharedBaton();
+  folder = mkdtempSync(join(tmpdir(), 'baton-task-form-'));
+  task = await taskOfProcess();
+});
+after(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await baton?.stop();
+});
+
+const run = (...args: string[]) => runCommand(args, { HOME: folder, BATON_HOME: baton.home });
+
+/** Starts a process whose only step weighs a parcel. */
+async function taskOfProcess(): Promise<Task> {
+  const { admin, connection } = baton;
+  const { tenantId, issuer } = connection;
+  const key = `scales-${process.pid}`;
+  const { id } = await admin.identity.principals.create(tenantId, { kind: 'agent', displayName: key });
+  const permissions = ['tasks.read', 'tasks.write', 'processes.operate', 'events.read'];
+  await admin.agents.publish({
+    key,
+    spec: { displayName: 'Scales', identity: { kind: 'service', permissions }, state: 'running' },
+  });
+  await admin.agents.linkIdentity(key, { issuer, iamTenantId: tenantId, iamPrincipalId: id });
+  const me = (await admin.harness.getContext()).principal.id;
+  await admin.processDefinitions.publish({
+    key,
+    spec: {
+      version: 1,
+      displayName: 'A parcel is weighed',
+      identity: { agent: key },
+      owner: [{ principal: me }],
+      start: { on: { observation: `parcel-${process.pid}` }, key: 'event.payload.data.order' },
+      data: { type: 'object', properties: { order: { type: 'string' } } },
+      stages: [
+        {
+          id: 'one',
+          steps: [
+            {
+              id: 'weigh',
+              human: {
+                taskType: 'task',
+                title: 'Weigh the parcel',
+                form: {
+                  type: 'object',
+                  properties: {
+                    weight: { type: 'number', title: 'Weight', description: 'in kilograms', maximum: 30 },
+                    fragile: { type: 'boolean' },
+                    size: { enum: ['small', 'large'] },
+                  },
+                  required: ['weight', 'size'],
+                },
+              },
+            },
+            { id: 'end', complete: { outcome: 'done' } },
+          ],
+        },
+      ],
+    },
+  });
+  await admin.processInstances.create({ process: key, key: 'order-1', data: { order: '4711' } });
+  for (let n = 0; n < 600; n += 1) {
+    for await (const one of admin.tasks.list({ q: 'Weigh the parcel', limit: 20 }))
+      if (one.origin.kind === 'process') return one;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error('the process made no task');
+}
+
+test('the form is shown, and the task is not completed without what it asks', async () => {
+  const shown = await run('task', 'view', task.publicId);
+  assert.match(
+    shown.text,
+    /^what its process asks:\n(?: {2}.*\n)* {2}weight {2}\(number, required\) {2}Weight: in kilograms$/m,
+  );
+  assert.match(shown.text, /^ {2}size {2}\(JSON, required, one of small, large\)$/m);
+  const refused = await run('task', 'close', task.publicId);
+  assert.equal(refused.code, 1);
+  assert.match(refused.text, /asks for weight, size\. Nothing was changed\.$/m);
+  assert.match(refused.text, /^Give each as --field weight=VALUE\.$/m);
+  const half = await run('task', 'close', task.publicId, '--field', 'weight=2.5');
+  assert.match(half.text, /asks for size\. Nothing was changed\.$/m);
+  for (const [field, message] of [
+    ['weight=heavy', /^weight is a number; got heavy\.$/m],
+    [
+      'colour=blue',
+      /^colour=blue is no field of this form: NAME=VALUE with one of size, weight, fragile\.$/m,
+    ],
+  ] as const) {
+    const wrong = await run('task', 'close', task.publicId, '--field', field);
+    assert.deepEqual([wrong.code, message.test(wrong.text)], [2, true], wrong.text);
+  }
+  const now = await baton.admin.tasks.get(task.id);
+  assert.deepEqual([now.version, now.customFields], [task.version, task.customFields]);
+});
+
+test('what the service refuses is said with the field, and a form that fits completes the task', async () => {
+  const fields = ['--field', 'size=small', '--field', 'fragile=true'];
+  const heavy = await run('task', 'close', task.publicId, '--field', 'weight=31', ...fields);
+  assert.equal(heavy.code, 1);
+  assert.match(heavy.text, /^custom_fields_invalid: .*weight/m);
+  const closed = await run('task', 'close', task.publicId, '--field', 'weight=2.5', ...fields);
+  assert.equal(closed.text, `${task.publicId} is done.\n`);
+  const { customFields } = await baton.admin.tasks.get(task.id);
+  assert.deepEqual(
+    [customFields['weight'], customFields['fragile'], customFields['size']],
+    [2.5, true, 'small'],
+  );
+});
+
+test('a task without a form takes no field', async () => {
+  const plain = await baton.admin.tasks.create({ title: 'No form' });
+  const { code, text } = await run('task', 'close', plain.publicId, '--field', 'weight=1');
+  assert.deepEqual(
+    [code, text],
+    [2, `${plain.publicId} has no form: --field is for tasks of a process that asks for something.\n`],
+  );
+});

@@ -1,0 +1,161 @@
+import { type BatonClient, BatonError, type Task, type TaskComment } from '@baton/sdk';
+import { formLines, readTaskForm, type TaskForm } from './task-form.ts';
+import { whyLines } from './why-lines.ts';
+
+/** Comments that a person sees without asking for all. */
+export const shownComments = 3;
+const shownArtifacts = 5;
+const outputCharactersMax = 2_000;
+const namesMax = 50;
+
+/** What is read beside the task for the page of a person; undefined for what the caller may not read. */
+export interface TaskSurroundings {
+  readonly claimability: Awaited<ReturnType<BatonClient['tasks']['getClaimability']>> | undefined;
+  readonly output: unknown;
+  readonly artifacts: readonly { readonly id: string; readonly name: string; readonly type: string }[];
+  readonly workspace: string | undefined;
+  readonly form: TaskForm | undefined;
+  readonly nameOf: (principalId: string) => string;
+}
+
+export async function readSurroundings(
+  baton: BatonClient,
+  task: Task,
+  authors: readonly string[],
+): Promise<TaskSurroundings> {
+  const isOpen = !task.systemStatusCategory.startsWith('terminal');
+  const [claimability, runs, artifacts, workspace, form] = await Promise.all([
+    permitted(baton.tasks.getClaimability(task.id)),
+    permitted(baton.runs.list({ taskId: task.id, status: 'succeeded', limit: 1 })),
+    permitted(baton.artifacts.list({ taskId: task.id, limit: shownArtifacts })),
+    task.workspaceId === null ? undefined : permitted(baton.workspaces.get(task.workspaceId)),
+    isOpen ? permitted(readTaskForm(baton, task)) : undefined,
+  ]);
+  const people = [task.assigneeId, task.ownerId, ...authors, ...holdersIn(claimability)];
+  return {
+    claimability,
+    output: runs?.items[0]?.output,
+    artifacts: artifacts?.items ?? [],
+    workspace: workspace?.slug ?? task.workspaceId ?? undefined,
+    form,
+    nameOf: await namesOf(baton, people),
+  };
+}
+
+/** Names of these principals, as far as the caller may read them. */
+export async function namesOf(
+  baton: BatonClient,
+  ids: readonly (string | null)[],
+): Promise<(principalId: string) => string> {
+  const known = new Set(ids.filter((id) => id !== null));
+  const names = new Map<string, string>();
+  await Promise.all(
+    [...known].slice(0, namesMax).map(async (id) => {
+      const principal = await permitted(baton.principals.get(id));
+      if (principal !== undefined) names.set(id, principal.displayName);
+    }),
+  );
+  return (id) => names.get(id) ?? id;
+}
+
+/** The principals whom the reasons name. */
+export function holdersIn(claimability: TaskSurroundings['claimability']): string[] {
+  return (claimability?.reasons ?? []).flatMap((reason) => {
+    const { holderId, addressee } = reason as {
+      holderId?: string;
+      addressee?: { principalId?: string } | null;
+    };
+    return [holderId, addressee?.principalId].filter((id) => id !== undefined);
+  });
+}
+
+async function permitted<Value>(answer: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof BatonError && [403, 404].includes(error.status)) return undefined;
+    throw error;
+  }
+}
+
+/** A task as a person wants to see it: title, state, who, result, and what was said last. */
+export function summaryLines(
+  task: Task,
+  around: TaskSurroundings,
+  comments: readonly TaskComment[],
+  older: number,
+): string[] {
+  const { nameOf } = around;
+  const rows: [label: string, text: string | null | undefined][] = [
+    ['task', task.publicId],
+    ['title', task.title],
+    ['status', task.status],
+    ['priority', task.priority],
+    ['type', task.typeKey],
+    ['assignee', task.assigneeId === null ? 'nobody' : nameOf(task.assigneeId)],
+    ['owner', task.ownerId === null ? null : nameOf(task.ownerId)],
+    ['holder', holderText(around)],
+    ['workspace', around.workspace],
+    ['start', task.startDate],
+    ['due', task.dueDate],
+    ['labels', labelsOf(task).join(', ')],
+    ['created', task.createdAt],
+  ];
+  const shown = rows.filter(([, text]) => text !== null && text !== undefined && text !== '');
+  const width = Math.max(...shown.map(([label]) => label.length));
+  return [
+    ...shown.map(([label, text]) => `${label.padEnd(width)}  ${text}`),
+    ...section('what is to be done', task.description.split('\n')),
+    ...section('what its process asks', around.form === undefined ? [] : formLines(around.form)),
+    ...section('result', resultLines(around)),
+    ...section('why it does not move', standstillLines(task, around)),
+    ...section(
+      older + comments.length > shownComments ? `last comments (--comments shows all)` : 'comments',
+      comments.slice(-shownComments).flatMap((comment) => commentLines(comment, nameOf)),
+    ),
+  ];
+}
+
+function holderText({ claimability, nameOf }: TaskSurroundings): string | undefined {
+  const held = claimability?.reasons.find(({ code }) => code === 'task_already_claimed') as
+    | { holderId?: string; expiresAt?: string }
+    | undefined;
+  return held?.holderId === undefined ? undefined : `${nameOf(held.holderId)}, until ${held.expiresAt}`;
+}
+
+function labelsOf({ customFields }: Task): string[] {
+  const { labels } = customFields as { labels?: unknown };
+  return Array.isArray(labels) ? labels.map(String) : [];
+}
+
+function resultLines({ output, artifacts }: TaskSurroundings): string[] {
+  const text = output === undefined || output === null ? '' : JSON.stringify(output);
+  return [
+    ...(text === '' || text === '{}' ? [] : [shortened(text)]),
+    ...artifacts.map(({ id, name, type }) => `${name} (${type}), artifact ${id}`),
+  ];
+}
+
+const shortened = (text: string) =>
+  text.length > outputCharactersMax ? `${text.slice(0, outputCharactersMax)}…` : text;
+
+/** Nothing for a task that has ended or that somebody holds: there is nothing to explain. */
+function standstillLines(task: Task, { claimability, nameOf }: TaskSurroundings): string[] {
+  if (claimability === undefined || claimability.claimable) return [];
+  if (task.systemStatusCategory.startsWith('terminal')) return [];
+  const reasons = claimability.reasons.filter(({ code }) => code !== 'task_already_claimed');
+  return reasons.length === 0 ? [] : whyLines(task.publicId, { claimable: false, reasons }, nameOf).slice(1);
+}
+
+function section(heading: string, lines: readonly string[]): string[] {
+  const empty = lines.every((line) => line.trim() === '');
+  return empty ? [] : ['', `${heading}:`, ...lines.map((line) => `  ${line}`)];
+}
+
+/** A comment, its author and its text. */
+export function commentLines(
+  { authorPrincipalId, createdAt, body }: TaskComment,
+  nameOf: (principalId: string) => string,
+): string[] {
+  return [`${createdAt}  ${nameOf(authorPrincipalId)}`, ...body.split('\n').map((line) => `  ${line}`)];
+}

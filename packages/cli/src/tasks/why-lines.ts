@@ -1,0 +1,136 @@
+import type { TaskClaimability } from '@baton/sdk';
+import { invocation } from '../../../../bin/invocation.mjs';
+
+type Reason = TaskClaimability['reasons'][number];
+type Remedy = Reason['remedies'][number];
+
+/** What the lines call people by; an id where nothing is known of it. */
+export type NameOf = (principalId: string) => string;
+
+/** Why a task can't be taken, in sentences, each followed by what would change it. */
+export function whyLines(
+  ref: string,
+  { claimable, reasons }: Pick<TaskClaimability, 'claimable' | 'reasons'>,
+  nameOf: NameOf,
+): string[] {
+  const notes = reasons.flatMap((reason) => [
+    sentenceOf(reason, nameOf) + (reason.since === null ? '' : ` Since ${reason.since}.`),
+    ...reason.remedies.map((remedy) => remedyLine(ref, remedy)),
+  ]);
+  if (claimable) return [`${ref} can be taken now: ${invocation()} work take ${ref}`, ...notes];
+  return [`${ref} can't be taken.`, ...notes];
+}
+
+interface Details extends Reason {
+  readonly status?: string;
+  readonly systemStatusCategory?: string;
+  readonly availableAt?: string;
+  readonly missingRoles?: readonly string[];
+  readonly missingCapabilities?: readonly string[];
+  readonly missingSkills?: readonly string[];
+  readonly addressee?: object | null;
+  readonly blockedBy?: readonly { readonly publicId: string; readonly status: string }[];
+  readonly blockedOutOfSight?: number;
+  readonly missing?: readonly unknown[];
+  readonly pendingApprovals?: readonly string[];
+  readonly verificationId?: string;
+  readonly holderId?: string;
+  readonly expiresAt?: string;
+}
+
+function sentenceOf(reason: Details, nameOf: NameOf): string {
+  switch (reason.code) {
+    case 'task_not_claimable':
+      return reason.systemStatusCategory === 'blocked'
+        ? `It is blocked: its status is ${reason.status}, and nobody takes it until somebody moves it to another status.`
+        : `It has ended: its status is ${reason.status}.`;
+    case 'not_before':
+    case 'task_not_due':
+      return `It can be taken from ${reason.availableAt} on. Its start date lies ahead, or it pauses after a failed attempt.`;
+    case 'not_eligible':
+      return `It is not for you: ${lackOf(reason, nameOf)}.`;
+    case 'task_not_ready':
+      return `It waits for other tasks: ${prerequisitesIn(reason)}.`;
+    case 'input_missing':
+      return `It needs an input that nobody has recorded: ${(reason.missing ?? []).map(textOf).join(', ')}.`;
+    case 'approval_required':
+      return `It waits for a decision: ${(reason.pendingApprovals ?? []).join(', ') || 'an approval that you do not see'}.`;
+    case 'verification_pending':
+      return `Somebody has asked to complete it, and its checks are being verified (${reason.verificationId}).`;
+    case 'task_already_claimed':
+      return `${nameOf(reason.holderId ?? 'Somebody')} holds it until ${reason.expiresAt}, or for as long as they prolong that.`;
+    case 'project_archived':
+      return 'Its project is archived, so nobody is offered its work.';
+    case 'no_eligible_principal':
+      return 'Nobody who is active has all that it requires.';
+    default:
+      return `${reason.code.charAt(0).toUpperCase()}${reason.code.slice(1).replaceAll('_', ' ')}.`;
+  }
+}
+
+function lackOf(reason: Details, nameOf: NameOf): string {
+  const lacks = [
+    ['the role', reason.missingRoles],
+    ['the capability', reason.missingCapabilities],
+    ['the skill', reason.missingSkills],
+  ] as const;
+  const missing = lacks.flatMap(([kind, names = []]) => names.map((name) => `you lack ${kind} ${name}`));
+  const { principalId, agentKey, roleId } = (reason.addressee ?? {}) as Record<string, string | undefined>;
+  const addressee =
+    principalId !== undefined
+      ? nameOf(principalId)
+      : agentKey !== undefined
+        ? `the agent ${agentKey}`
+        : roleId !== undefined
+          ? `the role ${roleId}`
+          : 'somebody who does not exist';
+  return [...missing, ...(reason.addressee === undefined ? [] : [`its process asks ${addressee}`])].join(
+    '; ',
+  );
+}
+
+/** The prerequisites that are not completed, as `TASK-1 (todo)`. */
+export function prerequisitesIn({ blockedBy = [], blockedOutOfSight: hidden = 0 }: Details): string {
+  return [
+    ...blockedBy.map(({ publicId, status }) => `${publicId} (${status})`),
+    ...(hidden === 0 ? [] : [`${hidden} that you do not see`]),
+  ].join(', ');
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+
+const acts: Readonly<Record<string, string>> = {
+  reopen: 'open it again',
+  unblock: 'unblock it',
+  complete_prerequisite: 'complete the prerequisite',
+  remove_relation: 'remove the dependency',
+  record_input: 'record the input',
+  cancel_approval: 'withdraw the question',
+  read_verifications: 'see the verifications',
+  release_claim: 'end the lease',
+  restore_project: 'restore the project',
+  make_available: 'end the pause',
+  change_start_date: 'change its start date',
+  assign_role: 'assign the role',
+  assign_capability: 'assign the capability',
+  assign_skill: 'assign the skill',
+  change_requirements: 'change what it requires',
+};
+
+function remedyLine(ref: string, { act, method, path, permission, allowed }: Remedy): string {
+  const words = acts[act] ?? act.replaceAll('_', ' ');
+  return `  ${words}: ${commandOf(ref, act, method, path)}${allowed ? '' : ` (needs ${permission}, which you lack)`}`;
+}
+
+/** The command for an act; the call itself where the command line has none. */
+function commandOf(ref: string, act: string, method: string, path: string): string {
+  const [, id = ''] = /^\/\w+\/([^/:]+)/.exec(path) ?? [];
+  if (act === 'reopen' || act === 'unblock') return `${invocation()} task edit ${ref} --status STATUS`;
+  if (act === 'change_start_date') return `${invocation()} task edit ${ref} --start TIME`;
+  if (act === 'make_available') return `${invocation()} task make-available ${ref}`;
+  if (act === 'complete_prerequisite') return `${invocation()} task close ${id}`;
+  if (act === 'approve') return `${invocation()} approval approve ${id}`;
+  if (act === 'release_claim') return `${invocation()} claim release ${id}`;
+  if (act === 'record_input') return `${invocation()} artifact create NAME FILE --task ${ref}`;
+  return `${invocation()} api ${method} ${path}`;
+}
