@@ -2,11 +2,38 @@ import { buildProgram, commonOptionNames, leavesOf, otherPrograms, termOf } from
 import type { GeneratedFile } from './generated-file.ts';
 import { code, pageStart, tableOf } from './markdown.ts';
 
-const intro = `\`npx baton COMMAND\`, in a checkout or where npm installed Baton; \`npx baton COMMAND --help\` prints a part of this page.
-Commands act at the Baton that \`npx baton context\` names: one that you signed in to by \`npx baton login\`, that of BATON_URL and
-BATON_TOKEN, or that of this machine. A file \`.baton/connection.json\` in the current folder is used only if it belongs to you and nobody
-else can read it; for another one a command asks you at a terminal, and fails elsewhere. At a terminal, characters that would move its
-cursor are printed as escapes, also in JSON. A shell completes commands after \`eval "$(npx baton completion bash)"\`.
+const intro = `\`npx baton COMMAND\` runs a command; \`npx baton COMMAND --help\` prints a part of this page. At a terminal, characters that would move
+its cursor are printed as escapes, also in JSON. A shell completes commands after \`eval "$(npx baton completion bash)"\`.
+
+## Where npx baton works
+
+In a checkout, and in the folder where npm installed Baton (or below it). Anywhere else npm would download the package \`baton\` of its
+registry, **which is not this one**. There, run the program by its path: \`node /path/to/baton/bin/baton.mjs COMMAND\` with a checkout, or
+\`node /path/to/folder/node_modules/@baton/baton/bin/baton.mjs COMMAND\`. Messages of the commands name whichever works where they are read.
+
+## Which Baton, and as whom
+
+What is said explicitly wins, the nearest first. \`npx baton whoami\` prints which of these it was:
+
+1. \`--profile NAME\`, or \`--connection FILE\`. A profile that does not exist is an error.
+2. \`BATON_URL\` with \`BATON_TOKEN\` (\`BATON_TOKEN\` alone: at the Baton of this machine), then \`BATON_PROFILE\`.
+3. The profile in use: \`npx baton login\` makes one and uses it, \`npx baton context NAME\` uses another.
+4. The Baton of this machine, as its administrator: that of \`BATON_HOME\`, else of \`.baton\` in this folder or checkout.
+
+\`--url\` names another address; the administrator's token of this machine is sent to this machine only. A file
+\`.baton/connection.json\` in the current folder is used only if it belongs to you and nobody else can read it; for another one a command
+asks you at a terminal, and fails elsewhere.
+
+## Names in place of ids
+
+Where a command takes a principal, its name or its e-mail address will do, and \`me\`; a workspace, role or goal goes by its slug, name or
+title, a project by its workspace, a rule or task type by its key. If several fit, they are listed, and nothing is done.
+
+## JSON, and exit codes
+
+\`--json\` prints all of a result, \`--json a,b\` these fields of it or of its items, and \`--jq\` what a filter makes of it. Fields and filter
+are validated before anything is sent. If a filter fails on the result of a command that has changed something, the error says so
+and shows the result.
 
 | Exit code | |
 |---|---|

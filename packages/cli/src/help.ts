@@ -3,7 +3,7 @@ import type { Command, HelpConfiguration } from 'commander';
 /** What a newcomer looks for first stands first; every command of the first level is in one of these. */
 const helpGroups: readonly (readonly [heading: string, names: readonly string[]])[] = [
   ['Begin:', ['start', 'console', 'demo', 'login', 'logout', 'context', 'status', 'whoami', 'doctor']],
-  ['Work:', ['task', 'tasks', 'work', 'approval', 'artifact', 'goal']],
+  ['Work:', ['task', 'work', 'approval', 'artifact', 'goal']],
   ['See what happens:', ['event', 'events', 'session', 'claim', 'run', 'process']],
   [
     'Who, where and how:',
@@ -62,9 +62,10 @@ export function leavesOf(command: Command): Command[] {
   return descendants(command).filter(({ commands, options }) => commands.length === 0 || options.length > 0);
 }
 
-/** A command as it is typed, its arguments in capitals. */
+/** A command as it is typed behind `baton`, its arguments in capitals. */
 export function termOf(command: Command): string {
-  const inGroup = command.parent?.parent ? [command.parent.name()] : [];
+  const groups: string[] = [];
+  for (let at = command.parent; at?.parent; at = at.parent) groups.unshift(at.name());
   const args = command.registeredArguments.map((argument) => argument.name().toUpperCase());
-  return [...inGroup, command.name(), ...args].join(' ');
+  return [...groups, command.name(), ...args].join(' ');
 }

@@ -9,6 +9,7 @@ import { addCompletion } from './completion.command.ts';
 import { canAsk, saysYes } from './confirm.ts';
 import { ForeignConnection } from './connection.ts';
 import { addConsole } from './console.command.ts';
+import { OutputClosed } from './console-output.ts';
 import { addDemo } from './demo/demo.command.ts';
 import { addDoctor } from './doctor.command.ts';
 import { exitCodeFor, exitCodes, textOf } from './error-text.ts';
@@ -17,14 +18,15 @@ import { addEvents } from './events/events.command.ts';
 import { addExport } from './export/export.command.ts';
 import { descendants, groupCommands, helpConfiguration } from './help.ts';
 import { addImport } from './import/import.command.ts';
+import { withPresentName } from './old-names.ts';
 import { addOperations } from './operations/operations.command.ts';
 import { PlainError } from './plain-error.ts';
 import { addResource } from './resources/resource.command.ts';
 import { resources } from './resources/resources.ts';
+import { requireShowable } from './result-form.ts';
 import { addSignIn } from './sign-in/login.command.ts';
 import { addStatus } from './status.command.ts';
 import { addTask } from './tasks/task.command.ts';
-import { addAvailable } from './tasks/tasks.command.ts';
 import { terminalText } from './terminal-text.ts';
 import { version } from './version.ts';
 import { addWhoami } from './whoami.command.ts';
@@ -60,14 +62,14 @@ export function buildProgram(context: CommandContext): Command {
       writeOut: (text) => context.output.line(text.trimEnd()),
       outputError: () => undefined,
     })
-    .configureHelp(helpConfiguration);
+    .configureHelp(helpConfiguration)
+    .hook('preAction', (_program, command) => requireShowable(command));
   addDemo(program, context);
   addConsole(program, context);
   addStatus(program, context);
   addWhoami(program, context);
   addSignIn(program, context);
   addDoctor(program, context);
-  addAvailable(program.command('tasks').description('list the tasks that can be claimed now'), context);
   addTask(program, context);
   addWork(program, context);
   for (const resource of resources) addResource(program, resource, context);
@@ -97,9 +99,10 @@ export function buildProgram(context: CommandContext): Command {
 export async function runProgram(args: readonly string[], context: CommandContext): Promise<number> {
   const program = buildProgram(context);
   try {
-    await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' });
+    await program.parseAsync(args.length === 0 ? ['--help'] : withPresentName(args), { from: 'user' });
     return Number(process.exitCode ?? 0);
   } catch (error) {
+    if (error instanceof OutputClosed) return 0;
     if (error instanceof CommanderError) return exitCodeOf(error, context);
     if (error instanceof ForeignConnection && canAsk(context.output))
       return runIfAgreed(args, context, error);
