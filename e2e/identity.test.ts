@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import {
+  Client,
+  ClientCredentialsProvider,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
 import { type Participant, type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 
 // Identity in the default run, as its other services and its clients meet it.
@@ -113,5 +118,33 @@ describe('an OAuth client', () => {
     const token = (await response.json()) as { access_token: string };
     assert.equal(response.status, 200, JSON.stringify(token));
     assert.equal(await statusOf(token.access_token), 200);
+  });
+
+  test('of MCP by its own SDK connects with client credentials alone', async () => {
+    const { tenantId, issuer } = baton.connection;
+    const account = await baton.admin.identity.serviceAccounts.create(tenantId, {
+      displayName: 'A service that speaks MCP',
+      audiences: ['control-plane'],
+      // Clients ask for every scope that the metadata of the endpoint name.
+      scopeCeiling: ['control-plane:read', 'control-plane:write', 'control-plane:admin'],
+    });
+    const { id } = await baton.admin.principals.create({ kind: 'service', displayName: 'It' });
+    await baton.admin.principals.createIamBinding(id, {
+      issuer,
+      iamTenantId: tenantId,
+      iamPrincipalId: account.principalId,
+      permissions: ['tasks.read', 'task_types.read'],
+    });
+    const authProvider = new ClientCredentialsProvider({
+      clientId: account.clientId,
+      clientSecret: account.clientSecret,
+      scope: 'control-plane:read',
+      expectedIssuer: issuer,
+    });
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${baton.url}/mcp`), { authProvider }));
+    const { tools } = await client.listTools();
+    assert.ok(tools.some(({ name }) => name === 'task_search'));
+    await client.close();
   });
 });

@@ -20,6 +20,8 @@ const bounds: Record<string, { bytesMax: number; headers?: Record<string, string
   'POST /api/v1/platform-access-tokens:introspect': { bytesMax: 16_384 },
   'POST /api/v1/platform-access-tokens:revoke-self': { bytesMax: 16_384 },
   'POST /api/v1/tokens/exchange': { bytesMax: 16_384 },
+  'POST /oauth2/introspect': { bytesMax: 16_384, headers: form },
+  'POST /oauth2/revoke': { bytesMax: 16_384, headers: form },
   'POST /oauth2/token': { bytesMax: 16_384, headers: form },
   'POST /api/v1/tenants/{tenantId}/federation:authenticate': { bytesMax: 65_536 },
   'POST /api/v1/tenants/{tenantId}/federation:exchange': { bytesMax: 65_536 },

@@ -6,6 +6,7 @@ Audience,
 AudienceChange,
 AuditRecordPage,
 AuthenticationContext,
+AuthorizationServerMetadata,
 ChangedServiceAccount,
 ClientExchange,
 ClientExchangeRequest,
@@ -45,7 +46,9 @@ NewProvisioningSource,
 NewProvisioningToken,
 NewServiceAccount,
 NewTenant,
+OauthIntrospection,
 OauthToken,
+OauthTokenQuery,
 OauthTokenRequest,
 PlatformAccessToken,
 PlatformAccessTokenRotation,
@@ -55,6 +58,7 @@ PrincipalPage,
 ProvisioningSource,
 ProvisioningSourceChange,
 ProvisioningToken,
+RevocationList,
 ScimGroup,
 ScimListResponse,
 ScimPatch,
@@ -105,14 +109,24 @@ export interface TokensApi {
 exchange(body: ClientExchangeRequest, options?: CallOptions): Promise<ClientExchange>;
 }
 
-export interface Oauth2Api {
-/** Get an access token by client credentials, as RFC 6749 has it. By client_secret_basic or client_secret_post. Errors have the form of RFC 6749. `POST /oauth2/token` */
-grant(body: OauthTokenRequest, options?: CallOptions): Promise<OauthToken>;
-}
-
 export interface KeysApi {
+/** Read what OAuth clients can do here (RFC 8414). Also at that path with the issuer's path behind it, as the standard has it. `GET /.well-known/oauth-authorization-server` */
+getServerMetadata(options?: CallOptions): Promise<AuthorizationServerMetadata>;
 /** Read the public signing keys as a JWKS document. Exactly one RSA key, unless the operator has a key changed with an overlap (then the next and the previous key stand after the one that signs), or an audience has a `signingAlgorithm` other than RS256 (then its keys stand after those). Pass over keys of a type that you do not use. Cache it, and read it again when a token names an unknown `kid`. Without a configured signing key it answers 500. `GET /.well-known/jwks.json` */
 list(options?: CallOptions): Promise<JsonWebKeySet>;
+/** Read what was revoked while access tokens that rest on it may be valid. For services that verify access tokens by themselves: read it every second or so, and refuse the tokens that it covers. An entry stays for as long as an access token lives, and two minutes more. Ids are hashed. `GET /.well-known/revocations.json` */
+listRevocations(options?: CallOptions): Promise<RevocationList>;
+}
+
+export interface Oauth2Api {
+/** Explain that OAuth clients get no sign-in by browser here, and what to do instead. `GET /oauth2/authorize` */
+explainAuthorization(options?: CallOptions): Promise<string>;
+/** Get an access token by client credentials (RFC 6749), or for a platform access token (RFC 8693). Clients authenticate by client_secret_basic or client_secret_post; for a token exchange they need not. `resource` (RFC 8707) may stand for `audience`. Errors have the form of RFC 6749. `POST /oauth2/token` */
+grant(body: OauthTokenRequest, options?: CallOptions): Promise<OauthToken>;
+/** Ask whether an access token or a platform access token is valid (RFC 7662). A service account sees the tokens of its tenant whose audience it names; of every other text the answer is `{"active": false}`. `POST /oauth2/introspect` */
+introspect(body: OauthTokenQuery, options?: CallOptions): Promise<OauthIntrospection>;
+/** Revoke a platform access token (RFC 7009). The answer is the same for one that is unknown. Whoever presents the token may revoke it; client credentials are checked where they are sent. An access token ends by itself, or with the credential that it was exchanged for. `POST /oauth2/revoke` */
+revoke(body: OauthTokenQuery, options?: CallOptions): Promise<undefined>;
 }
 
 export interface TenantsApi {
@@ -129,7 +143,7 @@ slug?: string;
 }, options?: CallOptions): Promise<TenantPage>;
 /** Read a tenant. `GET /api/v1/tenants/{tenantId}` */
 get(tenantId: string, options?: CallOptions): Promise<Tenant>;
-/** Rename, disable or enable a tenant; equal values change nothing. While a tenant is disabled, no token of it can be exchanged, introspected, revoked by its bearer, issued, rotated or imported, no client gets a token, nobody signs in, and SCIM is closed. Access tokens that were issued live to their end elsewhere. Nothing is revoked: when the tenant is enabled, all of it works again. `PATCH /api/v1/tenants/{tenantId}` */
+/** Rename, disable or enable a tenant; equal values change nothing. While a tenant is disabled, no token of it can be exchanged, introspected, revoked by its bearer, issued, rotated or imported, no client gets a token, nobody signs in, and SCIM is closed. Coordination refuses the access tokens that were issued; other services accept them until they expire. Nothing is revoked: when the tenant is enabled, all of it works again. `PATCH /api/v1/tenants/{tenantId}` */
 update(tenantId: string, body?: TenantChange, options?: CallOptions): Promise<Tenant>;
 }
 
@@ -144,12 +158,14 @@ limit?: number;
 after?: string;
 kind?: "human" | "agent" | "service_account" | "workload";
 status?: "active" | "paused" | "disabled";
+/** Words, in any case, of which each is the beginning of a word of the display name, or the beginning of the user name in a directory; 200 characters, 10 words. Blank: all. */
+q?: string;
 }, options?: CallOptions): Promise<PrincipalPage>;
 /** Read a principal with an active membership in the tenant. `GET /api/v1/tenants/{tenantId}/principals/{principalId}` */
 get(tenantId: string, principalId: string, options?: CallOptions): Promise<Principal>;
 /** Rename a principal; the same name changes nothing. `PATCH /api/v1/tenants/{tenantId}/principals/{principalId}` */
 update(tenantId: string, principalId: string, body: PrincipalChange, options?: CallOptions): Promise<Principal>;
-/** Disable a principal everywhere and revoke each of its tokens. `POST /api/v1/tenants/{tenantId}/principals/{principalId}:disable` */
+/** Disable a principal everywhere and revoke each of its tokens. Coordination refuses its access tokens, too: at once in the default run, within 2 seconds where the services run apart. Other services accept them until they expire. `POST /api/v1/tenants/{tenantId}/principals/{principalId}:disable` */
 disable(tenantId: string, principalId: string, query?: {
 reason?: string;
 }, options?: CallOptions): Promise<DisabledPrincipal>;
@@ -400,8 +416,8 @@ limit?: number;
 export interface IdentityApi {
 readonly platformAccessTokens: PlatformAccessTokensApi;
 readonly tokens: TokensApi;
-readonly oauth2: Oauth2Api;
 readonly keys: KeysApi;
+readonly oauth2: Oauth2Api;
 readonly tenants: TenantsApi;
 readonly principals: PrincipalsApi;
 readonly serviceAccounts: ServiceAccountsApi;

@@ -6,8 +6,13 @@ platformAccessTokens.exchange POST /api/v1/platform-access-tokens:exchange b
 tokens.exchange POST /api/v1/tokens/exchange b
 platformAccessTokens.introspect POST /api/v1/platform-access-tokens:introspect b
 platformAccessTokens.revokeOwn POST /api/v1/platform-access-tokens:revoke-self b
+keys.getServerMetadata GET /.well-known/oauth-authorization-server
+oauth2.explainAuthorization GET /oauth2/authorize
 oauth2.grant POST /oauth2/token bf
+oauth2.introspect POST /oauth2/introspect bf
+oauth2.revoke POST /oauth2/revoke bf
 keys.list GET /.well-known/jwks.json
+keys.listRevocations GET /.well-known/revocations.json
 tenants.create POST /api/v1/tenants ba
 tenants.list GET /api/v1/tenants qa
 tenants.get GET /api/v1/tenants/{tenantId} a

@@ -49,6 +49,23 @@ recordedAt: Timestamp;
 source: "bootstrap";
 };
 
+export type AuthorizationServerMetadata = {
+issuer: string;
+/** Explains that sign-in by browser is not offered. */
+authorization_endpoint: string;
+token_endpoint: string;
+jwks_uri: string;
+/** None. */
+response_types_supported: string[];
+grant_types_supported: string[];
+token_endpoint_auth_methods_supported: string[];
+introspection_endpoint: string;
+introspection_endpoint_auth_methods_supported: string[];
+revocation_endpoint: string;
+revocation_endpoint_auth_methods_supported: string[];
+service_documentation: string;
+};
+
 export type ChangedServiceAccount = {
 principalId: Uuid;
 clientId: string;
@@ -229,6 +246,7 @@ required_acr_values: string[];
 required_amr_values: string[];
 authorized_parties: string[];
 lifecycle_profile: "read_only" | "managed";
+principal_kind: "human" | "workload";
 jwks_cache_ttl_seconds: number;
 jwks_stale_grace_seconds: number;
 status: "active" | "disabled";
@@ -255,13 +273,15 @@ requiredAmrValues?: string[];
 authorizedParties?: string[];
 /** `managed` allows links by hand and SCIM. */
 lifecycleProfile?: "read_only" | "managed";
+/** What a first sign-in makes. `workload`, for tokens of programs such as CI jobs, makes workloads, and also lets linked agents and workloads exchange such tokens. Principals that exist keep their kind. */
+principalKind?: "human" | "workload";
 /** How long keys are used without asking. */
 jwksCacheTtlSeconds?: number;
 /** How much longer while the provider does not answer. */
 jwksStaleGraceSeconds?: number;
 };
 
-/** RFC 3339 with any offset; without one, UTC. */
+/** RFC 3339 with any offset; without one, UTC. A day alone is its first moment in UTC. */
 export type Instant = string;
 
 export type Introspection = {
@@ -419,6 +439,8 @@ requiredAmrValues?: string[];
 authorizedParties?: string[];
 /** `managed` allows links by hand and SCIM. */
 lifecycleProfile?: "read_only" | "managed";
+/** What a first sign-in makes. `workload`, for tokens of programs such as CI jobs, makes workloads, and also lets linked agents and workloads exchange such tokens. Principals that exist keep their kind. */
+principalKind?: "human" | "workload";
 /** How long keys are used without asking. */
 jwksCacheTtlSeconds?: number;
 /** How much longer while the provider does not answer. */
@@ -480,24 +502,64 @@ export type OauthError = {
 error: string;
 };
 
+export type OauthIntrospection = {
+active: boolean;
+token_type?: "Bearer" | "platform_access_token";
+iss?: string;
+/** The principal. */
+sub?: string;
+/** Of those that the client names. */
+aud?: string | string[];
+client_id?: string;
+scope?: string;
+/** Seconds since 1970. */
+exp?: number;
+/** Seconds since 1970. */
+iat?: number;
+/** Seconds since 1970. */
+nbf?: number;
+jti?: string;
+tenant_id?: string;
+principal_type?: string;
+credential_id?: string;
+};
+
 export type OauthToken = {
 access_token: string;
+/** Of a token exchange. */
+issued_token_type?: "urn:ietf:params:oauth:token-type:access_token";
 token_type: "Bearer";
 /** Seconds. */
 expires_in: number;
 scope: string;
 };
 
+export type OauthTokenQuery = {
+token: string;
+token_type_hint?: string;
+client_id?: string;
+client_secret?: string;
+};
+
 export type OauthTokenRequest = {
-/** client_credentials */
+/** client_credentials, or urn:ietf:params:oauth:grant-type:token-exchange (RFC 8693). */
 grant_type: string;
 client_id?: string;
 client_secret?: string;
 /** Or `resource`. */
 audience?: string;
+/** The address of a service (IAM_RESOURCES), or an audience (RFC 8707). */
 resource?: string;
-/** Separated by spaces; exactly these are granted. */
+/** Separated by spaces; exactly these are granted. Without it a client gets none, and a token gets all that it may have. */
 scope?: string;
+/** A platform access token, or an imported key. */
+subject_token?: string;
+/** urn:ietf:params:oauth:token-type:access_token */
+subject_token_type?: string;
+/** urn:ietf:params:oauth:token-type:access_token */
+requested_token_type?: string;
+/** Not supported. */
+actor_token?: string;
 };
 
 export type PlatformAccessToken = {
@@ -582,6 +644,17 @@ export type Ready = {
 database: boolean;
 signingKey: boolean;
 status: "ready";
+};
+
+export type RevocationList = {
+/** Seconds since 1970: every token with an earlier `iat` is revoked. 0, unless more was revoked at once than the list holds. */
+not_before: number;
+revoked: Array<{
+/** Of the UUID, in lower case, of a principal (`sub`), a credential (`credential_id`) or a tenant (`tenant_id`); base64url. */
+sha256: string;
+/** Its tokens with an earlier `iat` are revoked; null: all of them. */
+not_before: number | null;
+}>;
 };
 
 export type ScimError = {
