@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { type Command, CommanderError } from 'commander';
 import { repository } from '@baton/testing/baton-process';
 import { PlainError } from './plain-error.ts';
-import { buildProgram, leavesOf, otherPrograms } from './program.ts';
+import { buildProgram, leavesOf, otherPrograms, termOf } from './program.ts';
 
 // Every command that a text of this repository names: pages, help, messages, the console, comments. A text can't be left out: all
 // files are searched.
@@ -74,7 +74,12 @@ function mentionsInPage(file: string): Mention[] {
   const inProse = [...prose.matchAll(/`([^`]+)`/g)].flatMap(({ 1: code = '', index }) =>
     mentionsIn(file, code.replaceAll('\n', ' '), false, prose.slice(0, index).split('\n').length),
   );
-  return [...inBlocks, ...inProse];
+  const inHeadings = [...prose.matchAll(/^#+ (.*)$/gm)]
+    .flatMap(({ 1: heading = '', index }) =>
+      mentionsIn(file, heading, false, prose.slice(0, index).split('\n').length),
+    )
+    .filter(({ tail }) => !tail.startsWith('works'));
+  return [...inBlocks, ...inProse, ...inHeadings];
 }
 
 const output = { line: () => undefined, progress: () => undefined, isTerminal: false, columns: 80 };
@@ -210,6 +215,19 @@ test('every command that a page names exists, and every line that it shows for a
   }
   assert.deepEqual(faults, []);
   assert.ok(count > 200, String(count));
+});
+
+test('every command is listed in help as it is typed, with its groups', () => {
+  for (const leaf of leavesOf(program)) {
+    const words = termOf(leaf)
+      .split(' ')
+      .filter((word) => /[a-z]/.test(word));
+    let command: Command | undefined = program;
+    for (const word of words) command = command?.commands.find((child) => child.name() === word);
+    assert.ok(command === leaf, termOf(leaf));
+    if (leaf.parent !== null && leaf.parent !== program)
+      assert.match(leaf.parent.helpInformation(), new RegExp(`^  ${termOf(leaf)}(?: |$)`, 'm'));
+  }
 });
 
 test('every command that a message, a help text, the console or a comment names exists', async () => {
