@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { agentPermissions } from '@baton/testing/participant';
+import { assertAccessible, isGone, noBrowser } from '../testing/browser.ts';
+import { type RunningConsole, startConsole } from '../testing/console.ts';
+
+// To whom a task is offered, and why it is offered to nobody: as the service has it, and as the page says it.
+
+describe('whom a task is offered', { skip: noBrowser }, () => {
+  let world: RunningConsole;
+
+  before(async () => {
+    world = await startConsole();
+  });
+  afterEach(() => world?.closePages());
+  after(() => world?.close());
+
+  test('a task that is given to an agent in the console is offered to it, and to no other', async () => {
+    const { baton } = world;
+    const [ada, grace] = [
+      await world.participant('Ada the agent', agentPermissions),
+      await world.participant('Grace the agent', agentPermissions),
+    ];
+    const task = await baton.tasks.create({ title: 'For Ada only' });
+    const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
+    await page.getByRole('button', { name: 'Give to …' }).click();
+    const field = page.getByLabel('Given to');
+    await field.locator('option', { hasText: 'Ada the agent (agent)' }).waitFor({ state: 'attached' });
+    await field.selectOption({ label: 'Ada the agent (agent)' });
+    await assertAccessible(page, 'give a task to an agent');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Baton offers it to Ada the agent first, and to nobody else.').waitFor();
+    const offered = async ({ baton: client }: typeof ada) =>
+      (await client.work.listAvailable({ limit: 50 })).items.map(({ id }) => id);
+    assert.equal((await offered(ada))[0], task.id);
+    assert.ok(!(await offered(grace)).includes(task.id));
+    await baton.principals.disable(ada.id, { reason: 'a test' });
+    await page.getByText(/^Ada the agent is disabled and can't take it/).waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  test('a blocked task is never said to be ready; the page says why, and the move out of it offers it again', async () => {
+    const { baton } = world;
+    const agent = await world.participant('Careful agent', agentPermissions);
+    const task = await baton.tasks.create({ title: 'Pay the invoice' });
+    const harness = await agent.baton.harness.open({ name: 'careful' });
+    for await (const lease of harness.work({ accepts: ({ id }) => id === task.id, once: true })) {
+      await agent.baton.tasks.createComment(task.id, { body: 'I need to know which account pays.' });
+      await lease.fail('blocked: no account is named');
+      break;
+    }
+    await harness.close();
+    const { version } = await baton.tasks.get(task.id);
+    await baton.tasks.update(task.id, { status: 'blocked' }, { ifMatch: `"task-${version}"` });
+    for (const [colorScheme, width] of [
+      ['light', 1440],
+      ['dark', 390],
+    ] as const) {
+      const options = { colorScheme, viewport: { width, height: 900 } };
+      const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`, options);
+      const card = page.getByRole('region', { name: 'Blocked' });
+      await card.getByText('blocked: no account is named').waitFor();
+      await card.getByText('I need to know which account pays.').waitFor();
+      await card.getByText(/Nobody is offered it, and nobody can take it/).waitFor();
+      assert.equal(await page.getByRole('heading', { name: 'Ready to be taken' }).count(), 0);
+      assert.equal(await page.getByRole('button', { name: 'Take it' }).count(), 0);
+      await assertAccessible(page, `blocked ${colorScheme} ${width}`);
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
+      assert.deepEqual(complaints, []);
+    }
+    const { page } = await world.signedIn(`/tasks/${task.publicId}`);
+    await page.getByRole('group', { name: 'Move the task' }).getByRole('button', { name: 'To do' }).click();
+    await page.getByRole('heading', { name: 'Ready to be taken' }).waitFor();
+    await page.getByRole('button', { name: 'Take it' }).waitFor();
+  });
+
+  test('a task that is paused after a failed attempt says until when, and a click makes it available', async () => {
+    const { baton } = world;
+    const agent = await world.participant('Failing agent', agentPermissions);
+    const task = await baton.tasks.create({ title: 'Tries again later' });
+    const harness = await agent.baton.harness.open({ name: 'failing' });
+    for await (const lease of harness.work({ accepts: ({ id }) => id === task.id, once: true })) {
+      await lease.fail('provider_down: 503');
+      break;
+    }
+    await harness.close();
+    const { availableAt } = await baton.tasks.get(task.id);
+    assert.ok(availableAt !== null && availableAt > new Date().toISOString());
+    const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
+    await page.getByText(/It is not offered before/).waitFor();
+    await assertAccessible(page, 'a paused task');
+    await page.getByRole('button', { name: 'Make it available now' }).click();
+    await page.getByRole('heading', { name: 'Ready to be taken' }).waitFor();
+    await isGone(page.getByText(/It is not offered before/));
+    assert.equal((await baton.tasks.get(task.id)).availableAt, null);
+    assert.deepEqual(complaints, []);
+  });
+});

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { assertAccessible, noBrowser, until, untilTrue } from '../testing/browser.ts';
+import { type RunningConsole, startConsole } from '../testing/console.ts';
+
+// What the page of a task asks before it is completed: the form of its process step, filled in by whoever the step is for.
+
+const permissions = ['tasks.read', 'tasks.write', 'processes.operate'];
+const form = {
+  type: 'object',
+  required: ['weight', 'box'],
+  properties: {
+    weight: { type: 'number', minimum: 0.1, title: 'Weight in kg', description: 'As the scales say.' },
+    box: {
+      title: 'Box',
+      oneOf: [
+        { const: 's', title: 'Small' },
+        { const: 'l', title: 'Large' },
+      ],
+    },
+    sentOn: { type: 'string', format: 'date', title: 'Day of dispatch' },
+    note: { type: 'string', title: 'Note for the customer', pattern: '^[A-Z]' },
+    marks: { type: 'array', title: 'Marks', items: { enum: ['this side up', 'keep dry'] } },
+  },
+};
+
+describe('the form of a process step', { skip: noBrowser }, () => {
+  let world: RunningConsole;
+  let packer: Awaited<ReturnType<RunningConsole['person']>>;
+
+  before(async () => {
+    world = await startConsole();
+    const { baton, tenantId, issuer } = world;
+    await baton.agents.publish({
+      key: 'packing-desk',
+      spec: {
+        displayName: 'Packing desk',
+        identity: { kind: 'agent', permissions },
+        connections: [],
+        state: 'running',
+      },
+    });
+    const made = await baton.identity.principals.create(tenantId, { kind: 'agent', displayName: 'desk' });
+    const linked = { issuer, iamTenantId: tenantId, iamPrincipalId: made.id };
+    await baton.agents.linkIdentity('packing-desk', linked);
+    packer = await world.person([
+      'tasks.read',
+      'tasks.write',
+      'tasks.claim',
+      'sessions.open',
+      'task_types.read',
+    ]);
+    await baton.processDefinitions.publish({
+      key: 'packing',
+      spec: {
+        version: 1,
+        displayName: 'Packing',
+        identity: { agent: 'packing-desk' },
+        owner: [{ agent: 'packing-desk' }],
+        data: {
+          type: 'object',
+          properties: {
+            customer: { type: 'string' },
+            parcel: { type: 'object', additionalProperties: true },
+          },
+        },
+        start: { on: { observation: 'never' }, key: 'event.id' },
+        stages: [
+          {
+            id: 'only',
+            steps: [
+              {
+                id: 'pack',
+                human: {
+                  taskType: 'task',
+                  title: 'Pack the parcel for {{ data.customer }}',
+                  assign: [{ principal: packer.principalId }],
+                  context: { customer: 'data.customer' },
+                  form,
+                },
+                export: { as: 'parcel' },
+              },
+              { id: 'done', complete: { outcome: 'packed' } },
+            ],
+          },
+        ],
+      },
+    });
+  });
+  afterEach(() => world?.closePages());
+  after(() => world?.close());
+
+  test('its addressee fills it in; what is missing or does not fit is said, and the process goes on with the answers', async () => {
+    const { baton } = world;
+    const instance = await baton.processInstances.create({
+      process: 'packing',
+      key: 'P-1',
+      data: { customer: 'Ada' },
+    });
+    const task = await baton.tasks.get(instance.openElements[0]?.taskId ?? '');
+    const operator = await world.signedIn(`/tasks/${task.publicId}`, {
+      colorScheme: 'light',
+      viewport: { width: 1440, height: 900 },
+    });
+    await operator.page.getByText('Step pack of the process').waitFor();
+
+    const { page, complaints } = await world.signedIn(
+      `/tasks/${task.publicId}`,
+      { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
+      packer.token,
+    );
+    const fields = page.getByRole('form', { name: 'Answers' });
+    await fields.getByText('As the scales say.').waitFor();
+    await assertAccessible(page, 'form of a process step');
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
+
+    // The browser points at what is missing: nothing is sent.
+    await fields.getByRole('button', { name: 'Send and complete' }).click();
+    const isValid = await page.evaluate("document.querySelector('form[aria-label=Answers]').checkValidity()");
+    assert.equal(isValid, false);
+    await page.getByRole('group', { name: 'Move the task' }).getByRole('button', { name: 'Done' }).click();
+    await page.getByText('Answer what the process asks before you complete the task.').waitFor();
+    assert.equal((await baton.tasks.get(task.id)).version, task.version);
+
+    await fields.getByLabel('Weight in kg').fill('2.5');
+    await fields.getByLabel('Box').selectOption({ label: 'Large' });
+    await fields.getByLabel('Day of dispatch').fill('2026-12-01');
+    await fields.getByLabel('keep dry').check();
+    await fields.getByLabel('Note for the customer').fill('thanks');
+    await fields.getByRole('button', { name: 'Save for later' }).click();
+    await page.getByText(`The answers to ${task.publicId} are saved.`).waitFor();
+    assert.equal((await baton.tasks.get(task.id)).systemStatusCategory, task.systemStatusCategory);
+
+    // A pattern is what only Baton validates.
+    await fields.getByRole('button', { name: 'Send and complete' }).click();
+    await fields.getByText('must match the pattern ^[A-Z]').first().waitFor();
+    const note = fields.getByLabel('Note for the customer');
+    assert.equal(await note.getAttribute('aria-invalid'), 'true');
+    await assertAccessible(page, 'form with a faulty answer');
+    await note.fill('Thank you');
+    await fields.getByRole('button', { name: 'Send and complete' }).click();
+    await page.getByText(`${task.publicId} is done.`).waitFor();
+    const parcel = { weight: 2.5, box: 'l', sentOn: '2026-12-01', note: 'Thank you', marks: ['keep dry'] };
+    await untilTrue(
+      async () => (await baton.processInstances.get(instance.id)).status === 'completed',
+      'the process did not go on',
+    );
+    assert.deepEqual((await baton.processInstances.get(instance.id)).data['parcel'], parcel);
+    // 422 of the completion is in the browser's log; there is nothing else.
+    assert.deepEqual(
+      complaints.filter((complaint) => !/422/.test(complaint)),
+      [],
+    );
+
+    // From the task to its process, and back from the step that is done.
+    await operator.page.reload();
+    await operator.page.getByRole('link', { name: 'P-1' }).click();
+    await operator.page.getByRole('heading', { name: 'P-1' }).waitFor();
+    await operator.page.getByRole('link', { name: task.publicId }).first().click();
+    await until(operator.page, `document.title.startsWith('${task.publicId}')`);
+    await operator.page.getByText('Thank you').first().waitFor();
+    assert.deepEqual(operator.complaints, []);
+  });
+
+  test('finishing a held task sends the answers; who it is not for sees them and can not answer', async () => {
+    const { baton } = world;
+    const { openElements } = await baton.processInstances.create({
+      process: 'packing',
+      key: 'P-2',
+      data: { customer: 'Bo' },
+    });
+    const task = await baton.tasks.get(openElements[0]?.taskId ?? '');
+    const other = await world.person(['tasks.read', 'tasks.write', 'task_types.read', 'principals.read']);
+    const stranger = await world.signedIn(`/tasks/${task.publicId}`, {}, other.token);
+    await stranger.page.getByText(/^Only .* may answer\.$/).waitFor();
+    assert.equal(await stranger.page.getByLabel('Weight in kg').isDisabled(), true);
+    assert.equal(await stranger.page.getByRole('button', { name: 'Send and complete' }).count(), 0);
+
+    const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`, {}, packer.token);
+    await page.getByRole('button', { name: 'Take it' }).click();
+    await page.getByRole('heading', { name: 'You hold it' }).waitFor();
+    await page.getByLabel('Weight in kg').fill('1');
+    await page.getByLabel('Box').selectOption({ label: 'Small' });
+    await page.getByRole('button', { name: 'Finish' }).click();
+    await page.getByText(`${task.publicId} is done.`).waitFor();
+    assert.deepEqual((await baton.tasks.get(task.id)).customFields, { weight: 1, box: 's' });
+    assert.deepEqual([...complaints, ...stranger.complaints], []);
+  });
+});
