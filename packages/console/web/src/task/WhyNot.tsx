@@ -26,7 +26,12 @@ export function WhyNot({ task }: { task: Task }) {
       <h2 id="why">
         {data.claimable ? 'Ready to be taken' : isBlocked ? 'Blocked' : 'Why is this not moving?'}
       </h2>
-      {data.claimable && <p className="soft">Whoever may work on it can take it now.</p>}
+      {data.claimable && (
+        <p className="soft">
+          Whoever may work on it can take it now
+          {task.assigneeId !== null && ', though only its assignee is offered it'}.
+        </p>
+      )}
       {isBlocked && <WhyBlocked task={task} />}
       <ul className="stack" hidden={data.reasons.length === 0}>
         {data.reasons.map(({ code, since, remedies, ...details }) => (
@@ -68,7 +73,8 @@ function NotBefore({ at }: { readonly at: string | null }) {
     return 'All attempts have failed: it is held back until somebody makes it available.';
   return (
     <>
-      It is not offered before <Instant at={at} />, <Moment at={at} />.
+      It is not offered before <Instant at={at} /> (<Moment at={at} />
+      ).
     </>
   );
 }

@@ -98,12 +98,27 @@ describe('a task that nobody can take now', () => {
     });
     assert.match(
       part('Why is this not moving?'),
-      /It is not offered before .*, in (1 hr\.|60 min\.|59 min\.)\./,
+      /It is not offered before .* \(in (1 hr\.|60 min\.|59 min\.)\)\./,
     );
     assert.match(part('Facts'), /Not offered before\nin /);
     assert.ok(!isThere('button', 'Take it'));
     await click('button', 'Make it available now');
     assert.deepEqual(service.askedFor('tasks.makeAvailable')[0]?.ids, [task.id]);
+  });
+
+  test('paused: is read again once the pause is over', async () => {
+    const availableAt = new Date(Date.now() + 1_000).toISOString();
+    const task = taskWith({ availableAt });
+    const service = await openTask(
+      task,
+      held({ code: 'not_before', since: null, availableAt, remedies: [] }),
+    );
+    await see('It is not offered before');
+    service.answer({
+      'tasks.getClaimability': exampleOf('tasks.getClaimability', { claimable: true, reasons: [] }),
+    });
+    await see('Ready to be taken');
+    assert.equal(service.askedFor('tasks.getClaimability').length, 2);
   });
 
   test('paused until it is released: says that its attempts are exhausted, and no date', async () => {
@@ -121,6 +136,7 @@ describe('a task that is given to somebody', () => {
   test('says to whom it is offered first, and that nobody else is offered it', async () => {
     await openTask(taskWith({ assigneeId: graceId }));
     await see('Baton offers it to Grace first, and to nobody else.');
+    await see('Whoever may work on it can take it now, though only its assignee is offered it.');
   });
 
   test('says it to the person herself', async () => {

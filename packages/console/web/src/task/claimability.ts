@@ -2,18 +2,30 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import type { Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { meQuery } from '../queries.ts';
+import { serverNow } from '../server-clock.ts';
 
-type Known = Pick<Task, 'id' | 'version' | 'systemStatusCategory'>;
+type Known = Pick<Task, 'id' | 'version' | 'systemStatusCategory' | 'availableAt'>;
 
 /** Whether a task can be taken, and everything that stands in the way; not asked of one that is over. */
-export const claimabilityQuery = ({ id, version, systemStatusCategory }: Known) =>
+export const claimabilityQuery = ({ id, version, systemStatusCategory, availableAt }: Known) =>
   queryOptions({
     queryKey: ['tasks', 'claimability', id, version],
     queryFn: ({ signal }) => baton.tasks.getClaimability(id, { signal }),
     enabled: id !== '' && !systemStatusCategory.startsWith('terminal'),
+    // No event tells that a pause is over, or that the start date has come.
+    refetchInterval: ({ state: { data } }) =>
+      data?.reasons.some(({ code }) => code === 'not_before') ? lookAgainMs(availableAt) : false,
   });
 
-const unknown: Known = { id: '', version: 0, systemStatusCategory: 'active' };
+const lookMsMin = 1_000;
+const lookMsMax = 60_000;
+
+function lookAgainMs(availableAt: string | null): number {
+  const leftMs = availableAt === null ? 0 : Date.parse(availableAt) - serverNow();
+  return Math.min(Math.max(leftMs, lookMsMin), lookMsMax);
+}
+
+const unknown: Known = { id: '', version: 0, systemStatusCategory: 'active', availableAt: null };
 const permissions = ['tasks.claim', 'sessions.open'];
 
 /** Whether this person can take the task now. */

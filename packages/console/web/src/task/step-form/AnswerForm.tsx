@@ -25,6 +25,7 @@ type Texts = Readonly<Record<string, string>>;
 export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
   const queries = useQueryClient();
   const element = useRef<HTMLFormElement>(null);
+  const hasFailed = useRef(false);
   const fields = useMemo(() => fieldsOf(form.form ?? {}), [form.form]);
   // Only what this person has typed: what somebody else sends meanwhile is shown.
   const [typed, setTyped] = useState<Texts>({});
@@ -80,7 +81,10 @@ export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
   const settle = () => {
     for (const key of ['tasks', 'me']) void queries.invalidateQueries({ queryKey: [key] });
   };
-  const onError = (error: unknown) => setFaults((found) => ({ ...found, ...faultsIn(error) }));
+  const onError = (error: unknown) => {
+    setFaults((found) => ({ ...found, ...faultsIn(error) }));
+    hasFailed.current = true;
+  };
   const save = useMutation({
     mutationFn: send,
     onError,
@@ -105,7 +109,13 @@ export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
     event.preventDefault();
     complete.mutate();
   }
+  // Once the fields can be written in again, the first faulty one has the focus.
   const isBusy = save.isPending || complete.isPending;
+  useEffect(() => {
+    if (isBusy || !hasFailed.current) return;
+    hasFailed.current = false;
+    element.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus();
+  }, [isBusy]);
   const { error } = complete.isError ? complete : save;
   const isConflict = error instanceof BatonError && error.code === 'version_conflict';
   return (

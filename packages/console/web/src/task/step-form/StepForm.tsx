@@ -8,6 +8,7 @@ import { meQuery } from '../../queries.ts';
 import { claimabilityQuery } from '../claimability.ts';
 import { useHold } from '../use-holds.tsx';
 import { AnswerForm } from './AnswerForm.tsx';
+import { inWords } from './form-fields.ts';
 
 const formQuery = ({ id, origin }: Pick<Task, 'id' | 'origin'>) =>
   queryOptions({
@@ -28,7 +29,7 @@ export function StepForm({ task }: { readonly task: Task }) {
       <h2 id="step">{form === null ? 'Part of a process' : 'Answers for the process'}</h2>
       <OfProcess process={data.process} />
       {Object.keys(context).length > 0 && <Values of={context} />}
-      {form !== null && (isOver ? <Values of={values} /> : <Open task={task} form={data} />)}
+      {form !== null && (isOver ? <Values of={inWords(form, values)} /> : <Open task={task} form={data} />)}
     </section>
   );
 }

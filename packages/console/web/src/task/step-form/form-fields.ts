@@ -52,11 +52,14 @@ const numberIn = (schema: Schema, name: string): number | undefined =>
   typeof schema[name] === 'number' ? (schema[name] as number) : undefined;
 const labelOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** The fields of a form, which is a JSON Schema of an object: its properties, and required names that it does not describe. */
+/**
+ * The fields of a form, which is a JSON Schema of an object: its properties, and required names that it does not describe. Baton
+ * stores no order of properties, so the required ones come first, in the order of `required`.
+ */
 export function fieldsOf(form: Schema): FormField[] {
   const properties = isSchema(form['properties']) ? form['properties'] : {};
   const required = Array.isArray(form['required']) ? form['required'].map(String) : [];
-  const names = [...new Set([...Object.keys(properties), ...required])];
+  const names = [...new Set([...required, ...Object.keys(properties)])];
   return names.map((name) => {
     const given = properties[name];
     return fieldOf(name, isSchema(given) ? given : {}, required.includes(name));
@@ -158,6 +161,28 @@ export function textOf({ kind, choices }: FormField, value: unknown): string {
     default:
       return labelOf(value);
   }
+}
+
+/** Answers by the labels of their fields, and chosen values by theirs. */
+export function inWords(form: Schema, values: Answers): Record<string, unknown> {
+  const fields = fieldsOf(form);
+  const known = new Map(fields.map((field) => [field.name, field]));
+  const shown = [
+    ...fields.map(({ name }) => name),
+    ...Object.keys(values).filter((name) => !known.has(name)),
+  ];
+  return Object.fromEntries(
+    shown
+      .filter((name) => values[name] !== undefined)
+      .map((name) => {
+        const { label = name, choices = [] } = known.get(name) ?? {};
+        const word = (value: unknown) =>
+          choices.find((choice) => isSame(choice.value, value))?.label ?? value;
+        const value = values[name];
+        const isOfTexts = Array.isArray(value) && value.every((one) => typeof one === 'string');
+        return [label, isOfTexts ? value.map(word).join(', ') : word(value)];
+      }),
+  );
 }
 
 /** @throws Error with what is wrong with the text of a field; undefined for one that is left empty */

@@ -142,6 +142,7 @@ describe('the form of a process step', () => {
     await see('The custom fields are not valid.');
     const [field] = all('combobox', 'box');
     assert.equal(field?.getAttribute('aria-invalid'), 'true');
+    assert.equal(document.activeElement, field);
     const described = field?.getAttribute('aria-describedby')?.split(' ') ?? [];
     assert.match(
       described.map((id) => document.getElementById(id)?.textContent).join(' '),
@@ -173,13 +174,18 @@ describe('the form of a process step', () => {
 
   test('who may not read processes sees the step without a link; a task that is over shows the answers', async () => {
     const task = ofProcess({ status: 'done', systemStatusCategory: 'terminal_success' });
-    await openStep(task, { 'tasks.getForm': formOf(task, { values: { weight: 2 } }) }, [
-      'tasks.read',
-      'tasks.write',
-    ]);
+    await openStep(
+      task,
+      {
+        'tasks.getForm': formOf(task, {
+          values: { weight: 2, fragile: true, marks: ['up', 'dry'], more: 1 },
+        }),
+      },
+      ['tasks.read', 'tasks.write'],
+    );
     await see('Step pack of the process');
     assert.ok(!isThere('link', 'O-1'));
-    await see(/weight\n2/);
+    await see(/Weight in kg\n2\nfragile\nYes\nmarks\nup, dry\nmore\n1/);
     assert.ok(!isThere('button', 'Send and complete'));
   });
 
@@ -247,6 +253,15 @@ describe('the fields of a form', () => {
     assert.deepEqual(
       fields.map(({ name, isRequired, kind }) => [name, isRequired, kind]),
       [['why', true, 'json']],
+    );
+  });
+
+  test('are in the order of those that are required, and the others after them', () => {
+    const properties = { a: {}, b: {}, c: {} };
+    const fields = fieldsOf({ type: 'object', required: ['c', 'b'], properties });
+    assert.deepEqual(
+      fields.map(({ name }) => name),
+      ['c', 'b', 'a'],
     );
   });
 
