@@ -3,7 +3,8 @@ import { forEachConcurrently } from '../concurrently.ts';
 import type { Connection } from '../connection.ts';
 import { httpTransport } from '../http-transport.ts';
 import { type AgentProgram, startProgram } from './agent-program.ts';
-import { createDemoWorkspace, type DemoWorkspace, type RemovedDemo, removeDemo } from './demo-workspace.ts';
+import { type RemovedDemo, removeDemo } from './demo-removal.ts';
+import { createDemoWorkspace, type DemoWorkspace } from './demo-workspace.ts';
 import { canDebug, prepareSpecialties } from './specialties.ts';
 
 /** A principal in both services, with a client that uses its own personal access token. */

@@ -54,10 +54,8 @@ export class Runners {
 
   wordsOf(place: string, exec: string, args: readonly string[]): string[] {
     const choice = args.includes('--task') ? [] : ['--mine'];
-    return [
-      ...['--exec', exec, '--folder', place, '--name', 'tests', '--grace-seconds', '1', ...choice],
-      ...args,
-    ];
+    const words = ['--exec', exec, '--folder', place, '--name', 'tests', '--grace-seconds', '1'];
+    return [...words, ...choice, ...args];
   }
 
   environmentOf({ token, url = this.#baton.url }: Agent, place: string): Record<string, string> {

@@ -4,12 +4,8 @@ import { visible } from '@baton/sdk/node';
 import { invocation } from '../../../../../bin/invocation.mjs';
 import type { Connection } from '../../connection.ts';
 import { PlainError } from '../../plain-error.ts';
-import {
-  createDemoWorkspace,
-  type DemoWorkspace,
-  findDemoWorkspaces,
-  removeDemo,
-} from '../demo-workspace.ts';
+import { removeDemo } from '../demo-removal.ts';
+import { createDemoWorkspace, type DemoWorkspace, findDemoWorkspaces } from '../demo-workspace.ts';
 import { type Access, openAccess } from '../participants.ts';
 import { liveBacklog, stalledTaskKey } from './backlog.ts';
 import { runLiveAgent } from './live-agent.ts';

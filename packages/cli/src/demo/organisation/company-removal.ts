@@ -1,6 +1,5 @@
 import { type BatonClient, BatonError, type Workspace } from '@baton/sdk';
-import { keysOfCompany } from './company.ts';
-import { detachKnowledge } from './knowledge.ts';
+import { keysOfCompany, knowledgeSource } from './company.ts';
 
 const limit = 200;
 
@@ -29,4 +28,26 @@ export async function retireCompany(
     // A demo that was interrupted has none yet.
     if (!(error instanceof BatonError) || error.code !== 'not_found') throw error;
   });
+}
+
+/** Lets the memory service forget what it was told, by a snapshot without entities. One that is away or missing knows nothing. */
+async function detachKnowledge(
+  administrator: BatonClient,
+  workspaceId: string,
+  suffix: string,
+): Promise<void> {
+  const snapshotId = `${knowledgeSource}-removed-${suffix}`;
+  const observedAt = new Date().toISOString();
+  try {
+    await administrator.knowledge.reconcileSnapshot({
+      workspaceId,
+      source: knowledgeSource,
+      snapshotId,
+      observedAt,
+      entities: [],
+      relations: [],
+    });
+  } catch (error) {
+    if (!(error instanceof BatonError && error.code.startsWith('memory_'))) throw error;
+  }
 }

@@ -1,5 +1,5 @@
 import { type BatonClient, BatonError } from '@baton/sdk';
-import type { Company } from './company.ts';
+import { type Company, knowledgeSource as source } from './company.ts';
 import type { DerivedTask } from './what-followed.ts';
 
 /** What a source told the memory service of the shop, and what memory says of it to who takes the derived task. */
@@ -13,7 +13,6 @@ export interface DemoKnowledge {
   readonly told: readonly string[];
 }
 
-const source = 'demo-handbook';
 const textCharactersMax = 160;
 const sectionsShownMax = 3;
 
@@ -43,28 +42,6 @@ export async function attachKnowledge(
   } catch (error) {
     if (!(error instanceof BatonError && error.code.startsWith('memory_'))) throw error;
     return { refusedCode: error.code, source, opened: [] };
-  }
-}
-
-/** Lets the memory service forget what it was told, by a snapshot without entities. One that is away or missing knows nothing. */
-export async function detachKnowledge(
-  administrator: BatonClient,
-  workspaceId: string,
-  suffix: string,
-): Promise<void> {
-  const snapshotId = `${source}-removed-${suffix}`;
-  const observedAt = new Date().toISOString();
-  try {
-    await administrator.knowledge.reconcileSnapshot({
-      workspaceId,
-      source,
-      snapshotId,
-      observedAt,
-      entities: [],
-      relations: [],
-    });
-  } catch (error) {
-    if (!(error instanceof BatonError && error.code.startsWith('memory_'))) throw error;
   }
 }
 
