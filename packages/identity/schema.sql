@@ -229,6 +229,7 @@ create table identity_providers (
   display_name_claim text default ''::text not null,
   authorized_parties text[] default '{}'::text[] not null,
   principal_kind text default 'human'::text not null,
+  required_claims jsonb default '{}'::jsonb not null,
   constraint identity_providers_pkey PRIMARY KEY (id),
   constraint identity_providers_issuer UNIQUE (tenant_id, issuer),
   constraint identity_providers_key UNIQUE (tenant_id, key),

@@ -182,6 +182,7 @@ interface IdentityProvidersTable {
   display_name_claim: Generated<string>;
   authorized_parties: Generated<string[]>;
   principal_kind: Generated<'human' | 'workload'>;
+  required_claims: Generated<unknown>;
 }
 
 interface JournalEpochTable {

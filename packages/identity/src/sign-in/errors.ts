@@ -15,6 +15,11 @@ export const errors = {
     'The sign-in lacks an `acr` or `amr` that the provider is registered with.',
     'Sign in at the identity provider by a stronger method.',
   ),
+  claim_not_allowed: code(
+    403,
+    'The upstream token lacks a claim that the provider is registered with (`requiredClaims`), or has another value.',
+    'Use a token of an account, group or repository that the provider is registered for.',
+  ),
   identity_disabled: code(403, 'The external identity is disabled.', 'Ask an administrator.'),
   principal_not_in_tenant: code(
     403,

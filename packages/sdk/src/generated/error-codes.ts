@@ -43,6 +43,7 @@ export type ErrorCode =
   | 'claim_expired'
   | 'claim_holder_mismatch'
   | 'claim_not_active'
+  | 'claim_not_allowed'
   | 'claim_not_expired'
   | 'comment_mismatch'
   | 'compatibility_window_too_long'

@@ -244,6 +244,7 @@ display_name_claim: string;
 group_mappings: Record<string, string>;
 required_acr_values: string[];
 required_amr_values: string[];
+required_claims: Record<string, string[]>;
 authorized_parties: string[];
 lifecycle_profile: "read_only" | "managed";
 principal_kind: "human" | "workload";
@@ -269,6 +270,8 @@ groupMappings?: Record<string, string>;
 requiredAcrValues?: string[];
 /** All must be in the `amr`. */
 requiredAmrValues?: string[];
+/** Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Needed where strangers share the issuer, as with hosted CI services: it signs tokens for any audience. */
+requiredClaims?: Record<string, string[]>;
 /** Who may have asked for the upstream token: its `azp` must be one of them, or without `azp` its only `aud`. Empty: anybody. */
 authorizedParties?: string[];
 /** `managed` allows links by hand and SCIM. */
@@ -435,6 +438,8 @@ groupMappings?: Record<string, string>;
 requiredAcrValues?: string[];
 /** All must be in the `amr`. */
 requiredAmrValues?: string[];
+/** Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Needed where strangers share the issuer, as with hosted CI services: it signs tokens for any audience. */
+requiredClaims?: Record<string, string[]>;
 /** Who may have asked for the upstream token: its `azp` must be one of them, or without `azp` its only `aud`. Empty: anybody. */
 authorizedParties?: string[];
 /** `managed` allows links by hand and SCIM. */

@@ -22,6 +22,7 @@ const refusals = [
   'invalid_audience',
   'missing_subject_claim',
   'step_up_required',
+  'claim_not_allowed',
   'external_identity_conflict',
   'identity_disabled',
   'principal_disabled',

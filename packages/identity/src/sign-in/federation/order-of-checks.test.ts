@@ -80,6 +80,11 @@ const byToken: readonly Fault<SignIn>[] = [
     ({ ids }) =>
       store`update identity_providers set required_acr_values = '{gold}' where id = ${ids['providerId']}`,
   ),
+  fault(
+    'claim_not_allowed',
+    ({ ids }) =>
+      store`update identity_providers set required_claims = '{"org":["acme"]}' where id = ${ids['providerId']}`,
+  ),
 ];
 
 /** A second identity at the provider, which has the external id of the token. */

@@ -127,3 +127,39 @@ test('the kind can be changed, and principals that exist keep theirs', async () 
   for (const principalKind of ['agent', 'service_account', 'Human', null])
     assert.equal((await identity.patch(path, { principalKind })).status, 422);
 });
+
+test('of an issuer that strangers share, only tokens with the required claims sign in', async () => {
+  const requiredClaims = { repository_owner: ['acme', 'acme-labs'], environment: ['production'] };
+  const realm = await makeRealm(identity, upstream, { ...ofPrograms, requiredClaims });
+  const path = `/tenants/${realm.tenantId}/identity-providers/${realm.key}`;
+  assert.deepEqual((await made(identity.get(path))).required_claims, requiredClaims);
+  const signIn = async (claims: object) =>
+    signInBy(identity, realm, await upstream.sign({ sub: newSubject(), ...claims }));
+  for (const claims of [
+    { repository_owner: 'acme', environment: 'production' },
+    { repository_owner: 'acme-labs', environment: ['staging', 'production'] },
+  ])
+    assert.equal((await signIn(claims)).status, 200, JSON.stringify(claims));
+  for (const claims of [
+    {},
+    { repository_owner: 'acme' },
+    { repository_owner: 'stranger', environment: 'production' },
+    { repository_owner: 'ACME', environment: 'production' },
+    { repository_owner: { 0: 'acme' }, environment: 'production' },
+    { repository_owner: 1, environment: 'production' },
+    { repository_owner: [], environment: 'production' },
+  ]) {
+    const { status, body } = await signIn(claims);
+    assert.deepEqual([status, body], [403, { detail: 'claim_not_allowed' }], JSON.stringify(claims));
+  }
+  const refused = (await auditOf(identity, realm.tenantId)).at(-1);
+  assert.deepEqual([refused?.outcome, refused?.reason], ['denied', 'claim_not_allowed']);
+  await made(identity.patch(path, { requiredClaims: {} }));
+  assert.equal((await signIn({})).status, 200);
+  for (const malformed of [{ a: [] }, { a: 'acme' }, { '': ['x'] }, { a: [''] }, []])
+    assert.equal(
+      (await identity.patch(path, { requiredClaims: malformed })).status,
+      422,
+      JSON.stringify(malformed),
+    );
+});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RowOf } from '@baton/kernel/row';
-import { Timestamp, textsByName, Uuid } from '@baton/kernel/wire';
+import { Timestamp, textsByName, Uuid, valuesByName } from '@baton/kernel/wire';
 import { characters, Issuer, Key, NameSet, Status, sortedSet } from '../../service/fields.ts';
 import type { Tables } from '../../service/schema.ts';
 
@@ -25,6 +25,7 @@ export const IdentityProvider = z
     group_mappings: z.record(z.string(), z.string()),
     required_acr_values: z.array(z.string()),
     required_amr_values: z.array(z.string()),
+    required_claims: z.record(z.string(), z.array(z.string())),
     authorized_parties: z.array(z.string()),
     lifecycle_profile: LifecycleProfile,
     principal_kind: ProviderPrincipalKind,
@@ -54,6 +55,15 @@ const GroupMappings = textsByName(
 /** Clients of the provider, read without repeats and sorted. */
 const AuthorizedParties = z.array(characters(1, 200)).max(50).transform(sortedSet);
 
+const requiredClaimsMax = 20;
+
+/** Names of claims of a token, and for each the values of which it must hold one. */
+const RequiredClaims = valuesByName(
+  z.string().min(1).max(200),
+  z.array(z.string().min(1).max(500)).min(1).max(100),
+  requiredClaimsMax,
+);
+
 /** What is chosen at the registration and can be changed later. */
 const choices = {
   audience: characters(1, 200).describe('Must be in the `aud` of upstream tokens, alone or beside others.'),
@@ -67,6 +77,9 @@ const choices = {
   groupMappings: GroupMappings.describe('Upstream group to key of a group here; others do not count.'),
   requiredAcrValues: NameSet.describe('The `acr` must be one of them.'),
   requiredAmrValues: NameSet.describe('All must be in the `amr`.'),
+  requiredClaims: RequiredClaims.describe(
+    'Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Needed where strangers share the issuer, as with hosted CI services: it signs tokens for any audience.',
+  ),
   authorizedParties: AuthorizedParties.describe(
     'Who may have asked for the upstream token: its `azp` must be one of them, or without `azp` its only `aud`. Empty: anybody.',
   ),
@@ -91,6 +104,7 @@ export const NewIdentityProvider = z
     groupMappings: choices.groupMappings.default({}),
     requiredAcrValues: choices.requiredAcrValues.default([]),
     requiredAmrValues: choices.requiredAmrValues.default([]),
+    requiredClaims: choices.requiredClaims.default({}),
     authorizedParties: choices.authorizedParties.default([]),
     lifecycleProfile: choices.lifecycleProfile.default('read_only'),
     principalKind: choices.principalKind.default('human'),
@@ -108,7 +122,10 @@ export const IdentityProviderChange = z
 export type IdentityProviderChange = z.infer<typeof IdentityProviderChange>;
 
 /** A provider that people may sign in through now. `registered_issuer` still has the slashes at its end. */
-export type OpenProvider = RowOf<Tables['identity_providers'], { group_mappings: Record<string, string> }>;
+export type OpenProvider = RowOf<
+  Tables['identity_providers'],
+  { group_mappings: Record<string, string>; required_claims: Record<string, string[]> }
+>;
 
 /** A provider as it is answered. */
 export type ProviderRow = Omit<OpenProvider, 'registered_issuer'>;
@@ -131,6 +148,7 @@ export function columnsOf(change: IdentityProviderChange): Partial<ProviderChoic
     group_mappings: change.groupMappings,
     required_acr_values: change.requiredAcrValues,
     required_amr_values: change.requiredAmrValues,
+    required_claims: change.requiredClaims,
     authorized_parties: change.authorizedParties,
     lifecycle_profile: change.lifecycleProfile,
     principal_kind: change.principalKind,

@@ -49,6 +49,7 @@ describe('POST …/identity-providers', () => {
       authorized_parties: [],
       lifecycle_profile: 'read_only',
       principal_kind: 'human',
+      required_claims: {},
       jwks_cache_ttl_seconds: 300,
       jwks_stale_grace_seconds: 900,
       status: 'active',

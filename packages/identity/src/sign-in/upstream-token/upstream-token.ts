@@ -47,6 +47,7 @@ export async function verifyUpstreamToken(
   checkClaims(payload, provider, settings.IAM_UPSTREAM_LEEWAY_SECONDS);
   const identity = identityOf(payload, provider);
   refuseWeakSignIn(identity, provider);
+  refuseOtherClaims(payload, provider);
   return identity;
 }
 
@@ -222,4 +223,13 @@ function refuseWeakSignIn({ acr, amr }: UpstreamIdentity, provider: OpenProvider
   const { required_acr_values: acrs, required_amr_values: amrs } = provider;
   const isStrong = acrs.length === 0 || (acr !== null && acrs.includes(acr));
   if (!isStrong || amrs.some((method) => !amr.includes(method))) fail('step_up_required');
+}
+
+/** A token of an issuer that strangers share is as genuine as one of ours: only its claims tell them apart. */
+function refuseOtherClaims(payload: Json, { required_claims: required }: OpenProvider): void {
+  for (const [name, allowed] of Object.entries(required)) {
+    const values = textsOf(Object.hasOwn(payload, name) ? payload[name] : undefined) ?? [];
+    if (!values.some((value) => allowed.includes(value)))
+      fail('claim_not_allowed', {}, { reason: `upstream claim ${name}` });
+  }
 }
