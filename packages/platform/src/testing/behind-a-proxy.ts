@@ -88,11 +88,15 @@ export function testBehindProxy(kind: ProxyKind): void {
     await services?.close();
   });
 
-  test(`${kind.name}: signs in below /iam under the public issuer, and claims a task`, { skip }, async () => {
+  test(`${kind.name}: signs in below /iam under the public issuer, whose metadata it serves, and claims a task`, {
+    skip,
+  }, async () => {
     const { iss } = JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString());
     assert.equal(iss, `${kind.scheme}://127.0.0.1:${port}/iam`);
     const keys = await send({ path: '/iam/.well-known/jwks.json' });
     assert.equal((JSON.parse(keys.text) as { keys: object[] }).keys.length, 1);
+    const metadata = await send({ path: '/.well-known/oauth-authorization-server/iam' });
+    assert.equal((JSON.parse(metadata.text) as { issuer: string }).issuer, iss);
     const session = await call('POST', '/sessions', { clientName: 'behind a proxy' });
     const task = await call('POST', '/tasks', { title: 'behind a proxy' });
     const claim = await call('POST', `/tasks/${task.body.id}:claim`, { sessionId: session.body.id });
