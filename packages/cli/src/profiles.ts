@@ -30,7 +30,8 @@ export function readProfiles(config: CliConfig): Profiles {
     const read = JSON.parse(readFileSync(path, 'utf8')) as Partial<Profiles>;
     return { current: read.current, profiles: read.profiles ?? {} };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { current: undefined, profiles: {} };
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (['ENOENT', 'ENOTDIR'].includes(code)) return { current: undefined, profiles: {} };
     throw new PlainError(`${path} can't be read: mend it, or delete it and sign in again.`);
   }
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   BatonError,
   type PackagePlan,
@@ -7,7 +8,7 @@ import {
 } from '@baton/sdk';
 import { PlainError } from '../../plain-error.ts';
 import { type Change, holds, type Planning, refuseSkippedVersion, unchanged } from '../change.ts';
-import { type Declared, type Kind } from '../documents.ts';
+import { type Declared, isObject, type Kind } from '../documents.ts';
 import type { JsonObject } from '../yaml-documents.ts';
 
 /** Kinds that the service compares itself, by the plan of packages: it knows the defaults of what a file leaves out. */
@@ -161,12 +162,26 @@ async function withoutFilledIn(
     return fields.filter(
       ({ path, before, after }) => !(path === '/condition' && before === true && after === null),
     );
-  if (kind !== 'TaskType' || !fields.some(({ path }) => path === '/lifecycleSchema')) return fields;
+  const filledIn = ['/lifecycleSchema', '/execution'];
+  if (kind !== 'TaskType' || !fields.some(({ path }) => filledIn.includes(path))) return fields;
+  const [current] = (await baton.taskTypes.list({ key, status: 'active', limit: 1 })).items;
+  if (current === undefined) return fields;
   // Version 1 of `task` is the system's own; a type that declares no lifecycle has the same.
   const { lifecycleSchema: wanted = (await oldestType(baton, 'task'))?.lifecycleSchema } = spec;
-  const [current] = (await baton.taskTypes.list({ key, status: 'active', limit: 1 })).items;
-  const isFilledIn = current !== undefined && holds(current.lifecycleSchema, wanted);
-  return fields.filter(({ path }) => !(isFilledIn && path === '/lifecycleSchema'));
+  const isSame: Readonly<Record<string, boolean>> = {
+    '/lifecycleSchema': holds(current.lifecycleSchema, wanted),
+    '/execution': isDeepStrictEqual(current.execution, executionOf(spec['execution'])),
+  };
+  return fields.filter(({ path }) => isSame[path] !== true);
+}
+
+/** How a new version of a type stores what its document leaves out of `execution`. */
+function executionOf(given: unknown): JsonObject {
+  const stated = (value: unknown): JsonObject =>
+    isObject(value) ? Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null)) : {};
+  const { retry, ...rest } = stated(given);
+  const pauses = { backoffSeconds: 60, maxBackoffSeconds: 3600, ...stated(retry) };
+  return { startDateHolds: true, ...rest, retry: pauses };
 }
 
 async function oldestType(baton: Planning['baton'], key: string): Promise<TaskType | undefined> {
