@@ -3448,12 +3448,13 @@ CREATE OR REPLACE FUNCTION public.queue_due_tasks(rows_max integer)
  LANGUAGE plpgsql
 AS $function$
 declare
+  at constant timestamptz := clock_timestamp();
   locked uuid[];
   moved record;
 begin
   locked := array(
     select t.id from work_queue q join tasks t on t.id = q.task_id
-    where q.due_at <= clock_timestamp() order by q.due_at limit rows_max
+    where q.due_at <= at order by q.due_at limit rows_max
     for no key update of t skip locked);
   for moved in
     update work_queue q
@@ -3999,11 +4000,12 @@ end $function$;
 CREATE OR REPLACE FUNCTION public.tasks_come_due(tenant uuid)
  RETURNS SETOF uuid
  LANGUAGE plpgsql
- STABLE
+ STABLE ROWS 10
 AS $function$
+declare
+  at constant timestamptz := clock_timestamp();
 begin
-  return query select task_id from work_queue where tenant_id = tenant and due_at <= clock_timestamp()
-  order by due_at limit 1000;
+  return query select task_id from work_queue where tenant_id = tenant and due_at <= at order by due_at limit 1000;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.tasks_of_dead_claims(tenant uuid)

@@ -7,7 +7,10 @@ export async function letComeDue(baton: TestCoordination, taskId: string): Promi
   await baton.pool.transaction(async (tx) => {
     await tx.run(sql`set local session_replication_role = replica`);
     await tx.run(sql`
-      update tasks set starts_at = least(starts_at, now()), retry_at = least(retry_at, now()), available_at = now()
+      update tasks
+      set starts_at = case when starts_at > now() then now() else starts_at end,
+        retry_at = case when retry_at > now() then now() else retry_at end,
+        available_at = case when available_at > now() then now() else available_at end
       where id = ${taskId}`);
     await tx.run(sql`update work_queue set due_at = now() where task_id = ${taskId} and due_at is not null`);
   });

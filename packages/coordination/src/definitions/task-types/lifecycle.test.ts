@@ -32,6 +32,7 @@ interface Sent {
   transitions: { from: string; to: string[] }[];
   claimStatus?: string;
   releaseStatus?: string;
+  claimFrom?: string[];
   completionStatus?: string;
 }
 
@@ -53,16 +54,22 @@ const lifecycles: fc.Arbitrary<Sent> = fc
       initialStatus: mostly('a', 'b'),
       claimStatus: mostly('b', 'c'),
       releaseStatus: mostly('a', 'c'),
+      claimFrom: fc.subarray(keys),
+      isWild: fc.nat(12).map((n) => n === 0),
       completionStatus: mostly('e'),
     },
-    { requiredKeys: ['categories', 'edges', 'initialStatus'] },
+    { requiredKeys: ['categories', 'edges', 'initialStatus', 'isWild'] },
   )
-  .map(({ categories, edges, ...named }) => ({
+  .map(({ categories, edges, claimFrom, isWild, ...named }) => ({
     statuses: keys.map((one, index) => ({ key: one, category: categories[index] ?? 'terminal_success' })),
     transitions: keys.map((from) => ({
       from,
       to: edges.filter(([start]) => start === from).map(([, to]) => to),
     })),
+    // Mostly blocked ones: others are refused.
+    ...(claimFrom !== undefined && {
+      claimFrom: claimFrom.filter((one) => isWild || categories[keys.indexOf(one)] === 'blocked'),
+    }),
     ...named,
   }));
 
@@ -108,6 +115,10 @@ class NaiveTask {
     return this.category()?.startsWith('terminal') ?? false;
   }
 
+  isOnHold(): boolean {
+    return this.category() === 'blocked' && this.type.claimFrom?.includes(this.status) !== true;
+  }
+
   /** @returns the code of the refusal, if it is one */
   update(to: string): string | undefined {
     if (this.category(to) === undefined) return 'status_not_in_lifecycle';
@@ -120,7 +131,7 @@ class NaiveTask {
   }
 
   claim(): string | undefined {
-    if (this.isOver()) return 'task_not_claimable';
+    if (this.isOver() || this.isOnHold()) return 'task_not_claimable';
     if (this.isClaimed) return 'task_already_claimed';
     this.isClaimed = true;
     const { claimStatus } = this.type;
@@ -155,13 +166,21 @@ class NaiveTask {
 }
 
 /** Whether the document is sound: the statuses that it names for beginnings and claims are open, and the way to succeed is clear. */
-function isSound({ statuses, initialStatus, claimStatus, releaseStatus, completionStatus }: Sent): boolean {
+function isSound({
+  statuses,
+  initialStatus,
+  claimStatus,
+  releaseStatus,
+  claimFrom,
+  completionStatus,
+}: Sent): boolean {
   const categoryOf = (one: string) => statuses.find((status) => status.key === one)?.category ?? '';
   const successes = statuses.filter(({ category }) => category === 'terminal_success');
   return (
     [initialStatus, claimStatus, releaseStatus].every(
       (one) => one === undefined || !categoryOf(one).startsWith('terminal'),
     ) &&
+    (claimFrom ?? []).every((one) => categoryOf(one) === 'blocked') &&
     (completionStatus === undefined
       ? successes.length === 1
       : categoryOf(completionStatus) === 'terminal_success')

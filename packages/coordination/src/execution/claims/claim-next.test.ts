@@ -220,7 +220,8 @@ describe('what :claim-next hands out', () => {
     const nobodys = await makeTask(baton, { workspaceId: below.id });
     const mine = await makeTask(baton, { assigneeId: worker.actor.principalId });
     assert.deepEqual(await idsOf({ assigneeId, workspaceId: below.id, count: 9 }), [inBelow.id]);
-    assert.deepEqual(await idsOf({ workspaceId: above.id, count: 9 }), [inAbove.id]);
+    assert.deepEqual(await idsOf({ workspaceId: above.id, count: 9 }), [], 'it is of somebody else');
+    assert.deepEqual(await idsOf({ workspaceId: above.id, includeAssigned: true, count: 9 }), [inAbove.id]);
     assert.deepEqual(await idsOf({ workspaceId: above.id, includeDescendants: true, count: 9 }), [
       nobodys.id,
     ]);

@@ -51,7 +51,8 @@ export async function countFailure(
   );
   if (row === undefined) throw new Error('a task is gone under its lock');
   if (row.is_exhausted) return endAttempts(context, row, rules, reason);
-  if (!row.is_paused) return;
+  // A pause of before may last longer.
+  if (!row.is_paused || row.retry_at === task.retry_at) return;
   emit(
     context,
     retryScheduled,

@@ -94,6 +94,8 @@ const acts = {
     const verdict = model.complete(task, presented, by);
     return { answer: await actor.post(`/tasks/${task.id}:complete`, keys, ifMatch), verdict };
   },
+  makeAvailable: ({ model, task, actor }) =>
+    answered(model.makeAvailable(task), actor.post(`/tasks/${task.id}:make-available`)),
   requestGate({ baton, model, task, person }) {
     const body = { task: task.id, assignedPrincipalId: person.principalId, gate: true };
     return making(model.requestGate(task), baton.admin.post('/approvals', body));

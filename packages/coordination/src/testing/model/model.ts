@@ -16,6 +16,10 @@ export interface TaskModel extends Journaled {
   attempts: number;
   titleChanges: number;
   active: ClaimModel | undefined;
+  /** Failed attempts in a row. */
+  failures: number;
+  /** After a failure, for longer than the history lasts. */
+  isPaused: boolean;
   /** The handle by which it was launched. */
   handle: HandleModel | undefined;
 }
@@ -75,6 +79,8 @@ export class Model {
       attempts: 0,
       titleChanges: 0,
       active: undefined,
+      failures: 0,
+      isPaused: false,
       handle,
     };
     this.tasks.push(task);
@@ -152,6 +158,7 @@ export class Model {
     this.#failRunning(task);
     if (task.active !== undefined && isLive(task.active)) this.#release(task.active, { moves: false });
     task.status = 'cancelled';
+    forgetFailures(task);
     task.events.push('task.updated');
     return ok;
   }
@@ -204,6 +211,7 @@ export class Model {
     const code = refusal ?? gate(task, run.claim, by);
     if (code !== 'ok') return { code };
     this.#endRun(run, 'succeeded', 'run.succeeded');
+    forgetFailures(task);
     if (completeTask) this.#complete(task, run.claim);
     return ok;
   }
@@ -212,6 +220,23 @@ export class Model {
     if (run.claim.holder !== by) return { code: 'run_holder_mismatch' };
     if (run.status !== 'running') return { code: 'run_not_active' };
     this.#endRun(run, 'failed', 'run.failed');
+    this.#countFailure(run.claim);
+    return ok;
+  }
+
+  /** An attempt whose lease ran out was counted by that, or is now, and makes no pause. */
+  #countFailure(claim: ClaimModel): void {
+    const { task } = claim;
+    if (claim.token !== task.epoch || isTerminal(task)) return;
+    if (claim.status !== 'stale') task.failures += 1;
+    if (claim.status === 'stale' || (claim.status === 'active' && claim.isOver)) return;
+    task.isPaused = true;
+    task.events.push('task.retry_scheduled');
+  }
+
+  makeAvailable(task: TaskModel): Verdict {
+    if (task.isPaused || task.failures > 0) task.events.push('task.made_available');
+    forgetFailures(task);
     return ok;
   }
 
@@ -324,6 +349,7 @@ export class Model {
   #obstacle(task: TaskModel): string | undefined {
     if (isTerminal(task)) return 'task_not_claimable';
     if (this.#hasGate(task)) return 'approval_required';
+    if (task.isPaused) return 'task_not_due';
     return isLive(task.active) ? 'task_already_claimed' : undefined;
   }
 
@@ -362,6 +388,7 @@ export class Model {
   #complete(task: TaskModel, presented: ClaimModel | undefined): void {
     if (presented !== undefined) this.#release(presented, { moves: false });
     task.status = 'done';
+    forgetFailures(task);
     task.events.push('task.completed');
   }
 
@@ -370,6 +397,8 @@ export class Model {
   }
 
   #expire(claim: ClaimModel, { moves }: { moves: boolean }): void {
+    const hasFailed = this.runs.some((run) => run.claim === claim && run.status === 'failed');
+    if (!hasFailed) claim.task.failures += 1;
     this.#endClaim(claim, 'stale', 'claim.expired', moves);
   }
 
@@ -383,6 +412,11 @@ export class Model {
 
 function isLive(claim: ClaimModel | undefined): boolean {
   return claim?.status === 'active' && !claim.isOver;
+}
+
+function forgetFailures(task: TaskModel): void {
+  task.failures = 0;
+  task.isPaused = false;
 }
 
 const isTerminal = ({ status }: TaskModel) => status === 'done' || status === 'cancelled';

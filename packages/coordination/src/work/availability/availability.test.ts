@@ -37,9 +37,9 @@ const inDays = (days: number) => new Date(Date.now() + days * dayMs);
 const dateOf = (at: Date) => at.toISOString().slice(0, 10);
 const tomorrow = inDays(1).toISOString();
 const read = (id: string) => done(baton.admin.get(`/tasks/${id}`));
-const change = async (id: string, body: object) => {
+const change = async (id: string, body: object, by = baton.admin) => {
   const { version } = await read(id);
-  return done(baton.admin.patch(`/tasks/${id}`, body, { 'if-match': `task-${version}` }));
+  return done(by.patch(`/tasks/${id}`, body, { 'if-match': `task-${version}` }));
 };
 const claim = (id: string) => worker.actor.post(`/tasks/${id}:claim`, { sessionId: worker.sessionId });
 const offered = async (workspaceId: string): Promise<string[]> =>
@@ -97,7 +97,7 @@ test('a change of startDate moves it at once, and whoever holds the task goes on
   assert.deepEqual(await offered(workspaceId), [id]);
   const held = await claimTask(worker, id);
   const keys = { claimId: held.id, fencingToken: held.fencingToken };
-  assert.equal((await change(id, { startDate: tomorrow, ...keys })).availableAt, tomorrow);
+  assert.equal((await change(id, { startDate: tomorrow, ...keys }, worker.actor)).availableAt, tomorrow);
   await done(worker.actor.post(`/tasks/${id}:start-run`, keys), 201);
   await done(worker.actor.post(`/claims/${held.id}:release`, {}));
   assert.deepEqual(await offered(workspaceId), []);
@@ -261,7 +261,7 @@ test('a blocked status holds a task back unless its lifecycle names it; who hold
   assert.deepEqual(await offered(workspaceId), [id]);
   const held = await claimTask(worker, id);
   const keys = { claimId: held.id, fencingToken: held.fencingToken };
-  await change(id, { status: 'parked', ...keys });
+  await change(id, { status: 'parked', ...keys }, worker.actor);
   const run = await done(worker.actor.post(`/tasks/${id}:start-run`, keys), 201);
   await done(worker.actor.post(`/runs/${run.id}:cancel`, {}));
   await done(worker.actor.post(`/claims/${held.id}:release`, {}));

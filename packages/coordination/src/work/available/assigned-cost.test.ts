@@ -8,7 +8,9 @@ import { makeWorkspace } from '../../testing/workspaces.ts';
 import { findNextTasks, findWork, lockNextTasks, sliceOfPage, type WorkSearch } from './available.sql.ts';
 import { findWorkWithin } from './work-within.sql.ts';
 
-const assigned = 10_000;
+const hidden = 10_000;
+/** A search that passed the hidden tasks would read at least one page for each hundred. */
+const pagesMoreMax = 60;
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -22,6 +24,7 @@ test('10,000 more urgent tasks that are assigned to others, or start later, cost
   const { id: workspaceId } = await makeWorkspace(baton);
   const ready = await makeTask(baton, { priority: 'low', workspaceId });
   const others = [await baton.actor(), await baton.actor()];
+  const before = await pagesOf(workspaceId);
   const made = await makeTask(baton, { priority: 'critical', workspaceId });
   await baton.pool.run(sql`
     insert into tasks (id, tenant_id, public_number, workspace_id, type_id, title, status, category, priority, origin, created_by,
@@ -30,9 +33,26 @@ test('10,000 more urgent tasks that are assigned to others, or start later, cost
       origin, created_by,
       case n % 3 when 0 then ${others[0]?.principalId}::uuid when 1 then ${others[1]?.principalId}::uuid end,
       case n % 3 when 2 then now() + interval '1 day' end
-    from tasks, generate_series(1, ${assigned}::integer) n where id = ${made.id}`);
+    from tasks, generate_series(1, ${hidden}::integer) n where id = ${made.id}`);
   await done(baton.admin.patch(`/tasks/${made.id}`, { status: 'cancelled' }, { 'if-match': 'task-1' }));
   await baton.pool.run(sql`analyze tasks, work_queue`);
+  const after = await pagesOf(workspaceId);
+  for (const [name, pages] of after)
+    assert.ok(
+      pages < (before.get(name) ?? 0) + pagesMoreMax,
+      `${name} read ${pages} pages, and ${before.get(name)} before`,
+    );
+  const { items } = await done(
+    worker.actor.post('/work:claim-next', { sessionId: worker.sessionId, count: 5 }),
+  );
+  assert.deepEqual(
+    items.map(({ task }: any) => task.id),
+    [ready.id],
+  );
+});
+
+/** The pages that each search reads, by its name. Planning, of which a connection does some only once, is a part of them. */
+async function pagesOf(workspaceId: string): Promise<Map<string, number>> {
   const search: WorkSearch = {
     tenantId: baton.tenantId,
     principalId: worker.actor.principalId,
@@ -54,15 +74,10 @@ test('10,000 more urgent tasks that are assigned to others, or start later, cost
     'own next': findNextTasks(own, 1),
     locked: lockNextTasks(search, 1),
   };
+  const pages = new Map<string, number>();
   for (const [name, statement] of Object.entries(statements)) {
-    const pages = await pagesReadBy(baton.pool, statement);
-    assert.ok(pages < 100, `${name} read ${pages} pages`);
+    const runs = [await pagesReadBy(baton.pool, statement), await pagesReadBy(baton.pool, statement)];
+    pages.set(name, Math.min(...runs));
   }
-  const { items } = await done(
-    worker.actor.post('/work:claim-next', { sessionId: worker.sessionId, count: 5 }),
-  );
-  assert.deepEqual(
-    items.map(({ task }: any) => task.id),
-    [ready.id],
-  );
-});
+  return pages;
+}

@@ -228,7 +228,8 @@ function part(search: WorkSearch, slice: Slice, rowsMax: number): Fragment {
 
 /**
  * Tasks that nobody has recorded as free: their claim is dead, and :claim-next had taken them out of the queue, or they came due
- * just now. They may be the last ones of their set: `may_claim` judges their requirements.
+ * just now. They may be the last ones of their set: `may_claim` judges their requirements. Without its `offset` the last `exists`
+ * would read the whole queue.
  * @param inReach a further condition on the task `t`
  */
 export function unnotedPart(search: WorkSearch, slice: Slice, inReach: Fragment): Fragment {
@@ -245,7 +246,7 @@ export function unnotedPart(search: WorkSearch, slice: Slice, inReach: Fragment)
       and (t.category <> 'blocked' or is_claimable_blocked(t.type_id, t.status))
       and (t.available_at is null or t.available_at <= clock_timestamp())
       and ${isFiledWithin(search, 't.workspace_id')} and ${assignedTo(search, 't.assignee_id')}
-      and not exists (select from work_queue q where q.task_id = t.id and q.due_at is null)
+      and not exists (select from work_queue q where q.task_id = t.id and q.due_at is null offset 0)
       and (t.priority, ${at}, t.id) > (${slice.start[0]}::smallint, ${slice.start[1]}::timestamptz, ${slice.start[2]}::uuid)
       and ${inReach} and ${slice.judged} and ${mayBeTaken(search)}
     order by t.priority, ${at}, t.id

@@ -73,6 +73,7 @@ describe('PATCH /tasks/{ref}', () => {
       dueDate: '2026-02-01T00:00:00.000Z',
       systemStatusCategory: 'blocked',
       acceptanceChecks: 1,
+      availableAt: null,
       version: 2,
       updatedAt: body.updatedAt,
     };
