@@ -102,7 +102,7 @@ async function requireTaskTypes({ db, tenantId }: Context, keys: readonly string
   if (unknown >= 0) fail('unknown_task_type', { field: `taskTypes[${unknown}]`, taskType: keys[unknown] });
 }
 
-function differences(before: WorkspaceRow, after: WorkspaceValues): Record<string, string | true | null> {
+function differences(before: WorkspaceRow, after: WorkspaceValues): Record<string, string | true> {
   const changed = (column: keyof WorkspaceValues) =>
     canonicalJson(before[column]) !== canonicalJson(after[column]);
   return {
@@ -112,7 +112,7 @@ function differences(before: WorkspaceRow, after: WorkspaceValues): Record<strin
     ...(changed('type_id') && { typeId: after.type_id }),
     ...(changed('custom_fields') && { customFields: true as const }),
     ...(changed('task_types') && { taskTypes: true as const }),
-    ...(changed('calendar_key') && { calendarKey: after.calendar_key }),
+    ...(changed('calendar_key') && { calendarKey: true as const }),
   };
 }
 

@@ -25,13 +25,10 @@ export const Workspace = z
       .array(z.string())
       .nullable()
       .meta({ description: 'Keys of the task types that are allowed; null: those of the workspace above.' }),
-    calendarKey: z
-      .string()
-      .nullable()
-      .meta({
-        description:
-          'The calendar in whose time zone dates of tasks begin; null: that of the workspace above, else UTC.',
-      }),
+    calendarKey: z.string().nullable().meta({
+      description:
+        'The calendar in whose time zone dates of tasks begin; null: that of the workspace above, else UTC.',
+    }),
     status: z.enum(archivableStatuses),
     version: z.int().positive(),
     createdAt: Timestamp,

@@ -8,12 +8,12 @@ export const workspaceCreated = defineEvent(
   z.strictObject({ slug: z.string(), name: z.string(), parentId: Uuid.nullable(), typeKey: z.string() }),
 );
 
-/** `changes` of customFields and taskTypes are true, the others carry the value. */
+/** `changes` of customFields, taskTypes and calendarKey are true, the others carry the value. */
 export const workspaceUpdated = defineEvent(
   'workspace.updated',
   'workspace',
   z.strictObject({
-    changes: z.record(z.string(), z.union([z.string(), z.literal(true), z.null()])),
+    changes: z.record(z.string(), z.union([z.string(), z.literal(true)])),
     version: z.int(),
   }),
   2,

@@ -41,6 +41,7 @@ test('POST answers 201 with the workspace and writes workspace.created in it', a
     taskTypes: null,
     status: 'active',
     version: 1,
+    calendarKey: null,
     effectiveTaskTypes: null,
   });
   const [event] = await eventsOf(baton, id);
