@@ -42,6 +42,19 @@ const cli = 'packages/cli/src/main.ts';
 const refusal =
   /\.baton\/connection\.json can be read or changed by other users, so it is not used: .* If you trust it, set BATON_HOME=\S+\.baton\./;
 
+test('a program that knows no profiles refuses BATON_PROFILE, and does not act as the administrator instead', async () => {
+  const env = { HOME: folder, BATON_HOME: join(folder, '.baton'), BATON_PROFILE: 'maria' };
+  for (const [file, args] of [
+    ['packages/runner/src/main.ts', ['--exec', 'true', '--once']],
+    ['packages/mcp/src/main.ts', []],
+  ] as const) {
+    const running = program(file, args, env, { cwd: folder });
+    assert.equal(await running.ended, 1, running.output());
+    assert.match(running.output(), /^BATON_PROFILE is for commands of the command line only/m);
+  }
+  assert.deepEqual(asked, []);
+});
+
 test("no program connects to the address in somebody else's connection file, with or without a token of the user", async () => {
   const programs: [string, string[], number][] = [
     [cli, ['tasks', '--json'], 4],

@@ -22,7 +22,12 @@ export function findAccess(
   environment: Readonly<Record<string, string | undefined>>,
   folders: ConnectionPlaces['folders'],
 ): Access {
-  const { BATON_URL: url = '', BATON_TOKEN: token = '', BATON_HOME: home } = environment;
+  const {
+    BATON_URL: url = '',
+    BATON_TOKEN: token = '',
+    BATON_HOME: home,
+    BATON_PROFILE: profile,
+  } = environment;
   if (url !== '') {
     if (token === '') throw new ConnectionError('BATON_URL is set, but BATON_TOKEN is not: set both.');
     if (!/^https?:/.test(url) || !URL.canParse(url))
@@ -30,6 +35,11 @@ export function findAccess(
     const base = url.replace(/\/+$/, '');
     return { coordinationUrl: base, identityUrl: `${base}/iam`, token };
   }
+  // Profiles are the command line's. To ignore it would let a program act as the administrator in place of the one who was named.
+  if (profile && token === '')
+    throw new ConnectionError(
+      'BATON_PROFILE is for commands of the command line only: set BATON_URL and BATON_TOKEN here, or unset it.',
+    );
   const found = findConnection({ home: home || undefined, folders });
   if (found === undefined)
     throw new ConnectionError(
