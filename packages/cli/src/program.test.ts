@@ -172,6 +172,13 @@ test('an error of identity says likewise what to do', async () => {
   assert.equal(stderr, 'scope_not_allowed: scope not allowed\nnpx baton whoami shows what you may do.\n');
 });
 
+test('a request that the port turns away is said in its words', async () => {
+  const reason = 'Baton does not answer under this host name: name it in BATON_ALLOWED_HOSTS.';
+  const error = { code: 'misdirected_request', message: reason, details: {}, requestId: null };
+  const { code, stderr } = await withAnswer(421, { status: 421, reason, error }, () => run('task', 'list'));
+  assert.deepEqual([code, stderr], [1, `misdirected_request: ${reason}\n`]);
+});
+
 test('a refused token gives a sentence that says what to do and never shows the token', async () => {
   const { code, stderr } = await withAnswer(200, {}, () => run('tasks'), 401);
   assert.equal(code, 4);
