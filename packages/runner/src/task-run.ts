@@ -397,7 +397,9 @@ export class TaskRun {
   async #endAsFailed(reason: string, { pauseSeconds }: RetryPolicy): Promise<void> {
     const asked = this.#retryAfterSeconds ?? 0;
     const retryAfterSeconds = Math.max(asked, pauseSeconds(this.#lease.run.attempt));
-    await this.#lease.fail(reason.slice(0, failureCharactersMax), this.#output, { retryAfterSeconds });
+    // A Baton from before such pauses refuses the field.
+    const pause = retryAfterSeconds > 0 ? { retryAfterSeconds } : {};
+    await this.#lease.fail(reason.slice(0, failureCharactersMax), this.#output, pause);
   }
 
   /** @returns whether the task is in a status of the category `blocked` now */
