@@ -254,9 +254,16 @@ test('what docs/operations.md has for the watch and the history of a running Bat
   assert.match(stdout, /events? exported/);
 });
 
-test('the small company of the demo has knowledge where there is a memory service, and the terminal shows what it says', async () => {
+test('the small company of the demo has knowledge where there is a memory service, until it is removed', async () => {
   const env = { ...process.env, BATON_HOME: running.home };
-  const { stdout } = await promisify(execFile)(process.execPath, [baton, 'demo', '--organisation'], { env });
-  keepLog(stdout);
-  assertCompanyIsTold(stdout);
+  const demo = async (word: string) => {
+    const { stdout } = await promisify(execFile)(process.execPath, [baton, 'demo', word], { env });
+    keepLog(stdout);
+    return stdout;
+  };
+  assertCompanyIsTold(await demo('--organisation'));
+  assert.match(await demo('remove'), /Removed baton-company-/);
+  const { body } = memory.calls.findLast(({ path }) => path.endsWith('/reconcile')) ?? {};
+  assert.match(JSON.stringify(body), /"demo-handbook-removed-/);
+  assert.deepEqual(body.entities, []);
 });
