@@ -83,8 +83,8 @@ describe('journeys through the console', { skip: noBrowser }, () => {
       { code: 'task_claimed' },
     );
     // What the holder moves carries the proof: it is taken.
-    await page.getByRole('button', { name: 'Blocked' }).click();
-    await page.getByText('blocked', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Backlog' }).click();
+    await page.getByText('backlog', { exact: true }).waitFor();
     // The lease is taken away in the moment in which its holder finishes.
     await page.route('**/api/v1/tasks/*:complete', async (route) => {
       await baton.claims.release(first ?? '', { reason: 'the operator needs it' });
