@@ -24,7 +24,7 @@ const proxySettings = [
  */
 export function reportSource(folder, say) {
   let isOver = false;
-  const timer = setTimeout(async () => {
+  const report = async () => {
     const registry = await registryOf(folder);
     const proxy = proxySettings.map((name) => process.env[name]).find((value) => value);
     const problem = await connectionProblem(proxy ?? registry);
@@ -35,7 +35,8 @@ export function reportSource(folder, say) {
         ? `npm gets the packages from ${registry}${through}; waiting for it ...`
         : `npm waits for ${registry}${through}, which can't be reached (${problem}). Baton needs a network the first time, to install its packages. npm tries again for a minute or two, then fails; Ctrl-C stops it now. HTTPS_PROXY names a proxy, npm_config_registry another registry.`,
     );
-  }, patienceMs);
+  };
+  const timer = setTimeout(() => void report(), patienceMs);
   return () => {
     isOver = true;
     clearTimeout(timer);
