@@ -217,9 +217,11 @@ async function peopleIn(path: string): Promise<Map<string, string>> {
   }
   const entries =
     typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
-  const wrong = entries.find(([, id]) => typeof id !== 'string');
-  if (entries.length === 0 || wrong !== undefined)
+  if (entries.length === 0)
     throw usageError(`${visible(path)} maps no names to ids: it holds lines as worker-01: me.`);
+  const [wrong] = entries.find(([, id]) => typeof id !== 'string') ?? [];
+  if (wrong !== undefined)
+    throw usageError(`${visible(path)} maps ${visible(wrong)} to what is no text: put the id in quotes.`);
   return new Map(entries as [string, string][]);
 }
 

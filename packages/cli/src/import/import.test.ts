@@ -515,6 +515,9 @@ test('issues of GitHub come from standard input, with people by a file, into a w
     [nowhere.code, /There is no task type none here; there are: .*task/.test(nowhere.text)],
     [2, true],
   );
+  writeFileSync(people, 'ann: me\nbob: 12\n');
+  const badPerson = await run(['import', 'github', '-', '--people', people, '--yes'], issues);
+  assert.deepEqual([badPerson.code, /maps bob to what is no text/.test(badPerson.text)], [2, true]);
   const badWord = await run(['import', 'github', '-', '--status', 'QA=maybe'], issues);
   assert.deepEqual([badWord.code, /--status takes WORD=STATUS/.test(badWord.text)], [2, true]);
 });

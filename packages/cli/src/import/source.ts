@@ -70,14 +70,18 @@ export interface Source {
 }
 
 const examplesMax = 5;
+/** Reasons hold names of fields, and a file may hold any number of these. */
+const reasonsMax = 200;
 
 /** What an import leaves out or changes on the way, by reason, so that nobody has to find that out later. */
 export class LeftOut {
   readonly #reasons = new Map<string, { count: number; examples: string[] }>();
   #unreadable = 0;
 
-  /** @param reason a sentence without its subject, as `is a pull request, no issue` */
-  add(reason: string, example: string): void {
+  /** @param given the reason, a sentence without its subject, as `is a pull request, no issue` */
+  add(given: string, example: string): void {
+    const isBeyond = this.#reasons.size >= reasonsMax && !this.#reasons.has(given);
+    const reason = isBeyond ? 'is left out or changed for further reasons' : given;
     const known = this.#reasons.get(reason) ?? { count: 0, examples: [] };
     known.count += 1;
     const shown = example.slice(0, 80);

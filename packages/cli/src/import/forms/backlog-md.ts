@@ -30,6 +30,7 @@ export async function readBacklogMd(path: string, words: Words, project?: string
   const leftOut = new LeftOut();
   const config = await readBacklogMdConfig(root, leftOut);
   const tasks: BacklogMdTask[] = [];
+  let files = 0;
   for (const [folder, folderStatus] of folders)
     for (const file of await filesIn(root, folder, leftOut)) {
       const place = `${folder}/${visible(basename(file))}`;
@@ -40,8 +41,9 @@ export async function readBacklogMd(path: string, words: Words, project?: string
         const task = readBacklogMdTask(text, place, { words, config, folderStatus }, leftOut);
         if (task !== undefined) tasks.push(task);
       }
-      if (tasks.length > bounds.filesMax)
-        throw new PlainError(`${visible(path)} holds more than ${bounds.filesMax} tasks.`);
+      files += 1;
+      if (files > bounds.filesMax)
+        throw new PlainError(`${visible(path)} holds more than ${bounds.filesMax} files.`);
     }
   const items = itemsOf(tasks, name, config, leftOut);
   leftOut.requireReadable(items, visible(path));

@@ -154,6 +154,18 @@ test('a field that the service would refuse with the whole task is left out, and
   assert.deepEqual([of['big'], of['long']], ['Infinity', '12345678901234567000']);
 });
 
+test('a report has at most 201 reasons, and counts what is beyond', () => {
+  const fields = Array.from({ length: 1000 }, (_, at) => [`list${at}`, [1]]);
+  const issue = { id: 'a', title: 'T', ...(Object.fromEntries(fields) as object) };
+  const { items, leftOut } = readBeads(JSON.stringify(issue), 'f', words);
+  assert.deepEqual([items.length, leftOut.items.length], [1, 201]);
+  assert.deepEqual(leftOut.items.at(-1), {
+    reason: 'is left out or changed for further reasons',
+    count: 800,
+    examples: ['a'],
+  });
+});
+
 test('links and paths lead nowhere', async () => {
   const root = taskFile('paths', 'task-1.md', '---\nid: ../../../etc/passwd\ntitle: T\n---\n');
   symlinkSync('/etc/passwd', join(root, 'config.yml'));
