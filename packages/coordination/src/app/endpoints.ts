@@ -69,7 +69,6 @@ import { goalsApi } from '../work/goals/goals.api.ts';
 import { readinessApi } from '../work/readiness/readiness.api.ts';
 import { externalReferencesApi } from '../work/relations/external-references/external-references.api.ts';
 import { taskRelationsApi } from '../work/relations/task-relations.api.ts';
-import { taskFormsApi } from '../work/task-forms/task-forms.api.ts';
 import { goalWorkApi } from '../work/task-list/goal-work.api.ts';
 import { taskListApi } from '../work/task-list/task-list.api.ts';
 import { tasksApi } from '../work/tasks/tasks.api.ts';
@@ -93,7 +92,6 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
       ...tasksApi,
       ...taskListApi,
       ...completionApi,
-      ...taskFormsApi,
       ...readinessApi,
       ...availabilityApi,
       ...verificationsApi,

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
-import { valuesForForm } from '../../work/task-forms/form-values.ts';
+import { valuesForForm } from '../../work/tasks/step-forms/form-values.ts';
 import { forgetAsked, leaveVote, takeVote, takeVoters } from './approving.ts';
 import { takeChild } from './calling.ts';
 import { type CaseMemory, caseOf, hashOfCase } from './case/case.ts';

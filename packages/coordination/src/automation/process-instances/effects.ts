@@ -8,13 +8,13 @@ import { withdrawApproval } from '../../results/approvals/decisions.ts';
 import { requestInvocation } from '../../results/invocations/requesting.ts';
 import { writeApprovalRequest } from '../../work/gates/gates.ts';
 import { terminalCategories } from '../../work/readiness/claimability.ts';
-import { processStepName } from '../../work/relations/external-references/external-reference.ts';
 import {
   deleteExternalReference,
   listExternalReferences,
   putExternalReference,
 } from '../../work/relations/external-references/external-references.ts';
 import { addressTask } from '../../work/tasks/addressees/addressees.ts';
+import { processStepName } from '../../work/tasks/step-forms/step-name.ts';
 import { NewTask, TaskChange } from '../../work/tasks/task.ts';
 import { updateTask } from '../../work/tasks/task-changes.ts';
 import { createTask, lockTaskRow } from '../../work/tasks/tasks.ts';

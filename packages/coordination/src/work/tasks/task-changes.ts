@@ -22,7 +22,6 @@ import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { requireGoalForTask, requireGoalStays } from '../goals/goals.ts';
-import { requireFormFits } from '../task-forms/task-forms.ts';
 import { cancelOpenAttempt, hurryOpenAttempt } from '../verifications/attempts.ts';
 import { requireAddressee } from './addressees/addressees.ts';
 import { renewApprovals } from './changed-subjects.ts';
@@ -41,6 +40,7 @@ import {
   type RequirementNames,
   requirementsAfter,
 } from './requirements.ts';
+import { requireFormFits } from './step-forms/step-forms.ts';
 import { priorities, type Task, type TaskChange, type TaskRow, taskOf } from './task.ts';
 import {
   priorityIndex,

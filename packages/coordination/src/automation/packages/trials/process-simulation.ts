@@ -1,6 +1,6 @@
 import type { JsonObject } from '@baton/kernel/wire';
 import type { WorkingCalendar } from '../../../organisation/calendars/working-calendar.ts';
-import { faultsOfForm, valuesForForm } from '../../../work/task-forms/form-values.ts';
+import { faultsOfForm, valuesForForm } from '../../../work/tasks/step-forms/form-values.ts';
 import { newState, takeInput } from '../../process-engine/engine.ts';
 import { isOfTrigger, isResumedBy, ownHandlersOf, startCorrelation } from '../../process-engine/handling.ts';
 import { activityId } from '../../process-engine/ids/activity-ids.ts';

@@ -15,9 +15,6 @@ import type { Tables } from '../../../service/schema.ts';
 export const entityTypes = ['project', 'task'] as const;
 export const externalTextCharactersMax = 512;
 
-/** The name of a task by its process step, whose id is `process/<instance>/<element>` (organisation, section 15.4). */
-export const processStepName = { externalSystem: 'control-plane', externalType: 'process_step' } as const;
-
 /** What an object is called in another system (organisation, section 6). */
 export const ExternalReference = z
   .strictObject({

@@ -10,6 +10,7 @@ import { holds, type Permission } from '../../../service/permissions.ts';
 import { viewerOf } from '../../../service/sight/sight.ts';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
+import { processStepName } from '../../tasks/step-forms/step-name.ts';
 import { parseTaskRef, type TaskRef } from '../../tasks/task-ref.ts';
 import { getTaskRow } from '../../tasks/tasks.ts';
 import {
@@ -20,7 +21,6 @@ import {
   entityTypes,
   externalReferenceOf,
   externalTextCharactersMax,
-  processStepName,
 } from './external-reference.ts';
 import {
   externalReferenceAdded,

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@baton/kernel/wire';
-import type { SchemaFault } from '../../service/json-schema/evaluation.ts';
-import { prepareSchema } from '../../service/json-schema/schema.ts';
-import { SchemaDefect } from '../../service/json-schema/schema-tree.ts';
+import type { SchemaFault } from '../../../service/json-schema/evaluation.ts';
+import { prepareSchema } from '../../../service/json-schema/schema.ts';
+import { SchemaDefect } from '../../../service/json-schema/schema-tree.ts';
 
 /**
  * The custom fields of a task that are the result of its step: those that the form names, or all of them where it names none. The

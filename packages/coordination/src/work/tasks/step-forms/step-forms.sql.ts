@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
-import { processStepName } from '../relations/external-references/external-reference.ts';
+import { processStepName } from './step-name.ts';
 
 /** The name that a process gave the task of its step, with the form in its metadata. */
 export function findStepName(tenantId: string, taskId: string) {

@@ -1,0 +1,50 @@
+import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { Origin } from '../../../definitions/acceptance/origin.ts';
+import type { Context } from '../../context.ts';
+import { fail } from '../../errors.ts';
+import { faultsOfForm, valuesForForm } from './form-values.ts';
+import { findStepName } from './step-forms.sql.ts';
+import { parseStepName } from './step-name.ts';
+
+/** The step of a process that a task belongs to. */
+interface TaskStep {
+  readonly process: { readonly instanceId: string; readonly element: string | null };
+  readonly form: JsonObject | null;
+  /** What the step passes to whoever does it. */
+  readonly context: JsonObject;
+}
+
+/** The part of a task's row that its form is about. */
+interface TaskOfStep {
+  readonly id: string;
+  readonly origin: Origin;
+  readonly custom_fields: JsonObject;
+}
+
+/**
+ * Validates the result of a process step, which its process reads from the task's custom fields.
+ * @throws Refusal `custom_fields_invalid` {taskId, errors}
+ */
+export async function requireFormFits(context: Context, task: TaskOfStep): Promise<void> {
+  const step = await findTaskStep(context, task);
+  if (step === undefined) return;
+  const errors = faultsOfForm(step.form, valuesForForm(step.form, task.custom_fields));
+  if (errors.length > 0) fail('custom_fields_invalid', { taskId: task.id, errors });
+}
+
+/** Undefined for a task that no process filed. Any client may write the origin of its task, so the name decides. */
+export async function findTaskStep(
+  { db, tenantId }: Context,
+  { id, origin }: Pick<TaskOfStep, 'id' | 'origin'>,
+): Promise<TaskStep | undefined> {
+  if (origin.kind !== 'process') return undefined;
+  const name = await db.row(findStepName(tenantId, id));
+  const process = parseStepName(name?.external_id ?? '');
+  if (name === undefined || process === undefined) return undefined;
+  const { form, context } = name.metadata;
+  return { process, form: objectOr(form, null), context: objectOr(context, {}) };
+}
+
+function objectOr<Other>(value: Json | undefined, other: Other): JsonObject | Other {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : other;
+}
