@@ -19,7 +19,7 @@ interface AnswerFormProps {
   readonly isLocked: boolean;
 }
 
-type Texts = Readonly<Record<string, string>>;
+type Texts = Readonly<Record<string, string | undefined>>;
 
 /** The fields of a form. They are sent as they are for now, or to complete the task. */
 export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
@@ -130,7 +130,7 @@ export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
             fault={faults[field.name]}
             onChange={(text) => {
               setTyped((before) => ({ ...before, [field.name]: text }));
-              setFaults(({ [field.name]: _, ...others }) => others);
+              setFaults((found) => ({ ...found, [field.name]: undefined }));
             }}
           />
         ))}

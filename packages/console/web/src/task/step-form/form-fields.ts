@@ -47,9 +47,9 @@ const choicesMax = 200;
 const isSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const textIn = (schema: Schema, name: string): string =>
-  typeof schema[name] === 'string' ? (schema[name] as string).trim() : '';
+  typeof schema[name] === 'string' ? schema[name].trim() : '';
 const numberIn = (schema: Schema, name: string): number | undefined =>
-  typeof schema[name] === 'number' ? (schema[name] as number) : undefined;
+  typeof schema[name] === 'number' ? schema[name] : undefined;
 const labelOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /**

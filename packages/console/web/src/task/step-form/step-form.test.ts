@@ -11,7 +11,6 @@ import {
   isThere,
   notSeen,
   open,
-  Refusal,
   see,
   seen,
   submit,
