@@ -264,8 +264,9 @@ test('a query in the path of a request and one beside it are sent as one, and th
   );
 });
 
-test('a redirect is refused once, with where it leads, and the token goes nowhere else', async () => {
+test('a redirect is refused once, with where it leads, and the token goes nowhere else', async (t) => {
   const foreign = await startStub(() => ({ status: 200, body: {} }));
+  t.after(() => foreign.close());
   for (const status of [301, 302, 307, 308])
     await withClient(
       () => ({ status, headers: { location: `${foreign.url}/api/v1/tasks/TASK-1` } }),
@@ -283,7 +284,6 @@ test('a redirect is refused once, with where it leads, and the token goes nowher
       },
     );
   assert.deepEqual(foreign.received, []);
-  await foreign.close();
 });
 
 test('a redirect that a browser hides is refused, too', async () => {
