@@ -22,6 +22,12 @@ export const sdkExamples: Readonly<Record<string, (world: ExampleWorld) => Promi
     await using harness = await baton.harness.open({ name: 'my agent' });
     for await (const lease of harness.work({ once: true })) await lease.succeed();
   },
+  'baton.ts: BatonClient.startRun': async ({ baton, task }) => {
+    const session = await baton.sessions.open({ clientName: 'by hand' });
+    const { id: claimId, fencingToken } = await baton.tasks.claim(task.id, { sessionId: session.id });
+    const run = await baton.harness.startRun(task.id, { claimId, fencingToken });
+    await baton.runs.succeed(run.id, {});
+  },
   'baton.ts: BatonClient.follow': async ({ baton }) => {
     for await (const event of baton.events.follow({ cursor: '0', types: ['task.'] })) {
       console.log(event.occurredAt, event.type, event.entityId);
@@ -96,7 +102,7 @@ export const sdkExamples: Readonly<Record<string, (world: ExampleWorld) => Promi
     console.log(done.systemStatusCategory);
   },
   'harness/lease.ts: Lease.fail': async ({ lease }) => {
-    await lease.fail('the compiler is missing here');
+    await lease.fail('rate_limited: the model answered 429', undefined, { retryAfterSeconds: 120 });
   },
   'harness/lease.ts: Lease.cancel': async ({ lease }) => {
     await lease.cancel('the person who asked changed her mind');
