@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
 import { managementDoorOf, readPlatformSettings } from './config.ts';
 import { turnAwayManagement } from './management-door.ts';
 import { reachableUrls } from './own-addresses.ts';
 import { printReadyPage } from './ready-page.ts';
+import { openRouter } from './router.ts';
 
 const elsewhere = '192.0.2.7';
 
@@ -82,6 +83,43 @@ test('who comes through a proxy on this machine is no neighbour', () => {
   for (const name of names)
     assert.equal(refusalOf({ from: '127.0.0.1', headers: { [name]: '127.0.0.1' } }), 403, name);
   assert.equal(refusalOf({ from: '127.0.0.1', headers: { via: '1.1 proxy' }, env }), 403);
+});
+
+test('over HTTP, one that is turned away reads why, and its request reaches no service', async (t) => {
+  const asked: string[] = [];
+  const service = {
+    handler: (req: IncomingMessage, res: ServerResponse) => {
+      asked.push(req.url ?? '');
+      res.end('served');
+    },
+    close: async () => undefined,
+  };
+  const door = { hosts: [], ownOrigins: [], origins: [] };
+  const settings = readPlatformSettings({ CP_TRUSTED_PROXIES: '["127.0.0.1"]' });
+  const router = await openRouter('127.0.0.1', 0, door, managementDoorOf(settings));
+  t.after(async () => {
+    await router.drain(0);
+    router.close();
+  });
+  router.routeTo({ identity: service, coordination: service });
+  const ask = async (path: string, headers: Readonly<Record<string, string>>) => {
+    const answer = await fetch(`http://127.0.0.1:${router.port}${path}`, { headers });
+    return { status: answer.status, text: await answer.text() };
+  };
+  const forwarded = { 'x-forwarded-for': elsewhere };
+  for (const [path, headers] of [
+    ['/metrics', forwarded],
+    ['/iam/api/v1/tenants', { ...forwarded, ...withSecret.headers }],
+  ] as const) {
+    const { status, text } = await ask(path, headers);
+    const { error } = JSON.parse(text) as { error: { code: string; message: string } };
+    assert.deepEqual([status, error.code], [403, 'address_not_allowed'], path);
+    assert.match(error.message, /this machine only.*BATON_MANAGEMENT_NETWORKS/);
+  }
+  assert.deepEqual(asked, []);
+  assert.equal((await ask('/metrics', {})).text, 'served');
+  assert.equal((await ask('/iam/api/v1/tenants', withSecret.headers)).text, 'served');
+  assert.equal((await ask('/api/v1/tasks', forwarded)).text, 'served');
 });
 
 test('with HOST=0.0.0.0 the ready page names the addresses for other machines, else none', () => {
