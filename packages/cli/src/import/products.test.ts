@@ -423,6 +423,62 @@ test('an import of an older version is not repeated for the fields that it did n
   assert.deepEqual(await once(), [['unchanged', taskId]]);
 });
 
+test('what its source puts off later is blocked here, and what ended here stays so', async () => {
+  const file = join(folder, 'later.csv');
+  const once = async (rows: string) => {
+    writeFileSync(file, `id,title,status,parent,blocked by\n${rows}`);
+    const said = await run(['import', 'csv', file, '--yes', '--json']);
+    assert.equal(said.code, 0, said.text);
+    const { items, leftOut } = JSON.parse(said.text) as Result;
+    const tasks = await Promise.all(items.map(({ taskId }) => baton.admin.tasks.get(taskId)));
+    return { statuses: tasks.map(({ status }) => status), reasons: leftOut.map(({ reason }) => reason) };
+  };
+  assert.deepEqual((await once('1,A,To do,,\n2,B,Done,,\n3,C,Backlog,,\n')).statuses, [
+    'todo',
+    'done',
+    'backlog',
+  ]);
+  const { statuses, reasons } = await once("1,A,Deferred,,\n2,B,Won't do,,\n3,C,On hold,,\n");
+  assert.deepEqual(statuses, ['blocked', 'done', 'blocked']);
+  assert.deepEqual(reasons, ['is cancelled in the source, and done here: a task that ended stays so']);
+  assert.deepEqual((await once('1,A,To do,,\n2,B,Done,,\n3,C,To do,,\n')).statuses, ['todo', 'done', 'todo']);
+});
+
+test('a relation that another agent may not remove does not keep its import from the rest', async () => {
+  const file = join(folder, 'unlinked.jsonl');
+  const write = (waits: boolean) =>
+    writeFileSync(
+      file,
+      [
+        { id: 'un-1', title: 'First', status: 'open' },
+        {
+          id: 'un-2',
+          title: waits ? 'Second' : 'Second, at once',
+          status: 'open',
+          dependencies: waits ? [{ on: 'un-1', type: 'blocks' }] : [],
+        },
+      ]
+        .map((issue) => JSON.stringify(issue))
+        .join('\n'),
+    );
+  write(true);
+  await run(['import', 'beads', file, '--yes']);
+  write(false);
+  const agent = await baton.participant(
+    ['tasks.read', 'tasks.write', 'task_types.read', 'org.read'],
+    'agent',
+  );
+  const environment = { HOME: folder, BATON_URL: baton.url, BATON_TOKEN: agent.token };
+  const said = await runCommand(['import', 'beads', file, '--yes', '--json'], environment);
+  assert.equal(said.code, 0, said.text);
+  const { items, leftOut } = JSON.parse(said.text) as Result;
+  assert.deepEqual(
+    leftOut.map(({ reason }) => reason),
+    ['relation is gone in the source, and you may not remove it here (depends_on)'],
+  );
+  assert.equal((await baton.admin.tasks.get(items[1]?.taskId ?? '')).title, 'Second, at once');
+});
+
 test('a task that starts later is blocked where its type holds no task until then', async () => {
   await baton.admin.taskTypes.create({
     key: 'hasty',

@@ -152,6 +152,8 @@ async function moveTask(writing: Writing, item: PlannedItem, task: Task): Promis
   const isOver = task.systemStatusCategory.startsWith('terminal_');
   if (isOver && item.status !== 'cancelled')
     leaveOut('is open again in the source, and ended here: a task that ended stays so', item.id);
+  if (task.systemStatusCategory === 'terminal_success' && item.status === 'cancelled')
+    leaveOut('is cancelled in the source, and done here: a task that ended stays so', item.id);
   if (isOver) return;
   const status =
     item.status === 'cancelled'

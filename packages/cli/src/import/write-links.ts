@@ -3,6 +3,8 @@ import { type ImportChange, linkText } from './compare.ts';
 import type { Link } from './source.ts';
 import type { Writing } from './write-item.ts';
 
+const protectedCodes: readonly string[] = ['permission_denied', 'acceptance_protected'];
+
 export interface WrittenLinks {
   /** Those that there are now, as the next import compares them. */
   readonly made: readonly string[];
@@ -69,8 +71,9 @@ async function removeLinks(
       if (found !== undefined) await baton.tasks.deleteRelation(taskId, found.id);
       removed.push(link);
     } catch (error) {
-      // `spawned_by` is removed by holders of task_types.manage only: that says nothing of other items.
-      if (!(error instanceof BatonError) || error.code !== 'permission_denied') throw error;
+      // `spawned_by` is removed by holders of task_types.manage only, and what holds a task back by people and by whoever added it:
+      // that says nothing of other items.
+      if (!(error instanceof BatonError) || !protectedCodes.includes(error.code)) throw error;
       leaveOut(`relation is gone in the source, and you may not remove it here (${link.type})`, item.id);
     }
   }
