@@ -8,8 +8,13 @@ const detailsMax = 20;
 const faultCharactersMax = 200;
 /** Refusals of a claim of the task that was named. */
 const notTakenCodes: readonly string[] = [
-  ...['task_not_due', 'task_not_claimable', 'task_not_ready', 'task_already_claimed'],
-  ...['approval_required', 'verification_pending', 'input_missing'],
+  'task_not_due',
+  'task_not_claimable',
+  'task_not_ready',
+  'task_already_claimed',
+  'approval_required',
+  'verification_pending',
+  'input_missing',
 ];
 /** Names of fields, bounds and ids: no sentence of somebody else fits. */
 const plainDetail = /^[\w.:/@[\]+-]{1,100}$/;
