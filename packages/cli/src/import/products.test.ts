@@ -345,6 +345,17 @@ test('Notion: relations by the titles of pages, a checkbox that says done, and a
   );
 });
 
+test('rows without an id are known by their title, also where several have the same', async () => {
+  const file = join(folder, 'twins.csv');
+  writeFileSync(file, 'Name,Notes,Blocked by\nSweep,hall,\nSweep,yard,\nLock up,,Sweep\nGo,,Sweep (2)\n');
+  const { tasks, leftOut, relationsOf } = await importTwice(['csv', file], 'twins/');
+  assert.deepEqual(Object.keys(tasks), ['Sweep', 'Sweep (2)', 'Lock up', 'Go']);
+  assert.deepEqual([tasks['Sweep (2)']?.title, tasks['Sweep (2)']?.description], ['Sweep', 'yard']);
+  assert.deepEqual(await relationsOf('Lock up'), []);
+  assert.equal(leftOut['has the title of another row, and no id: it is known as'], '1 | Sweep (2)');
+  assert.equal(leftOut['relation names what several rows are called'], '1 | Lock up → Sweep');
+});
+
 test('Redmine: # is the id, related issues say their kind, and 100 % is no end', async () => {
   const { statuses, offered, relationsOf, tasks } = await csv('redmine');
   assert.deepEqual(statuses, { '41': 'todo', '42': 'todo', '43': 'cancelled' });

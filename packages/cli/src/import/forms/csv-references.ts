@@ -18,22 +18,22 @@ export class RowNames {
   readonly #ids = new Map<string, Set<string>>();
   readonly #titles = new Map<string, Set<string>>();
 
-  /** @param own the id that names the row @param others further ids of it */
-  add(own: string, others: readonly string[], title: string): void {
-    note(this.#ids, own, own);
-    for (const id of others.filter((one) => one !== '')) note(this.#ids, id, own);
+  /** @param own what names the row @param ids all ids of it; none where rows are known by their title */
+  add(own: string, ids: readonly string[], title: string): void {
+    for (const id of ids.filter((one) => one !== '')) note(this.#ids, id, own);
     if (title !== '') note(this.#titles, titleKey(title), own);
   }
 
   find(text: string): RowReference {
     const plain = text.trim();
     const bare = plain.replace(/^#(?=\d)/, '');
-    const found = this.#ids.get(plain) ?? this.#ids.get(bare) ?? this.#titles.get(titleKey(plain));
+    const byId = this.#ids.get(plain) ?? this.#ids.get(bare);
+    // The first id of a row is never in doubt, also where it is a further id of another one.
+    const own = [plain, bare].find((one) => byId?.has(one));
+    const found = byId ?? this.#titles.get(titleKey(plain));
+    if (own === undefined && found !== undefined && found.size > 1) return { text: plain, isAmbiguous: true };
     const [first] = found ?? [];
-    // The id of a row itself is never in doubt.
-    const own = [plain, bare].find((one) => found?.has(one)) ?? first;
-    const isInDoubt = found !== undefined && found.size > 1 && own !== plain && own !== bare;
-    return isInDoubt ? { text: plain, isAmbiguous: true } : { text: bare, own };
+    return { text: bare, own: own ?? first };
   }
 
   isKnown(text: string): boolean {

@@ -32,7 +32,7 @@ export function readCsvTasks(text: string, name: string, words: Words, options: 
   reportTable(table, columns, name, leftOut);
   const rows = rowsOf(table, columns, leftOut);
   const names = new RowNames();
-  for (const { own, ids, cell } of rows) names.add(own, ids, plainCell(cell('title')));
+  for (const { own, ids, cell } of rows) names.add(own, ids, cell('title'));
   const product = csvProductOf(table.header);
   const used = usedColumns(columns);
   const reading: Reading = { table, used, columns, words, source, product, names, leftOut };
@@ -56,7 +56,7 @@ function reportTable(table: Table, columns: CsvColumns, name: string, leftOut: L
 interface Row {
   /** What names the row: its id, or its title where there are no ids. */
   readonly own: string;
-  /** Further ids of it. */
+  /** All ids of it. */
   readonly ids: readonly string[];
   readonly place: string;
   readonly row: TableRow;
@@ -67,22 +67,35 @@ interface Row {
 }
 
 function rowsOf({ rows }: Table, columns: CsvColumns, leftOut: LeftOut): Row[] {
-  const seen = new Set<string>();
+  const [seen, counts] = [new Set<string>(), new Map<string, number>()];
   const hasId = columns.id !== undefined;
   return rows.flatMap((row) => {
     const cells = (field: CsvField) => (columns[field] ?? []).map((at) => row.cells[at] ?? '');
     const cell = (field: CsvField) => (cells(field)[0] ?? '').trim();
-    const [id = '', ...ids] = cells('id').map(plainCell);
-    const own = hasId ? id : cell('title');
+    const ids = cells('id').map(plainCell);
+    const title = cell('title');
+    const own = hasId ? (ids.find((id) => id !== '') ?? '') : ownTitle(title, seen, counts);
     const place = `line ${row.line}`;
-    const reason = own === '' ? 'has neither id nor title' : hasId ? 'repeats an id' : 'repeats a title';
-    if (own !== '' && !seen.has(own)) {
-      seen.add(own);
-      return [{ own, ids, place, row, cell, cells }];
+    if (own === '' || seen.has(own)) {
+      leftOut.add(
+        own === '' ? `has no ${hasId ? 'id' : 'title'}` : 'repeats an id',
+        own === '' ? place : `${own}, ${place}`,
+      );
+      return [];
     }
-    leftOut.add(reason, own === '' ? place : `${own}, ${place}`);
-    return [];
+    if (!hasId && own !== title) leftOut.add('has the title of another row, and no id: it is known as', own);
+    seen.add(own);
+    return [{ own, ids, place, row, cell, cells }];
   });
+}
+
+/** What names a row without an id; a title that several have is counted. @param counts of rows, by their title */
+function ownTitle(title: string, seen: ReadonlySet<string>, counts: Map<string, number>): string {
+  let count = (counts.get(title) ?? 0) + 1;
+  const name = () => (count === 1 || title === '' ? title : `${title} (${count})`);
+  while (title !== '' && seen.has(name())) count += 1;
+  counts.set(title, count);
+  return name();
 }
 
 interface Reading {

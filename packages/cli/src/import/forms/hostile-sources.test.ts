@@ -205,6 +205,7 @@ test('texts that are long on purpose are read in one go', async () => {
   const row = (cell: string) => `id,title,Blocked by\n1,T,"${cell}"\n2,U,\n`;
   for (const cell of ['a,'.repeat(long), 'a '.repeat(long), 'a ('.repeat(long), '('.repeat(long)])
     assert.equal(readCsvTasks(row(cell), 'f', words, options).items.length, 2);
+  assert.equal(readCsvTasks(`title,b\n${'T,\n'.repeat(50_000)}`, 'f', words, options).items.length, 50_000);
   const chain = Array.from({ length: 20_000 }, (_, at) =>
     JSON.stringify({
       id: `c-${at}`,
