@@ -45,7 +45,7 @@ function problemsIn({ details }: BatonError): string {
 
 /** What a right request has: the permission, or one of the values that there are. */
 function wantedBy({ code, details }: BatonError): string {
-  const { required, known, allowed } = details as Readonly<Record<string, unknown>>;
+  const { required, known, allowed } = details;
   if (code === 'permission_denied' && isList(required)) return ` It needs ${required.join(', ')}.`;
   const values = [known, allowed].find(isList);
   return values === undefined ? '' : ` It can be: ${values.join(', ') || 'nothing'}.`;

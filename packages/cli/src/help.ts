@@ -1,4 +1,5 @@
 import type { Command, HelpConfiguration } from 'commander';
+import { anyResult, declaredResult, fieldNamesOf } from './result-form.ts';
 
 /** What a newcomer looks for first stands first; every command of the first level is in one of these. */
 const helpGroups: readonly (readonly [heading: string, names: readonly string[]])[] = [
@@ -45,6 +46,15 @@ export function groupCommands(program: Command): void {
   const order = helpGroups.flatMap(([, names]) => names);
   // Commander shows headings in the order of the commands, and has no other way to say it.
   (program.commands as Command[]).sort((a, b) => order.indexOf(a.name()) - order.indexOf(b.name()));
+}
+
+/** The help of a command ends with what `--json` can choose. */
+export function addFieldsHelp(program: Command): void {
+  for (const command of descendants(program)) {
+    const result = declaredResult(command);
+    if (result !== undefined && result !== anyResult)
+      command.addHelpText('after', () => `\nFields for --json: ${fieldNamesOf(result).join(', ')}`);
+  }
 }
 
 function verbsOf(command: Command): string {

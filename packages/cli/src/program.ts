@@ -16,7 +16,7 @@ import { exitCodeFor, exitCodes, textOf } from './error-text.ts';
 import { addEventTail } from './events/event-tail.command.ts';
 import { addEvents } from './events/events.command.ts';
 import { addExport } from './export/export.command.ts';
-import { descendants, groupCommands, helpConfiguration } from './help.ts';
+import { addFieldsHelp, descendants, groupCommands, helpConfiguration } from './help.ts';
 import { addImport } from './import/import.command.ts';
 import { withPresentName } from './old-names.ts';
 import { addOperations } from './operations/operations.command.ts';
@@ -84,6 +84,7 @@ export function buildProgram(context: CommandContext): Command {
   addCompletion(program, context);
   for (const [command, sentence] of otherPrograms) addOther(program, command, sentence);
   groupCommands(program);
+  addFieldsHelp(program);
   for (const command of descendants(program)) command.exitOverride().copyInheritedSettings(program);
   return program.addHelpText(
     'after',

@@ -28,12 +28,11 @@ interface FieldSchema {
 /** @returns undefined for a task that no process has made */
 export async function readTaskForm(baton: BatonClient, task: Task): Promise<TaskForm | undefined> {
   if (task.origin.kind !== 'process') return undefined;
-  const answer = await baton.tasks.getForm(task.id).catch((error: unknown) => {
+  return baton.tasks.getForm(task.id).catch((error: unknown) => {
     // A service from before forms were checked.
     if (error instanceof BatonError && [404, 405].includes(error.status)) return undefined;
     throw error;
   });
-  return answer as TaskForm | undefined;
 }
 
 /** The fields of a form with what is in them, a line each; nothing where nothing is asked. */
