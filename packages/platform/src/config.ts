@@ -69,7 +69,8 @@ export const settingTable = {
 
 /** What the port of the default run takes. */
 export function doorOf(
-  settings: Pick<PlatformSettings, 'HOST' | 'BATON_ALLOWED_HOSTS' | 'IAM_PUBLIC_URL' | 'CP_CORS_ORIGINS'>,
+  settings: Pick<PlatformSettings, 'HOST' | 'BATON_ALLOWED_HOSTS' | 'IAM_PUBLIC_URL'> &
+    Partial<Pick<PlatformSettings, 'CP_CORS_ORIGINS'>>,
 ): Door {
   const { HOST, BATON_ALLOWED_HOSTS, IAM_PUBLIC_URL, CP_CORS_ORIGINS } = settings;
   const own = URL.canParse(IAM_PUBLIC_URL) ? new URL(IAM_PUBLIC_URL) : undefined;
@@ -77,7 +78,8 @@ export function doorOf(
   return {
     hosts: hosts.map((name) => name.toLowerCase()),
     ownOrigins: own ? [own.host] : [],
-    origins: CP_CORS_ORIGINS,
+    origins: CP_CORS_ORIGINS ?? [],
+    ...(CP_CORS_ORIGINS !== undefined && { originsSetting: 'CP_CORS_ORIGINS' }),
   };
 }
 
@@ -88,6 +90,7 @@ export function managementDoorOf(
   return {
     allowed: settings.BATON_MANAGEMENT_NETWORKS,
     proxies: settings.CP_TRUSTED_PROXIES,
+    proxiesSetting: 'CP_TRUSTED_PROXIES',
     hasMetricsToken: settings.CP_METRICS_TOKEN !== '',
   };
 }

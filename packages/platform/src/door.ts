@@ -9,6 +9,8 @@ export interface Door {
   readonly ownOrigins: readonly string[];
   /** Origins of other web pages that may call; `*` is all. */
   readonly origins: readonly string[];
+  /** The setting that holds these; absent where there is none. */
+  readonly originsSetting?: string;
 }
 
 export interface TurnedAway {
@@ -38,9 +40,15 @@ export function turnAway({ host, origin }: IncomingHttpHeaders, door: Door): Tur
     return {
       status: 403,
       code: 'origin_not_allowed',
-      reason: `Pages of the origin ${named(origin)} may not call this Baton. To allow them, start it with the origin in CP_CORS_ORIGINS, for example CP_CORS_ORIGINS='["https://app.example.com"]'.`,
+      reason: `Pages of the origin ${named(origin)} may not call this Baton.${originAdvice(door)}`,
     };
   return undefined;
+}
+
+function originAdvice({ originsSetting: setting }: Door): string {
+  return setting === undefined
+    ? ''
+    : ` To allow them, start it with the origin in ${setting}, for example ${setting}='["https://app.example.com"]'.`;
 }
 
 /** What a request says of itself, in quotes and bounded. */

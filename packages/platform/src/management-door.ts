@@ -10,6 +10,8 @@ export interface ManagementDoor {
   readonly allowed: Networks;
   /** The proxies whose `X-Forwarded-For` is believed. */
   readonly proxies: Networks;
+  /** The setting that names these. */
+  readonly proxiesSetting: string;
   /** Whether `/metrics` has a token of its own, which is then all that it needs. */
   readonly hasMetricsToken: boolean;
 }
@@ -31,7 +33,7 @@ export function turnAwayManagement(req: IncomingMessage, door: ManagementDoor): 
   return {
     status: 403,
     code: 'address_not_allowed',
-    reason: `${what} this machine only. To allow others, start Baton with their network in BATON_MANAGEMENT_NETWORKS, for example ["10.0.0.0/8"]; behind a proxy also set CP_TRUSTED_PROXIES.`,
+    reason: `${what} this machine only. To allow others, start Baton with their network in BATON_MANAGEMENT_NETWORKS, for example ["10.0.0.0/8"]; behind a proxy also set ${door.proxiesSetting}.`,
   };
 }
 

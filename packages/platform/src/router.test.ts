@@ -8,7 +8,12 @@ import { assertTookLess } from '@baton/testing/depth';
 import { openRouter, type Router } from './router.ts';
 import { StartError } from './start-error.ts';
 
-const door = { hosts: ['baton.example'], ownOrigins: ['baton.example'], origins: ['https://app.example'] };
+const door = {
+  hosts: ['baton.example'],
+  ownOrigins: ['baton.example'],
+  origins: ['https://app.example'],
+  originsSetting: 'CP_CORS_ORIGINS',
+};
 
 let router: Router;
 let release: () => void;

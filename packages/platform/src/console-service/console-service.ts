@@ -39,12 +39,12 @@ export async function startConsoleService(
     if (settings[name] !== '' && (!/^https?:\/\//i.test(settings[name]) || !URL.canParse(settings[name])))
       throw new SettingError(name, 'must be an http address.');
   const { BATON_CONSOLE_PUBLIC_URL: ownUrl, BATON_CONSOLE_TRUSTED_PROXIES: trusted, HOST, PORT } = settings;
-  const router = await openRouter(
-    HOST,
-    PORT,
-    doorOf({ ...settings, IAM_PUBLIC_URL: ownUrl, CP_CORS_ORIGINS: [] }),
-    { allowed: settings.BATON_MANAGEMENT_NETWORKS, proxies: trusted, hasMetricsToken: false },
-  );
+  const router = await openRouter(HOST, PORT, doorOf({ ...settings, IAM_PUBLIC_URL: ownUrl }), {
+    allowed: settings.BATON_MANAGEMENT_NETWORKS,
+    proxies: trusted,
+    proxiesSetting: 'BATON_CONSOLE_TRUSTED_PROXIES',
+    hasMetricsToken: false,
+  });
   const host = everyAddress.includes(HOST) ? '127.0.0.1' : HOST;
   const url =
     ownUrl.replace(/\/+$/, '') || `http://${host.includes(':') ? `[${host}]` : host}:${router.port}`;

@@ -255,3 +255,16 @@ test('a provider that fails leaves a line for the operator, once a minute and wi
   );
   assert.ok(!said.join('').includes(clientSecret));
 });
+
+test("a stranger with an admin secret is not passed on to identity; this machine's requests are", async () => {
+  const url = `${page.url}/iam/api/v1/tenants/${services.tenantId}`;
+  const ask = async (headers: Readonly<Record<string, string>>) => {
+    const all = { 'x-iam-bootstrap-token': services.adminSecret, ...headers };
+    const answer = await fetch(url, { headers: all });
+    return { status: answer.status, body: (await answer.json()) as { error?: Record<string, string> } };
+  };
+  const { status, body } = await ask({ 'x-forwarded-for': '203.0.113.10' });
+  assert.deepEqual([status, body.error?.['code']], [403, 'address_not_allowed']);
+  assert.match(body.error?.['message'] ?? '', /BATON_CONSOLE_TRUSTED_PROXIES/);
+  assert.equal((await ask({})).status, 200);
+});
