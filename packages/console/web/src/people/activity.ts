@@ -12,8 +12,8 @@ const longEveryMs = 20_000;
 /** What an event tells of is read again at most so often: a busy tenant writes hundreds a second. */
 const gatherMs = 1_500;
 const lookEveryMs = 1_000;
-/** A session that was silent for this long is shown as such. */
-const silentMs = 10_000;
+/** A session beats every third of its lease: by this part of it the third beat in a row is late. */
+const silentPart = 0.9;
 export const claimsMax = 200;
 const runsMax = 200;
 export const agentsMax = 200;
@@ -105,8 +105,11 @@ export function useNow(): number {
   return now;
 }
 
-export const isSilent = ({ heartbeatAt }: Session, now: number): boolean =>
-  now - Date.parse(heartbeatAt) > silentMs;
+/** Whether nothing was heard of a session for three of its beats; MCP clients over HTTP may beat once in minutes. */
+export function isSilent({ heartbeatAt, expiresAt }: Session, now: number): boolean {
+  const heardMs = Date.parse(heartbeatAt);
+  return now - heardMs > silentPart * (Date.parse(expiresAt) - heardMs);
+}
 
 /** What one principal does now. */
 export interface Activity {

@@ -68,8 +68,11 @@ describe('agents and sessions', () => {
     assert.equal(document.querySelector('img'), null);
   });
 
-  test('who is silent for ten seconds is shown as unresponsive, and found by the filter', async () => {
-    const silent = session({ heartbeatAt: new Date(Date.now() - 60_000).toISOString() });
+  test('who misses three beats of the lease is shown as unresponsive, and found by the filter', async () => {
+    const silent = session({
+      heartbeatAt: new Date(Date.now() - 600_000).toISOString(),
+      expiresAt: new Date(Date.now() + 50_000).toISOString(),
+    });
     await open('/agents', { answers: atWork({ 'sessions.list': pageOf(silent) }) });
     await see('1 at work · 1 lease · 1 session unresponsive');
     await see('Unresponsive: last sign of life');
@@ -232,10 +235,18 @@ describe('who is at work', () => {
     assert.equal(activities[1]?.held[0]?.run?.claimId, 'c1');
   });
 
-  test('silent is who was not heard for more than ten seconds', () => {
+  test('silent is who was not heard for three beats, which come every third of the lease', () => {
     const at = Date.parse('2026-03-02T09:00:00.000Z');
-    const heard = (ms: number) => session({ heartbeatAt: new Date(at - ms).toISOString() });
-    assert.ok(!isSilent(heard(10_000), at));
-    assert.ok(isSilent(heard(10_001), at));
+    const heard = (secondsAgo: number, leaseSeconds: number) =>
+      session({
+        heartbeatAt: new Date(at - secondsAgo * 1_000).toISOString(),
+        expiresAt: new Date(at + (leaseSeconds - secondsAgo) * 1_000).toISOString(),
+      });
+    assert.deepEqual(
+      [heard(20, 60), heard(54, 60), heard(55, 60), heard(55, 300), heard(200, 300), heard(271, 300)].map(
+        (one) => isSilent(one, at),
+      ),
+      [false, false, true, false, false, true],
+    );
   });
 });
