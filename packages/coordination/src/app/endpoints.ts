@@ -61,8 +61,8 @@ import { knowledgeApi } from '../results/knowledge/knowledge.api.ts';
 import { observationsApi } from '../results/observations/observations.api.ts';
 import { outcomesApi } from '../results/outcomes/outcomes.api.ts';
 import { verificationsApi } from '../results/verification/verifications.api.ts';
-import { availabilityApi } from '../work/availability/availability.api.ts';
 import { workApi } from '../work/available/available.api.ts';
+import { makeAvailableApi } from '../work/available/make-available.api.ts';
 import { commentsApi } from '../work/comments/comments.api.ts';
 import { completionApi } from '../work/completion/completion.api.ts';
 import { goalsApi } from '../work/goals/goals.api.ts';
@@ -93,7 +93,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
       ...taskListApi,
       ...completionApi,
       ...readinessApi,
-      ...availabilityApi,
+      ...makeAvailableApi,
       ...verificationsApi,
     ],
   },

@@ -36,7 +36,7 @@ import { finishKnowledge } from '../results/knowledge/finishing.ts';
 import { doDueOutcomes } from '../results/outcomes/outcome-job.ts';
 import { judgeDueAttempts } from '../results/verification/verification-job.ts';
 import type { Job } from '../service/job.ts';
-import { offerDueTasks, settleStarts } from '../work/availability/due-tasks.ts';
+import { offerDueTasks, settleStarts } from '../work/available/due-tasks.ts';
 import { offerWorkAnew } from '../work/available/offers.ts';
 import { openBackground, type WorkerTools } from './background.ts';
 import { watchEpoch } from './health/epoch-watch.ts';

@@ -3,6 +3,7 @@ import { sql } from '@baton/kernel/sql';
 import type { Lifecycle } from '../definitions/task-types/lifecycle.ts';
 import { claimMovesOf } from '../definitions/task-types/lifecycle-grammar.ts';
 import { systemLifecycle } from '../definitions/task-types/system-type.ts';
+import type { StoredExecution } from '../definitions/task-types/type-documents.ts';
 import type { TestCoordination } from './coordination.ts';
 
 export interface TestType {
@@ -13,7 +14,7 @@ export interface TestType {
   lifecycle?: Lifecycle;
   acceptance?: object[];
   artifactSchema?: object;
-  execution?: { readonly retry?: { readonly maxAttempts?: number }; readonly startDateHolds?: boolean };
+  execution?: Partial<StoredExecution>;
   approvalSchema?: object;
   completionSchema?: object;
   tenantId?: string;

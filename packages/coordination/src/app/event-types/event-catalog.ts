@@ -51,7 +51,7 @@ import * as knowledge from '../../results/knowledge/knowledge.events.ts';
 import * as observations from '../../results/observations/observations.events.ts';
 import * as outcomes from '../../results/outcomes/outcomes.events.ts';
 import * as verification from '../../results/verification/verification.events.ts';
-import * as availability from '../../work/availability/availability.events.ts';
+import * as makeAvailable from '../../work/available/make-available.events.ts';
 import * as comments from '../../work/comments/comments.events.ts';
 import * as completion from '../../work/completion/completion.events.ts';
 import * as gates from '../../work/gates/gates.events.ts';
@@ -110,7 +110,7 @@ const declarations: readonly object[] = [
   verification,
   invocations,
   comments,
-  availability,
+  makeAvailable,
   completion,
   gates,
   goals,

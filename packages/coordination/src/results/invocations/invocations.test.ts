@@ -347,7 +347,8 @@ describe('a skill with effects outside', () => {
       await done(baton.admin.post(`/principals/${agent.actor.principalId}/skills`, { skillId }), 201);
     const execution = { skill: skill.name, version: '1.0.0' };
     const type = { key: `e${Date.now()}`, displayName: 'Executed', execution };
-    assert.deepEqual((await done(baton.admin.post('/task-types', type), 201)).execution, execution);
+    const stored = (await done(baton.admin.post('/task-types', type), 201)).execution;
+    assert.deepEqual([stored.skill, stored.version], [execution.skill, execution.version]);
     const { task, run } = await makeRun(baton, agent, { task: { typeKey: type.key } });
     await refused(invoke(agent.actor, unpinned, { runId: run.id }), 403, 'skill_side_effect_not_authorized');
     const pending = await gateOf(task);

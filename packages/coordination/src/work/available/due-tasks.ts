@@ -1,6 +1,6 @@
 import type { Job, JobTools } from '../../service/job.ts';
 import type { Context } from '../context.ts';
-import { queueDueTasks, settleZones } from './availability.sql.ts';
+import { queueDueTasks, settleZones } from './due-tasks.sql.ts';
 
 /** Each is locked until the batch is done. */
 const tasksMax = 500;

@@ -4,8 +4,8 @@ import { requireAddressee } from '../tasks/addressees/addressees.ts';
 import { type Task, type TaskRow, taskOf } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { lockTaskRow } from '../tasks/tasks.ts';
-import { taskMadeAvailable } from './availability.events.ts';
-import { updateTaskToAvailable } from './availability.sql.ts';
+import { taskMadeAvailable } from './make-available.events.ts';
+import { updateTaskToAvailable } from './make-available.sql.ts';
 
 /**
  * Ends the pause of a task after failed attempts, and their count. Its start and its status stay as they are. Without a pause it

@@ -13,13 +13,3 @@ export function updateTaskToAvailable(tenantId: string, taskId: string) {
     returning t.*, tt.key as type_key, tt.version as type_version,
       (select project_id from workspaces where id = t.workspace_id) as project_id`;
 }
-
-/** Moves rows of the queue of work whose tasks came due to where searches find them, a batch of them. */
-export function queueDueTasks(tasksMax: number) {
-  return sql<{ moved: number }>`select queue_due_tasks(${tasksMax}) as moved`;
-}
-
-/** Computes the starts of tasks anew whose workspaces have another time zone, a batch of them. 0: nothing is to do now. */
-export function settleZones(tasksMax: number) {
-  return sql<{ settled: number }>`select settle_zones(${tasksMax}) as settled`;
-}

@@ -1,10 +1,10 @@
 import { endpoint } from '../context.ts';
 import { Task } from '../tasks/task.ts';
 import { TaskRef } from '../tasks/task-ref.ts';
-import { taskMadeAvailable } from './availability.events.ts';
-import { makeTaskAvailable } from './availability.ts';
+import { taskMadeAvailable } from './make-available.events.ts';
+import { makeTaskAvailable } from './make-available.ts';
 
-export const availabilityApi = [
+export const makeAvailableApi = [
   endpoint({
     id: 'makeTaskAvailable',
     method: 'POST',
