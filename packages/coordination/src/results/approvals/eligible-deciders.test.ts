@@ -4,6 +4,7 @@ import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, refused } from '../../testing/leases.ts';
+import { startPolicyMode } from '../../testing/policy-mode.ts';
 import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
@@ -165,4 +166,28 @@ test('20 are listed at most, and the answer says that there are more', async () 
   const names = people.map(({ displayName }: any) => displayName);
   assert.deepEqual(names, names.toSorted());
   for (const { principalId } of many) await done(baton.admin.post(`/principals/${principalId}:disable`));
+});
+
+test('where a decision point judges, there may always be more than bindings say, and only who may ask there is told', async () => {
+  const { baton: judged, policy, reset, close } = await startPolicyMode();
+  try {
+    reset();
+    const asker = await judged.actor({ kind: 'agent', permissions: [] });
+    const unbound = await judged.actor({ kind: 'human', permissions: [] });
+    const [mine, other] = [await makeWorkspace(judged), await makeWorkspace(judged)];
+    const [task, hidden] = [
+      await makeTask(judged, { workspaceId: mine.id }),
+      await makeTask(judged, { workspaceId: other.id }),
+    ];
+    await refused(asker.get(`/tasks/${task.publicId}/deciders`), 403, 'permission_denied');
+    const places = [`tenant:${judged.tenantId}`, `workspace:${mine.id}`];
+    policy.decide(({ action, resource }) => action === 'approvals.manage' && places.includes(resource));
+    await refused(asker.get(`/tasks/${hidden.publicId}/deciders`), 403, 'permission_denied');
+    const { people, hasMore } = await decidersOf(task, asker);
+    const ids = people.map(({ id }: any) => id);
+    assert.ok(ids.includes(judged.admin.principalId) && !ids.includes(unbound.principalId));
+    assert.equal(hasMore, true);
+  } finally {
+    await close();
+  }
 });

@@ -1,3 +1,4 @@
+import { requireMayFile } from '../../access/policy/filed-in.ts';
 import type { Permission } from '../../service/permissions.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
@@ -11,12 +12,13 @@ import { findEligibleDeciders } from './eligible-deciders.sql.ts';
 const deciding: readonly Permission[] = ['approvals.decide', 'admin'];
 
 /**
- * The people who could decide about a task, and the roles of which one of them is a holder. Where a decision point judges, it
+ * The people who could decide about a task, and the roles of which one of them is a holder, for whoever may ask them. Where a decision point judges, it
  * knows of rights that bindings don't say, so there may always be more.
- * @throws Refusal `not_found`
+ * @throws Refusal `not_found`, `permission_denied`
  */
 export async function listEligibleDeciders(context: Context, ref: TaskRef): Promise<EligibleDeciders> {
-  const { id: taskId } = await getTask(context, ref);
+  const { id: taskId, workspaceId } = await getTask(context, ref);
+  await requireMayFile(context, 'approvals.manage', workspaceId);
   const { db, tenantId, settings } = context;
   const viewerId = await viewerOf(context);
   const asked = { tenantId, taskId, viewerId, permissions: deciding, limit: shownMax };
