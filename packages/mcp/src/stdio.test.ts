@@ -307,7 +307,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     assert.match(await mcp.refused('ask_approval', { lease, question: 'May I?' }), /has no owner/);
     assert.match(
       await mcp.refused('ask_approval', { lease, question: 'May I?', role: 'nobody' }),
-      /^Nobody who could decide about TASK-\d+ holds a role nobody\./,
+      /^Nobody who could decide about TASK-\d+ is known to hold a role nobody\./,
     );
     const asked = await mcp.call('ask_approval', { lease, question: 'May I?', personId: person.principalId });
     const [, approval = ''] = /approval ([\da-f-]{36})/.exec(asked) ?? [];

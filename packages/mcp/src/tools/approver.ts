@@ -1,6 +1,8 @@
-import type { BatonClient, EligibleDeciders, Task } from '@baton/sdk';
+import { type BatonClient, BatonError, type EligibleDeciders, type Task } from '@baton/sdk';
 import { documentFromOthers, seen } from '../others-text.ts';
 import { lines } from '../tool.ts';
+
+const rolesSearchedMax = 500;
 
 interface Asked {
   readonly baton: BatonClient;
@@ -19,17 +21,14 @@ export class NoApproverError extends Error {
  * Whom an approval is requested of: the person or role that was named, else the owner of the task.
  * @throws TypeError where both are named; NoApproverError where nobody could decide
  */
-export async function approverOf({
-  baton,
-  task,
-  personId,
-  role,
-  signal,
-}: Asked): Promise<{ assignedPrincipalId: string } | { requiredRoleId: string }> {
+export async function approverOf(
+  asked: Asked,
+): Promise<{ assignedPrincipalId: string } | { requiredRoleId: string }> {
+  const { baton, task, personId, role, signal } = asked;
   if (personId !== undefined && role !== undefined)
     throw new TypeError('name personId or role, not both: one of them decides');
   const deciders = await baton.tasks.listDeciders(task.id, { signal });
-  if (role !== undefined) return { requiredRoleId: roleIdOf(role, task, deciders) };
+  if (role !== undefined) return { requiredRoleId: await roleIdOf(asked, role, deciders) };
   const wanted = personId ?? task.ownerId;
   if (wanted !== null && mayDecide(wanted, deciders)) return { assignedPrincipalId: wanted };
   throw new NoApproverError(lines(`${whyNobody(task, personId)}.`, choiceText(deciders)));
@@ -52,13 +51,42 @@ function mayDecide(personId: string, { people, hasMore }: EligibleDeciders): boo
   return hasMore || people.some(({ id }) => id === personId.toLowerCase());
 }
 
-function roleIdOf(wanted: string, { publicId }: Task, deciders: EligibleDeciders): string {
-  const found = deciders.roles.find(({ id, slug }) => id === wanted.toLowerCase() || slug === wanted);
-  if (found !== undefined) return found.id;
-  if (deciders.hasMore && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(wanted)) return wanted;
+async function roleIdOf(
+  { baton, task, signal }: Asked,
+  wanted: string,
+  deciders: EligibleDeciders,
+): Promise<string> {
+  const listed = deciders.roles.find(({ id, slug }) => id === wanted.toLowerCase() || slug === wanted);
+  if (listed !== undefined) return listed.id;
+  const found = deciders.hasMore ? await findRole(baton, wanted, signal) : undefined;
+  if (found !== undefined) return found;
   throw new NoApproverError(
-    lines(`Nobody who could decide about ${publicId} holds a role ${seen(wanted)}.`, choiceText(deciders)),
+    lines(
+      `Nobody who could decide about ${task.publicId} is known to hold a role ${seen(wanted)}.`,
+      choiceText(deciders),
+    ),
   );
+}
+
+/** A role beyond those that are listed; the service judges who holds it. */
+async function findRole(
+  baton: BatonClient,
+  wanted: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(wanted)) return wanted;
+  let searched = 0;
+  try {
+    for await (const { id, slug } of baton.roles.list({ limit: 200 }, { signal })) {
+      if (slug === wanted) return id;
+      searched += 1;
+      if (searched >= rolesSearchedMax) break;
+    }
+  } catch (error) {
+    // Where it may not list roles, it can name one by its id.
+    if (!(error instanceof BatonError) || error.status !== 403) throw error;
+  }
+  return undefined;
 }
 
 function choiceText({ people, roles, hasMore }: EligibleDeciders): string {
