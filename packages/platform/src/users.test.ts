@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, globSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { type BatonProcess, processesOf, program } from '@baton/testing/baton-process';
@@ -33,8 +34,23 @@ after(async () => {
   for (const { child } of started) child.kill('SIGTERM');
   await Promise.all(started.map(({ ended }) => ended));
   for (const { output } of started) keepLog(output());
+  await unused(folder.path);
   await folder.remove();
 });
+
+/** A killed Baton leaves its PostgreSQL and the build of its console behind, and the latter makes its folder again. */
+async function unused(path: string): Promise<void> {
+  const isUsed = () =>
+    globSync('/proc/[0-9]*/cmdline').some((file) => {
+      try {
+        return readFileSync(file, 'utf8').includes(path);
+      } catch {
+        return false;
+      }
+    });
+  for (const deadline = performance.now() + 60_000; isUsed() && performance.now() < deadline; )
+    await sleep(50);
+}
 
 function run(uid: number, file: string, args: readonly string[], home: string): BatonProcess {
   const env = { BATON_HOME: home, PORT: '0', HOME: folder.path };

@@ -177,7 +177,7 @@ test('another process with the pid of a dead server is not adopted', async () =>
   assert.equal(again.adopted, false);
 });
 
-test('an initdb that outlived its killed Baton does not disturb the next start', async (t) => {
+test('an initdb that outlived its killed Baton does not disturb the next start', async () => {
   // It goes on writing its folder, whatever the next start does there.
   const folder = join(directory, 'data.new');
   const script = `const { mkdirSync, writeFileSync } = require('node:fs');
@@ -187,13 +187,16 @@ test('an initdb that outlived its killed Baton does not disturb the next start',
     }, 0)`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const orphan = spawn(process.execPath, ['-e', script, folder], { stdio: 'ignore' });
-  t.after(async () => {
+  const ended = once(orphan, 'exit');
+  try {
+    while (readdirSync(folder).length < 100) await new Promise((resolve) => setTimeout(resolve, 5));
+    const cluster = await start();
+    assert.equal(await serverVersion(cluster.url('postgres')), 18);
+  } finally {
+    // Not in a hook: it would run after the one that removes the folder, which the orphan makes again.
     orphan.kill('SIGKILL');
-    if (orphan.exitCode === null && orphan.signalCode === null) await once(orphan, 'exit');
-  });
-  while (readdirSync(folder).length < 100) await new Promise((resolve) => setTimeout(resolve, 5));
-  const cluster = await start();
-  assert.equal(await serverVersion(cluster.url('postgres')), 18);
+    await ended;
+  }
 });
 
 test('data that a crash left incomplete is removed', async () => {
