@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type AccessOptions, findAccess } from './access.ts';
+import { findOwnConnection } from './connection.ts';
 import { PlainError } from './plain-error.ts';
 
 let folder: string;
@@ -111,4 +112,17 @@ test('a token goes to the address for which it was entered, and that of the admi
   assert.match(stranger.message, /You are not signed in at https:\/\/stranger\.example: .* login --url/);
   assert.equal(accessOf(all, { url: 'http://localhost:9' }).token, 'administrator of home');
   assert.equal(refused(all, { url: 'ftp://far.example' }).exitCode, 2);
+});
+
+test('what only the administrator can do is refused to whoever is named explicitly, and never done in their place', () => {
+  const own = (environment: Variables, options: AccessOptions = {}) =>
+    findOwnConnection(options, { home: environment['BATON_HOME'], environment })?.adminToken;
+  const home = local();
+  assert.equal(own({ ...home, ...signedIn() }), 'administrator of home');
+  assert.throws(() => own(home, { profile: 'far' }), /--profile names somebody/);
+  for (const name of ['BATON_URL', 'BATON_TOKEN', 'BATON_PROFILE'])
+    assert.throws(() => own({ ...home, [name]: 'x' }), new RegExp(`${name} names somebody`));
+  assert.throws(() => own(home, { url: 'https://far.example' }), /is another machine/);
+  const connection = join(folder, 'other', 'connection.json');
+  assert.equal(own({ ...home, BATON_TOKEN: 'x' }, { connection }), 'administrator of other');
 });

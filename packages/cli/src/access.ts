@@ -1,7 +1,7 @@
 import { type BatonClient, createClient, type Transport, type WireRequest } from '@baton/sdk';
 import { invocation } from '../../../bin/invocation.mjs';
 import type { CliConfig } from './config.ts';
-import { type ConnectionOptions, findConnection } from './connection.ts';
+import { type ConnectionOptions, findConnection, isThisMachine } from './connection.ts';
 import { exitCodes } from './error-text.ts';
 import { httpTransport } from './http-transport.ts';
 import { PlainError } from './plain-error.ts';
@@ -107,12 +107,6 @@ function ofMachine(url: string | undefined, options: AccessOptions, config: CliC
       },
     );
   return ofConnection(options, config, `the Baton of this machine by ${place}${at}, as its administrator`);
-}
-
-/** The administrator's token of this machine is never sent to another one. */
-function isThisMachine(url: string): boolean {
-  const { hostname } = new URL(url);
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
 const baseOf = (url: string) => url.replace(/\/+$/, '');

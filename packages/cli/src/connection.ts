@@ -7,6 +7,7 @@ import {
   findConnection as findFile,
   parseConnection as parseFile,
 } from '@baton/sdk/node';
+import { invocation } from '../../../bin/invocation.mjs';
 import type { CliConfig } from './config.ts';
 import { exitCodes } from './error-text.ts';
 import { PlainError } from './plain-error.ts';
@@ -34,14 +35,52 @@ export class ForeignConnection extends PlainError {
 export const projectRoot = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 
 /**
+ * As `findConnection`, for what only the administrator of this machine's Baton can do, as the demos. Whoever is named explicitly is
+ * somebody else: a command never acts as the administrator in their place.
+ * @throws PlainError where somebody else or another machine is named, or the file can't be used
+ */
+export function findOwnConnection(
+  options: ConnectionOptions & { readonly profile?: string },
+  config: CliConfig,
+): Connection | undefined {
+  const { BATON_URL, BATON_TOKEN, BATON_PROFILE } = config.environment;
+  const named =
+    options.profile !== undefined
+      ? '--profile'
+      : options.connection !== undefined
+        ? undefined
+        : Object.entries({ BATON_URL, BATON_TOKEN, BATON_PROFILE }).find(([, value]) => value)?.[0];
+  if (named !== undefined)
+    throw new PlainError(
+      `${named} names somebody, but this command acts as the administrator of this machine's Baton: leave it out, or name a file by --connection.`,
+      { exitCode: exitCodes.usage },
+    );
+  if (options.url !== undefined && options.connection === undefined && !isThisMachine(options.url))
+    throw new PlainError(`${options.url} is another machine: this command works on the Baton of this one.`, {
+      exitCode: exitCodes.usage,
+    });
+  return findConnection(options, config);
+}
+
+/** The administrator's token of this machine is never sent to another one. */
+export function isThisMachine(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+/**
  * Reads how to connect: the named file, else `connection.json` in BATON_HOME, else in `.baton` here or in the checkout.
  * @throws PlainError when there is none, or it can't be used
  */
-export function readConnection(options: ConnectionOptions, config: CliConfig): Connection {
-  const found = findConnection(options, config);
+export function readConnection(
+  options: Parameters<typeof findOwnConnection>[0],
+  config: CliConfig,
+): Connection {
+  const found = findOwnConnection(options, config);
   if (found === undefined)
     throw new PlainError(
-      'No Baton was found here: start one with npm start, or set BATON_HOME to its folder.',
+      `No Baton was found here: start one with ${invocation()} start, or set BATON_HOME to its folder.`,
     );
   return found;
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { invocation } from '../../../../bin/invocation.mjs';
 import { type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
-import { type Connection, findConnection } from '../connection.ts';
+import { type Connection, findOwnConnection } from '../connection.ts';
 import { readBacklog } from '../import/forms/beads-lines.ts';
 import { PlainError } from '../plain-error.ts';
 import { anyResult } from '../result-form.ts';
@@ -130,7 +130,7 @@ async function findBaton(
   settings: Readonly<Record<string, string>>,
   onSpawn: (stop: () => Promise<void>) => void,
 ): Promise<Connection> {
-  const connection = findConnection(options, config);
+  const connection = findOwnConnection(options, config);
   if (connection !== undefined && (await isReady(connection.coordinationUrl))) {
     output.progress(`Using the Baton at ${connection.coordinationUrl}.\n`);
     return connection;
