@@ -420,7 +420,8 @@ begin
         > (coalesce(noted.after_start, now() - interval '2 days'), coalesce(noted.after_id, '00000000-0000-0000-0000-000000000000'))
     order by coalesce(start_date, 'infinity'), id limit tasks_max);
   perform from tasks where id = any (ids) order by id for no key update;
-  update tasks t set starts_at = start_of_work(t.workspace_id, t.type_id, t.start_date)
+  update tasks t
+  set starts_at = start_of_work(t.workspace_id, t.type_id, t.start_date), version = t.version + 1, updated_at = now()
   where t.id = any (ids) and t.category not like 'terminal%'
     and t.starts_at is distinct from start_of_work(t.workspace_id, t.type_id, t.start_date);
   if cardinality(ids) < tasks_max then

@@ -129,14 +129,15 @@ for (const workspaces of [7, 300, 2100])
       [`projectId=${top.id}`, [top.id]],
       [`projectId=${nested.id}&includeSubprojects=true`, [nested.id]],
     ] as const)
-      for (const [more, assigneeId] of [
-        ['', null],
-        [`&assigneeId=${baton.admin.principalId}`, baton.admin.principalId],
+      for (const [more, assigneeId, ownFirst] of [
+        ['', null, true],
+        ['&includeAssigned=true', null, false],
+        [`&assigneeId=${baton.admin.principalId}`, baton.admin.principalId, false],
       ] as const) {
         const expected = await pool.rows<{ id: string }>(sql`
           select t.id from tasks t join workspaces w on w.id = t.workspace_id
           where w.project_id = any (${projects}::uuid[]) and (${assigneeId}::uuid is null or t.assignee_id = ${assigneeId}::uuid)
-          order by t.priority, t.created_at, t.id`);
+          order by ${ownFirst} and t.assignee_id is null, t.priority, t.created_at, t.id`);
         assert.deepEqual(
           await walk(`${query}${more}`, '/work/available'),
           expected.map(({ id }) => id),
