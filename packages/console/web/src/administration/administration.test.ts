@@ -192,6 +192,10 @@ describe('people and agents', () => {
       'identity.principals.enable': exampleOf('identity.principals.enable'),
     });
     await click('button', 'Disable …');
+    const question = [...document.querySelectorAll('form')].find(({ textContent }) =>
+      textContent.includes('Other services accept such a token until it expires, at most 300 seconds.'),
+    );
+    assert.ok(question, 'the question does not say what a disable leaves');
     await fill('textbox', 'Why', 'left the company');
     service.answer(principals(principal({ status: 'disabled' })));
     await submit('textbox', 'Why');

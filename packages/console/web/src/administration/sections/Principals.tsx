@@ -5,6 +5,7 @@ import { Moment } from '../../parts/Moment.tsx';
 import { meQuery } from '../../queries.ts';
 import type { Administration } from '../admin-secret.ts';
 import styles from '../administration.module.css';
+import { remainsOf } from '../remains.ts';
 import { Act, Create, Field, Line, List, pageSize, type Values } from '../Section.tsx';
 
 type Kind = 'human' | 'agent' | 'workload';
@@ -49,10 +50,6 @@ const filters = {
   disabled: { name: 'disabled ones', by: { status: 'disabled' } },
 } as const;
 type Shown = keyof typeof filters;
-
-/** What a disable ends, and what it does not. */
-const remains =
-  'Baton refuses everything of a disabled principal at once, with access tokens from before, too. Other services accept such a token until it expires, at most 300 seconds.';
 
 /** People, agents and programs that may enter. */
 export function Principals({ admin }: { admin: Administration }) {
@@ -146,7 +143,7 @@ export function Principals({ admin }: { admin: Administration }) {
                 <Act
                   label="Disable"
                   asks="why"
-                  note={remains}
+                  note={remainsOf('a disabled principal')}
                   act={(why) => identity.principals.disable(tenantId, id, why ? { reason: why } : {})}
                 />
               ) : (
@@ -156,7 +153,9 @@ export function Principals({ admin }: { admin: Administration }) {
           />
         )}
       </List>
-      <p className="soft">{remains} Enabled again, they need new platform access tokens.</p>
+      <p className="soft">
+        {remainsOf('a disabled principal')} Enabled again, they need new platform access tokens.
+      </p>
     </>
   );
 }

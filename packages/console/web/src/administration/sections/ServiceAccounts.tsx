@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { Moment } from '../../parts/Moment.tsx';
 import type { Administration } from '../admin-secret.ts';
 import { Reach } from '../Choices.tsx';
+import { remainsOf } from '../remains.ts';
 import { Act, Create, Field, Line, List, pageSize, SecretOnce, type Values } from '../Section.tsx';
 
 /** Programs that prove who they are by a client id and a secret. */
@@ -75,6 +76,7 @@ export function ServiceAccounts({ admin }: { admin: Administration }) {
                   <Act
                     label="Revoke"
                     asks="sure"
+                    note={remainsOf('a revoked service account')}
                     act={() => identity.serviceAccounts.revoke(tenantId, clientId)}
                   />
                 </>

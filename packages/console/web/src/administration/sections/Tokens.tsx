@@ -5,6 +5,7 @@ import { serverNow } from '../../server-clock.ts';
 import type { Administration } from '../admin-secret.ts';
 import styles from '../administration.module.css';
 import { PrincipalChoice, PrincipalName, Reach } from '../Choices.tsx';
+import { remainsOf } from '../remains.ts';
 import { Act, Create, Field, Line, List, pageSize, SecretOnce, type Values } from '../Section.tsx';
 
 const daySeconds = 86_400;
@@ -137,6 +138,7 @@ export function Tokens({ admin }: { admin: Administration }) {
                     <Act
                       label="Revoke"
                       asks="why"
+                      note={remainsOf('a revoked token')}
                       act={(why) =>
                         identity.platformAccessTokens.revoke(tenantId, id, why ? { reason: why } : {})
                       }
