@@ -26,7 +26,13 @@ export interface HarnessOptions {
 export interface WorkOptions {
   readonly filter?: Pick<
     ClaimNextRequest,
-    'workspaceId' | 'includeDescendants' | 'projectId' | 'includeSubprojects' | 'assigneeId' | 'assignedToMe'
+    | 'workspaceId'
+    | 'includeDescendants'
+    | 'projectId'
+    | 'includeSubprojects'
+    | 'assigneeId'
+    | 'assignedToMe'
+    | 'includeAssigned'
   >;
   /**
    * Chooses among what is available: the most urgent task that it accepts is taken, of the first 500. Without it the

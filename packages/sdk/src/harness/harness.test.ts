@@ -341,3 +341,20 @@ test('a failure says how long to wait, and a handler that throws fails its run',
   const [run] = (await admin.runs.list({ status: 'failed', limit: 1 })).items;
   assert.equal(run?.failureReason, 'handler_failed');
 });
+
+test('what is assigned to somebody else is taken only where it is asked for', async () => {
+  const { id: workspaceId } = await admin.workspaces.create({ slug: `w${Date.now()}`, name: 'Of others' });
+  const { id: assigneeId } = await admin.principals.create({ kind: 'agent', displayName: 'somebody else' });
+  await admin.tasks.create({ title: 'theirs', workspaceId, assigneeId });
+  await using harness = await open();
+  const takenWith = async (filter: NonNullable<Parameters<typeof harness.work>[0]>['filter']) => {
+    const taken: string[] = [];
+    for await (const lease of harness.work({ filter: { workspaceId, ...filter }, once: true })) {
+      taken.push(lease.task.title);
+      await lease.succeed();
+    }
+    return taken;
+  };
+  assert.deepEqual(await takenWith({}), []);
+  assert.deepEqual(await takenWith({ includeAssigned: true }), ['theirs']);
+});
