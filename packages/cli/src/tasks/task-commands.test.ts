@@ -110,7 +110,10 @@ test('why says in words what stands in the way, and names the command that would
     waiting,
     new RegExp(`^It waits for other tasks: ${first.publicId} \\(todo\\)\\. Since \\S+Z\\.$`, 'm'),
   );
-  assert.match(waiting, /^ {2}complete the prerequisite: npx baton task close \S+$/m);
+  assert.match(
+    waiting,
+    new RegExp(`^ {2}complete the prerequisite: npx baton task close ${first.publicId}$`, 'm'),
+  );
   assert.match(waiting, /^ {2}remove the dependency: npx baton api DELETE \//m);
   await done(['work', 'take', first.publicId], asPerson('why'));
   assert.match(

@@ -15,7 +15,7 @@ export function whyLines(
 ): string[] {
   const notes = reasons.flatMap((reason) => [
     sentenceOf(reason, nameOf) + (reason.since === null ? '' : ` Since ${reason.since}.`),
-    ...reason.remedies.map((remedy) => remedyLine(ref, remedy)),
+    ...reason.remedies.map((remedy) => remedyLine(ref, reason, remedy)),
   ]);
   if (claimable) return [`${ref} can be taken now: ${invocation()} work take ${ref}`, ...notes];
   return [`${ref} can't be taken.`, ...notes];
@@ -29,7 +29,11 @@ interface Details extends Reason {
   readonly missingCapabilities?: readonly string[];
   readonly missingSkills?: readonly string[];
   readonly addressee?: object | null;
-  readonly blockedBy?: readonly { readonly publicId: string; readonly status: string }[];
+  readonly blockedBy?: readonly {
+    readonly taskId: string;
+    readonly publicId: string;
+    readonly status: string;
+  }[];
   readonly blockedOutOfSight?: number;
   readonly missing?: readonly unknown[];
   readonly pendingApprovals?: readonly string[];
@@ -117,14 +121,19 @@ const acts: Readonly<Record<string, string>> = {
   change_requirements: 'change what it requires',
 };
 
-function remedyLine(ref: string, { act, method, path, permission, allowed }: Remedy): string {
+function remedyLine(
+  ref: string,
+  { blockedBy = [] }: Details,
+  { act, method, path, permission, allowed }: Remedy,
+): string {
   const words = acts[act] ?? act.replaceAll('_', ' ');
-  return `  ${words}: ${commandOf(ref, act, method, path)}${allowed ? '' : ` (needs ${permission}, which you lack)`}`;
+  const [, id = ''] = /^\/\w+\/([^/:]+)/.exec(path) ?? [];
+  const prerequisite = blockedBy.find(({ taskId }) => taskId === id)?.publicId;
+  return `  ${words}: ${commandOf(ref, act, method, path, prerequisite ?? id)}${allowed ? '' : ` (needs ${permission}, which you lack)`}`;
 }
 
-/** The command for an act; the call itself where the command line has none. */
-function commandOf(ref: string, act: string, method: string, path: string): string {
-  const [, id = ''] = /^\/\w+\/([^/:]+)/.exec(path) ?? [];
+/** The command for an act; the call itself where the command line has none. @param id of what the act is about */
+function commandOf(ref: string, act: string, method: string, path: string, id: string): string {
   if (act === 'reopen' || act === 'unblock') return `${invocation()} task edit ${ref} --status STATUS`;
   if (act === 'change_start_date') return `${invocation()} task edit ${ref} --start TIME`;
   if (act === 'make_available') return `${invocation()} task make-available ${ref}`;
