@@ -13,7 +13,7 @@ const runsPageSize = 50;
 const runsPagesMax = 4;
 
 /**
- * What stands still: runs that were suspended and that nobody has gone on with, and suspended processes. A run that waits
+ * What stands still: runs that were suspended and that nobody has gone on with, blocked tasks, and suspended processes. What waits
  * for this person's decision stands above already.
  */
 export function Parked({ me }: { me: HarnessContext }) {
@@ -34,8 +34,19 @@ export function Parked({ me }: { me: HarnessContext }) {
         .then(({ items }) => items),
     enabled: may('processes.read'),
   });
-  const failed = [runs, processes].filter(({ isError }) => isError);
-  if (!runs.data?.length && !processes.data?.length && failed.length === 0) return null;
+  const blocked = useQuery({
+    queryKey: ['inbox', 'blocked'],
+    queryFn: ({ signal }) =>
+      baton.tasks
+        .list({ systemStatusCategory: 'blocked', limit: shownMax }, { signal })
+        .then(({ items }) => items.filter(({ activeClaimId }) => activeClaimId === null)),
+    enabled: may('tasks.read'),
+  });
+  const parked = new Set([...waiting, ...(runs.data ?? []).map(({ task }) => task.id)]);
+  const onlyBlocked = (blocked.data ?? []).filter(({ id }) => !parked.has(id));
+  const failed = [runs, processes, blocked].filter(({ isError }) => isError);
+  const isEmpty = !runs.data?.length && !processes.data?.length && onlyBlocked.length === 0;
+  if (isEmpty && failed.length === 0) return null;
   return (
     <section className={styles.section} aria-labelledby="parked">
       <h2 id="parked">Parked</h2>
@@ -55,6 +66,20 @@ export function Parked({ me }: { me: HarnessContext }) {
               <Who id={run.principalId} /> suspended attempt {run.attempt}{' '}
               <Moment at={run.finishedAt ?? run.updatedAt} />
               {reasonIn(run)}. Whoever takes the task goes on from its last checkpoint.
+            </p>
+          </li>
+        ))}
+        {onlyBlocked.map((task) => (
+          <li key={task.id} className="card stack">
+            <p className="row">
+              <span className="mono soft">{task.publicId}</span>
+              <Link to="/tasks/$ref" params={{ ref: task.publicId }} className={styles.title}>
+                {task.title}
+              </Link>
+            </p>
+            <p className="soft">
+              This task is blocked, changed <Moment at={task.updatedAt} />. Its page says why; nobody is
+              offered it until somebody moves it.
             </p>
           </li>
         ))}

@@ -325,6 +325,23 @@ describe('the inbox', () => {
     await see(/This process is suspended, .* Resume or cancel it on its page\./);
   });
 
+  test('blocked tasks that nobody holds are parked, except those that wait for a decision of this person', async () => {
+    const blocked = (title: string, other: Parameters<typeof taskWith>[0] = {}) =>
+      taskWith({ title, status: 'blocked', systemStatusCategory: 'blocked', ...other });
+    const stuck = blocked(`Stuck ${evil}`);
+    const [held, asked] = [blocked('Is held', { activeClaimId: graceId }), blocked('Asks me')];
+    const service = await open('/inbox', {
+      me: { pendingApprovals: [pending('1', { taskId: asked.id })] },
+      answers: { 'tasks.list': pageOf(stuck, held, asked), 'tasks.get': asked },
+    });
+    await see(
+      /This task is blocked, changed .*\. Its page says why; nobody is offered it until somebody moves it\./,
+    );
+    assert.equal(all('listitem', /This task is blocked/).length, 1);
+    assert.equal((await find('link', `Stuck ${evil}`)).getAttribute('href'), `/tasks/${stuck.publicId}`);
+    assert.equal(service.askedFor('tasks.list')[0]?.query['systemStatusCategory'], 'blocked');
+  });
+
   test('what can not be read is told, and the rest stays', async () => {
     await open('/inbox', {
       me: { pendingApprovals: [pending('1')] },
