@@ -106,10 +106,15 @@ export function packSdk(root: string): Packed {
 
 /** npm's `baton` is somebody else's: whoever installs or updates by that name gets theirs. A scope belongs to one owner. */
 const productName = '@baton/baton';
+/**
+ * The oldest Node that all dependencies declare. A checkout works with Node 20 and up, since nothing of them runs there before
+ * Node 24 is installed.
+ */
+export const oldestNode = '22.12.0';
 
 /** All of Baton: both services, their processes and the command line, at the same paths as in a checkout. */
 export function packBaton(root: string): Packed {
-  const { version, description, license, engines } = readJson(root, 'package.json') as Manifest;
+  const { version, description, license } = readJson(root, 'package.json') as Manifest;
   const entries = globSync(programs, {
     cwd: root,
     exclude: ['**/testing/**', '**/node_modules/**', consoleBuild],
@@ -147,7 +152,7 @@ export function packBaton(root: string): Packed {
     license,
     type: 'module',
     bin: { baton: 'bin/baton.mjs' },
-    engines,
+    engines: { node: `>=${oldestNode}` },
     ...needed,
     bundleDependencies: [bundled],
   };
