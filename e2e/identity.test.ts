@@ -126,7 +126,7 @@ describe('an OAuth client', () => {
       displayName: 'A service that speaks MCP',
       audiences: ['control-plane'],
       // Clients ask for every scope that the metadata of the endpoint name.
-      scopeCeiling: ['control-plane:read', 'control-plane:write', 'control-plane:admin'],
+      scopeCeiling: ['control-plane:read', 'control-plane:write'],
     });
     const { id } = await baton.admin.principals.create({ kind: 'service', displayName: 'It' });
     await baton.admin.principals.createIamBinding(id, {

@@ -85,7 +85,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       resource: `${base}/mcp`,
       authorization_servers: [options.issuer],
       bearer_methods_supported: ['header'],
-      scopes_supported: ['control-plane:read', 'control-plane:write', 'control-plane:admin'],
+      scopes_supported: ['control-plane:read', 'control-plane:write'],
       resource_name: 'Baton',
       // For people: what it answers to a browser says how a token is added.
       resource_documentation: `${base}/mcp`,
