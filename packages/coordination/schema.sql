@@ -2241,6 +2241,7 @@ CREATE INDEX work_queue_due ON public.work_queue USING btree (due_at) WHERE (due
 CREATE INDEX work_queue_due_of_tenant ON public.work_queue USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX work_queue_in_order ON public.work_queue USING btree (tenant_id, set_id, priority, created_at, task_id);
 CREATE INDEX work_queue_of_assignee ON public.work_queue USING btree (assignee_id, set_id, priority, created_at, task_id) WHERE (assignee_id IS NOT NULL);
+CREATE INDEX work_queue_of_assignee_in_place ON public.work_queue USING btree (assignee_id, COALESCE(workspace_id, tenant_id), set_id, priority, created_at, task_id) WHERE (assignee_id IS NOT NULL);
 CREATE INDEX work_queue_of_place ON public.work_queue USING btree (COALESCE(workspace_id, tenant_id), set_id, priority, created_at, task_id);
 
 create table workspace_knowledge_packs (
@@ -3847,7 +3848,8 @@ begin
         > (coalesce(noted.after_start, now() - interval '2 days'), coalesce(noted.after_id, '00000000-0000-0000-0000-000000000000'))
     order by coalesce(start_date, 'infinity'), id limit tasks_max);
   perform from tasks where id = any (ids) order by id for no key update;
-  update tasks t set starts_at = start_of_work(t.workspace_id, t.type_id, t.start_date)
+  update tasks t
+  set starts_at = start_of_work(t.workspace_id, t.type_id, t.start_date), version = t.version + 1, updated_at = now()
   where t.id = any (ids) and t.category not like 'terminal%'
     and t.starts_at is distinct from start_of_work(t.workspace_id, t.type_id, t.start_date);
   if cardinality(ids) < tasks_max then

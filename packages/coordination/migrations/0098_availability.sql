@@ -22,6 +22,8 @@ alter table tasks add column failed_attempts integer not null default 0;
 
 -- Set while the task isn't due: then the row stands under the set of those, from which the worker takes it in time.
 alter table work_queue add column due_at timestamptz(3);
+create index work_queue_of_assignee_in_place on work_queue (assignee_id, coalesce(workspace_id, tenant_id), set_id, priority,
+  created_at, task_id) where assignee_id is not null;
 create index work_queue_due on work_queue (due_at) where due_at is not null;
 create index work_queue_due_of_tenant on work_queue (tenant_id, due_at) where due_at is not null;
 

@@ -5,7 +5,7 @@ import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
 import { noteEvent } from '../../ledger/journal/journal.ts';
 import { permittedIds } from '../../service/permissions.ts';
-import { findNextWork, ownPartOf, searchOf, type WorkSearch } from '../../work/available/available.ts';
+import { findNextWork, partsOf, searchOf, type WorkSearch } from '../../work/available/available.ts';
 import { lockNextWork } from '../../work/available/queue-front.ts';
 import { Task, taskOf } from '../../work/tasks/task.ts';
 import type { Context } from '../context.ts';
@@ -82,8 +82,7 @@ async function takeNext(
   };
   await take(await lockNextWork(context, search, request.count));
   if (taken.length === request.count) return taken;
-  for (const part of [ownPartOf(search), search]) {
-    if (part === undefined) continue;
+  for (const part of await partsOf(context, search)) {
     let rowsMax = request.count + spareRows;
     for (let round = 1; round <= roundsMax; round += 1) {
       const found = await findNextWork(context, part, rowsMax);

@@ -3,14 +3,17 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
-import { pagesReadBy } from '../../testing/pages-read.ts';
+import {
+  assertNoMorePages,
+  type PagesOfSearches,
+  pagesOfSearches,
+  searchOf,
+} from '../../testing/pages-of-searches.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
-import { findNextTasks, findWork, lockNextTasks, sliceOfPage, type WorkSearch } from './available.sql.ts';
+import { findNextTasks, findWork, sliceOfPage } from './available.sql.ts';
 import { findWorkWithin } from './work-within.sql.ts';
 
 const hidden = 10_000;
-/** A search that passed the hidden tasks would read at least one page for each hundred. */
-const pagesMoreMax = 60;
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -36,12 +39,7 @@ test('10,000 more urgent tasks that are assigned to others, or start later, cost
     from tasks, generate_series(1, ${hidden}::integer) n where id = ${made.id}`);
   await done(baton.admin.patch(`/tasks/${made.id}`, { status: 'cancelled' }, { 'if-match': 'task-1' }));
   await baton.pool.run(sql`analyze tasks, work_queue`);
-  const after = await pagesOf(workspaceId);
-  for (const [name, pages] of after)
-    assert.ok(
-      pages < (before.get(name) ?? 0) + pagesMoreMax,
-      `${name} read ${pages} pages, and ${before.get(name)} before`,
-    );
+  assertNoMorePages(before, await pagesOf(workspaceId));
   const { items } = await done(
     worker.actor.post('/work:claim-next', { sessionId: worker.sessionId, count: 5 }),
   );
@@ -51,33 +49,17 @@ test('10,000 more urgent tasks that are assigned to others, or start later, cost
   );
 });
 
-/** The pages that each search reads, by its name. Planning, of which a connection does some only once, is a part of them. */
-async function pagesOf(workspaceId: string): Promise<Map<string, number>> {
-  const search: WorkSearch = {
-    tenantId: baton.tenantId,
-    principalId: worker.actor.principalId,
-    viewerId: null,
-    assigneeId: undefined,
-    includesAssigned: false,
-    workspace: undefined,
-  };
+/** Also of the searches in a workspace, and for the caller's own tasks. */
+function pagesOf(workspaceId: string): Promise<PagesOfSearches> {
+  const search = searchOf(baton, worker.actor.principalId);
   const own = { ...search, assigneeId: search.principalId };
   const workspace = { within: [workspaceId], itself: workspaceId, projectId: null };
   const slice = sliceOfPage({ limit: 1, cursor: undefined });
   const reach = { workspacesMax: 256, rowsOfPlace: 2, rowsPassed: 1024 };
-  const statements = {
-    available: findWork(search, slice),
+  return pagesOfSearches(baton, search, {
     'own available': findWork(own, slice),
     'own available in a workspace': findWork({ ...own, workspace }, slice),
     'available in a workspace': findWorkWithin({ ...search, workspace }, slice, reach),
-    next: findNextTasks(search, 1),
     'own next': findNextTasks(own, 1),
-    locked: lockNextTasks(search, 1),
-  };
-  const pages = new Map<string, number>();
-  for (const [name, statement] of Object.entries(statements)) {
-    const runs = [await pagesReadBy(baton.pool, statement), await pagesReadBy(baton.pool, statement)];
-    pages.set(name, Math.min(...runs));
-  }
-  return pages;
+  });
 }

@@ -6,6 +6,7 @@ import type { Context } from '../context.ts';
 import { type Task, type TaskRow, taskOf } from '../tasks/task.ts';
 import { type ScopeQuery, workspaceScopeOf } from '../tasks/task-fields.ts';
 import {
+  findFulfilledSets,
   findNextTasks,
   findWork,
   mostUrgentFirst,
@@ -36,9 +37,10 @@ export async function listAvailableWork(
   page: Page,
 ): Promise<ItemPage<Task>> {
   const search = await searchOf(context, query);
-  const own = ownPartOf(search);
-  if (own === undefined || isBehindOwn(page)) {
-    const rows = await readWork(context, search, sliceOfPage(page));
+  const parts = isBehindOwn(page) ? [search] : await partsOf(context, search);
+  const [own, others] = parts as [WorkSearch, WorkSearch | undefined];
+  if (others === undefined) {
+    const rows = await readWork(context, own, sliceOfPage(page));
     return itemsOf(rows, { order: mostUrgentFirst, page }, taskOf);
   }
   const ownRows = await readWork(context, own, sliceOfPage(page, ownFirst));
@@ -46,17 +48,22 @@ export async function listAvailableWork(
   const limit = page.limit - ownRows.length;
   if (limit < 0) return itemsOf(ownRows, ownPage, taskOf);
   const rest = { limit, cursor: undefined };
-  const rows = await readWork(context, search, sliceOfPage(rest));
+  const rows = await readWork(context, others, sliceOfPage(rest));
   // A full page of own tasks: where more follow, its cursor is that of the last own one.
   if (limit === 0) return itemsOf([...ownRows, ...rows], ownPage, taskOf);
   const { items, nextCursor } = itemsOf(rows, { order: mostUrgentFirst, page: rest }, taskOf);
   return { items: [...ownRows.map(taskOf), ...items], nextCursor };
 }
 
-/** The part of a search that comes first: the caller's own tasks. Undefined where the search is one of its own order. */
-export function ownPartOf(search: WorkSearch): WorkSearch | undefined {
-  if (search.assigneeId !== undefined || search.includesAssigned) return undefined;
-  return { ...search, assigneeId: search.principalId };
+/** The searches that a search consists of: for the caller's own tasks first, unless it is one of its own order. */
+export async function partsOf({ db }: Context, search: WorkSearch): Promise<WorkSearch[]> {
+  if (search.assigneeId !== undefined || search.includesAssigned) return [search];
+  const { tenantId, principalId } = search;
+  const fulfilled = (await db.rows(findFulfilledSets(tenantId, principalId))).map(({ id }) => id);
+  return [
+    { ...search, fulfilled, assigneeId: principalId },
+    { ...search, fulfilled },
+  ];
 }
 
 /** Whether a page begins behind the caller's own tasks. */

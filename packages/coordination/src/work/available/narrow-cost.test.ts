@@ -3,9 +3,8 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, openSession } from '../../testing/leases.ts';
-import { pagesReadBy } from '../../testing/pages-read.ts';
+import { assertNoMorePages, pagesOfSearches, searchOf } from '../../testing/pages-of-searches.ts';
 import { makeNarrowPerson } from '../../testing/workspaces.ts';
-import { findNextTasks, findWork, sliceOfPage, type WorkSearch } from './available.sql.ts';
 
 const hidden = 4000;
 
@@ -19,6 +18,9 @@ test('a person finds and claims its work past more urgent work that it does not 
   const { person, mine, other } = await makeNarrowPerson(baton);
   const first = await makeTask(baton, { workspaceId: mine.id, priority: 'high' });
   const second = await makeTask(baton, { priority: 'low' });
+  const { principalId } = person;
+  const search = { ...searchOf(baton, principalId), viewerId: principalId };
+  const before = await pagesOfSearches(baton, search);
   const unseen = await makeTask(baton, { workspaceId: other.id, priority: 'critical' });
   await baton.pool.run(sql`
     insert into tasks (id, tenant_id, public_number, workspace_id, type_id, title, status, category, priority, origin, created_by)
@@ -26,22 +28,7 @@ test('a person finds and claims its work past more urgent work that it does not 
       origin, created_by
     from tasks, generate_series(1, ${hidden}::integer) where id = ${unseen.id}`);
   await baton.pool.run(sql`analyze tasks, work_queue`);
-  const search: WorkSearch = {
-    tenantId: baton.tenantId,
-    principalId: person.principalId,
-    viewerId: person.principalId,
-    assigneeId: undefined,
-    includesAssigned: false,
-    workspace: undefined,
-  };
-  const statements = {
-    available: findWork(search, sliceOfPage({ limit: 50, cursor: undefined })),
-    next: findNextTasks(search, 50),
-  };
-  for (const [name, statement] of Object.entries(statements)) {
-    const pages = await pagesReadBy(baton.pool, statement);
-    assert.ok(pages < 300, `${name} read ${pages} pages`);
-  }
+  assertNoMorePages(before, await pagesOfSearches(baton, search));
   const listed = await done(person.get('/work/available'));
   assert.deepEqual(
     listed.items.map(({ id }: { id: string }) => id),

@@ -3,8 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
-import { pagesReadBy } from '../../testing/pages-read.ts';
-import { findNextTasks, findWork, lockNextTasks, sliceOfPage, type WorkSearch } from './available.sql.ts';
+import { assertNoMorePages, pagesOfSearches, searchOf } from '../../testing/pages-of-searches.ts';
 
 const waiting = 4000;
 
@@ -28,6 +27,8 @@ test('tasks that wait for an input cost those nothing who look for work', async 
   );
   const ready = await makeTask(baton);
   const parent = await makeTask(baton, { priority: 'low' });
+  const search = searchOf(baton, worker.actor.principalId);
+  const before = await pagesOfSearches(baton, search);
   const needy = await makeTask(baton, { typeKey: 'needy', priority: 'critical', parentTask: parent.id });
   await baton.pool.run(sql`
     insert into tasks (id, tenant_id, public_number, type_id, title, status, category, priority, origin, created_by, is_restricted)
@@ -35,23 +36,7 @@ test('tasks that wait for an input cost those nothing who look for work', async 
       created_by, is_restricted
     from tasks, generate_series(1, ${waiting}::integer) where id = ${needy.id}`);
   await baton.pool.run(sql`analyze tasks, work_queue`);
-  const search: WorkSearch = {
-    tenantId: baton.tenantId,
-    principalId: worker.actor.principalId,
-    viewerId: null,
-    assigneeId: undefined,
-    includesAssigned: false,
-    workspace: undefined,
-  };
-  const statements = {
-    available: findWork(search, sliceOfPage({ limit: 1, cursor: undefined })),
-    next: findNextTasks(search, 1),
-    locked: lockNextTasks(search, 1),
-  };
-  for (const [name, statement] of Object.entries(statements)) {
-    const pages = await pagesReadBy(baton.pool, statement);
-    assert.ok(pages < 300, `${name} read ${pages} pages`);
-  }
+  assertNoMorePages(before, await pagesOfSearches(baton, search));
   const first = async () => (await done(worker.actor.get('/work/available?limit=1'))).items[0].id;
   assert.equal(await first(), ready.id);
   await done(baton.admin.post('/artifacts', { type: 'plan', name: 'plan', task: parent.id }), 201);

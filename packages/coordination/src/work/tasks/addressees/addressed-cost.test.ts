@@ -5,18 +5,9 @@ import { sql } from '@baton/kernel/sql';
 import { agentSpec, linkAgent, publishAgent } from '../../../testing/agents.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import { done, makeTask, makeWorker, openSession, type Worker } from '../../../testing/leases.ts';
-import { pagesReadBy } from '../../../testing/pages-read.ts';
-import {
-  findNextTasks,
-  findWork,
-  lockNextTasks,
-  sliceOfPage,
-  type WorkSearch,
-} from '../../available/available.sql.ts';
+import { assertNoMorePages, pagesOfSearches, searchOf } from '../../../testing/pages-of-searches.ts';
 
 const addressed = 4000;
-/** A search looks at the sets of its caller where the tenant has addressees, and at no row of another set. */
-const pagesMoreMax = 60;
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -28,7 +19,8 @@ after(() => baton.close());
 
 test('tasks that are for others cost those nothing who look for work, and are found by whom they are for', async () => {
   const ready = await makeTask(baton, { priority: 'low' });
-  const before = await pagesOf();
+  const search = searchOf(baton, worker.actor.principalId);
+  const before = await pagesOfSearches(baton, search);
   const urgent = await makeTask(baton, { priority: 'critical' });
   const { key } = await publishAgent(baton.admin, agentSpec());
   const agent = await linkAgent(baton, key);
@@ -50,12 +42,7 @@ test('tasks that are for others cost those nothing who look for work, and are fo
     update tasks t set is_addressed = true, pending_gates = 0 from task_addressees d where d.task_id = t.id`);
   await baton.pool.run(sql`delete from work_queue where task_id = ${urgent.id}`);
   await baton.pool.run(sql`analyze tasks, task_addressees, work_queue`);
-  const after = await pagesOf();
-  for (const [name, pages] of after)
-    assert.ok(
-      pages < (before.get(name) ?? 0) + pagesMoreMax,
-      `${name} read ${pages} pages, and ${before.get(name)} before`,
-    );
+  assertNoMorePages(before, await pagesOfSearches(baton, search));
   const titlesOf = async (actor: Actor) => {
     const { items } = await done(actor.get('/work/available?limit=200'));
     return new Set(items.map(({ title }: { title: string }) => title));
@@ -75,26 +62,3 @@ test('tasks that are for others cost those nothing who look for work, and are fo
     [ready.id],
   );
 });
-
-/** The pages that each search reads, by its name. Planning, of which a connection does some only once, is a part of them. */
-async function pagesOf(): Promise<Map<string, number>> {
-  const search: WorkSearch = {
-    tenantId: baton.tenantId,
-    principalId: worker.actor.principalId,
-    viewerId: null,
-    assigneeId: undefined,
-    includesAssigned: false,
-    workspace: undefined,
-  };
-  const statements = {
-    available: findWork(search, sliceOfPage({ limit: 1, cursor: undefined })),
-    next: findNextTasks(search, 1),
-    locked: lockNextTasks(search, 1),
-  };
-  const pages = new Map<string, number>();
-  for (const [name, statement] of Object.entries(statements)) {
-    const runs = [await pagesReadBy(baton.pool, statement), await pagesReadBy(baton.pool, statement)];
-    pages.set(name, Math.min(...runs));
-  }
-  return pages;
-}
