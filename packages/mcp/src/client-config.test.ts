@@ -96,6 +96,13 @@ for (const name of clientNames) {
   });
 }
 
+test('a token without an address is for the Baton of this machine, and never makes an administrator', async () => {
+  const { token } = await baton.participant();
+  const env = { BATON_HOME: baton.home, BATON_TOKEN: token };
+  const { stdout } = await printed(['--config', 'claude-code'], env);
+  assert.deepEqual(serverIn(stdout).env, { BATON_URL: baton.url, BATON_TOKEN: '${BATON_TOKEN}' });
+});
+
 test('a client that is not known is refused with the names of those that are', async () => {
   const refused = await printed(['--config', 'emacs'], { BATON_HOME: baton.home }).catch(
     (error: unknown) => error,

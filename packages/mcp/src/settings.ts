@@ -67,8 +67,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Where the server will find Baton: a client starts it in another folder than this one. */
 function placeOf(environment: Environment): Place {
   const { coordinationUrl } = accessOf(environment);
-  const { BATON_URL: url, BATON_HOME: home } = environment;
-  if (url) return { url: coordinationUrl };
+  const { BATON_URL: url, BATON_TOKEN: token, BATON_HOME: home } = environment;
+  // Who has a token does not act as the administrator.
+  if (url || token) return { url: coordinationUrl };
   const folder = folders.find((one) => findConnection({ folders: [one] }) !== undefined) ?? '.';
   return { home: home ? resolve(home) : resolve(folder, '.baton') };
 }
