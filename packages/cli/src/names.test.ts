@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -113,6 +113,15 @@ test('workspaces, projects, goals, rules, roles and task types are named by thei
     items.map(({ id }) => id),
     [made.id],
   );
+  const lines = join(folder, 'issues.jsonl');
+  writeFileSync(
+    lines,
+    `${JSON.stringify({ id: `${slug}-1`, title: 'Imported', status: 'open', priority: 2, issue_type: 'task' })}\n`,
+  );
+  const imported = await run('import', 'beads', lines, '--workspace', slug, '--yes');
+  assert.equal(imported.code, 0, imported.text);
+  const all = await json<{ items: Task[] }>('task', 'list', '--workspace', slug);
+  assert.ok(all.items.some(({ title }) => title === 'Imported'));
   const below = await json<{ parentId: string }>(
     'workspace',
     'create',

@@ -115,7 +115,7 @@ function addForm(group: Command, form: Form, context: CommandContext): void {
     if (isSeveral === undefined) command.option(flags, description);
     else command.option(flags, description, joinedValues);
   command
-    .option('--workspace <id>', 'where the tasks belong')
+    .option('--workspace <workspace>', 'where the tasks belong, by slug, name or id')
     .option('--type <key>', 'their task type; `task` without it')
     .option(
       '--people <file>',

@@ -1,6 +1,7 @@
 import { type BatonClient, BatonError, type TaskType } from '@baton/sdk';
 import { World } from '../apply/world.ts';
 import { exitCodes } from '../error-text.ts';
+import { findWorkspaceId } from '../names.ts';
 import { PlainError } from '../plain-error.ts';
 import type { Source, SourceItem } from './source.ts';
 
@@ -31,13 +32,14 @@ export async function findTargets(
 ): Promise<Targets> {
   const types = await typesOf(baton, options);
   if (options.type === undefined) reportTypes(types, source);
-  const workspaces = await workspacesOf(baton, source, options);
+  const workspace = options.workspace && (await findWorkspaceId(baton, options.workspace));
+  const workspaces = await workspacesOf(baton, source, { ...options, ...(workspace && { workspace }) });
   const people = await peopleOf(baton, source, options);
   const fallback = types.get(options.type ?? defaultTypeKey) as TaskType;
   return {
     assigneeIdOf: (name) => people.get(name),
     typeOf: ({ typeKey }) => (options.type === undefined ? types.get(typeKey ?? '') : undefined) ?? fallback,
-    workspaceIdOf: ({ workspace }) => options.workspace ?? workspaces.get(workspace ?? ''),
+    workspaceIdOf: (item) => workspace ?? workspaces.get(item.workspace ?? ''),
   };
 }
 
