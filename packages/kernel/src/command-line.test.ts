@@ -31,3 +31,12 @@ for (const word of ['', 'dance', 'constructor', '__proto__'])
 test('a failed command prints its sentence and ends with its exit code', async () => {
   assert.deepEqual(await run('fail', 'a', 'b'), { written: 'failed with a,b\n', exitCode: 3 });
 });
+
+test('--help prints the usage to standard output and runs no command', async () => {
+  for (const words of [['--help'], ['fail', '--help'], ['fail', 'a', '-h']]) {
+    const printed: string[] = [];
+    mock.method(process.stdout, 'write', (text: string) => printed.push(text) > 0);
+    const { written, exitCode } = await run(...words);
+    assert.deepEqual([printed.join(''), written, exitCode], ['the usage', '', undefined]);
+  }
+});

@@ -9,7 +9,7 @@ export type Commands = Readonly<Record<string, (args: string[]) => Promise<void>
 
 /**
  * Runs the command that the process was started with. An unknown one prints the usage and ends with exit code 2, a
- * failed one prints its sentence and ends with 1.
+ * failed one prints its sentence and ends with 1. With `--help` the usage is printed and nothing is run.
  * @param exitCodeOf the exit code of a failure, where it isn't 1
  */
 export async function runCommand(
@@ -18,6 +18,10 @@ export async function runCommand(
   exitCodeOf?: (error: unknown) => number,
 ): Promise<void> {
   const [word = '', ...args] = process.argv.slice(2);
+  if ([word, ...args].some((argument) => argument === '--help' || argument === '-h')) {
+    process.stdout.write(usage);
+    return;
+  }
   // Not what every object has, such as `constructor`.
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined;
   if (command !== undefined) return runProgram(() => command(args), exitCodeOf);
