@@ -30,12 +30,22 @@ export interface WorkSearch {
   /** Without an assignee: whether it finds what is assigned to anybody, too, or only what is unassigned. */
   readonly includesAssigned: boolean;
   readonly workspace: WorkspaceScope | undefined;
-  /** The sets of requirements that the caller fulfils, where several searches share them: with many roles they take most of the time. */
-  readonly fulfilled?: readonly string[];
+  /** Where several searches share it. */
+  readonly shared?: SharedRow;
 }
 
-export function findFulfilledSets(tenantId: string, principalId: string) {
-  return sql<{ id: string }>`select fulfilled_sets(${tenantId}, ${principalId}) as id`;
+/** What every search reads first, and what takes most of its time for a caller with many roles, or behind many dead claims. */
+export interface SharedRow {
+  /** The sets of requirements that the caller fulfils. */
+  readonly fulfilled: readonly string[];
+  /** The tasks that nobody has recorded as free. */
+  readonly unnoted: readonly string[];
+}
+
+export function findShared(tenantId: string, principalId: string) {
+  return sql<SharedRow>`
+    select array(select fulfilled_sets(${tenantId}, ${principalId})) as fulfilled,
+      array(select tasks_of_dead_claims(${tenantId}) union select tasks_come_due(${tenantId})) as unnoted`;
 }
 
 /** Whether the search is for the caller's own tasks: those are read by the indexes of their assignee, wherever they are filed. */
@@ -178,12 +188,12 @@ export function setsOf({
   principalId,
   assigneeId,
   includesAssigned,
-  fulfilled: known,
+  shared,
 }: WorkSearch): Fragment {
   const fulfilled =
-    known === undefined
+    shared === undefined
       ? fragment`fulfilled_sets(${tenantId}, ${principalId})`
-      : fragment`unnest((select ${known}::uuid[]))`;
+      : fragment`unnest((select ${shared.fulfilled}::uuid[]))`;
   if (assigneeId !== undefined) return fragment`select assigned_set(f.id) as id from ${fulfilled} as f (id)`;
   return includesAssigned
     ? fragment`select s.id from ${fulfilled} as f (id) cross join lateral (values (f.id), (assigned_set(f.id))) as s (id)`
@@ -250,12 +260,14 @@ function part(search: WorkSearch, slice: Slice, rowsMax: number): Fragment {
  */
 export function unnotedPart(search: WorkSearch, slice: Slice, inReach: Fragment): Fragment {
   const at = reference(`t.${slice.order}`);
-  const { tenantId } = search;
+  const { tenantId, shared } = search;
+  const unnoted =
+    shared === undefined
+      ? fragment`select tasks_of_dead_claims(${tenantId}) as id union select tasks_come_due(${tenantId})`
+      : fragment`select unnest((select ${shared.unnoted}::uuid[])) as id`;
   return fragment`
     select t.id as task_id, t.priority::smallint as priority, ${at} as at
-    from (
-      select tasks_of_dead_claims(${tenantId}) as id union select tasks_come_due(${tenantId})
-    ) d
+    from (${unnoted}) d
     cross join lateral (select * from tasks where id = d.id offset 0) t
     where t.category not in ('terminal_success', 'terminal_cancelled') and t.open_prerequisites = 0
       and t.pending_gates = 0 and t.open_verification_id is null and not t.lacks_input and ${isOffered}

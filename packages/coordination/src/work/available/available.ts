@@ -6,12 +6,13 @@ import type { Context } from '../context.ts';
 import { type Task, type TaskRow, taskOf } from '../tasks/task.ts';
 import { type ScopeQuery, workspaceScopeOf } from '../tasks/task-fields.ts';
 import {
-  findFulfilledSets,
   findNextTasks,
+  findShared,
   findWork,
   mostUrgentFirst,
   type NextTaskRow,
   ownFirst,
+  type SharedRow,
   type Slice,
   sliceOfPage,
   type WorkSearch,
@@ -59,10 +60,10 @@ export async function listAvailableWork(
 export async function partsOf({ db }: Context, search: WorkSearch): Promise<WorkSearch[]> {
   if (search.assigneeId !== undefined || search.includesAssigned) return [search];
   const { tenantId, principalId } = search;
-  const fulfilled = (await db.rows(findFulfilledSets(tenantId, principalId))).map(({ id }) => id);
+  const shared = (await db.row(findShared(tenantId, principalId))) as SharedRow;
   return [
-    { ...search, fulfilled, assigneeId: principalId },
-    { ...search, fulfilled },
+    { ...search, shared, assigneeId: principalId },
+    { ...search, shared },
   ];
 }
 
