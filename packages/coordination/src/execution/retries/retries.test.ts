@@ -347,6 +347,19 @@ test('an expired lease that was the last attempt holds the task back at once, an
   assert.equal((await read(other.id)).status, 'todo');
 });
 
+test('a task whose holder failed and is gone is not taken over during the pause', async () => {
+  const { task, claim, run } = await makeRun(baton, worker);
+  await done(worker.actor.post(`/runs/${run.id}:fail`, {}));
+  await endClaimLease(baton, task.id);
+  const { sessionId } = worker;
+  const details = await refused(
+    worker.actor.post(`/claims/${claim.id}:reclaim`, { sessionId }),
+    409,
+    'task_not_due',
+  );
+  assert.equal(details.availableAt, (await read(task.id)).availableAt);
+});
+
 test('the end of a task ends its pause', async () => {
   const { id } = await makeTask(baton);
   const { version } = await failOnce(baton, worker, id);

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { failOnce, letComeDue } from '../../testing/availability.ts';
-import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
   claimTask,
   done,
@@ -216,6 +216,22 @@ test('make-available ends the pause and its count, says so once, and changes not
   );
   const { availableAt } = await failOnce(baton, worker, id);
   assert.ok(Date.parse(availableAt) - Date.now() <= 60_000, 'the count begins anew');
+});
+
+test('of a task of a process step only its addressee, or a person who operates processes, ends the pause', async () => {
+  const { id } = await makeTask(baton);
+  await failOnce(baton, worker, id);
+  const addressee = await makeWorker(baton);
+  const { principalId } = addressee.actor;
+  await baton.pool.run(sql`
+    insert into task_addressees (task_id, tenant_id, principal_id) values (${id}, ${baton.tenantId}, ${principalId})`);
+  await baton.pool.run(sql`update tasks set is_addressed = true where id = ${id}`);
+  const free = (by: Actor) => by.post(`/tasks/${id}:make-available`);
+  const details = await refused(free(worker.actor), 403, 'not_eligible');
+  assert.deepEqual(details, { taskId: id, addressee: { principalId } });
+  assert.equal((await done(free(addressee.actor))).availableAt, null);
+  await failOnce(baton, addressee, id);
+  assert.equal((await done(free(baton.admin))).availableAt, null);
 });
 
 test('it leaves the start of a task and its blocked status as they are', async () => {
