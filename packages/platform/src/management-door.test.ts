@@ -34,6 +34,9 @@ test('another machine gets neither /metrics nor what takes secrets of administra
     '/METRICS',
     '/metrics;a',
     'http://baton.example/metrics',
+    // Parsers of HTTP let it pass, and routers compare what stands behind the first character.
+    '*metrics',
+    '*api/v1/bootstrap',
     '/api/v1/bootstrap',
     '/api/v1/bootstra%70',
   ];
@@ -83,6 +86,13 @@ test('who comes through a proxy on this machine is no neighbour', () => {
   for (const name of names)
     assert.equal(refusalOf({ from: '127.0.0.1', headers: { [name]: '127.0.0.1' } }), 403, name);
   assert.equal(refusalOf({ from: '127.0.0.1', headers: { via: '1.1 proxy' }, env }), 403);
+  // Nor one through a proxy in a network that is let in.
+  const networks = { BATON_MANAGEMENT_NETWORKS: '["192.0.2.0/24"]' };
+  const viaProxy = { from: elsewhere, headers: through('198.51.100.1') };
+  assert.equal(refusalOf({ ...viaProxy, env: networks }), 403);
+  const named = { ...networks, CP_TRUSTED_PROXIES: `["${elsewhere}"]` };
+  assert.equal(refusalOf({ ...viaProxy, env: named }), 403);
+  assert.equal(refusalOf({ from: elsewhere, headers: through('192.0.2.9'), env: named }), 0);
 });
 
 test('over HTTP, one that is turned away reads why, and its request reaches no service', async (t) => {

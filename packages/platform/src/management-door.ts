@@ -40,11 +40,10 @@ export function turnAwayManagement(req: IncomingMessage, door: ManagementDoor): 
 function isAllowed(req: IncomingMessage, { allowed, proxies }: ManagementDoor): boolean {
   const peer = bareAddress(req.socket.remoteAddress);
   const client = bareAddress(clientAddressOf(req, proxies));
-  if (isIn(allowed, client)) return true;
   const isForwarded = forwardingHeaders.some((name) => req.headers[name] !== undefined);
-  // A proxy on this machine would make everybody a neighbour.
+  // A proxy on this machine, or in one of the networks, would make everybody a neighbour.
   const isKnown = !isForwarded || (isIn(proxies, peer) && req.headers['x-forwarded-for'] !== undefined);
-  return isKnown && isOwnAddress(client);
+  return isKnown && (isIn(allowed, client) || isOwnAddress(client));
 }
 
 function isIn(networks: Networks, address: string): boolean {
@@ -57,11 +56,15 @@ function bareAddress(address = ''): string {
   return address.replace(/%.*$/, '').replace(/^::ffff:(?=[\d.]+$)/i, '');
 }
 
-/** The path in its simplest form: the services' routers decode escapes and leave the host of an absolute URL out. */
+/**
+ * The path in its simplest form: the services' routers decode escapes, leave the host of an absolute URL out, and take any first
+ * character for a slash, as of `*metrics`.
+ */
 function plainPath(url = '/'): string {
   const [path = ''] = url.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#;]/, 1);
   return decoded(path)
     .toLowerCase()
+    .replace(/^[^/]/, '/')
     .replaceAll(/\/{2,}/g, '/')
     .replace(/(?<=.)\/$/, '');
 }
