@@ -103,7 +103,8 @@ begin
   if zone is null then
     return start_date;
   end if;
-  return (start_date at time zone 'UTC') at time zone zone;
+  -- The first day of all would begin before the year 1 in the east.
+  return greatest((start_date at time zone 'UTC') at time zone zone, timestamptz '0001-01-01 00:00Z');
 exception when invalid_parameter_value then
   return start_date;
 end $$;
