@@ -14,9 +14,17 @@ from tenants tn cross join lateral (
 where t.id = later.id and t.category not like 'terminal%'
   and exists (select from task_types tt where tt.id = t.type_id and tt.holds_start);
 
-update work_queue set set_id = assigned_set(set_id) where assignee_id is not null and due_at is null;
+-- Rows that a process has written since 0098 are under these sets already.
+update work_queue q set set_id = assigned_set(q.set_id)
+from tasks t
+where t.id = q.task_id and q.assignee_id is not null and q.due_at is null
+  and q.set_id = queue_set(t.id, t.is_addressed, t.requirement_set_id);
 
-delete from work_queue q using tasks t where t.id = q.task_id and t.category = 'blocked';
+-- Locked, so that a move out of a blocked status is either seen or queues the task afterwards.
+with blocked as materialized (
+  select id from tasks where category = 'blocked' order by id for no key update
+)
+delete from work_queue q using blocked b where q.task_id = b.id;
 
 -- Perhaps the last row of their sets left the queue; the worker looks at each.
 insert into left_sets (tenant_id, set_id)

@@ -42,10 +42,13 @@ test('the upgrade holds back what starts later or is blocked, and puts own tasks
   await done(baton.admin.patch(`/tasks/${blocked.id}`, { status: 'blocked' }, { 'if-match': 'task-1' }));
   await make('mine', { assigneeId: actor.principalId, priority: 'low' });
   await make('theirs', { assigneeId: other.principalId });
+  const changed = await make('changed meanwhile', { assigneeId: actor.principalId });
   const key = `t${newId()}`;
   await insertTestType(baton, { key });
   await make('published before', { typeKey: key, startDate: tomorrow });
   await undo();
+  // By a process that writes between the two migrations.
+  await done(baton.admin.patch(`/tasks/${changed.id}`, { priority: 'low' }, { 'if-match': 'task-1' }));
   const migration = await readFile(
     join(migrationsDirectory, '0099_availability_of_present_tasks.sql'),
     'utf8',
@@ -55,7 +58,7 @@ test('the upgrade holds back what starts later or is blocked, and puts own tasks
   const { items } = await done(actor.get(`/work/available?workspaceId=${workspaceId}`));
   assert.deepEqual(
     items.map(({ title }: any) => title),
-    ['mine', 'open', 'started', 'published before'],
+    ['mine', 'changed meanwhile', 'open', 'started', 'published before'],
   );
   assert.equal((await done(baton.admin.get(`/tasks/${later.id}`))).availableAt, tomorrow);
   const { execution } = (await done(baton.admin.get('/task-types?key=task'))).items[0];
