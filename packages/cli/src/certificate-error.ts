@@ -1,4 +1,4 @@
-/** What Node says of a certificate whose signer it doesn't know. */
+/** Error codes of Node for a certificate whose signer it doesn't trust. */
 const unknownSigner = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -24,7 +24,7 @@ export function certificateProblem(error: unknown): string | undefined {
   for (let depth = 0; depth < causesMax && at instanceof Error; depth += 1, at = at.cause) {
     const { code = '' } = at as NodeJS.ErrnoException;
     if (unknownSigner.has(code))
-      return `The server's certificate is signed by an authority that this machine does not know (${code}), as a private one is. If you trust it, set NODE_EXTRA_CA_CERTS to the PEM file of that authority, or NODE_USE_SYSTEM_CA=1 if the system trusts it, and try again.`;
+      return `The server's certificate is signed by an authority that this machine does not trust (${code}), such as a private one. If you trust it, set NODE_EXTRA_CA_CERTS to the PEM file of that authority, or NODE_USE_SYSTEM_CA=1 if the system trusts it, and try again.`;
     const problem = others[code];
     if (problem !== undefined) return `The server's certificate ${problem} (${code}).`;
   }

@@ -52,7 +52,7 @@ export function findOwnConnection(
         : Object.entries({ BATON_URL, BATON_TOKEN, BATON_PROFILE }).find(([, value]) => value)?.[0];
   if (named !== undefined)
     throw new PlainError(
-      `${named} names somebody, but this command acts as the administrator of this machine's Baton: leave it out, or name a file by --connection.`,
+      `${named} selects an account, but this command acts as the administrator of this machine's Baton: omit it, or pass a file with --connection.`,
       { exitCode: exitCodes.usage },
     );
   if (options.url !== undefined && options.connection === undefined && !isThisMachine(options.url))

@@ -103,7 +103,7 @@ async function ready(check: string, url: string): Promise<Finding[]> {
         says: `${url} can't be reached.`,
         repair:
           certificateProblem(error) ??
-          `Start it with ${invocation()} start; if it runs, is it on port ${place}, and does a firewall stand between?`,
+          `Start it with ${invocation()} start; if it runs, check that it listens on port ${place} and that no firewall blocks it.`,
       },
     ];
   }

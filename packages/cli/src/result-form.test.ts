@@ -88,7 +88,7 @@ test('no command sends anything before the fields of --json and the filter of --
     if (declaredResult(command) === anyResult) continue;
     const field = await runCommand([...line, '--json', 'id,no_such_field'], env);
     assert.deepEqual([field.code, asked], [2, []], `${term}: ${field.text}`);
-    assert.match(field.text, /^There is no field (?:id|no_such_field); there are: \w+/, term);
+    assert.match(field.text, /^There is no field (?:id|no_such_field); valid fields: \w+/, term);
   }
 });
 

@@ -53,10 +53,11 @@ export async function requireShowable(command: Command): Promise<void> {
   if (jq !== undefined) await compileFilter(jq);
 }
 
-function requireFields(names: readonly string[], known: readonly string[]): void {
+/** @throws PlainError for a name that no field has */
+export function requireFields(names: readonly string[], known: readonly string[]): void {
   const missing = names.find((name) => !known.includes(name));
   if (missing !== undefined)
-    throw new PlainError(`There is no field ${missing}; there are: ${known.join(', ')}.`, {
+    throw new PlainError(`There is no field ${missing}; valid fields: ${known.join(', ')}.`, {
       exitCode: exitCodes.usage,
     });
 }

@@ -726,7 +726,7 @@ test('an item gets the status of its type that it has in the source, where a ste
     ['review', 'new', 'todo'],
   );
   assert.deepEqual(leftOut.items.map(({ reason, examples }) => [reason, ...examples]).sort(), [
-    ['is blocked, and no step of the task type reviewed leads to such a status: it stays held back', 'b'],
+    ['is blocked, and the task type reviewed has no transition to a blocked status: it stays held back', 'b'],
     ['is done in the source; here its checks decide whether it is', 'c'],
   ]);
   assert.deepEqual(await offered(workspace, 'test/statuses/'), ['a', 'd']);

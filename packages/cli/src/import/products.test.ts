@@ -352,7 +352,7 @@ test('rows without an id are known by their title, also where several have the s
   assert.deepEqual(Object.keys(tasks), ['Sweep', 'Sweep (2)', 'Lock up', 'Go']);
   assert.deepEqual([tasks['Sweep (2)']?.title, tasks['Sweep (2)']?.description], ['Sweep', 'yard']);
   assert.deepEqual(await relationsOf('Lock up'), []);
-  assert.equal(leftOut['has the title of another row, and no id: it is known as'], '1 | Sweep (2)');
+  assert.equal(leftOut['has no id and the title of another row, and is imported as'], '1 | Sweep (2)');
   assert.equal(leftOut['relation names what several rows are called'], '1 | Lock up → Sweep');
 });
 

@@ -207,7 +207,7 @@ function isBlockedHere({ targets, leaveOut }: Writing, item: PlannedItem, task: 
   const { lifecycleSchema, key } = targets.typeOf({ typeKey: task.typeKey });
   if (!isBlockedInVain(item, task, lifecycleSchema)) return false;
   leaveOut(
-    `is blocked, and no step of the task type ${key} leads to such a status: it stays held back`,
+    `is blocked, and the task type ${key} has no transition to a blocked status: it stays held back`,
     item.id,
   );
   return true;

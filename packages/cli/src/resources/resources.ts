@@ -419,7 +419,7 @@ export const resources: readonly Resource[] = [
     acts: [
       {
         usage: 'disable <principal>',
-        summary: 'disable somebody in every service, and revoke each of their tokens',
+        summary: 'disable a principal in every service, and revoke all of its tokens',
         result: responseOf('identity.disablePrincipal'),
         options: [reason],
         call: async (called) =>
@@ -432,7 +432,7 @@ export const resources: readonly Resource[] = [
       },
       {
         usage: 'enable <principal>',
-        summary: 'let somebody exchange credentials again; tokens that were revoked stay so',
+        summary: 'enable a principal again; its revoked tokens stay revoked',
         result: responseOf('identity.enablePrincipal'),
         call: async (called) =>
           called.baton.identity.principals.enable(

@@ -82,7 +82,7 @@ async function logOut(
   const { [gone]: _gone, ...rest } = profiles;
   writeProfiles(context.config, { current: current === gone ? undefined : current, profiles: rest });
   await show(context.output, options, { name: gone }, () => [
-    `${gone} is forgotten here. Its token stays valid: ${invocation()} token revoke ends it.`,
+    `Removed the profile ${gone}. Its token remains valid; revoke it with ${invocation()} token revoke.`,
   ]);
 }
 
@@ -94,7 +94,7 @@ async function useContext(
   const { current, profiles } = readProfiles(context.config);
   if (name !== undefined) {
     if (name !== 'local' && profiles[name] === undefined)
-      throw new PlainError(`There is no profile ${name}: ${invocation()} login makes one.`);
+      throw new PlainError(`There is no profile ${name}. Create one with ${invocation()} login.`);
     writeProfiles(context.config, { current: name === 'local' ? undefined : name, profiles });
   }
   const used = name === 'local' ? undefined : (name ?? current);
@@ -109,7 +109,7 @@ async function useContext(
       ['', 'PROFILE', 'ADDRESS'],
       known.map((one) => [one.isCurrent ? '*' : '', one.name, one.url]),
       undefined,
-      `There is no profile: ${invocation()} login makes one.`,
+      `No profiles. Create one with ${invocation()} login.`,
     ),
     `Commands use: ${source ?? 'nothing, nobody is signed in'}.`,
   ]);
@@ -129,7 +129,7 @@ async function readToken(url: string): Promise<string> {
   const token = process.stdin.isTTY ? await askForToken(url) : await readInput();
   if (token === '' || token.length > tokenCharactersMax)
     throw new PlainError(
-      `No token was given: ${invocation()} token create makes one, for whoever runs Baton.`,
+      `No token was given. Whoever runs Baton can create one with ${invocation()} token create.`,
       {
         exitCode: exitCodes.usage,
       },

@@ -52,7 +52,7 @@ test('close names open prerequisites and changes nothing; --force completes the 
   assert.equal(refused.code, 1);
   assert.equal(
     refused.text,
-    `${task.publicId} has open prerequisites: ${first.publicId} (todo), ${hidden.publicId} (todo). Complete them first, or say --force.\n`,
+    `${task.publicId} has open prerequisites: ${first.publicId} (todo), ${hidden.publicId} (todo). Complete them first, or pass --force.\n`,
   );
   assert.equal((await admin.tasks.get(task.id)).status, 'todo');
   assert.equal(await done(['task', 'close', task.publicId, '--force']), `${task.publicId} is done.\n`);
@@ -91,7 +91,10 @@ test('view shows what a person wants: title, status, who, result and the last co
     /^title +Paint it\nversion +\d+\n$/,
   );
   const unknown = await run(['task', 'view', task.publicId, '--fields', 'colour']);
-  assert.deepEqual([unknown.code, /There is no field colour; there are: id, /.test(unknown.text)], [2, true]);
+  assert.deepEqual(
+    [unknown.code, /There is no field colour; valid fields: id, /.test(unknown.text)],
+    [2, true],
+  );
   const json = JSON.parse(await done(['task', 'view', task.publicId, '--json'])) as Task;
   assert.equal(json.id, task.id);
 });

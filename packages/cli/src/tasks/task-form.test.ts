@@ -86,15 +86,15 @@ test('the form is shown, and the task is not completed without what it asks', as
   const shown = await run('task', 'view', task.publicId);
   assert.match(
     shown.text,
-    /^what its process asks:\n(?: {2}.*\n)* {2}weight {2}\(number, required\) {2}Weight: in kilograms$/m,
+    /^form of its process step:\n(?: {2}.*\n)* {2}weight {2}\(number, required\) {2}Weight: in kilograms$/m,
   );
   assert.match(shown.text, /^ {2}size {2}\(JSON, required, one of small, large\)$/m);
   const refused = await run('task', 'close', task.publicId);
   assert.equal(refused.code, 1);
-  assert.match(refused.text, /asks for weight, size\. Nothing was changed\.$/m);
+  assert.match(refused.text, /requires weight, size\. Nothing was changed\.$/m);
   assert.match(refused.text, /^Give each as --field weight=VALUE\.$/m);
   const half = await run('task', 'close', task.publicId, '--field', 'weight=2.5');
-  assert.match(half.text, /asks for size\. Nothing was changed\.$/m);
+  assert.match(half.text, /requires size\. Nothing was changed\.$/m);
   for (const [field, message] of [
     ['weight=heavy', /^weight is a number; got heavy\.$/m],
     [
@@ -128,6 +128,6 @@ test('a task without a form takes no field', async () => {
   const { code, text } = await run('task', 'close', plain.publicId, '--field', 'weight=1');
   assert.deepEqual(
     [code, text],
-    [2, `${plain.publicId} has no form: --field is for tasks of a process that asks for something.\n`],
+    [2, `${plain.publicId} has no form: --field is only for tasks whose process step has one.\n`],
   );
 });

@@ -2,10 +2,10 @@ import { type BatonClient, BatonError, type Task } from '@baton/sdk';
 import { exitCodes } from '../error-text.ts';
 import { PlainError } from '../plain-error.ts';
 
-/** What a step of a process asks of whoever does its task. */
+/** The form of the process step that a task belongs to. */
 export interface TaskForm {
   readonly process: { readonly instanceId: string; readonly element: string | null } | null;
-  /** A JSON Schema of an object; null where nothing is asked. */
+  /** A JSON Schema of an object; null where the step has no form. */
   readonly form: FormSchema | null;
   readonly context: Readonly<Record<string, unknown>>;
   readonly values: Readonly<Record<string, unknown>>;
@@ -35,7 +35,7 @@ export async function readTaskForm(baton: BatonClient, task: Task): Promise<Task
   });
 }
 
-/** The fields of a form with what is in them, a line each; nothing where nothing is asked. */
+/** The fields of a form with their values, a line each; empty where there is no form. */
 export function formLines({ form, context, values, errors }: TaskForm): string[] {
   const passed = Object.entries(context).map(([name, value]) => `${name} is ${shown(value)}`);
   if (form === null) return passed;
@@ -60,8 +60,8 @@ const kindOf = ({ type }: FieldSchema) => (typeof type === 'string' ? type : 'JS
 const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /**
- * Reads `--field name=value` by the form: a number is a number. What is asked and neither given nor there already is refused here,
- * before anything is written; the service judges the rest.
+ * Reads `--field name=value` by the form: a number is a number. Required fields that have no value yet and get none are refused
+ * here, before anything is written; the service validates the rest.
  * @throws PlainError that shows the form
  */
 export function answersIn(
@@ -71,7 +71,7 @@ export function answersIn(
 ): Readonly<Record<string, unknown>> {
   const schema = form?.form ?? undefined;
   if (given.length > 0 && schema === undefined)
-    throw new PlainError(`${ref} has no form: --field is for tasks of a process that asks for something.`, {
+    throw new PlainError(`${ref} has no form: --field is only for tasks whose process step has one.`, {
       exitCode: exitCodes.usage,
     });
   if (form === undefined || schema === undefined) return {};
@@ -81,7 +81,7 @@ export function answersIn(
   if (missing.length > 0 || (given.length === 0 && form.errors.length > 0))
     throw new PlainError(
       [
-        `${ref} asks for ${missing.length === 0 ? 'other values' : missing.join(', ')}. Nothing was changed.`,
+        `${ref} requires ${missing.length === 0 ? 'other values' : missing.join(', ')}. Nothing was changed.`,
         ...formLines(form).map((line) => `  ${line}`),
         `Give each as --field ${missing[0] ?? 'NAME'}=VALUE.`,
       ].join('\n'),

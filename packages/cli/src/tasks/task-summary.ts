@@ -78,7 +78,7 @@ async function permitted<Value>(answer: Promise<Value>): Promise<Value | undefin
   }
 }
 
-/** A task as a person wants to see it: title, state, who, result, and what was said last. */
+/** A task for a person: title, state, assignee, result and latest comments. */
 export function summaryLines(
   task: Task,
   around: TaskSurroundings,
@@ -106,7 +106,7 @@ export function summaryLines(
   return [
     ...shown.map(([label, text]) => `${label.padEnd(width)}  ${text}`),
     ...section('what is to be done', task.description.split('\n')),
-    ...section('what its process asks', around.form === undefined ? [] : formLines(around.form)),
+    ...section('form of its process step', around.form === undefined ? [] : formLines(around.form)),
     ...section('result', resultLines(around)),
     ...section('why it does not move', standstillLines(task, around)),
     ...section(
@@ -139,7 +139,7 @@ function resultLines({ output, artifacts }: TaskSurroundings): string[] {
 const shortened = (text: string) =>
   text.length > outputCharactersMax ? `${text.slice(0, outputCharactersMax)}…` : text;
 
-/** Nothing for a task that has ended or that somebody holds: there is nothing to explain. */
+/** Empty for a task that has ended or is held: it needs no explanation. */
 function standstillLines(task: Task, { claimability, nameOf }: TaskSurroundings): string[] {
   if (claimability === undefined || claimability.claimable) return [];
   if (task.systemStatusCategory.startsWith('terminal')) return [];

@@ -2,10 +2,8 @@ import type { Command } from 'commander';
 import open from 'open';
 import type { BatonClient, Task, TaskComment } from '@baton/sdk';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
-import { exitCodes } from '../error-text.ts';
-import { PlainError } from '../plain-error.ts';
 import { fieldLines } from '../resources/resource.command.ts';
-import { fieldNamesOf, responseOf } from '../result-form.ts';
+import { fieldNamesOf, requireFields, responseOf } from '../result-form.ts';
 import { namesIn, show } from '../show.ts';
 import { commentLines, namesOf, readSurroundings, shownComments, summaryLines } from './task-summary.ts';
 
@@ -30,7 +28,7 @@ const viewed = responseOf('getTask', 'relations', 'comments', 'olderComments', '
 export function addTaskView(task: Command, context: CommandContext): void {
   const view = task
     .command('view <ref>')
-    .description('show a task: its state, who has it, its result, and what was said last');
+    .description('show a task: its state, assignee, result and latest comments');
   withCommonOptions(view, viewed)
     .option('--comments', 'with its relations and all comments')
     .option(
@@ -60,7 +58,7 @@ export function addTaskView(task: Command, context: CommandContext): void {
     asCaller(options, context, async (baton) => {
       const said = await readComments(baton, ref);
       const { comments, older } = said;
-      const lines = comments.length === 0 ? [`Nothing was said on ${ref}.`] : await saidLines(baton, said);
+      const lines = comments.length === 0 ? [`${ref} has no comments.`] : await saidLines(baton, said);
       await show(context.output, options, { items: comments, older }, () => lines);
     }),
   );
@@ -74,11 +72,7 @@ function fieldsIn(given: string | undefined): readonly string[] | undefined {
   const known = fieldNamesOf(responseOf('getTask'));
   if (given === 'all') return known;
   const names = namesIn(given);
-  const missing = names.find((name) => !known.includes(name));
-  if (missing !== undefined)
-    throw new PlainError(`There is no field ${missing}; there are: ${known.join(', ')}.`, {
-      exitCode: exitCodes.usage,
-    });
+  requireFields(names, known);
   return names;
 }
 

@@ -179,7 +179,7 @@ function addEdit(task: Command, context: CommandContext): void {
   withFields(task.command('edit <ref>').description('change a task'), 'updateTask')
     .option('--title <text>', 'its title')
     .option('--description <text>', 'what is to be done')
-    .option('--status <status>', 'where it stands; baton task view shows its status')
+    .option('--status <status>', 'its new status; baton task view shows the present one')
     .action((ref: string, options: EditOptions) =>
       asCaller(options, context, async (baton) => {
         const { title, description, status } = options;
@@ -204,7 +204,7 @@ function addEdit(task: Command, context: CommandContext): void {
 
 function addComment(task: Command, context: CommandContext): void {
   withCommonOptions(
-    task.command('comment <ref> <text>').description('say something on a task'),
+    task.command('comment <ref> <text>').description('comment on a task'),
     responseOf('createTaskComment'),
   ).action((ref: string, body: string, options: CommonOptions) =>
     asCaller(options, context, async (baton) => {

@@ -166,7 +166,7 @@ async function keep(baton: BatonClient, { sessionId, claimId, publicId }: HeldWo
   } catch (error) {
     if (!(error instanceof BatonError) || ![403, 404, 409].includes(error.status)) throw error;
     throw new PlainError(
-      `Your lease on ${publicId} is over (${error.code}): somebody else may work on it. ${invocation()} work drop forgets it.`,
+      `Your lease on ${publicId} has ended (${error.code}): somebody else may work on it. Clear it with ${invocation()} work drop.`,
     );
   }
 }

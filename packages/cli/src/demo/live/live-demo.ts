@@ -60,7 +60,7 @@ export async function runLiveDemo(connection: Connection, options: LiveDemoOptio
     const [before] = await findDemoWorkspaces(baton, 'live');
     if (before !== undefined)
       throw new PlainError(
-        `A demo is there already (${before.slug}): ${invocation()} demo remove takes it away first.`,
+        `A demo already exists (${before.slug}). Remove it first with ${invocation()} demo remove.`,
       );
     const { principal: visitor } = await baton.harness.getContext();
     const workspace = await createDemoWorkspace(baton, 'live');

@@ -70,7 +70,7 @@ async function watchable(options: LiveOptions, { config, output }: CommandContex
     await show(output, options, result, () => [
       `${result.done} of ${result.tasks} tasks are done; ${result.refused.length} late write was refused (${result.refused.join(', ')}).`,
       ...(result.waits ? ['The rest waits: questions for you stand in the inbox of the console.'] : []),
-      `${invocation()} demo remove takes the demo away.`,
+      `Remove the demo with ${invocation()} demo remove.`,
     ]);
     if (stop.signal.aborted) process.exitCode = interrupted;
   } finally {

@@ -124,7 +124,7 @@ function mappedColumns(header: readonly string[], map: string): Map<CsvField, nu
     const [, name = '', column = ''] = /^\s*(\w+)\s*=\s*(.*?)\s*$/.exec(part) ?? [];
     const field = fieldNames.find((one) => one === name);
     if (field === undefined)
-      throw usage(`--map knows no field ${name || part.trim()}; there are: ${fieldNames.join(', ')}.`);
+      throw usage(`--map has no field ${name || part.trim()}; valid fields: ${fieldNames.join(', ')}.`);
     const exact = header.indexOf(column);
     const at = exact === -1 ? plain.indexOf(plainHeader(column)) : exact;
     if (at === -1 && column !== '')

@@ -37,7 +37,7 @@ export function readCsvTasks(text: string, name: string, words: Words, options: 
   const used = usedColumns(columns);
   const reading: Reading = { table, used, columns, words, source, product, names, leftOut };
   const read = rows.map((row) => itemOf(row, reading));
-  leftOut.requireReadable(read, name, ' Does --delimiter name what stands between the cells?');
+  leftOut.requireReadable(read, name, ' Does --delimiter match the file?');
   if (read.length === 0) throw new PlainError(`${name} has no rows.`);
   const items = withTurnedBlocks(withChildren(rows, read, reading));
   return { system: 'csv', type: 'row', items, leftOut };
@@ -83,7 +83,8 @@ function rowsOf({ rows }: Table, columns: CsvColumns, leftOut: LeftOut): Row[] {
       );
       return [];
     }
-    if (!hasId && own !== title) leftOut.add('has the title of another row, and no id: it is known as', own);
+    if (!hasId && own !== title)
+      leftOut.add('has no id and the title of another row, and is imported as', own);
     seen.add(own);
     return [{ own, ids, place, row, cell, cells }];
   });

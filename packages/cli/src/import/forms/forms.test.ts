@@ -288,7 +288,7 @@ test('columns are guessed by their headers, or mapped; others become custom fiel
   );
   assert.throws(
     () => readCsvTasks('a,b\n1,2\n', 'f', words, { source: 's', map: 'colour=a' }),
-    /knows no field colour/,
+    /--map has no field colour; valid fields: /,
   );
   assert.throws(
     () => readCsvTasks('a,b\n1,2\n', 'f', words, { source: 's', map: 'title=c' }),

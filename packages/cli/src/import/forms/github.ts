@@ -36,8 +36,8 @@ export function readGithub(text: string, name: string, words: Words, repository?
       leftOut.addUnreadable('is no issue of GitHub: it needs number and title', place);
     else if (isPullRequest(fields)) leftOut.add('is a pull request, no issue', id);
     else if (owner === undefined)
-      leftOut.addUnreadable('holds no address: ask gh for url too, or name it by --source owner/repo', place);
-    else if (seen.has(id)) leftOut.add('stands there twice', id);
+      leftOut.addUnreadable('has no URL: add url to the --json of gh, or pass --source owner/repo', place);
+    else if (seen.has(id)) leftOut.add('is listed twice', id);
     else {
       seen.add(id);
       items.push(itemOf(fields, id, title, place, words, leftOut));
