@@ -119,7 +119,7 @@ describe('the form of a process step', { skip: noBrowser }, () => {
     const isValid = await page.evaluate("document.querySelector('form[aria-label=Answers]').checkValidity()");
     assert.equal(isValid, false);
     await page.getByRole('group', { name: 'Move the task' }).getByRole('button', { name: 'Done' }).click();
-    await page.getByText('Answer what the process asks before you complete the task.').waitFor();
+    await page.getByText('Fill in the form of the process before you complete the task.').waitFor();
     assert.equal((await baton.tasks.get(task.id)).version, task.version);
 
     await fields.getByLabel('Weight in kg').fill('2.5');

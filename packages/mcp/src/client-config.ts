@@ -18,11 +18,11 @@ interface Server {
 }
 
 const tokenVariable = 'BATON_TOKEN';
-/** Stands where the client can't name a variable: a token is never printed, because such files end up in repositories. */
+/** For clients that can't refer to a variable: a token is never printed, because such files end up in repositories. */
 const placeholder = 'the-token-of-the-agent';
 
 const tokenInput = '${input:baton-token}';
-const fromEnvironment = `It holds no token: the client takes ${tokenVariable} from its environment.`;
+const fromEnvironment = `It contains no token: the client reads ${tokenVariable} from its environment.`;
 
 const inMcpServers = (server: Server) => json({ mcpServers: { baton: server } });
 
@@ -48,7 +48,7 @@ const clients = {
   vscode: {
     file: '.vscode/mcp.json in the project',
     reference: tokenInput,
-    token: 'It holds no token: VS Code asks for it once, and keeps it.',
+    token: 'It contains no token: VS Code prompts for it once, and stores it.',
     write: ({ env, ...server }) => {
       const asksToken = env[tokenVariable] === tokenInput;
       const description = "Personal access token of Baton's agent";
@@ -88,7 +88,7 @@ const clients = {
 export type ClientName = keyof typeof clients;
 export const clientNames = Object.keys(clients) as ClientName[];
 
-/** What `baton mcp --config` prints: the configuration, and notes for the person, which don't belong into the file. */
+/** What `baton mcp --config` prints: the configuration, and notes for the person, which don't belong in the file. */
 export interface ClientConfig {
   readonly text: string;
   readonly notes: readonly string[];

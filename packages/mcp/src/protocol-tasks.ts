@@ -25,7 +25,7 @@ interface Listed {
 /** How often a client should ask: a person decides, or an agent works. */
 const pollIntervalMs = 5_000;
 
-/** Any id is taken here: whether the client has the extension is checked before what it asks for. */
+/** Accepts any id: the client's capability is checked before its arguments. */
 const params = z.looseObject({ taskId: z.unknown().optional() });
 const taskIdForm = /^(approval|run)\.([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
 

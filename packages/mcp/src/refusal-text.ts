@@ -19,7 +19,7 @@ const notTakenCodes: readonly string[] = [
 /** Names of fields, bounds and ids: no sentence of somebody else fits. */
 const plainDetail = /^[\w.:/@[\]+-]{1,100}$/;
 
-/** What an agent is told of a failure: what happened, and what to do next. @throws what is a defect of this program */
+/** The text of a failure for an agent: what happened, and what to do next. @throws errors that are defects of this program */
 export function refusalText(error: unknown): string {
   if (error instanceof NotHeldError || error instanceof NoApproverError) return error.message;
   if (error instanceof LeaseLostError)
@@ -63,13 +63,14 @@ function capital(text: string): string {
 }
 
 function adviceOf({ code, status, retryable }: BatonError): string {
-  if (status === 401) return 'The token is over or was revoked: a person must give this server a new one.';
+  if (status === 401)
+    return 'The token has expired or was revoked: a person must give this server a new one.';
   if (status === 403) return 'You may not do this: ask a person, and go on without it.';
   if (status === 404) return 'Check the reference; task_search finds tasks.';
   if (retryable) return 'Baton may be back soon: try again in some seconds.';
   if (code === 'network_error') return 'A person must repair how this server reaches Baton.';
   if (notTakenCodes.includes(code))
-    return 'task_get says why it can not be taken; work_next without task gives you other work.';
+    return 'task_get shows why it can not be taken; work_next without task gives you other work.';
   if (status === 422 || status === 400) return 'Correct the arguments and call again.';
   return 'Read it again before you go on: it may have changed meanwhile.';
 }

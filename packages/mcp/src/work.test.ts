@@ -65,7 +65,7 @@ describe('work over MCP', { concurrency: 4 }, () => {
     const rival = await baton.connect((await baton.participant()).token);
     assert.match(
       await rival.refused('work_next', { task: named.publicId }),
-      /^task_already_claimed: .*task_get says why it can not be taken; work_next without task/,
+      /^task_already_claimed: .*task_get shows why it can not be taken; work_next without task/,
     );
     await mcp.call('work_done', { lease: leaseIn(taken), summary: 'done' });
     assert.match(await rival.refused('work_next', { task: named.publicId }), /^task_not_claimable: /);

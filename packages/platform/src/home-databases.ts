@@ -57,7 +57,7 @@ export function placesOfHome(home: string): DatabasePlaces | undefined {
   return knownPlaces((name) => readPrivateFile(join(home, name)));
 }
 
-/** @throws StartError where this Baton's databases are elsewhere, and the settings don't say where */
+/** @throws StartError if this Baton's databases are on another server, and the settings don't name it */
 export function refuseForgottenAddresses(home: string, settings: DatabaseSettings): void {
   const known = placesOfHome(home);
   if (known === undefined || known === 'built-in' || placesOfSettings(settings) !== 'built-in') return;

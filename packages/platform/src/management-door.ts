@@ -4,7 +4,7 @@ import { clientAddressOf, type Networks } from '@baton/kernel/client-address';
 import type { TurnedAway } from './door.ts';
 import { isOwnAddress } from './own-addresses.ts';
 
-/** Who may ask for figures and present the secrets of administrators. This machine always may. */
+/** Who may read metrics and present secrets of administrators. This machine always may. */
 export interface ManagementDoor {
   /** Networks of other machines that may, too. */
   readonly allowed: Networks;
@@ -16,7 +16,7 @@ export interface ManagementDoor {
   readonly hasMetricsToken: boolean;
 }
 
-/** What proxies add. A request with one of these comes from another place than its connection. */
+/** Headers that proxies add. A request with one of these comes from another place than its connection. */
 const forwardingHeaders = ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'x-real-ip', 'via'] as const;
 
 /**

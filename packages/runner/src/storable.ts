@@ -2,7 +2,7 @@
 const documentBytesMax = 65_536;
 const levelsMax = 20;
 const valuesMax = 5_000;
-/** Of a whole line: less deep ones are read, so that the person is told which report is too deep. */
+/** Of a whole line: less deep ones are parsed, so that the message can name the report that is too deep. */
 const lineLevelsMax = 1_000;
 
 const replacement = '\uFFFD';
@@ -13,7 +13,7 @@ export interface StorableJson {
   readonly changes: readonly string[];
 }
 
-/** A JSON text that can't be read into what the service stores. The message says why. */
+/** A JSON text that the service can't store. The message has the reason. */
 export class UnstorableError extends Error {
   override readonly name = 'UnstorableError';
 }

@@ -230,8 +230,8 @@ export class TaskRun {
   }
 
   /**
-   * Does what one line asks for. What can't be stored of it is changed or left out, and the person is told. A line that can't
-   * be understood fails the run at its end.
+   * Executes one line. Values that can't be stored are changed or left out, and reported to the person. A line that can't be
+   * parsed fails the run at its end.
    */
   async #hear(line: MarkedLine, command: Command): Promise<void> {
     if (this.#stop !== undefined || this.#fault !== undefined) return;

@@ -1,4 +1,4 @@
-/** What TLS libraries say of a certificate that isn't accepted. Trying again changes none of them. */
+/** Error codes of TLS libraries for a certificate that isn't accepted. A retry changes none of them. */
 const certificateCodes: readonly string[] = [
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -10,7 +10,7 @@ const certificateCodes: readonly string[] = [
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ];
 
-/** Causes of causes that are looked at. */
+/** How many causes of causes are examined. */
 const causesMax = 5;
 
 /** The code by which a certificate was refused; undefined for any other failure. Browsers don't say. */

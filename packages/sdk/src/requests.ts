@@ -208,7 +208,7 @@ async function attemptOnce(
   return value;
 }
 
-/** Browsers hide the status of a redirect that they don't follow: they say 0. */
+/** Browsers report the status 0 for a redirect that they don't follow. */
 function isRedirect({ status }: RawAnswer): boolean {
   return status === 0 || (status >= 300 && status < 400);
 }

@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/sql';
 import type { TestCoordination } from './coordination.ts';
 import { done, type Worker } from './leases.ts';
 
-/** The pause of a task, or its start, is over now; its row in the queue of work is as it was, as when time passes. */
+/** Ends the pause of a task, or lets it start, as time would: its row in the queue of work stays as it was. */
 export async function letComeDue(baton: TestCoordination, taskId: string): Promise<void> {
   await baton.pool.transaction(async (tx) => {
     await tx.run(sql`set local session_replication_role = replica`);
@@ -16,7 +16,7 @@ export async function letComeDue(baton: TestCoordination, taskId: string): Promi
   });
 }
 
-/** A run of the worker's on a task that fails at once, and is given back. @returns the task as it is then */
+/** Lets the worker claim a task, fail its run at once and release it. @returns the task after that */
 export async function failOnce(
   baton: TestCoordination,
   { actor, sessionId }: Worker,

@@ -16,12 +16,12 @@ export const errors = {
   scope_not_allowed: forbidden('A scope that was asked for lies outside of what the credential may have.'),
   unsupported_grant_type: code(
     400,
-    'The grant is another than client_credentials and token exchange.',
+    'The grant type is neither client_credentials nor token exchange.',
     'Send `grant_type=client_credentials`, or the grant of RFC 8693 with a platform access token.',
   ),
   unsupported_token_type: code(
     400,
-    'An access token was to be revoked: it ends by itself, within minutes.',
+    'The token is an access token, which can not be revoked by itself. It expires within minutes.',
     'Revoke the platform access token that it was exchanged for.',
   ),
   ...lowerErrors,

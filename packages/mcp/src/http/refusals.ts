@@ -12,7 +12,7 @@ const refusals: Record<Refusal, { status: number; error: string }> = {
   unavailable: { status: 503, error: 'unavailable' },
 };
 
-/** Refuses a request; who brings no token that is good is told how one is added, as a page where a browser asks. */
+/** Refuses a request. Without a valid token the response explains how to add one; a browser gets it as a page. */
 export function refuse(res: ServerResponse, refusal: Refusal, base: string, isPresented: boolean): void {
   const { status, error } = refusals[refusal];
   const challenge = `Bearer resource_metadata="${base}${metadataPath}/mcp"`;

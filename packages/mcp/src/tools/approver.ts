@@ -12,7 +12,7 @@ interface Asked {
   readonly signal: AbortSignal;
 }
 
-/** Nobody can be asked as it was wanted. The message names whom the agent can ask instead. */
+/** The named person or role can't decide. The message lists who can. */
 export class NoApproverError extends Error {
   override readonly name = 'NoApproverError';
 }
@@ -46,7 +46,7 @@ export async function decidersText(baton: BatonClient, ref: string, signal: Abor
   return choiceText(await baton.tasks.listDeciders(ref, { signal }));
 }
 
-/** Where more could decide than are listed, the service judges. */
+/** If more could decide than are listed, the service checks it. */
 function mayDecide(personId: string, { people, hasMore }: EligibleDeciders): boolean {
   return hasMore || people.some(({ id }) => id === personId.toLowerCase());
 }
@@ -62,13 +62,13 @@ async function roleIdOf(
   if (found !== undefined) return found;
   throw new NoApproverError(
     lines(
-      `Nobody who could decide about ${task.publicId} is known to hold a role ${seen(wanted)}.`,
+      `No holder of a role ${seen(wanted)} is known who could decide about ${task.publicId}.`,
       choiceText(deciders),
     ),
   );
 }
 
-/** A role beyond those that are listed; the service judges who holds it. */
+/** A role beyond those that are listed; the service checks who holds it. */
 async function findRole(
   baton: BatonClient,
   wanted: string,

@@ -23,7 +23,7 @@ export const askApproval = tool({
     const approval = await lease.askApproval({ comment: question, ...approver }, { signal });
     const text = lines(
       `A person was asked (approval ${approval.id}), and ${lease.task.publicId} is suspended: you no longer hold it. Stop working on it.`,
-      'approval_get says what was decided; work_next gives you other work.',
+      'approval_get returns the decision; work_next gives you other work.',
     );
     return { text, followed: { kind: 'approval', id: approval.id } };
   },

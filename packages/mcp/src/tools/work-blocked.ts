@@ -15,7 +15,7 @@ export const blocked = tool({
   permissions: [...workPermissions, 'tasks.write'],
   input: z.strictObject({
     lease: leaseId,
-    reason: shortText('What stands in the way, and what would help.', 1_900),
+    reason: shortText('What blocks the task, and what would help.', 1_900),
     waitsFor: taskRef.optional().describe('A task that must be done before this one can go on.'),
     needsPerson: z
       .boolean()
@@ -30,7 +30,7 @@ export const blocked = tool({
       .min(0)
       .max(retryAfterSecondsMax)
       .optional()
-      .describe('How long to pause at least, such as what a provider asked for.'),
+      .describe('The shortest pause, such as the time that a provider demands.'),
   }),
   async run({ lease: id, reason, waitsFor, needsPerson, personId, retryAfterSeconds }, call) {
     const { baton, workplace, signal } = call;

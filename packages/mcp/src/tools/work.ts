@@ -17,13 +17,13 @@ const next = tool({
   name: 'work_next',
   title: 'Take the next task',
   description:
-    'Finds the most urgent task that you may do, those assigned to you first, or takes the one that you name. Takes it for you alone and starts its run. Answers with a lease, which the other work tools want. End every task with work_done, work_blocked or ask_approval.',
+    'Finds the most urgent task that you may do, those assigned to you first, or takes the one that you name. Takes it for you alone and starts its run. Returns a lease, which the other work tools need. End every task with work_done, work_blocked or ask_approval.',
   toolset: 'work',
   permissions: workPermissions,
   input: z.strictObject({
     task: taskRef
       .optional()
-      .describe('This task and no other, such as TASK-000042: for when somebody told you which one to do.'),
+      .describe('Take this task only, such as TASK-000042: for when a person named the task to do.'),
     workspaceId: z.uuid().optional().describe('Only of this workspace and those below it.'),
     projectId: z.uuid().optional().describe('Only of this project and those below it.'),
     assignedToMe: z.boolean().default(false).describe('Only what is assigned to you.'),

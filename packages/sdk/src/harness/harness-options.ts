@@ -36,7 +36,7 @@ export interface WorkOptions {
   >;
   /**
    * Chooses among what is available: the most urgent task that it accepts is taken, of the first 500. Without it the
-   * service chooses, which costs one call instead of three. It is read anew for each look for work.
+   * service chooses, which costs one call instead of three. It is called anew for each search for work.
    */
   readonly accepts?: ((task: Task) => boolean) | undefined;
   /**
@@ -46,12 +46,12 @@ export interface WorkOptions {
   readonly task?: string;
   /** Shown with the claim; up to 500 characters. */
   readonly intent?: string;
-  /** Budgets and metadata of the runs; a function is asked when a task is claimed, before its run starts. */
+  /** Budgets and metadata of the runs; a function is called when a task is claimed, before its run starts. */
   readonly run?: RunSettings | ((task: Task, claim: Claim) => RunSettings);
   /** Ends the loop after the task in hand. */
   readonly signal?: AbortSignal;
   /** Ends the loop when there is no work, instead of waiting for some. */
   readonly once?: boolean;
-  /** Milliseconds between two looks for work at most; 5,000 without it. They begin with 250. */
+  /** The longest pause between two searches for work in milliseconds, 5,000 by default. Pauses begin with 250. */
   readonly idleMs?: number;
 }

@@ -204,7 +204,7 @@ export class Lease {
 
   /**
    * Ends the run as failed and gives the task back: somebody else may try, after a pause that grows with each failure in a row.
-   * Reason has 1 to 2,000 characters; what stands before its first colon is the code that a type's `execution.retry.retryOn` names.
+   * Reason has 1 to 2,000 characters; the text before its first colon is the code that a type's `execution.retry.retryOn` names.
    * @param options `retryAfterSeconds` makes the pause at least so long, as a provider asked for it
    * @example await lease.fail('rate_limited: the model answered 429', undefined, { retryAfterSeconds: 120 });
    * @throws LeaseLostError

@@ -3,7 +3,7 @@ import type { Api } from '../client.ts';
 import { BatonError } from '../errors.ts';
 import type { Run, RunRequest } from '../generated/coordination-types.ts';
 
-/** Refusals that say which revision a run must name. */
+/** Refusals of a run that names no revision, or another than the current one. */
 const revisionCodes: readonly string[] = ['agent_revision_required', 'agent_revision_mismatch'];
 
 export type StartRun = (ref: string, request: RunRequest, options?: CallOptions) => Promise<Run>;

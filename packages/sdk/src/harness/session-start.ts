@@ -3,7 +3,7 @@ import { BatonError } from '../errors.ts';
 import type { HarnessContext, OwnRun, Session, SessionRequest } from '../generated/coordination-types.ts';
 import type { HarnessOptions } from './harness-options.ts';
 
-/** So many claims at most are in a context: where there are more, it does not say which runs nobody holds. */
+/** A context has at most so many claims: if there are more, it doesn't show which runs nobody holds. */
 const contextClaimsMax = 1_000;
 
 /** How long session and leases last without a heartbeat. */

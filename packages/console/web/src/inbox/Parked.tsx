@@ -78,7 +78,7 @@ export function Parked({ me }: { me: HarnessContext }) {
               </Link>
             </p>
             <p className="soft">
-              This task is blocked, changed <Moment at={task.updatedAt} />. Its page says why; nobody is
+              This task is blocked; last change <Moment at={task.updatedAt} />. Its page shows why; nobody is
               offered it until somebody moves it.
             </p>
           </li>

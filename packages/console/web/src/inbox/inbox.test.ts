@@ -335,7 +335,7 @@ describe('the inbox', () => {
       answers: { 'tasks.list': pageOf(stuck, held, asked), 'tasks.get': asked },
     });
     await see(
-      /This task is blocked, changed .*\. Its page says why; nobody is offered it until somebody moves it\./,
+      /This task is blocked; last change .*\. Its page shows why; nobody is offered it until somebody moves it\./,
     );
     assert.equal(all('listitem', /This task is blocked/).length, 1);
     assert.equal((await find('link', `Stuck ${evil}`)).getAttribute('href'), `/tasks/${stuck.publicId}`);

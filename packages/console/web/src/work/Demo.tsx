@@ -58,7 +58,7 @@ export function DemoBanner({ search }: { search: WorkSearch }) {
         {words[state?.stage ?? 'at work']}{' '}
         {state?.stage === 'at work' && (
           <>
-            {state.questions === 0 ? 'What they ask comes to' : waiting(state.questions)} your{' '}
+            {state.questions === 0 ? 'Their questions appear in' : waiting(state.questions)} your{' '}
             <Link to="/inbox">inbox</Link>.
           </>
         )}
@@ -78,7 +78,7 @@ export function DemoBanner({ search }: { search: WorkSearch }) {
 
 const words = {
   'at work': `Four agents of the demo work in a workspace of its own, for ${demoMinutesMax} minutes at most.`,
-  done: 'The demo is over: its agents have done all their tasks. Its workspace stays until it is removed.',
+  done: 'The demo has ended: its agents have completed all their tasks. Its workspace stays until it is removed.',
   left: `The agents of the demo have left: they wait for answers for ${demoMinutesMax} minutes at most. Its workspace stays until it is removed.`,
 };
 

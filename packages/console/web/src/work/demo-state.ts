@@ -12,17 +12,17 @@ const startMsMax = 60_000;
 const tasksMax = 100;
 const membersMax = 50;
 const sessionsMax = 200;
-/** Sessions end without an event that a page is told of when their process is gone. */
+/** When a process dies, its sessions end without an event that reaches a page. */
 const lookMs = 20_000;
 
-/** How the demo stands: its agents are at work, all tasks are done, or the agents are gone while tasks are left. */
+/** The state of the demo: its agents are at work, all tasks are done, or the agents have left open tasks. */
 export interface DemoState {
   readonly stage: 'at work' | 'done' | 'left';
   /** How many questions of its agents wait for this person. */
   readonly questions: number;
 }
 
-/** Undefined while that is not known. */
+/** Undefined while it is loading. */
 export function useDemoState(demo: Workspace | undefined): DemoState | undefined {
   const me = useQuery(meQuery).data;
   const id = demo?.id ?? '';

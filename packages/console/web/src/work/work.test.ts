@@ -83,7 +83,7 @@ describe('the list of the work', () => {
       [{ act: 'state' }, { act: 'start' }],
     );
     await see('Four agents of the demo work in a workspace of its own, for 30 minutes at most.');
-    await see('What they ask comes to your inbox.');
+    await see('Their questions appear in your inbox.');
     service.answer({ 'workspaces.list': pageOf() });
     await click('button', 'Remove the demo');
     await unseen('Four agents of the demo');
@@ -138,7 +138,7 @@ describe('the list of the work', () => {
     await open('/', {
       answers: { 'workspaces.list': pageOf(demoMade(60_000)), 'tasks.list': pageOf(done) },
     });
-    await see('The demo is over: its agents have done all their tasks.');
+    await see('The demo has ended: its agents have completed all their tasks.');
   });
 
   test('where no task is like the filters, offers all tasks', async () => {

@@ -123,7 +123,7 @@ class PolledRevocations implements Revocations {
       const list = status === 200 ? listIn(json) : undefined;
       if (list !== undefined) this.#take(list, startedAtMs, JSON.stringify(json));
       else if (status === 404 && this.#readAtMs === Number.NEGATIVE_INFINITY) this.#noteUnsupported();
-      else throw new Error(`the list of revocations answered ${status}, or in another form`);
+      else throw new Error(`the list of revocations has the status ${status}, or is no such document`);
     } catch (error) {
       this.#noteFailure(error);
     }
@@ -177,7 +177,7 @@ function listIn(json: unknown): { entries: Entries; notBeforeSeconds: number } |
   return { entries, notBeforeSeconds };
 }
 
-/** Where the list is, beside the key document; undefined where neither setting says so. */
+/** The address of the list, by default beside the key document; undefined where neither setting gives it. */
 export function revocationsUrlOf({
   CP_IAM_REVOCATIONS_URL: given,
   CP_IAM_JWKS_URL: keys,

@@ -13,7 +13,7 @@ export interface TokenClaims {
   readonly purposeRef: string | undefined;
   /** How the person was authenticated (`acr`), where it says so. */
   readonly acr: string | undefined;
-  /** What was exchanged for it (`credential_id`), where it says so. */
+  /** The credential that was exchanged for it (`credential_id`), if the token has that claim. */
   readonly credentialId: string | undefined;
   readonly issuedAtSeconds: number;
   /** When it ends, leeway included. */

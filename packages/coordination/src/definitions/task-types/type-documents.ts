@@ -17,7 +17,7 @@ const pauseSecondsMax = 604_800;
 const attemptsMax = 1000;
 const retryReasonsMax = 20;
 
-/** A reason that an attempt failed for: what stands before the first colon of `failureReason`. */
+/** A reason that an attempt failed for: the text before the first colon of `failureReason`. */
 const RetryReason = z.string().regex(/^[a-z][a-z0-9_]{0,99}$/, 'must be a code such as rate_limited');
 
 /** When a task is offered again after a failed attempt. */

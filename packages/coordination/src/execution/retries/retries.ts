@@ -19,8 +19,8 @@ const recoveryReason = 'restart_recovery';
 const reasonCharactersMax = 1000;
 
 /**
- * Counts the failure of a run, and pauses its task as its type says. A run whose claim is not the last one of the task says
- * nothing about it any more, and one whose lease ran out was counted by that.
+ * Counts the failure of a run, and pauses its task as its type declares. A run of an earlier claim doesn't count, and a run
+ * whose lease expired was counted by the expiry.
  * @param task locked
  * @param retryAfterSeconds the pause that the executor asks for, if it is longer
  */
@@ -49,7 +49,7 @@ export async function countFailure(
       isFinal,
     }),
   );
-  if (row === undefined) throw new Error('a task is gone under its lock');
+  if (row === undefined) throw new Error('a locked task does not exist');
   if (row.is_exhausted) return endAttempts(context, row, rules, reason);
   // A pause of before may last longer.
   if (!row.is_paused || row.retry_at === task.retry_at) return;
@@ -76,9 +76,9 @@ export async function countSuccess({ db, tenantId }: Context, task: TaskRow): Pr
 }
 
 /**
- * Ends the attempts at a locked task: it moves to the first status that its own leads to and in which it is on hold, and a comment
- * of the core says why. Where its lifecycle has none it stays where it is, and is held back all the same. Of a task that is on hold
- * already nothing is said again.
+ * Ends the attempts at a locked task: moves it to the first status that its lifecycle allows and that puts it on hold, and writes a
+ * comment of the core with the reason. Without such a status it keeps its own, and is held back all the same. A task that is on hold
+ * already gets no second comment.
  */
 export async function endAttempts(
   context: Context,
@@ -93,7 +93,7 @@ export async function endAttempts(
   const moves = movesFrom(rules.lifecycle, task.status).map((key) => findStatus(rules.lifecycle, key));
   const to = isOnHold(here) ? here : (moves.find((move) => move !== undefined && isOnHold(move)) ?? here);
   const row = await db.row(updateTaskToExhausted(tenantId, task.id, { ...to, isOnHold: isOnHold(to) }));
-  if (row === undefined) throw new Error('a task is gone under its lock');
+  if (row === undefined) throw new Error('a locked task does not exist');
   if (isOnHold(here)) return;
   const text = textOf(row, reason, isOnHold(to));
   await writeCoreComment(context, { id: task.id, workspaceId: task.workspace_id }, text);
@@ -113,7 +113,7 @@ export async function endAttempts(
   );
 }
 
-/** The code of a reason: what stands before its first colon. */
+/** The code of a reason: the text before its first colon. */
 function codeOf(reason: string): string {
   return (reason.split(':', 1)[0] ?? '').trim();
 }

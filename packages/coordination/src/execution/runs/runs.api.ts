@@ -142,7 +142,7 @@ export const runsApi = [
     body: z
       .strictObject({
         failureReason: z.string().min(1).max(2000).default('failed').meta({
-          description: 'What stands before its first colon is the code that `execution.retry.retryOn` names.',
+          description: 'The text before its first colon is the code that `execution.retry.retryOn` lists.',
         }),
         output: freeObjectOf(documentBytesMax).nullish(),
         retryAfterSeconds: z.int().min(0).max(retryAfterSecondsMax).nullish().meta({

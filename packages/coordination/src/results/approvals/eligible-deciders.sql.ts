@@ -7,7 +7,7 @@ const candidatesMax = 1_000;
 export interface DecidersOf {
   tenantId: string;
   taskId: string;
-  /** The person whose sight is narrow and who asks; null for who sees everything. */
+  /** The caller, if their visibility is limited; null for a caller who sees everything. */
   viewerId: string | null;
   permissions: readonly string[];
   limit: number;

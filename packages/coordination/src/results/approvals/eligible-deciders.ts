@@ -12,8 +12,8 @@ import { findEligibleDeciders } from './eligible-deciders.sql.ts';
 const deciding: readonly Permission[] = ['approvals.decide', 'admin'];
 
 /**
- * The people who could decide about a task, and the roles of which one of them is a holder, for whoever may ask them. Where a decision point judges, it
- * knows of rights that bindings don't say, so there may always be more.
+ * The people who could decide about a task, and the roles that they hold, for callers who may request an approval. A decision
+ * point may grant rights that no binding shows, so with one there may always be more.
  * @throws Refusal `not_found`, `permission_denied`
  */
 export async function listEligibleDeciders(context: Context, ref: TaskRef): Promise<EligibleDeciders> {

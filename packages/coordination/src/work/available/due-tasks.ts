@@ -6,8 +6,8 @@ import { queueDueTasks, settleZones } from './due-tasks.sql.ts';
 const tasksMax = 500;
 
 /**
- * Moves the rows of tasks that came due to where searches find them. Each search looks at those of its tenant that are not moved
- * yet (`tasks_come_due`), so nothing becomes wrong without it; but at midnight there may be thousands.
+ * Moves the rows of tasks that came due to where searches find them. Each search also reads those of its tenant that are not moved
+ * yet (`tasks_come_due`), so results are right without it; but at midnight there may be thousands.
  */
 export function offerDueTasks({ pool }: JobTools<Context>): Job {
   return {

@@ -56,7 +56,7 @@ export const completionApi = [
     id: 'getTaskForm',
     method: 'GET',
     path: '/tasks/{ref}/form',
-    summary: 'The form that the process step of a task asks to be filled in.',
+    summary: 'Get the form of the process step that a task belongs to.',
     description:
       'The answers are custom fields of the task. A completion whose answers do not satisfy the form is refused with ' +
       '`custom_fields_invalid`. For a task that no process filed, `process` and `form` are null.',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FreeObject, Uuid } from '@baton/kernel/wire';
 
-/** What the step of a process asks of whoever completes its task. */
+/** The form of the process step that a task belongs to. */
 export const TaskForm = z
   .strictObject({
     taskId: Uuid,
@@ -19,7 +19,7 @@ export const TaskForm = z
     form: FreeObject.nullable().describe(
       'A JSON Schema of the result; null where the completion validates none.',
     ),
-    context: FreeObject.describe('What the step passes to whoever does it.'),
+    context: FreeObject.describe('The data that the step passes to its task.'),
     values: FreeObject.describe(
       'The custom fields of the task that are the result: those that the form names.',
     ),

@@ -19,7 +19,7 @@ export async function admitRevocation(context: Context, form: OauthTokenQuery): 
 }
 
 /**
- * Revokes a platform access token (RFC 7009). One that is unknown or revoked is answered alike, so nobody learns which tokens
+ * Revokes a platform access token (RFC 7009). An unknown or revoked one gets the same response, so nobody learns which tokens
  * exist.
  * @throws Refusal `rate_limited`
  */

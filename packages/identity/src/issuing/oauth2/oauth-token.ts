@@ -64,7 +64,7 @@ export const OauthToken = z
   .meta({ id: 'OauthToken' });
 export type OauthToken = z.infer<typeof OauthToken>;
 
-/** RFC 7662, section 2.1, and RFC 7009, section 2.1. The hint is ignored: the form of a token says what it is. */
+/** RFC 7662, section 2.1, and RFC 7009, section 2.1. The hint is ignored: the format of a token determines its kind. */
 export const OauthTokenQuery = z
   .object({
     token: z.string().min(1).max(presentedSecretLengthMax),
@@ -76,7 +76,7 @@ export type OauthTokenQuery = z.infer<typeof OauthTokenQuery>;
 
 const seconds = z.int().describe('Seconds since 1970.').optional();
 
-/** RFC 7662, section 2.2; an unknown token and one that the client may not see are inactive, and nothing else is said. */
+/** RFC 7662, section 2.2; an unknown token and one that the client may not see are inactive, without further details. */
 export const OauthIntrospection = z
   .strictObject({
     active: z.boolean(),

@@ -5,7 +5,7 @@ export const metadataPath = '/.well-known/oauth-authorization-server';
 
 const secretMethods = ['client_secret_basic', 'client_secret_post'];
 
-/** What OAuth clients can do here (RFC 8414); nothing stands in it that does not work. */
+/** The metadata for OAuth clients (RFC 8414). It lists only what works. */
 export function describeServer({ issuer }: Pick<Settings, 'issuer'>): AuthorizationServerMetadata {
   return {
     issuer,

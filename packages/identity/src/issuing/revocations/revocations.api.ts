@@ -8,9 +8,9 @@ export const getRevocations = endpoint({
   path: '/.well-known/revocations.json',
   root: true,
   auth: 'none',
-  summary: 'Read what was revoked while access tokens that rest on it may be valid.',
+  summary: 'Read the revocations that access tokens which have not expired may be subject to.',
   description:
-    'For services that verify access tokens by themselves: read it every second or so, and refuse the tokens that it covers. An entry stays for as long as an access token lives, and two minutes more. Ids are hashed.',
+    'For services that verify access tokens by themselves: read it about every second, and reject the tokens that it covers. An entry remains for the lifetime of an access token and two more minutes. Ids are hashed.',
   returns: { 200: RevocationList },
   handle: async (_input, { revocationFeed }) =>
     reply(200, await revocationFeed.read(), { 'cache-control': 'no-cache' }),

@@ -18,7 +18,7 @@ export class ProviderFaults {
     this.#nowMs = nowMs;
   }
 
-  /** @param fault tells apart what is logged of one provider */
+  /** @param fault the kind of fault: each is logged once a minute per provider */
   note(providerId: string, fault: string, about: object, message: string): void {
     const name = `${providerId} ${fault}`;
     const known = this.#faults.get(name);
@@ -35,7 +35,7 @@ export class ProviderFaults {
     this.#log.warn({ ...about, identityProviderId: providerId, ...since }, message);
   }
 
-  /** It works again. @returns whether a line says that it didn't */
+  /** Ends a fault. @returns whether it had been logged */
   end(providerId: string, fault: string): boolean {
     return this.#faults.delete(`${providerId} ${fault}`);
   }

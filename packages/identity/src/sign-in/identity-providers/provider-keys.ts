@@ -217,7 +217,7 @@ export class ProviderKeys {
       id,
       code,
       { identityProvider, code },
-      'a sign-in was refused for what its token says: compare the settings of the identity provider here and there',
+      "a sign-in was refused because of its token's claims: compare the settings here with those at the identity provider",
     );
   }
 

@@ -76,7 +76,7 @@ function parseObject(bytes: Uint8Array): Json | undefined {
   }
 }
 
-/** What the header says of the key. */
+/** The header's parameters about the key. */
 interface NamedKey {
   readonly kid: string | undefined;
   readonly alg: string;

@@ -66,7 +66,7 @@ export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
     if (element.current?.reportValidity() === false)
       throw new BatonError({
         code: 'custom_fields_invalid',
-        message: 'Answer what the process asks before you complete the task.',
+        message: 'Fill in the form of the process before you complete the task.',
         status: 422,
       });
     return send();

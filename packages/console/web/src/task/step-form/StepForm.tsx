@@ -18,7 +18,7 @@ const formQuery = ({ id, origin }: Pick<Task, 'id' | 'origin'>) =>
     enabled: origin.kind === 'process',
   });
 
-/** What the step of a process asks of whoever does its task, and a link to that process; nothing for any other task. */
+/** The form of a task's process step, with a link to the process; nothing for any other task. */
 export function StepForm({ task }: { readonly task: Task }) {
   const { data } = useQuery(formQuery(task));
   if (data === undefined || data.process === null) return null;

@@ -1,6 +1,6 @@
 type Schema = Readonly<Record<string, unknown>>;
 
-/** How a field is asked for. What has no simple field is asked for as JSON. */
+/** The control of a field. Values without a simple control are edited as JSON. */
 export type FieldKind =
   | 'text'
   | 'long'
@@ -19,7 +19,7 @@ export interface Choice {
   readonly label: string;
 }
 
-/** One field of a form. Baton validates the answer; the bounds here only tell of a fault earlier. */
+/** One field of a form. Baton validates the answer; the bounds here only show a fault earlier. */
 export interface FormField {
   readonly name: string;
   readonly label: string;

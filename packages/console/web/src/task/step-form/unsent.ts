@@ -1,6 +1,6 @@
 import type { Task } from '@baton/sdk';
 
-/** What stands in the form of a task's page. A completion sends it first, from wherever on the page it is requested. */
+/** The input in the form of a task's page. A completion sends it first, from wherever on the page it is requested. */
 type Send = () => Promise<Task>;
 
 const forms = new Map<string, Send>();

@@ -28,7 +28,7 @@ export function Refused({ task, to, refusal: { error, now, by, isBeingChecked } 
         {error instanceof BatonError && error.code === 'custom_fields_invalid' && (
           <p>
             <Link to="/tasks/$ref" params={{ ref: task.publicId }}>
-              Answer what its process asks
+              Fill in the form of its process
             </Link>{' '}
             first.
           </p>

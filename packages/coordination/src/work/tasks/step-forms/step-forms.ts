@@ -10,7 +10,7 @@ import { parseStepName } from './step-name.ts';
 interface TaskStep {
   readonly process: { readonly instanceId: string; readonly element: string | null };
   readonly form: JsonObject | null;
-  /** What the step passes to whoever does it. */
+  /** The data that the step passes to its task. */
   readonly context: JsonObject;
 }
 
