@@ -348,7 +348,7 @@ get(ref: string, options?: CallOptions): Promise<Task>;
 update(ref: string, body: TaskChange, options: CallOptions & Matched): Promise<Task>;
 /** Complete a task. A task with checks keeps its status until a verification attempt has passed; a second call answers the task as it is. A task of a process step with a form is completed only while its custom fields satisfy the form (`/tasks/{ref}/form`). Needs tasks.write. `POST /api/v1/tasks/{ref}:complete` */
 complete(ref: string, body: TaskCompletion, options: CallOptions & Matched): Promise<Task>;
-/** The form that the process step of a task asks to be filled in. The answers are custom fields of the task. A completion whose answers do not satisfy the form is refused with `custom_fields_invalid`. For a task that no process filed, `process` and `form` are null. Needs tasks.read. `GET /api/v1/tasks/{ref}/form` */
+/** Get the form of the process step that a task belongs to. The answers are custom fields of the task. A completion whose answers do not satisfy the form is refused with `custom_fields_invalid`. For a task that no process filed, `process` and `form` are null. Needs tasks.read. `GET /api/v1/tasks/{ref}/form` */
 getForm(ref: string, options?: CallOptions): Promise<TaskForm>;
 /** Where a task can go from its status, and by which call. Needs tasks.read. `GET /api/v1/tasks/{ref}/transitions` */
 listTransitions(ref: string, options?: CallOptions): Promise<TaskTransitions>;

@@ -3727,7 +3727,7 @@ eventCursor: string;
 };
 
 export type RunFailure = {
-/** What stands before its first colon is the code that `execution.retry.retryOn` names. */
+/** The text before its first colon is the code that `execution.retry.retryOn` lists. */
 failureReason?: string;
 output?: Record<string, unknown> | null;
 /** Nobody is offered the task, or may claim it, for so long; 7 days at most. */
@@ -4281,7 +4281,7 @@ element: string | null;
 } | null;
 /** A JSON Schema of the result; null where the completion validates none. */
 form: Record<string, unknown> | null;
-/** What the step passes to whoever does it. */
+/** The data that the step passes to its task. */
 context: Record<string, unknown>;
 /** The custom fields of the task that are the result: those that the form names. */
 values: Record<string, unknown>;

@@ -110,22 +110,22 @@ exchange(body: ClientExchangeRequest, options?: CallOptions): Promise<ClientExch
 }
 
 export interface KeysApi {
-/** Read what OAuth clients can do here (RFC 8414). Also at that path with the issuer's path behind it, as the standard has it. `GET /.well-known/oauth-authorization-server` */
+/** Read the metadata of the authorization server (RFC 8414). Also served at this path followed by the issuer's path, as the standard requires. `GET /.well-known/oauth-authorization-server` */
 getServerMetadata(options?: CallOptions): Promise<AuthorizationServerMetadata>;
 /** Read the public signing keys as a JWKS document. Exactly one RSA key, unless the operator has a key changed with an overlap (then the next and the previous key stand after the one that signs), or an audience has a `signingAlgorithm` other than RS256 (then its keys stand after those). Pass over keys of a type that you do not use. Cache it, and read it again when a token names an unknown `kid`. Without a configured signing key it answers 500. `GET /.well-known/jwks.json` */
 list(options?: CallOptions): Promise<JsonWebKeySet>;
-/** Read what was revoked while access tokens that rest on it may be valid. For services that verify access tokens by themselves: read it every second or so, and refuse the tokens that it covers. An entry stays for as long as an access token lives, and two minutes more. Ids are hashed. `GET /.well-known/revocations.json` */
+/** Read the list of revocations that apply to access tokens. For services that verify access tokens by themselves: read it about every second, and reject the tokens that it covers. An entry remains for the lifetime of an access token and two more minutes. Ids are hashed. `GET /.well-known/revocations.json` */
 listRevocations(options?: CallOptions): Promise<RevocationList>;
 }
 
 export interface Oauth2Api {
-/** Explain that OAuth clients get no sign-in by browser here, and what to do instead. `GET /oauth2/authorize` */
+/** Explain that sign-in by browser is not offered to OAuth clients, and what to use instead. `GET /oauth2/authorize` */
 explainAuthorization(options?: CallOptions): Promise<string>;
-/** Get an access token by client credentials (RFC 6749), or for a platform access token (RFC 8693). Clients authenticate by client_secret_basic or client_secret_post; for a token exchange they need not. `resource` (RFC 8707) may stand for `audience`. Errors have the form of RFC 6749. `POST /oauth2/token` */
+/** Get an access token by client credentials (RFC 6749), or for a platform access token (RFC 8693). Clients authenticate by client_secret_basic or client_secret_post; a token exchange needs no client authentication. `resource` (RFC 8707) may replace `audience`. Errors have the form of RFC 6749. `POST /oauth2/token` */
 grant(body: OauthTokenRequest, options?: CallOptions): Promise<OauthToken>;
-/** Ask whether an access token or a platform access token is valid (RFC 7662). A service account sees the tokens of its tenant whose audience it names; of every other text the answer is `{"active": false}`. `POST /oauth2/introspect` */
+/** Check whether an access token or a platform access token is valid (RFC 7662). A service account sees the tokens of its tenant whose audience it names; for everything else the response is `{"active": false}`. `POST /oauth2/introspect` */
 introspect(body: OauthTokenQuery, options?: CallOptions): Promise<OauthIntrospection>;
-/** Revoke a platform access token (RFC 7009). The answer is the same for one that is unknown. Whoever presents the token may revoke it; client credentials are checked where they are sent. An access token ends by itself, or with the credential that it was exchanged for. `POST /oauth2/revoke` */
+/** Revoke a platform access token (RFC 7009). An unknown token gets the same response. Whoever presents the token may revoke it; client credentials are validated if they are sent. An access token can not be revoked by itself: it expires, or is revoked with the credential that it was exchanged for. `POST /oauth2/revoke` */
 revoke(body: OauthTokenQuery, options?: CallOptions): Promise<undefined>;
 }
 

@@ -8,7 +8,7 @@ export const getRevocations = endpoint({
   path: '/.well-known/revocations.json',
   root: true,
   auth: 'none',
-  summary: 'Read the revocations that access tokens which have not expired may be subject to.',
+  summary: 'Read the list of revocations that apply to access tokens.',
   description:
     'For services that verify access tokens by themselves: read it about every second, and reject the tokens that it covers. An entry remains for the lifetime of an access token and two more minutes. Ids are hashed.',
   returns: { 200: RevocationList },
