@@ -76,6 +76,19 @@ test('of several that fit all are listed, and nothing is done', async () => {
   assert.deepEqual(items, []);
 });
 
+test('who takes a part of the name of another one as its own name gets nothing that is meant for that one', async () => {
+  const first = `Zoe${process.pid}`;
+  const make = (kind: 'human' | 'agent', displayName: string) =>
+    baton.admin.principals.create({ kind, displayName });
+  const meant = await make('human', `${first} ${family}`);
+  assert.equal((await json<Principal>('principal', 'view', first)).id, meant.id);
+  const other = await make('agent', first);
+  const refused = await run('task', 'create', 'For Zoe', '--assignee', first);
+  assert.equal(refused.code, 1, refused.text);
+  for (const { id } of [meant, other]) assert.match(refused.text, new RegExp(`^ {2}${id} `, 'm'));
+  assert.equal((await json<Principal>('principal', 'view', `${first} ${family}`)).id, meant.id);
+});
+
 test('a principal is shown, disabled and enabled by name; a disabled one is listed, and what remains is said', async () => {
   const name = `Marianne ${family}`;
   assert.equal((await json<Principal>('principal', 'view', name)).id, idOf('Marianne'));
