@@ -35,9 +35,9 @@ export class ForeignConnection extends PlainError {
 export const projectRoot = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 
 /**
- * As `findConnection`, for what only the administrator of this machine's Baton can do, as the demos. Whoever is named explicitly is
- * somebody else: a command never acts as the administrator in their place.
- * @throws PlainError where somebody else or another machine is named, or the file can't be used
+ * As `findConnection`, for what only the administrator of this machine's Baton can do, as the demos. An account that is named
+ * explicitly is another one: a command never acts as the administrator in its place.
+ * @throws PlainError if another account or machine is named, or the file can't be used
  */
 export function findOwnConnection(
   options: ConnectionOptions & { readonly profile?: string },

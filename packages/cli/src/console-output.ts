@@ -35,7 +35,7 @@ export function consoleOutput(): ConsoleOutput {
     process.stderr.write(`Standard output can't be written (${code}).\n`);
     process.exit(1);
   });
-  // Nobody reads what goes wrong: the exit code says it.
+  // Nobody reads messages any more: only the exit code is left.
   process.stderr.on('error', () => undefined);
   const unchanged = (text: string) => text;
   const shown = process.stdout.isTTY ? terminalText : unchanged;

@@ -15,7 +15,7 @@ const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 interface Named {
   readonly id: string;
   readonly names: readonly (string | null)[];
-  /** What tells it from another one of the same name. */
+  /** Distinguishes it from another one of the same name. */
   readonly about: string;
 }
 

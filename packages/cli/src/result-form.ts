@@ -12,7 +12,7 @@ import { namesIn, type ShowOptions } from './show.ts';
  * command that has written something must not refuse to say what.
  */
 export interface ResultForm {
-  /** Operations of the API whose response it prints; `identity.` stands before those of identity. */
+  /** Operations of the API whose response it prints; those of identity begin with `identity.`. */
   readonly operations: readonly string[];
   /** Fields that the command adds, or all of them. */
   readonly names: readonly string[];
@@ -27,7 +27,7 @@ export const responseOf = (operation: string, ...names: readonly string[]): Resu
 /** The JSON is an object of the command line with these fields, or a list of such. */
 export const fieldsNamed = (...names: readonly string[]): ResultForm => ({ operations: [], names });
 
-/** The command prints whatever the service returns: nobody can tell beforehand. A field that is missing is null. */
+/** The command prints whatever the service returns, which isn't known beforehand. A field that is missing is null. */
 export const anyResult = 'any';
 
 export type DeclaredResult = ResultForm | typeof anyResult;

@@ -95,7 +95,7 @@ async function archive(baton: BatonClient, workspaceId: string): Promise<void> {
   await baton.workspaces.archive(workspaceId);
 }
 
-/** What somebody else has ended meanwhile needs no end. */
+/** Somebody else may have ended it meanwhile. */
 function ignoreConflict(error: unknown): void {
   if (!(error instanceof BatonError) || error.status !== 409) throw error;
 }

@@ -27,7 +27,7 @@ export interface ImportChange {
  */
 export function changeOf(item: PlannedItem, known: KnownTask | undefined): ImportChange {
   const before: Omit<KnownTask, 'taskId'> = known ?? { fields: {}, links: [], comments: [] };
-  // An import of an older version has stored nothing of the fields that it did not know.
+  // An import of an older version has not stored the fields that it didn't support.
   const unknown = before.fields['status'] === undefined ? undefined : digestOfNothing;
   const fields = fieldNames.filter((name) => item.fields[name] !== (before.fields[name] ?? unknown));
   const links = new Set(item.links.map(linkText));

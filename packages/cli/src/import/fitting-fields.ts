@@ -15,7 +15,7 @@ const secretName = /password|passwd|secret|token|apikey|privatekey|credential|au
 
 /**
  * Custom fields as the service takes them: one that it would refuse is left out, and not the item with it.
- * @param leaveOut is told why
+ * @param leaveOut gets the reason
  */
 export function fittingFields(fields: Fields, leaveOut: (reason: string) => void): Record<string, unknown> {
   const clean = cleanFields(fields, leaveOut);

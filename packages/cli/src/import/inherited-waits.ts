@@ -1,7 +1,7 @@
 import { componentsOf, type Edge } from './cycles.ts';
 import type { LeftOut, Link, SourceItem } from './source.ts';
 
-/** How many parents above an item are looked at, and how many items it can wait for on their behalf. */
+/** How many parents above an item are followed, and how many items it can wait for on their behalf. */
 const bounds = { parentsMax: 50, waitsMax: 50, linksReadMax: 300 } as const;
 
 /**
@@ -83,7 +83,7 @@ function waitsBelowIn(known: ReadonlyMap<string, SourceItem>): (parent: SourceIt
     for (const to of waitsOf(parent).slice(0, bounds.linksReadMax)) {
       const prerequisite = known.get(to);
       if (prerequisite === undefined || isOver(prerequisite) || waits.length > bounds.waitsMax) continue;
-      // A parent that waits for one of its children is done after it; that says nothing of the others.
+      // A parent that waits for one of its children is done after it; that implies nothing about the others.
       if (!parentsOf(prerequisite, known).includes(parent)) waits.push(to);
     }
     memo.set(parent.id, waits);

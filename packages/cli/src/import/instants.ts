@@ -60,8 +60,8 @@ function namedDate(
 const numericDate = /^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(?:[ ,T].{0,40})?$/;
 
 /**
- * Whether a cell says that something has happened: by a date, also one whose day and month are in doubt, or by a word such as
- * `yes`. Undefined for a text that says neither.
+ * Whether a cell means that something has happened: by a date, also one whose day and month are in doubt, or by a word such as
+ * `yes`. Undefined for any other text.
  */
 export function hasHappened(text: string): boolean | undefined {
   const plain = text.trim();

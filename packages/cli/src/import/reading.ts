@@ -102,7 +102,7 @@ export interface NumberedLine {
 /**
  * The lines of a text that hold something.
  * @param bounds how many, and how long; those of a source whose lines are its items without it
- * @param onTooLong is told of a line that is too long, which is then left out
+ * @param onTooLong gets the number of a line that is too long, which is then left out
  * @throws PlainError for none, too many, and one that is too long where `onTooLong` is absent
  */
 export function linesOf(

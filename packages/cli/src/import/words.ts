@@ -1,6 +1,6 @@
 import type { Priority, SourceStatus } from './source.ts';
 
-/** What a form needs to be told about words that its tracker lets people choose. */
+/** The meaning of words that people define in their tracker. */
 export interface Words {
   /** What statuses mean, by their words as `plainWord` makes them. */
   readonly statuses: ReadonlyMap<string, SourceStatus>;
@@ -20,13 +20,13 @@ const statusWords: readonly (readonly [SourceStatus, RegExp])[] = [
   ],
 ];
 
-/** What a word of a tracker means; undefined for a word that is not known. */
+/** The meaning of a tracker's word; undefined for an unknown one. */
 export function knownStatusOf(word: string, { statuses }: Words): SourceStatus | undefined {
   const plain = plainWord(word);
   return statuses.get(plain) ?? statusWords.find(([, form]) => form.test(plain))?.[0];
 }
 
-/** What a word of a tracker means; what is not known is open. */
+/** The meaning of a tracker's word; open for an unknown one. */
 export function statusOf(word: string, words: Words): SourceStatus {
   return knownStatusOf(word, words) ?? 'open';
 }
@@ -35,7 +35,7 @@ export function statusOf(word: string, words: Words): SourceStatus {
 const cancellingResolution =
   /^(?:(?:can'?t|cannot|unable to) reproduce|not reproducible|incomplete|not a bug|not an issue|works as (?:designed|intended)|by design|out of scope|withdrawn|superseded)$/;
 
-/** What the resolution of an issue says; undefined where it says nothing, as `Unresolved`. */
+/** The meaning of an issue's resolution; undefined for one without a meaning, such as `Unresolved`. */
 export function resolutionOf(word: string): 'done' | 'cancelled' | undefined {
   const plain = plainWord(word);
   if (/^(?:|unresolved|none|open|no resolution)$/.test(plain)) return undefined;

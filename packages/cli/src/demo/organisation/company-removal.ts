@@ -5,7 +5,7 @@ const limit = 200;
 
 /**
  * Takes out of use what the demo of the small company has published for the whole tenant: its rule, task type, project template
- * and calendar, and what the memory service was told of the shop. Its projects and workspaces are archived with the demo's
+ * and calendar, and the shop's knowledge in the memory service. Its projects and workspaces are archived with the demo's
  * workspace. What is retired already stays so.
  * @param suffix of the demo's workspace; @param within that workspace and those below it
  */
@@ -30,7 +30,7 @@ export async function retireCompany(
   });
 }
 
-/** Lets the memory service forget what it was told, by a snapshot without entities. One that is away or missing knows nothing. */
+/** Removes the knowledge from the memory service, by a snapshot without entities. A missing service is no error. */
 async function detachKnowledge(
   administrator: BatonClient,
   workspaceId: string,

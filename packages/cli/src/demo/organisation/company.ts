@@ -35,7 +35,7 @@ export const runActions = { template: 40, shop: 10, refused: 100 };
 const timezone = 'Europe/Berlin';
 const dayMs = 86_400_000;
 
-/** The source by which the memory service is told of the shop. */
+/** The source of the shop's knowledge in the memory service. */
 export const knowledgeSource = 'demo-handbook';
 
 /** The keys of what one demo publishes for the whole tenant, and the slug of the shop's workspace. */

@@ -2,7 +2,7 @@ import { namesIn, type SourceComment, textIn } from '../source.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a task says: from the Markdown below its front matter, or from the front matter itself (version 2). */
+/** The text of a task: from the Markdown below its front matter, or from the front matter itself (version 2). */
 export function bodyIn(
   body: string,
   fields: Fields,

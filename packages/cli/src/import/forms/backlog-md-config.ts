@@ -4,7 +4,7 @@ import { readDocuments, TextFault } from '../../apply/yaml-documents.ts';
 import { type LeftOut, namesIn } from '../source.ts';
 import { plainWord } from '../words.ts';
 
-/** What the configuration of Backlog.md says of tasks. */
+/** The part of Backlog.md's configuration that concerns tasks. */
 export interface BacklogMdConfig {
   /** The status that means done: the last one. As `plainWord` makes it. */
   readonly doneStatus: string | undefined;
@@ -15,7 +15,7 @@ export interface BacklogMdConfig {
 const configBytesMax = 256 * 1024;
 const standard: BacklogMdConfig = { doneStatus: undefined, prefix: 'task' };
 
-/** Reads `config.yml`; one that can't be read is left out and said. */
+/** Reads `config.yml`. One that can't be parsed is left out and reported. */
 export async function readBacklogMdConfig(root: string, leftOut: LeftOut): Promise<BacklogMdConfig> {
   const places = [
     join(root, 'config.yml'),

@@ -4,7 +4,7 @@ import { knownStatusOf, plainWord, priorityIn, type Words } from '../words.ts';
 import { bodyIn } from './backlog-md-body.ts';
 import type { BacklogMdConfig } from './backlog-md-config.ts';
 
-/** A file of Backlog.md, before what its ids mean is known. */
+/** A file of Backlog.md, before its ids are resolved. */
 export interface BacklogMdTask {
   readonly id: string;
   readonly place: string;
@@ -111,7 +111,7 @@ function plainValue(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? namesIn(value) : (value ?? undefined);
 }
 
-/** The folder says more than the status, but for what is done. */
+/** The folder takes precedence over the status, except for a task that is done. */
 function statusIn(
   word: string,
   words: Words,

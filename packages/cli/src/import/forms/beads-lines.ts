@@ -28,7 +28,7 @@ export interface Dependency {
 
 /**
  * Reads a backlog file, one JSON object per line.
- * @param leftOut is told of the lines that hold no issue
+ * @param leftOut gets the lines that contain no issue
  * @throws PlainError for a file that can't be read, or in which no line is an issue
  */
 export function readBacklog(path: string, leftOut = new LeftOut()): Issue[] {
@@ -56,7 +56,7 @@ export interface BacklogLine {
 
 /**
  * The issues of a text, one on each line, with the fields that an `Issue` does not have.
- * @param leftOut is told of every line that holds none, and why
+ * @param leftOut gets each line that contains none, with the reason
  * @throws PlainError for a text that is empty or has too many lines
  */
 export function backlogLines(text: string, name: string, leftOut: LeftOut): BacklogLine[] {
@@ -109,7 +109,7 @@ function issueOf(fields: Readonly<Record<string, unknown>>): Issue | undefined {
   if (texts.some((text) => typeof text !== 'string') || id === '') return undefined;
   const read = dependenciesIn(dependencies ?? []);
   if (read === undefined) return undefined;
-  // Only a number is asked for its value: an object of JSON may hold a member named valueOf.
+  // Only the value of a number is read: an object of JSON may hold a member named valueOf.
   const number = typeof priority === 'number' || typeof priority === 'string' ? Number(priority) : 2;
   return { id, title, status, priority: number, issue_type, dependencies: read } as Issue;
 }

@@ -4,7 +4,7 @@ import { textIn } from '../source.ts';
 import { knownStatusOf, plainWord, type Words } from '../words.ts';
 import { type BacklogLine, type Dependency, fateOf, relationType, waitingTypes } from './beads-lines.ts';
 
-/** Types of records that `bd ready` shows to nobody, and events, which are done when they are written. */
+/** Types of records that `bd ready` never lists, and events, which are done when they are written. */
 const typesOfNoWork: ReadonlySet<string> = new Set(
   'agent role rig message gate molecule merge-request convoy event slot'.split(' '),
 );
@@ -15,7 +15,7 @@ const heldStatuses: ReadonlySet<string> = new Set(['hooked', 'pinned']);
 /** Of the children that a `waits-for` waits for; a task has so many relations at most. */
 const childrenMax = 250;
 
-/** All issues of a file, to tell what one means for another. */
+/** All issues of a file, to resolve what one means for another. */
 export interface BeadsGraph {
   readonly lines: ReadonlyMap<string, BacklogLine>;
   readonly children: ReadonlyMap<string, readonly string[]>;
@@ -35,7 +35,7 @@ export function beadsGraph(lines: readonly BacklogLine[], words: Words, leftOut:
   return { lines: new Map(lines.map((line) => [line.issue.id, line])), children, words, leftOut };
 }
 
-/** The status of an issue here: what `bd ready` offers to nobody is blocked, and said. */
+/** The status of an issue here: an issue that `bd ready` doesn't list is blocked, and reported. */
 export function statusIn(line: BacklogLine, graph: BeadsGraph): SourceStatus {
   const { issue } = line;
   const { words, leftOut } = graph;
@@ -56,7 +56,7 @@ export function statusIn(line: BacklogLine, graph: BeadsGraph): SourceStatus {
     return 'blocked';
   }
   const read = knownStatusOf(issue.status, words) ?? 'open';
-  // What waits for another issue is held up by that relation, and goes on by itself when it is done.
+  // An issue that waits for another is held back by that relation, until the other one is done.
   return read === 'blocked' && issue.status === 'blocked' && waitsForOpen(line, graph) ? 'open' : read;
 }
 

@@ -1,4 +1,4 @@
-/** A cell without what stands for nothing: `null` of ClickUp and `[]`. */
+/** A cell without the texts that mean empty: `null` of ClickUp and `[]`. */
 export function plainCell(cell: string): string {
   const plain = cell.trim();
   if (/^(?:null|undefined|\[\s*\])$/i.test(plain)) return '';

@@ -14,7 +14,7 @@ export function csvProductOf(header: readonly string[]): CsvProduct {
     : undefined;
 }
 
-/** What a row says of how far it is. */
+/** The columns of a row that determine its status. */
 export interface RowState {
   readonly status: string;
   readonly resolution: string;
@@ -25,7 +25,7 @@ export interface RowState {
   readonly type: string;
 }
 
-/** The status of a row: what says that it is over wins over the word of its column. */
+/** The status of a row: a date or flag of completion takes precedence over its status column. */
 export function rowStatus(
   row: RowState,
   product: CsvProduct,
@@ -78,7 +78,7 @@ const numberedPriorities: Readonly<Record<'clickup' | 'ticktick', Readonly<Recor
   ticktick: { '5': 'high', '3': 'medium', '1': 'low' },
 };
 
-/** The priority of a row; the one in between where it says none. */
+/** The priority of a row; the middle one without a value. */
 export function rowPriority(cell: string, product: CsvProduct): Priority {
   const plain = cell.trim();
   if (product === undefined || !/^\d$/.test(plain)) return priorityIn(plain) ?? 'medium';

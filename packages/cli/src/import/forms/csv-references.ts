@@ -91,7 +91,7 @@ function pagesIn(text: string): string[] | undefined {
   return titles;
 }
 
-/** What `Related issues` of Redmine says of each issue: `Blocked by #41, Related to #5 (1 day)`. */
+/** The relation of each issue in `Related issues` of Redmine: `Blocked by #41, Related to #5 (1 day)`. */
 const redmineRelation =
   /^(blocked by|blocks|precedes|follows|related to|relates to|duplicates|is duplicate of|has duplicate|duplicated by|copied to|copied from)\s[^#]{0,200}#?(\d+)\b/i;
 

@@ -7,7 +7,7 @@ export interface Table {
   readonly rows: readonly TableRow[];
   /** Rows that are left out, and why. */
   readonly faults: readonly { readonly line: number; readonly fault: string }[];
-  /** Lines above the header, which say something of the file. */
+  /** Lines above the header, with notes on the file. */
   readonly preamble: number;
 }
 

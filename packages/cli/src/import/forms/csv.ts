@@ -163,7 +163,7 @@ function peopleIn(cell: string): string[] {
   return plain === '' ? [] : [plain];
 }
 
-/** When it is due, and when it may start; a range of Notion (`from → to`) says both. */
+/** The due date and the start date; a range of Notion (`from → to`) contains both. */
 function datesOf({ own, cell }: Row, leftOut: LeftOut): readonly [string | undefined, string | undefined] {
   const range = plainCell(cell('due')).split(/\s*→\s*/, 2);
   const [due = '', from = ''] = range.reverse();
@@ -191,7 +191,7 @@ function linksOf(line: Row, { columns, source, names, leftOut }: Reading): Link[
         const to = ('own' in target ? target.own : undefined) ?? kind?.to ?? reference.text;
         return [{ to: `${source}/${to}`, type: kind?.type ?? type }];
       });
-  // Of columns that all mean the parent, the first one that says something.
+  // Of columns that all mean the parent, the first one with a value.
   const parentCell = (columns.parent ?? [])
     .map((at) => row.cells[at] ?? '')
     .find((text) => plainCell(text) !== '');

@@ -115,7 +115,7 @@ function itemOf(
   };
 }
 
-/** A list without the state of its issues may say when they were closed. */
+/** A list without the state of its issues may have the time of their closing. */
 function stateIn(fields: Fields): string {
   const isClosed =
     fields['closed'] === true || textIn(fields['closed_at'] ?? fields['closedAt']) !== undefined;
@@ -168,12 +168,12 @@ function idIn(value: unknown, repository: string): string | undefined {
   return Number.isSafeInteger(number) ? `${repositoryOf(fields) ?? repository}#${String(number)}` : undefined;
 }
 
-/** What an issue says of others that is no relation of its own. */
+/** References to other issues that are no relations. */
 interface Neighbours {
   readonly children: readonly string[];
-  /** Issues that block it and that the list does not say to be closed. */
+  /** Issues that block it and that are not closed in the list. */
   readonly openBlockers: readonly string[];
-  /** How many open issues block it: a list of the REST API does not say which. */
+  /** How many open issues block it: a list of the REST API has only their number. */
   readonly blockers: number;
 }
 

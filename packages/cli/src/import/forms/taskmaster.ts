@@ -125,7 +125,7 @@ function readTask(value: unknown, where: Where, reading: Reading): void {
     description: descriptionOf(fields),
     status: sourceStatus,
     priority: priorityIn(textIn(fields['priority']) ?? '') ?? parentPriority(where, reading),
-    // What is over has been checked there, or never will be.
+    // A finished item has been checked there, or never will be.
     ...(strategy !== undefined && !isOver && { acceptance: [checkOf(strategy)] }),
     customFields: filled({
       labels: where.tag === 'master' ? [] : [where.tag],
