@@ -15,6 +15,8 @@ export const priority = z.enum(['critical', 'high', 'medium', 'low']);
 
 /** Characters of a JSON text: the service takes documents of 64 KiB. */
 const jsonCharactersMax = 200_000;
+/** As of a message over HTTP, which sees a text as one value. The service takes 20; thousands overflow the stack on their way there. */
+const jsonLevelsMax = 64;
 
 /**
  * A JSON object of any members, which the service validates. It is listed as `{"type": "object"}`: Gemini and LangChain refuse a
@@ -25,8 +27,10 @@ export const jsonObject = (what: string) =>
     .unknown()
     .transform((value, context): Record<string, unknown> => {
       const read = typeof value === 'string' && value.length <= jsonCharactersMax ? parsed(value) : value;
-      if (isObject(read)) return read;
-      context.issues.push({ code: 'custom', input: value, message: 'expected a JSON object' });
+      const isRead = isObject(read);
+      if (isRead && !isDeep(read)) return read;
+      const message = isRead ? `expected at most ${jsonLevelsMax} levels` : 'expected a JSON object';
+      context.issues.push({ code: 'custom', input: value, message });
       return z.NEVER;
     })
     .meta({ type: 'object', description: what });
@@ -41,4 +45,13 @@ function parsed(text: string): unknown {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isDeep(value: object): boolean {
+  let level = [value];
+  for (let levels = 1; levels <= jsonLevelsMax && level.length > 0; levels += 1)
+    level = level.flatMap((one) =>
+      Object.values(one).filter((item): item is object => typeof item === 'object' && item !== null),
+    );
+  return level.length > 0;
 }

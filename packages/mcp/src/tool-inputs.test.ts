@@ -117,6 +117,15 @@ test('a refusal names the field, whoever refuses', async () => {
     await mcp.refused('work_done', { lease, summary: 'x', output: deep }),
     /payload_too_deep: .*Details: field output; maxDepth 20\./,
   );
+  for (const levels of [100, 20_000])
+    assert.match(
+      await mcp.refused('work_done', {
+        lease,
+        summary: 'x',
+        output: `{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`,
+      }),
+      /work_done: output: expected at most 64 levels/,
+    );
   assert.match(
     await mcp.refused('task_create', { title: 'x', type: 'there-is-none' }),
     /Details: .*there-is-none/,
