@@ -1,4 +1,5 @@
 import { Argument, type Command } from 'commander';
+import { invocation } from '../../../bin/invocation.mjs';
 import type { CommandContext } from './command-context.ts';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
@@ -8,7 +9,7 @@ type Shell = (typeof shells)[number];
 export function addCompletion(program: Command, { output }: CommandContext): void {
   program
     .command('completion')
-    .description('print a script that completes commands: eval "$(baton completion bash)"')
+    .description(`print a script that completes commands: eval "$(${invocation()} completion bash)"`)
     .addArgument(new Argument('<shell>').choices(shells))
     .action((shell: Shell) => output.line(scripts[shell](wordsOf(program))));
 }

@@ -92,6 +92,10 @@ test('the version is that of the package', () => {
 test('an unknown command is one sentence and code 2, with what was meant where that is near', async () => {
   const far = await run('dance');
   assert.deepEqual([far.code, far.stderr], [2, "Unknown command 'dance': see npx baton --help.\n"]);
+  const below = await run('task', 'bogus');
+  assert.deepEqual([below.code, below.stderr], [2, "Unknown command 'bogus': see npx baton task --help.\n"]);
+  const missing = await run('task', 'view', '--json');
+  assert.match(missing.stderr, /^Missing required argument 'ref': see npx baton task view --help\.\n$/);
   const near = await run('aprove');
   assert.match(near.stderr, /^Unknown command 'aprove'/);
   assert.match((await run('approval', 'aprove', 'x')).stderr, /Did you mean approve\?/);
@@ -103,7 +107,7 @@ test('a bad option is one sentence and code 2', async () => {
   assert.equal(code, 2);
   assert.match(
     stderr,
-    /^Option .* is invalid\. It must be a whole number from 1 to 200: see npx baton --help\.\n$/,
+    /^Option .* is invalid\. It must be a whole number from 1 to 200: see npx baton demo --help\.\n$/,
   );
 });
 

@@ -88,7 +88,7 @@ export function buildProgram(context: CommandContext): Command {
   for (const command of descendants(program)) command.exitOverride().copyInheritedSettings(program);
   return program.addHelpText(
     'after',
-    '\nbaton COMMAND --help says more of one, as baton task --help. All but the programs that serve take --json and --jq.\nExit codes: 0 done, 1 failed, 2 written wrongly, 4 not signed in.',
+    `\n${invocation()} COMMAND --help says more of one, as ${invocation()} task --help. All but the programs that serve take --json and --jq.\nExit codes: 0 done, 1 failed, 2 written wrongly, 4 not signed in.`,
   );
 }
 
@@ -104,7 +104,7 @@ export async function runProgram(args: readonly string[], context: CommandContex
     return Number(process.exitCode ?? 0);
   } catch (error) {
     if (error instanceof OutputClosed) return 0;
-    if (error instanceof CommanderError) return exitCodeOf(error, context);
+    if (error instanceof CommanderError) return exitCodeOf(error, namedCommand(program, args), context);
     if (error instanceof ForeignConnection && canAsk(context.output))
       return runIfAgreed(args, context, error);
     if (error instanceof BatonError) {
@@ -129,7 +129,11 @@ async function runIfAgreed(
 }
 
 /** Prints a usage error as one sentence; help, which ends the same way, was printed by Commander. */
-function exitCodeOf({ code, exitCode, message }: CommanderError, { output }: CommandContext): number {
+function exitCodeOf(
+  { code, exitCode, message }: CommanderError,
+  command: string,
+  { output }: CommandContext,
+): number {
   if (exitCode === 0) return 0;
   if (code !== 'commander.help') {
     const text = message
@@ -137,10 +141,25 @@ function exitCodeOf({ code, exitCode, message }: CommanderError, { output }: Com
       .replaceAll('\n', ' ')
       .replace(/\.$/, '');
     output.progress(
-      terminalText(`${text.charAt(0).toUpperCase()}${text.slice(1)}: see ${invocation()} --help.\n`),
+      terminalText(
+        `${text.charAt(0).toUpperCase()}${text.slice(1)}: see ${invocation()}${command} --help.\n`,
+      ),
     );
   }
   return exitCodes.usage;
+}
+
+/** The words of the command that a command line names, each after a blank, as far as there is one. */
+function namedCommand(program: Command, args: readonly string[]): string {
+  let words = '';
+  let command: Command = program;
+  for (const word of args) {
+    const next = command.commands.find((known) => known.name() === word);
+    if (next === undefined) break;
+    words += ` ${word}`;
+    command = next;
+  }
+  return words;
 }
 
 function addOther(program: Command, command: string, sentence: string): void {
