@@ -45,8 +45,10 @@ function problemsIn({ details }: BatonError): string {
 
 /** What a right request has: the permission, or one of the values that there are. */
 function wantedBy({ code, details }: BatonError): string {
-  const { required, known, allowed } = details;
+  const { required, known, allowed, availableAt } = details;
   if (code === 'permission_denied' && isList(required)) return ` It needs ${required.join(', ')}.`;
+  if (code === 'task_not_due' && typeof availableAt === 'string')
+    return ` It is held back until ${availableAt}.`;
   const values = [known, allowed].find(isList);
   return values === undefined ? '' : ` It can be: ${values.join(', ') || 'nothing'}.`;
 }

@@ -139,7 +139,7 @@ test('why says in words what stands in the way, and names the command that would
     new RegExp(`npx baton task edit ${first.publicId} --status STATUS`),
   );
   const later = await admin.tasks.create({ title: 'Later', startDate: '2999-01-01' });
-  assert.match(await why(later.publicId), /^It can be taken from 2999-01-01T\S+ on\./m);
+  assert.match(await why(later.publicId), /^It starts at 2999-01-01T\S+, and can't be taken before\.$/m);
   await done(['task', 'cancel', later.publicId]);
   assert.match(await why(later.publicId), /^It has ended: its status is cancelled\./m);
 });
@@ -164,13 +164,20 @@ test('a pause after a failed attempt is ended by make-available', async () => {
   await admin.claims.release(claimId);
   assert.match(
     await done(['task', 'why', task.publicId]),
-    /^It can be taken from \S+ on\. [^]*end the pause: npx baton task make-available/m,
+    /^It is paused until \S+, because an attempt failed\.[^]*end the pause: npx baton task make-available/m,
   );
+  const taken = await run(['work', 'take', task.publicId]);
+  assert.match(taken.text, /^task_not_due: .* It is held back until \d{4}-\S+Z\. /);
   assert.equal(
     await done(['task', 'make-available', task.publicId]),
     `${task.publicId} is no longer paused.\n`,
   );
   assert.match(await done(['task', 'why', task.publicId]), /can be taken now/);
+  await done(['task', 'edit', task.publicId, '--status', 'blocked']);
+  assert.equal(
+    await done(['task', 'make-available', task.publicId]),
+    `${task.publicId} is no longer paused, but its status blocked holds it back: npx baton task edit ${task.publicId} --status STATUS.\n`,
+  );
 });
 
 test('a wrong priority, status or type lists the right ones, and a lack of permission names the permission', async () => {

@@ -23,7 +23,7 @@ function addClose(task: Command, context: CommandContext): void {
   withCommonOptions(
     task
       .command('close <ref>')
-      .description('complete a task that nobody works on; it is refused while prerequisites are open'),
+      .description('complete a task that nobody works on; fails while prerequisites are open'),
     responseOf('completeTask'),
   )
     .option('--force', 'complete it although prerequisites are open')
@@ -66,13 +66,16 @@ function addMakeAvailable(task: Command, context: CommandContext): void {
   ).action((ref: string, options: CommonOptions) =>
     asCaller(options, context, async (baton) => {
       const made = await baton.tasks.makeAvailable(ref);
-      await show(context.output, options, made, () => [
-        made.availableAt === null
-          ? `${made.publicId} is no longer paused.`
-          : `${made.publicId} is no longer paused; its start date holds it back until ${made.availableAt}.`,
-      ]);
+      await show(context.output, options, made, () => [`${made.publicId} is no longer paused${holdOf(made)}.`]);
     }),
   );
+}
+
+/** What holds back a task without a pause; another status is needed, or a later day. */
+function holdOf({ publicId, status, systemStatusCategory, availableAt }: Task): string {
+  if (systemStatusCategory === 'blocked')
+    return `, but its status ${status} holds it back: ${invocation()} task edit ${publicId} --status STATUS`;
+  return availableAt === null ? '' : `; its start date holds it back until ${availableAt}`;
 }
 
 /** The service lets a person complete a task before its prerequisites. @throws PlainError that names them */
@@ -81,7 +84,7 @@ async function refuseOpenPrerequisites(baton: BatonClient, ref: string): Promise
   const waits = reasons.find(({ code }) => code === 'task_not_ready');
   if (waits !== undefined)
     throw new PlainError(
-      `${ref} has open prerequisites: ${prerequisitesIn(waits)}. Complete them first, or say --force.`,
+      `${ref} has open prerequisites: ${prerequisitesIn(waits)}. Complete them first, or pass --force.`,
     );
 }
 

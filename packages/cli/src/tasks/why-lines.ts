@@ -50,7 +50,7 @@ function sentenceOf(reason: Details, nameOf: NameOf): string {
         : `It has ended: its status is ${reason.status}.`;
     case 'not_before':
     case 'task_not_due':
-      return `It can be taken from ${reason.availableAt} on. Its start date lies ahead, or it pauses after a failed attempt.`;
+      return holdUntil(reason);
     case 'not_eligible':
       return `It is not for you: ${lackOf(reason, nameOf)}.`;
     case 'task_not_ready':
@@ -70,6 +70,18 @@ function sentenceOf(reason: Details, nameOf: NameOf): string {
     default:
       return `${reason.code.charAt(0).toUpperCase()}${reason.code.slice(1).replaceAll('_', ' ')}.`;
   }
+}
+
+/** Which of the two it is shows in what would end it. */
+function holdUntil({ availableAt, remedies }: Details): string {
+  const [pauses, starts] = ['make_available', 'change_start_date'].map((act) =>
+    remedies.some((remedy) => remedy.act === act),
+  );
+  if (pauses && availableAt?.startsWith('9999-'))
+    return 'Its attempts have failed, so it is paused until somebody ends the pause.';
+  if (pauses && !starts) return `It is paused until ${availableAt}, because an attempt failed.`;
+  if (starts && !pauses) return `It starts at ${availableAt}, and can't be taken before.`;
+  return `It can be taken from ${availableAt} on. Its start date lies ahead, or an attempt failed.`;
 }
 
 function lackOf(reason: Details, nameOf: NameOf): string {
