@@ -70,7 +70,7 @@ test('what is said explicitly wins, the nearest first: flag, environment, profil
       {},
       'administrator of home',
       'http://127.0.0.1/home',
-      /^the Baton of this machine by BATON_HOME \(.*home\), as its administrator$/,
+      /^the connection file of BATON_HOME \(.*home\), as the administrator$/,
     ],
   ] as const) {
     const found = accessOf(variables, options);

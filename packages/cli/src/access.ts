@@ -106,7 +106,7 @@ function ofMachine(url: string | undefined, options: AccessOptions, config: CliC
         exitCode: exitCodes.notSignedIn,
       },
     );
-  return ofConnection(options, config, `the Baton of this machine by ${place}${at}, as its administrator`);
+  return ofConnection(options, config, `the connection file of ${place}${at}, as the administrator`);
 }
 
 const baseOf = (url: string) => url.replace(/\/+$/, '');

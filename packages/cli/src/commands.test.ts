@@ -133,7 +133,7 @@ test('a task has labels, a parent, relations and comments, is shown with them, a
     await done(['task', 'relate', made.publicId, 'related_to', parent]),
     `${made.publicId} related_to ${parent}.\n`,
   );
-  assert.equal(await done(['task', 'comments', made.publicId]), `Nothing was said on ${made.publicId}.\n`);
+  assert.equal(await done(['task', 'comments', made.publicId]), `${made.publicId} has no comments.\n`);
   await done(['task', 'comment', made.publicId, 'First\u001b[2J line.\nSecond line.']);
   assert.match(
     await done(['task', 'comments', made.publicId]),
@@ -175,7 +175,7 @@ test('work that is finished after the lease ran out is refused, and somebody els
   assert.match(
     late.text,
     new RegExp(
-      `^Your lease on ${publicId} is over \\(\\w+\\): somebody else may work on it\\. npx baton work drop forgets it\\.$`,
+      `^Your lease on ${publicId} has ended \\(\\w+\\): somebody else may work on it\\. Clear it with npx baton work drop\\.$`,
       'm',
     ),
   );
@@ -263,7 +263,7 @@ test('a person takes a task, saves a step, finishes it; another is given back', 
   const [held] = (await baton.admin.runs.list({ taskId: second.id })).items;
   await baton.admin.claims.release(held?.claimId as string, { reason: 'taken away' });
   const lost = await run(['work', 'done'], env);
-  assert.deepEqual([lost.code, /is over \(.*\): somebody else/.test(lost.text)], [1, true]);
+  assert.deepEqual([lost.code, /has ended \(.*\): somebody else/.test(lost.text)], [1, true]);
   assert.match(await done(['work', 'drop'], env), /is given back/);
   assert.match((await run(['work', 'status'], env)).text, /You hold no task here/);
   assert.equal((await baton.admin.sessions.get(held?.sessionId as string)).status, 'closed');
@@ -391,7 +391,7 @@ test('login keeps a profile, which only its owner may read, and context and logo
   await done(['context', 'local'], beside);
   assert.match(
     await done(['whoami'], beside),
-    /by the Baton of this machine by BATON_HOME \(.*\), as its administrator$/m,
+    /by the connection file of BATON_HOME \(.*\), as the administrator$/m,
   );
   await done(['context', 'here'], env);
   assert.match(await done(['context'], env), /^\* +here +http/m);
@@ -407,7 +407,7 @@ test('json has the fields that are wanted, and goes through jq', async () => {
   assert.equal(await done(['task', 'view', publicId, '--jq', '.title']), 'For jq\n');
   assert.equal(await done(['task', 'list', '--q', 'jq', '--json', 'title', '--jq', '.[].title']), 'For jq\n');
   const unknown = await run(['task', 'view', publicId, '--json', 'colour']);
-  assert.deepEqual([unknown.code, /There is no field colour; there are: id, /.test(unknown.text)], [2, true]);
+  assert.deepEqual([unknown.code, /There is no field colour; valid fields: id, /.test(unknown.text)], [2, true]);
   assert.equal((await run(['task', 'view', publicId, '--jq', '.title | nonsense('])).code, 2);
 });
 
