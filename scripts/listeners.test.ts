@@ -23,6 +23,7 @@ const allowed = [
   'packages/cli/src/operations/operations.test.ts',
   'packages/cli/src/operations/outbox/outbox.test.ts',
   'packages/cli/src/program.test.ts',
+  'packages/cli/src/result-form.test.ts',
   'packages/coordination/src/access/access-tokens/algorithms.test.ts',
   'packages/coordination/src/access/access-tokens/jwks.test.ts',
   'packages/coordination/src/access/access-tokens/tokens.test.ts',
@@ -51,6 +52,7 @@ const allowed = [
   'packages/mcp/src/http/endpoint.test.ts',
   'packages/platform/src/console-service/console-service.test.ts',
   'packages/platform/src/console-service/provider-sign-in.test.ts',
+  'packages/platform/src/first-install.test.ts',
   'packages/sdk/src/testing/stub-service.ts',
   'scripts/test-run.test.ts',
 ];
