@@ -45,7 +45,7 @@ export function insertNextClaims(request: NewClaims) {
         and t.open_prerequisites = 0 and t.pending_gates = 0 and t.open_verification_id is null
         and (t.category <> 'blocked' or is_claimable_blocked(t.type_id, t.status))
         and (t.available_at is null or t.available_at <= clock_timestamp())
-        and (t.active_claim_id is null or not is_last_attempt(t.type_id, t.failed_attempts))
+        and (t.active_claim_id is null or not (is_last_attempt(t.type_id, t.failed_attempts) and is_expired(t.active_claim_id)))
         and (not t.is_restricted or may_claim(t.id, ${request.principalId}))
         and (not t.is_addressed or is_addressee(t.id, ${request.principalId}))
       order by asked.n

@@ -347,6 +347,32 @@ test('an expired lease that was the last attempt holds the task back at once, an
   assert.equal((await read(other.id)).status, 'todo');
 });
 
+test('a lease that runs out after its run failed is no further attempt: the task is taken over without a worker', async () => {
+  const typeKey = await typed({ maxAttempts: 2, backoffSeconds: 100 });
+  const rival = await makeWorker(baton);
+  const failed = async () => {
+    const { task, run } = await makeRun(baton, worker, {
+      task: { typeKey, assigneeId: rival.actor.principalId },
+    });
+    await done(worker.actor.post(`/runs/${run.id}:fail`, {}));
+    await letComeDue(baton, task.id);
+    await endClaimLease(baton, task.id);
+    return task;
+  };
+  const task = await failed();
+  const { claimable, reasons } = await done(rival.actor.get(`/tasks/${task.id}/claimability`));
+  assert.deepEqual([claimable, reasons], [true, []]);
+  await claimTask(rival, task.id);
+  const next = await failed();
+  const { items } = await done(
+    rival.actor.post('/work:claim-next', { sessionId: rival.sessionId, assignedToMe: true }),
+  );
+  assert.deepEqual(
+    items.map(({ task: { id } }: any) => id),
+    [next.id],
+  );
+});
+
 test('a task whose holder failed and is gone is not taken over during the pause', async () => {
   const { task, claim, run } = await makeRun(baton, worker);
   await done(worker.actor.post(`/runs/${run.id}:fail`, {}));

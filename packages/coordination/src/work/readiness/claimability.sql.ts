@@ -39,7 +39,8 @@ export function findClaimability(tenantId: string, ref: TaskRef) {
     select t.id, t.type_id, t.public_id, t.status, t.category, t.pending_gates, t.open_verification_id, t.verification,
       t.requirement_set_id, t.is_addressed, t.category = 'blocked' and not is_claimable_blocked(t.type_id, t.status) as is_on_hold,
       case when t.available_at > clock_timestamp() then t.available_at
-        when t.active_claim_id is not null and c.id is null and is_last_attempt(t.type_id, t.failed_attempts) then attempts_are_over()
+        when t.active_claim_id is not null and c.id is null and is_last_attempt(t.type_id, t.failed_attempts)
+          and is_expired(t.active_claim_id) then attempts_are_over()
       end as not_before, c.id as claim_id, c.holder_id, c.expires_at,
       coalesce((
         select jsonb_agg(jsonb_build_object('taskId', p.id, 'publicId', p.public_id, 'status', p.status,
