@@ -22,7 +22,7 @@ interface Named {
 /** The id of a principal: `me`, an id, its name or its e-mail address. @throws PlainError where none or several fit */
 export async function findPrincipalId(baton: BatonClient, text: string): Promise<string> {
   if (text === 'me') return (await baton.harness.getContext()).principal.id;
-  return findId('principal', text, principalsOf(baton, text), { isNameOfAnybody: true });
+  return findId('principal', text, principalsOf(baton, text));
 }
 
 async function* principalsOf(baton: BatonClient, q: string): AsyncGenerator<Named> {
@@ -118,12 +118,7 @@ async function* named<Item>(items: AsyncIterable<Item>, as: (item: Item) => Name
  * A whole name wins over a word of one: `Ops` is the workspace that is called so, else the one Ops Europe. Not where anybody can
  * take a name: who calls itself `Maria` would get what is meant for Maria Lopez.
  */
-export async function findId(
-  noun: string,
-  text: string,
-  items: AsyncIterable<Named>,
-  { isNameOfAnybody = false } = {},
-): Promise<string> {
+export async function findId(noun: string, text: string, items: AsyncIterable<Named>): Promise<string> {
   if (uuid.test(text)) return text;
   const wanted = text.trim().toLowerCase();
   const [whole, partial]: [Named[], Named[]] = [[], []];
@@ -137,6 +132,7 @@ export async function findId(
     if (names.includes(wanted)) whole.push(item);
     else if (names.some((name) => name.split(/[\s@]+/).includes(wanted))) partial.push(item);
   }
+  const isNameOfAnybody = noun === 'principal';
   const found = whole.length === 0 ? partial : isNameOfAnybody ? [...whole, ...partial] : whole;
   const [only] = found;
   // Among those that were not read there may be another one of the same name.
