@@ -67,13 +67,16 @@ test('GET /tasks: it is intersected with the other filters and sorted as they ar
 });
 
 test('GET /work/available: the same, the most urgent first', async () => {
-  const path = `/work/available?workspaceId=${root.id}`;
+  const unassigned = `/work/available?workspaceId=${root.id}`;
+  assert.deepEqual(await numbers(unassigned), [2]);
+  assert.deepEqual(await numbers(`${unassigned}&includeDescendants=true`), [2, 3]);
+  const path = `${unassigned}&includeAssigned=true`;
   assert.deepEqual(await numbers(path), [2, 0]);
   assert.deepEqual(await numbers(`${path}&includeDescendants=true`), [2, 0, 1, 3]);
   assert.deepEqual(await paged(`${path}&includeDescendants=true`), [2, 0, 1, 3]);
   assert.deepEqual(await numbers(`${path}&assigneeId=${assignee}`), [0]);
   assert.deepEqual(await numbers(`${path}&includeDescendants=true&assigneeId=${assignee}`), [0, 1]);
-  assert.deepEqual(await numbers(`/work/available?workspaceId=${child.id}`), [1, 3]);
+  assert.deepEqual(await numbers(`/work/available?workspaceId=${child.id}&includeAssigned=true`), [1, 3]);
 });
 
 test('a moved workspace takes its tasks out of the filter; an archived one is still read', async () => {
