@@ -264,6 +264,21 @@ test('a query in the path of a request and one beside it are sent as one, and th
   );
 });
 
+test('a path of a request can not name another host, which would get the token', async () => {
+  const sent: string[] = [];
+  const baton = createClient({
+    url: 'http://127.0.0.1:1',
+    credential: { token: 'pat' },
+    transport: async ({ url }) => {
+      sent.push(url);
+      throw new Error('nothing is sent here');
+    },
+  });
+  for (const path of ['@baton.example/api/v1/tasks', '.baton.example/api/v1/tasks', '8/api/v1/tasks', ''])
+    await assert.rejects(baton.request('GET', path), /^TypeError: a path begins with a slash/, path);
+  assert.deepEqual(sent, []);
+});
+
 test('a redirect is refused once, with where it leads, and the token goes nowhere else', async (t) => {
   const foreign = await startStub(() => ({ status: 200, body: {} }));
   t.after(() => foreign.close());

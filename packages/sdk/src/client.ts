@@ -97,13 +97,15 @@ export function createApi(options: ClientOptions): Api {
 }
 
 /** A call of an operation that is made up for it. */
-function requestOf(
+async function requestOf(
   caller: Caller,
   services: { readonly coordination: Service; readonly identity: Service },
   method: string,
   path: string,
   { body, query, ...options }: RequestOptions,
 ): Promise<unknown> {
+  // Behind `http://localhost:8080`, `@example.com` would be another host, which then gets the credential.
+  if (!path.startsWith('/')) throw new TypeError('a path begins with a slash, as /api/v1/tasks');
   const isIdentity = path.startsWith('/iam/');
   const [ownPath, ownQuery] = splitQuery(isIdentity ? path.slice('/iam'.length) : path);
   const operation: Operation = {
