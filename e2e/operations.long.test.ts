@@ -19,7 +19,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { freePort } from '@baton/kernel/testing/free-port';
 import { keepLog } from '@baton/kernel/testing/leaks';
-import { type BatonProcess, baton, repository } from '@baton/testing/baton-process';
+import { awaitReady, type BatonProcess, baton, repository, stopProgram } from '@baton/testing/baton-process';
 import {
   type DebianPostgres,
   startDebianPostgres,
@@ -75,13 +75,7 @@ async function run(name: string, cwd: string, env: Environment = {}, wait = 'fal
 async function startBaton(cwd: string, env: Environment = {}): Promise<BatonProcess> {
   const process = baton(['start'], { BATON_HOME: join(cwd, '.baton'), PORT: '0', ...env });
   started.push(process);
-  await process.prints(/Baton is ready at http:\S+/);
-  return process;
-}
-
-async function stop(process: BatonProcess): Promise<void> {
-  process.child.kill('SIGTERM');
-  assert.equal(await process.ended, 0, process.output());
+  return awaitReady(process);
 }
 
 const connectionOf = (cwd: string) =>
@@ -147,7 +141,7 @@ test('the default run is backed up, restored, watched, and its keys and secrets 
   );
   const first = await startBaton(cwd, env);
   await run('backup', cwd);
-  await stop(first);
+  await stopProgram(first);
   renameSync(join(cwd, '.baton'), join(cwd, 'lost'));
   await run('restore', cwd);
   assert.equal(readdirSync(join(cwd, '.baton')).filter((name) => name.startsWith('replaced-')).length, 1);
@@ -180,7 +174,7 @@ test('the default run is backed up, restored, watched, and its keys and secrets 
   const isAdmitted = async () => (await fetch(tenant, { headers: { 'x-iam-bootstrap-token': secret } })).ok;
   await until(isAdmitted, 'the new secret is taken');
 
-  await stop(running);
+  await stopProgram(running);
   await run('audit-key', cwd);
   await run('es256-key', cwd);
   const last = await startBaton(cwd, {
@@ -199,7 +193,7 @@ test('the default run is backed up, restored, watched, and its keys and secrets 
   const { iamDatabaseUrl } = connectionOf(cwd) as Record<string, string>;
   const verified = await run('audit-key-verify', cwd, { BATON_IAM_DATABASE_URL: iamDatabaseUrl as string });
   assert.match(verified, /whole/);
-  await stop(last);
+  await stopProgram(last);
 });
 
 const skip = withoutDebianPostgres || noTool;
@@ -242,7 +236,7 @@ test('a PostgreSQL 15 of our own is dumped and restored, and its audit record ch
   const sealed = readFileSync(head, 'utf8');
   await whoAmI(cwd);
   await until(async () => readFileSync(head, 'utf8') !== sealed, 'a further seal');
-  await stop(running);
+  await stopProgram(running);
 
   const second = await databases('second');
   const keys = { IAM_AUDIT_KEY_FILE: join(cwd, '.baton', 'secrets', 'audit-key'), IAM_AUDIT_HEAD_FILE: head };
@@ -259,7 +253,7 @@ test('a PostgreSQL 15 of our own is dumped and restored, and its audit record ch
   assert.equal(found.status, 200);
   await until(async () => existsSync(head), 'it seals again');
   assert.match(await run('audit-check', cwd, { ...second, ...keys }), /whole/);
-  await stop(again);
+  await stopProgram(again);
 });
 
 test('history is exported, archived and pruned', async () => {
@@ -289,7 +283,7 @@ test('history is exported, archived and pruned', async () => {
   const exported = lines().length;
   assert.equal((await operations('export', '--file', join(cwd, 'journal.jsonl'), '--resume')).code, 0);
   assert.ok(lines().length > exported, 'the export goes on where it ended');
-  await stop(running);
+  await stopProgram(running);
 });
 
 test('a transaction that holds back the readers is found and ended', { skip }, async () => {
@@ -323,7 +317,7 @@ test('a transaction that holds back the readers is found and ended', { skip }, a
     await forgetful.end().catch(() => undefined);
   }
   await run('horizon-guard', cwd, { ...env, OTHER_ROLE: 'other_role', BATON_ROLE: 'baton_role' });
-  await stop(running);
+  await stopProgram(running);
 });
 
 test('migrations are tried, then applied, and processes restart one after the other', { skip }, async () => {
@@ -347,7 +341,7 @@ test('migrations are tried, then applied, and processes restart one after the ot
     const asking = (async () => {
       while (!isRestarted) answers.push((await fetch(two.url)).status);
     })();
-    await stop(one.process);
+    await stopProgram(one.process);
     const next = await serve();
     isRestarted = true;
     await asking;

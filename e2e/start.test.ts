@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { keepLog, keepPrivateKey, keepSecret, keepTables } from '@baton/kernel/testing/leaks';
-import { type BatonProcess, baton, processesOf, program } from '@baton/testing/baton-process';
+import { type BatonProcess, baton, processesOf, program, stopProgram } from '@baton/testing/baton-process';
 import { assertTookLess, longTest } from '@baton/testing/depth';
 
 type Connection = Record<string, string>;
@@ -40,11 +40,6 @@ function start(env: Record<string, string> = {}): BatonProcess {
 
 const isReady = (process: BatonProcess) => process.prints(/Baton is ready at http:\S+/);
 const connection = (at = home) => JSON.parse(readFileSync(join(at, 'connection.json'), 'utf8')) as Connection;
-
-async function stop(process: BatonProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-  process.child.kill(signal);
-  assert.equal(await process.ended, 0, process.output());
-}
 
 async function status(url: string): Promise<number> {
   const response = await fetch(url);
@@ -138,7 +133,7 @@ test('baton env prints the connection as shell exports', async () => {
 
 test('SIGTERM stops PostgreSQL cleanly, and the next start is quick and keeps everything', async () => {
   await keepForLeaks(home);
-  await stop(started[0] as BatonProcess);
+  await stopProgram(started[0] as BatonProcess);
   const log = readFileSync(join(home, 'postgres', 'server.log'), 'utf8');
   assert.match(log, /database system is shut down\n$/);
   keepLog(log);
@@ -153,7 +148,7 @@ test('SIGTERM stops PostgreSQL cleanly, and the next start is quick and keeps ev
     'tenant, administrator, issuer, token and secrets',
   );
   assert.equal(await whoAmI(connection()), 'Administrator');
-  await stop(process, 'SIGINT');
+  await stopProgram(process, 'SIGINT');
   // It takes 3 s alone, where the first takes 5; on a busy machine it took 12 after a first of 9. Last: the tests after
   // this need the folder.
   assertTookLess(performance.now() - secondMs, Math.max(20_000, firstMs), 'the second start');
@@ -170,7 +165,7 @@ longTest('after kill -9 of Baton the next start adopts its PostgreSQL', async ()
   assert.match(next.output(), /PostgreSQL was still running; using it/);
   assert.equal(processesOf(home).postgres, postgres);
   assert.equal(await whoAmI(connection()), 'Administrator');
-  await stop(next);
+  await stopProgram(next);
 });
 
 longTest('after kill -9 of PostgreSQL a running Baton recovers', async () => {
@@ -183,7 +178,7 @@ longTest('after kill -9 of PostgreSQL a running Baton recovers', async () => {
   while ((await status(ready)) !== 200 && performance.now() < deadline) await sleep(50);
   assert.equal(await status(ready), 200);
   assert.equal(await whoAmI(connection()), 'Administrator');
-  await stop(running);
+  await stopProgram(running);
 });
 
 longTest('after kill -9 of both the next start recovers', async () => {
@@ -196,7 +191,7 @@ longTest('after kill -9 of both the next start recovers', async () => {
   const next = start();
   await isReady(next);
   assert.equal(await whoAmI(connection()), 'Administrator');
-  await stop(next);
+  await stopProgram(next);
 });
 
 longTest('a first start that was killed at any point is finished by the next one', async () => {
@@ -210,7 +205,7 @@ longTest('a first start that was killed at any point is finished by the next one
   const next = start({ BATON_HOME: other });
   await isReady(next);
   assert.equal(await whoAmI(connection(other)), 'Administrator');
-  await stop(next);
+  await stopProgram(next);
 });
 
 longTest('data of a newer Baton is refused with one sentence', async () => {
@@ -223,7 +218,7 @@ longTest('data of a newer Baton is refused with one sentence', async () => {
     "insert into schema_migrations (version, file, checksum) values (9999, '9999_later.sql', '')",
   );
   await client.end();
-  await stop(started.at(-1) as BatonProcess);
+  await stopProgram(started.at(-1) as BatonProcess);
   const newerDatabase = start({ BATON_HOME: other });
   assert.equal(await newerDatabase.ended, 1);
   assert.match(newerDatabase.output(), /^The database of identity belongs to a newer Baton: [^\n]+\.$/m);
@@ -253,7 +248,7 @@ longTest('with IAM_DATABASE_URL and CP_DATABASE_URL the built-in PostgreSQL is n
     assert.equal(await whoAmI(connection(other)), 'Administrator');
     assert.throws(() => statSync(join(other, 'postgres')));
     await keepForLeaks(other);
-    await stop(running);
+    await stopProgram(running);
     // Another home can't use databases that belong to the first one.
     const stranger = start({ BATON_HOME: join(folder, 'stranger'), IAM_DATABASE_URL, CP_DATABASE_URL });
     assert.equal(await stranger.ended, 1);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { registerAgent } from './testing/registered-agent.ts';
+import { registerAgent } from '@baton/testing/registered-agent';
 import {
   leaseIn,
   type Participant,

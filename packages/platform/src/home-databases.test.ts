@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createProgramDatabase, type TestDatabase } from '@baton/kernel/testing/database';
 import { keepLog } from '@baton/kernel/testing/leaks';
-import { type BatonProcess, program } from '@baton/testing/baton-process';
+import { awaitReady, type BatonProcess, program, stopProgram } from '@baton/testing/baton-process';
 import { projectRoot } from './config.ts';
 import { knownPlaces, placesOfHome } from './home-databases.ts';
 import { privateFolder } from './testing/private-folder.ts';
@@ -25,7 +25,7 @@ before(async () => {
   folder = privateFolder();
   home = join(folder.path, 'home');
   [own, empty] = [await addresses(), await addresses()];
-  await stop(await ready(run('packages/platform/src/start.main.ts', [], own)));
+  await stopProgram(await awaitReady(run('packages/platform/src/start.main.ts', [], own)));
 });
 
 after(async () => {
@@ -58,16 +58,6 @@ function run(
 }
 
 const start = (env: Readonly<Record<string, string>>) => run('packages/platform/src/start.main.ts', [], env);
-
-async function ready(running: BatonProcess): Promise<BatonProcess> {
-  await running.prints(/Baton is ready at http:\S+/);
-  return running;
-}
-
-async function stop({ child, ended, output }: BatonProcess): Promise<void> {
-  child.kill('SIGTERM');
-  assert.equal(await ended, 0, output());
-}
 
 async function refused(running: BatonProcess, pattern: RegExp): Promise<void> {
   assert.equal(await running.ended, 1, running.output());
@@ -127,7 +117,7 @@ test('doctor finds one address alone, and nothing wrong with both', async () => 
   const one = run('packages/cli/src/main.ts', ['doctor'], { CP_DATABASE_URL: own.CP_DATABASE_URL });
   await one.ended;
   assert.match(one.output(), /^✘ databases +CP_DATABASE_URL is set and IAM_DATABASE_URL is not$/m);
-  await stop(await ready(start(own)));
+  await stopProgram(await awaitReady(start(own)));
   const both = run('packages/cli/src/main.ts', ['doctor'], own);
   await both.ended;
   assert.match(both.output(), /^✔ databases +your own PostgreSQL: /m);
@@ -154,7 +144,7 @@ test('databases that hold nothing of this Baton are refused; the same ones at an
       return [name, moved.href];
     }),
   );
-  await stop(await ready(start(elsewhere)));
+  await stopProgram(await awaitReady(start(elsewhere)));
   assert.notDeepEqual(state()['databases'], before);
 });
 

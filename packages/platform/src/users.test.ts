@@ -5,7 +5,13 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { keepLog } from '@baton/kernel/testing/leaks';
-import { type BatonProcess, processesOf, program } from '@baton/testing/baton-process';
+import {
+  awaitReady,
+  type BatonProcess,
+  processesOf,
+  program,
+  stopProgram,
+} from '@baton/testing/baton-process';
 import { folderInMemory, privateFolder } from './testing/private-folder.ts';
 
 // Who starts a Baton in whose folder, and after what end: PostgreSQL runs as the user of the folder, or, where that is
@@ -62,16 +68,6 @@ function run(uid: number, file: string, args: readonly string[], home: string): 
 const start = (uid: number, home: string) => run(uid, 'packages/platform/src/start.main.ts', [], home);
 const doctor = (uid: number, home: string) => run(uid, 'packages/cli/src/main.ts', ['doctor'], home);
 
-async function ready(running: BatonProcess): Promise<BatonProcess> {
-  await running.prints(/Baton is ready at http:\S+/);
-  return running;
-}
-
-async function stop({ child, ended, output }: BatonProcess): Promise<void> {
-  child.kill('SIGTERM');
-  assert.equal(await ended, 0, output());
-}
-
 async function kill({ child, ended }: BatonProcess): Promise<void> {
   child.kill('SIGKILL');
   await ended;
@@ -107,10 +103,10 @@ async function backsUp(uid: number, home: string, name: string): Promise<void> {
 }
 
 test('root, killed, root again: the server that is adopted still reaches its data', { skip }, async () => {
-  const first = await ready(start(root, ofRoot));
+  const first = await awaitReady(start(root, ofRoot));
   const { postgres } = processesOf(ofRoot);
   await kill(first);
-  const second = await ready(start(root, ofRoot));
+  const second = await awaitReady(start(root, ofRoot));
   assert.match(second.output(), /PostgreSQL was still running; using it/);
   assert.equal(processesOf(ofRoot).postgres, postgres);
   await checkpoints(ofRoot);
@@ -153,7 +149,7 @@ test("root, then a user: the user gets one sentence, and root's Baton goes on", 
     /connection\.json can't be read \(EACCES\): this Baton belongs to another user/,
   );
   await checkpoints(ofRoot);
-  await stop(
+  await stopProgram(
     started.find(({ child }) => child.exitCode === null && child.signalCode === null) as BatonProcess,
   );
 });
@@ -161,14 +157,14 @@ test("root, then a user: the user gets one sentence, and root's Baton goes on", 
 test('a user, killed, root: root is refused, and the user goes on with the same server', {
   skip,
 }, async () => {
-  const first = await ready(start(daemon, ofDaemon));
+  const first = await awaitReady(start(daemon, ofDaemon));
   const { postgres } = processesOf(ofDaemon);
   await kill(first);
   await refused(start(root, ofDaemon), /belongs to user 1, and this is user 0: run this as user 1/);
-  const second = await ready(start(daemon, ofDaemon));
+  const second = await awaitReady(start(daemon, ofDaemon));
   assert.equal(processesOf(ofDaemon).postgres, postgres);
   await checkpoints(ofDaemon);
-  await stop(second);
+  await stopProgram(second);
 });
 
 test('a user, stopped, a backup by root: what the user owns stays theirs, and their Baton starts', {
@@ -177,5 +173,5 @@ test('a user, stopped, a backup by root: what the user owns stays theirs, and th
   await backsUp(root, ofDaemon, 'by-root');
   for (const path of ['', 'postgres', 'postgres/data', 'postgres/server.log', 'connection.json'])
     assert.equal(statSync(join(ofDaemon, path)).uid, daemon, path);
-  await stop(await ready(start(daemon, ofDaemon)));
+  await stopProgram(await awaitReady(start(daemon, ofDaemon)));
 });

@@ -73,6 +73,22 @@ export function program(
   };
 }
 
+/** Waits until a started Baton is ready. @throws Error with its output if it isn't */
+export async function awaitReady(process: BatonProcess): Promise<BatonProcess> {
+  await process.prints(/Baton is ready at http:\S+/);
+  return process;
+}
+
+/** Ends a program by a signal. @throws Error with its output if it fails */
+export async function stopProgram(
+  { child, ended, output }: BatonProcess,
+  signal: NodeJS.Signals = 'SIGTERM',
+): Promise<void> {
+  child.kill(signal);
+  const code = await ended;
+  if (code !== 0) throw new Error(`It ended with ${code}:\n${output()}`);
+}
+
 /** What every program gets of the tests' own environment; without compiled code, each start of a Baton costs 1.5 s more. */
 function ownEnvironment(): Record<string, string | undefined> {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;

@@ -1,15 +1,14 @@
-import { allScopes } from './participant.ts';
+import { agentPermissions, allScopes } from './participant.ts';
 import type { RunningBaton } from './running-baton.ts';
 
 /** An agent of the registry with a token of its own. */
 export interface RegisteredAgent {
+  readonly key: string;
   readonly token: string;
   readonly principalId: string;
   /** Publishes its next revision. @returns the id of that */
   publish(instructions: string): Promise<string>;
 }
-
-const workerPermissions = ['sessions.open', 'tasks.read', 'tasks.write', 'tasks.claim', 'task_types.read'];
 
 /** Registers an agent as docs/agents.md does: it gets a revision, an identity, and a token of that identity. */
 export async function registerAgent({
@@ -21,7 +20,7 @@ export async function registerAgent({
   const publish = async (instructions: string) => {
     const spec = {
       displayName,
-      identity: { kind: 'agent' as const, permissions: workerPermissions },
+      identity: { kind: 'agent' as const, permissions: [...agentPermissions] },
       work: { onlyAssigned: false },
       executor: { kind: 'llm', instructions },
     };
@@ -38,5 +37,5 @@ export async function registerAgent({
     expiresInSeconds: 3600,
   });
   if (token === null || principalId === null) throw new Error('the agent has no token or no principal');
-  return { token, principalId, publish };
+  return { key, token, principalId, publish };
 }
