@@ -62,7 +62,7 @@ async function roleIdOf(
   if (found !== undefined) return found;
   throw new NoApproverError(
     lines(
-      `No holder of a role ${seen(wanted)} is known who could decide about ${task.publicId}.`,
+      `Nobody who could decide about ${task.publicId} is known to hold a role ${seen(wanted)}.`,
       choiceText(deciders),
     ),
   );
