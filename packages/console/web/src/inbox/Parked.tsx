@@ -56,12 +56,7 @@ export function Parked({ me }: { me: HarnessContext }) {
       <ul className="stack">
         {runs.data?.map(({ run, task }) => (
           <li key={run.id} className="card stack">
-            <p className="row">
-              <span className="mono soft">{task.publicId}</span>
-              <Link to="/tasks/$ref" params={{ ref: task.publicId }} className={styles.title}>
-                {task.title}
-              </Link>
-            </p>
+            <TaskHead task={task} />
             <p className="soft">
               <Who id={run.principalId} /> suspended attempt {run.attempt}{' '}
               <Moment at={run.finishedAt ?? run.updatedAt} />
@@ -71,12 +66,7 @@ export function Parked({ me }: { me: HarnessContext }) {
         ))}
         {onlyBlocked.map((task) => (
           <li key={task.id} className="card stack">
-            <p className="row">
-              <span className="mono soft">{task.publicId}</span>
-              <Link to="/tasks/$ref" params={{ ref: task.publicId }} className={styles.title}>
-                {task.title}
-              </Link>
-            </p>
+            <TaskHead task={task} />
             <p className="soft">
               This task is blocked; last change <Moment at={task.updatedAt} />. Its page shows why; nobody is
               offered it until somebody moves it.
@@ -97,6 +87,17 @@ export function Parked({ me }: { me: HarnessContext }) {
         ))}
       </ul>
     </section>
+  );
+}
+
+function TaskHead({ task }: { readonly task: Task }) {
+  return (
+    <p className="row">
+      <span className="mono soft">{task.publicId}</span>
+      <Link to="/tasks/$ref" params={{ ref: task.publicId }} className={styles.title}>
+        {task.title}
+      </Link>
+    </p>
   );
 }
 
