@@ -18,13 +18,12 @@ export const Timestamp = z
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   .meta({ id: 'Timestamp', format: 'date-time', description: 'RFC 3339, UTC, milliseconds.' });
 
+const instantProblem = 'must be an instant like 2026-12-24T12:00:00Z, or a date like 2026-12-24';
+
 /** An instant in a request: any offset; without one it is UTC. Comes out in the form of answers. */
 export const InstantInput = z
-  .union(
-    [z.iso.datetime({ offset: true, local: true }).max(100), z.iso.date()],
-    'must be an RFC 3339 instant',
-  )
-  .refine((text) => !Number.isNaN(Date.parse(text)), 'must be an RFC 3339 instant')
+  .union([z.iso.datetime({ offset: true, local: true }).max(100), z.iso.date()], instantProblem)
+  .refine((text) => !Number.isNaN(Date.parse(text)), instantProblem)
   .transform((text) =>
     new Date(/(Z|[+-]\d\d:\d\d)$/i.test(text) || text.length === 10 ? text : `${text}Z`).toISOString(),
   )
