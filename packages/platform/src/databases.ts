@@ -111,6 +111,8 @@ async function migrateOne(service: string, setting: string, url: string) {
 }
 
 function unusable(service: string, setting: string, cause: Error): StartError {
-  const reason = failureCode(cause) || cause.message;
-  return new StartError(`The database of ${service} can't be used (${reason}): check ${setting}.`, { cause });
+  const code = failureCode(cause);
+  // Without a code the message says what is wrong, for example with a migration: no address would help.
+  const reason = code ? ` (${code}): check ${setting}.` : `: ${cause.message}`;
+  return new StartError(`The database of ${service} can't be used${reason}`, { cause });
 }
