@@ -159,7 +159,7 @@ async function doTask(lease: Lease, place: Place): Promise<TaskEnd> {
 /** @returns the refusal of a claim as a sentence; what has another cause as it is */
 function whyNotTaken(error: unknown, task: string): unknown {
   if (!(error instanceof BatonError) || error.retryable || error.status === 401) return error;
-  return new SettingsError(`${task} can't be taken: ${error.code}: ${error.message}.`, 1);
+  return new SettingsError(`${task} can't be taken: ${error.code}: ${error.message.replace(/\.$/, '')}.`, 1);
 }
 
 /** Where nothing is left out the service chooses: it does so in one call, and rivals don't collide. */
