@@ -94,7 +94,7 @@ test('half of what is said explicitly, a profile that does not exist, and two of
     [refused({ ...all, BATON_URL: 'https://env.example' }), /BATON_URL is set, but BATON_TOKEN is not/],
     [
       refused(all, { profile: 'nowhere' }),
-      /There is no profile nowhere \(--profile\); there are: near, far\./,
+      /There is no profile nowhere \(--profile\); valid profiles: near, far\./,
     ],
     [refused({ ...all, BATON_PROFILE: 'constructor' }), /no profile constructor \(BATON_PROFILE\)/],
   ] as const) {
@@ -119,9 +119,9 @@ test('what only the administrator can do is refused to whoever is named explicit
     findOwnConnection(options, { home: environment['BATON_HOME'], environment })?.adminToken;
   const home = local();
   assert.equal(own({ ...home, ...signedIn() }), 'administrator of home');
-  assert.throws(() => own(home, { profile: 'far' }), /--profile names somebody/);
+  assert.throws(() => own(home, { profile: 'far' }), /--profile selects an account/);
   for (const name of ['BATON_URL', 'BATON_TOKEN', 'BATON_PROFILE'])
-    assert.throws(() => own({ ...home, [name]: 'x' }), new RegExp(`${name} names somebody`));
+    assert.throws(() => own({ ...home, [name]: 'x' }), new RegExp(`${name} selects an account`));
   assert.throws(() => own(home, { url: 'https://far.example' }), /is another machine/);
   const connection = join(folder, 'other', 'connection.json');
   assert.equal(own({ ...home, BATON_TOKEN: 'x' }, { connection }), 'administrator of other');

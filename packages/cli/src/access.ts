@@ -27,7 +27,7 @@ export interface AccessOptions extends ConnectionOptions {
 }
 
 /**
- * Finds out as whom a command acts. What is said explicitly wins, the nearest first: a flag (--profile, --connection), then the
+ * Resolves the account of a command. Explicit settings take precedence, in this order: a flag (--profile, --connection), then the
  * environment (BATON_URL and BATON_TOKEN, BATON_PROFILE), then the profile in use, then the Baton of this machine (BATON_HOME, or this
  * folder or checkout), as its administrator.
  * @throws PlainError, with exit code 4 where nobody is signed in
@@ -35,7 +35,7 @@ export interface AccessOptions extends ConnectionOptions {
 export function findAccess(options: AccessOptions, config: CliConfig): Access {
   const { profile: named, connection, url } = options;
   if (named !== undefined && connection !== undefined)
-    throw new PlainError('Give --profile or --connection, not both: each says as whom to act.', {
+    throw new PlainError('Give --profile or --connection, not both: each selects an account.', {
       exitCode: exitCodes.usage,
     });
   if (named !== undefined) return ofProfile(named, '--profile', options, config);
@@ -91,7 +91,7 @@ function ofProfile(name: string, why: string, { url }: AccessOptions, config: Cl
   if (profile !== undefined) return ofUrl(url ?? profile.url, profile.token, `profile ${name} (${why})`);
   const known = Object.keys(profiles);
   throw new PlainError(
-    `There is no profile ${name} (${why}); ${known.length === 0 ? 'there is none' : `there are: ${known.join(', ')}`}. ${invocation()} login makes one.`,
+    `There is no profile ${name} (${why}); ${known.length === 0 ? 'no profiles exist' : `valid profiles: ${known.join(', ')}`}. Create one with ${invocation()} login.`,
     { exitCode: exitCodes.notSignedIn },
   );
 }

@@ -66,7 +66,9 @@ function addMakeAvailable(task: Command, context: CommandContext): void {
   ).action((ref: string, options: CommonOptions) =>
     asCaller(options, context, async (baton) => {
       const made = await baton.tasks.makeAvailable(ref);
-      await show(context.output, options, made, () => [`${made.publicId} is no longer paused${holdOf(made)}.`]);
+      await show(context.output, options, made, () => [
+        `${made.publicId} is no longer paused${holdOf(made)}.`,
+      ]);
     }),
   );
 }
@@ -97,7 +99,7 @@ function addCancel(task: Command, context: CommandContext): void {
       const ifMatch = etagOf(await baton.tasks.get(ref));
       const { targets } = await baton.tasks.listTransitions(ref);
       const end = targets.find(({ systemStatusCategory }) => systemStatusCategory === 'terminal_cancelled');
-      if (end === undefined) throw new PlainError(`${ref} can't be cancelled from where it stands.`);
+      if (end === undefined) throw new PlainError(`${ref} can't be cancelled from its status.`);
       const ended = await baton.tasks.update(ref, { status: end.status }, { ifMatch });
       await show(context.output, options, ended, () => [`${ended.publicId} is ${ended.status}.`]);
     }),

@@ -4,7 +4,7 @@ import { invocation } from '../../../../bin/invocation.mjs';
 type Reason = TaskClaimability['reasons'][number];
 type Remedy = Reason['remedies'][number];
 
-/** What the lines call people by; an id where nothing is known of it. */
+/** The name of a principal; its id where the name can't be read. */
 export type NameOf = (principalId: string) => string;
 
 /** Why a task can't be taken, in sentences, each followed by what would change it. */
@@ -46,7 +46,7 @@ function sentenceOf(reason: Details, nameOf: NameOf): string {
   switch (reason.code) {
     case 'task_not_claimable':
       return reason.systemStatusCategory === 'blocked'
-        ? `It is blocked: its status is ${reason.status}, and nobody takes it until somebody moves it to another status.`
+        ? `It is blocked: its status is ${reason.status}, and nobody can take it until somebody moves it to another status.`
         : `It has ended: its status is ${reason.status}.`;
     case 'not_before':
     case 'task_not_due':
@@ -60,7 +60,7 @@ function sentenceOf(reason: Details, nameOf: NameOf): string {
     case 'approval_required':
       return `It waits for a decision: ${(reason.pendingApprovals ?? []).join(', ') || 'an approval that you do not see'}.`;
     case 'verification_pending':
-      return `Somebody has asked to complete it, and its checks are being verified (${reason.verificationId}).`;
+      return `Its completion was requested, and its checks are being verified (${reason.verificationId}).`;
     case 'task_already_claimed':
       return `${nameOf(reason.holderId ?? 'Somebody')} holds it until ${reason.expiresAt}, or for as long as they prolong that.`;
     case 'project_archived':
