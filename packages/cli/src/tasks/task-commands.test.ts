@@ -132,7 +132,7 @@ test('why says in words what stands in the way, and names the command that would
   );
   assert.match(
     await why(first.publicId),
-    /^It is blocked: its status is blocked, and nobody takes it until/m,
+    /^It is blocked: its status is blocked, and nobody can take it until/m,
   );
   assert.match(
     await why(first.publicId),
