@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { wholeNumber } from './demo/whole-number.ts';
+import { wholeNumber } from './whole-number.ts';
 
 const usual = 50;
 

@@ -6,6 +6,7 @@ import { readBacklog } from '../import/forms/beads-lines.ts';
 import { PlainError } from '../plain-error.ts';
 import { anyResult } from '../result-form.ts';
 import { show } from '../show.ts';
+import { wholeNumber } from '../whole-number.ts';
 import { generateBacklog } from './backlog-generator.ts';
 import { runDemo } from './demo.ts';
 import { type ImportPlan, planImport } from './import-plan.ts';
@@ -14,7 +15,6 @@ import { startDemoMemory } from './organisation/demo-memory.ts';
 import { organisationLines, runOrganisationDemo } from './organisation/organisation-demo.ts';
 import { allHolds, resultJson, resultLines } from './report.ts';
 import { isReady, startTemporaryBaton } from './temporary-baton.ts';
-import { wholeNumber } from './whole-number.ts';
 
 interface Options extends CommonOptions {
   readonly from?: string;

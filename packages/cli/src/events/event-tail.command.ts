@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { BatonClient, JournalEvent } from '@baton/sdk';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
-import { wholeNumber } from '../demo/whole-number.ts';
 import { responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
+import { wholeNumber } from '../whole-number.ts';
 import { lineOf } from './event-line.ts';
 import { beginningAt, sinceMs } from './since.ts';
 

@@ -3,9 +3,9 @@ import type { Command } from 'commander';
 import type { BatonClient } from '@baton/sdk';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import type { ConsoleOutput } from '../console-output.ts';
-import { wholeNumber } from '../demo/whole-number.ts';
 import { responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
+import { wholeNumber } from '../whole-number.ts';
 import { lineOf } from './event-line.ts';
 
 type Options = CommonOptions & { follow?: boolean; tail: number; types?: string };

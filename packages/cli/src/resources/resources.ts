@@ -12,11 +12,11 @@ import type {
   Skill,
 } from '@baton/sdk';
 import { invocation } from '../../../../bin/invocation.mjs';
-import { wholeNumber } from '../demo/whole-number.ts';
 import { objectIn } from '../json-object.ts';
 import { findId, findPrincipalId, findProjectId, findTaskId, findWorkspaceId } from '../names.ts';
 import { PlainError } from '../plain-error.ts';
 import { fieldsNamed, responseOf } from '../result-form.ts';
+import { wholeNumber } from '../whole-number.ts';
 import { createArtifact } from './artifact-create.ts';
 import { organisationResources } from './organisation.ts';
 import { type Called, columnsOf, type Item, type Resource } from './resource.ts';

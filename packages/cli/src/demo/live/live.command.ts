@@ -4,10 +4,10 @@ import { type CommandContext, type CommonOptions, withCommonOptions } from '../.
 import { readConnection } from '../../connection.ts';
 import { anyResult } from '../../result-form.ts';
 import { show } from '../../show.ts';
+import { wholeNumber } from '../../whole-number.ts';
 import { type RemovedDemo, removeDemo } from '../demo-removal.ts';
 import { findDemoWorkspaces } from '../demo-workspace.ts';
 import { openAccess } from '../participants.ts';
-import { wholeNumber } from '../whole-number.ts';
 import { runLiveDemo } from './live-demo.ts';
 
 interface LiveOptions extends CommonOptions {
