@@ -103,17 +103,8 @@ async function start(
   await refuseUnrelatedDatabases(home, places, databases);
   say(await migrateDatabases(databases));
   signal.throwIfAborted();
-  const secrets: Secrets = {
-    ...made,
-    iamBootstrapToken: settings.IAM_BOOTSTRAP_TOKEN || made.iamBootstrapToken,
-    cpBootstrapToken: settings.CP_BOOTSTRAP_TOKEN || made.cpBootstrapToken,
-  };
-  // Other machines may present it through a proxy, too, whatever HOST is.
-  const host = settings.BATON_MANAGEMENT_NETWORKS === undefined ? settings.HOST : '';
-  for (const setting of ['IAM_BOOTSTRAP_TOKEN', 'CP_BOOTSTRAP_TOKEN'] as const) {
-    const warning = shortSecretWarning(setting, settings[setting], host);
-    if (warning !== undefined) say(`Warning: ${warning}`);
-  }
+  const secrets = chooseSecrets(settings, made);
+  warnOfShortSecrets(settings, say);
   const urls = urlsOf(settings, router.port);
   const state = openState(home, settings.IAM_ISSUER || `${urls.publicUrl}/iam`);
   if (settings.IAM_ISSUER !== '') state.issuer = settings.IAM_ISSUER;
@@ -174,6 +165,23 @@ async function start(
     signInUrl: `${urls.publicUrl}/sign-in#code=${page.newCode(connection.adminToken)}`,
     reachableUrls: reachableUrls(settings.HOST, router.port),
   };
+}
+
+function chooseSecrets(settings: PlatformSettings, made: Secrets): Secrets {
+  return {
+    ...made,
+    iamBootstrapToken: settings.IAM_BOOTSTRAP_TOKEN || made.iamBootstrapToken,
+    cpBootstrapToken: settings.CP_BOOTSTRAP_TOKEN || made.cpBootstrapToken,
+  };
+}
+
+function warnOfShortSecrets(settings: PlatformSettings, say: BatonOptions['say']): void {
+  // Other machines may present them through a proxy, too, whatever HOST is.
+  const host = settings.BATON_MANAGEMENT_NETWORKS === undefined ? settings.HOST : '';
+  for (const setting of ['IAM_BOOTSTRAP_TOKEN', 'CP_BOOTSTRAP_TOKEN'] as const) {
+    const warning = shortSecretWarning(setting, settings[setting], host);
+    if (warning !== undefined) say(`Warning: ${warning}`);
+  }
 }
 
 interface Urls {
