@@ -407,7 +407,10 @@ test('json has the fields that are wanted, and goes through jq', async () => {
   assert.equal(await done(['task', 'view', publicId, '--jq', '.title']), 'For jq\n');
   assert.equal(await done(['task', 'list', '--q', 'jq', '--json', 'title', '--jq', '.[].title']), 'For jq\n');
   const unknown = await run(['task', 'view', publicId, '--json', 'colour']);
-  assert.deepEqual([unknown.code, /There is no field colour; valid fields: id, /.test(unknown.text)], [2, true]);
+  assert.deepEqual(
+    [unknown.code, /There is no field colour; valid fields: id, /.test(unknown.text)],
+    [2, true],
+  );
   assert.equal((await run(['task', 'view', publicId, '--jq', '.title | nonsense('])).code, 2);
 });
 
