@@ -14,6 +14,7 @@ import {
   putExternalReference,
 } from '../../work/relations/external-references/external-references.ts';
 import { addressTask } from '../../work/tasks/addressees/addressees.ts';
+import { findStepName } from '../../work/tasks/step-forms/step-forms.sql.ts';
 import { processStepName } from '../../work/tasks/step-forms/step-name.ts';
 import { NewTask, TaskChange } from '../../work/tasks/task.ts';
 import { updateTask } from '../../work/tasks/task-changes.ts';
@@ -86,8 +87,6 @@ export async function doEffect(
   }
 }
 
-/** Names of a task in other systems that are searched for that of its step. */
-const namesMax = 200;
 /** People that one step asks at most. */
 const votersMax = 50;
 
@@ -142,17 +141,10 @@ async function renameTasks(
 ): Promise<undefined> {
   const contexts = new Map<string, Json>();
   for (const { taskId } of tasks) {
-    const { items } = await listExternalReferences(
-      context,
-      { entityType: 'task', entityId: taskId },
-      { limit: namesMax, cursor: undefined },
-    );
-    for (const { id, externalSystem, externalType, metadata } of items) {
-      if (externalSystem !== processStepName.externalSystem || externalType !== processStepName.externalType)
-        continue;
-      contexts.set(taskId, metadata['context'] ?? {});
-      await deleteExternalReference(context, id, { asProcess: true });
-    }
+    const name = await context.db.row(findStepName(context.tenantId, taskId));
+    if (name === undefined) continue;
+    contexts.set(taskId, name.metadata['context'] ?? {});
+    await deleteExternalReference(context, name.id, { asProcess: true });
   }
   for (const { taskId, step, form } of tasks) {
     const metadata = { ...(form !== null && { form }), context: contexts.get(taskId) ?? {} };

@@ -174,6 +174,13 @@ test('an open task has the form of the later version, and the names of two steps
     openElements.find((one: { id: string }) => one.id === element).taskId as string;
   const later = fork(step('right', 'fresh'), step('left', 'same'));
   await publish(key, versionOf(2, later, from(1, 2, { left: 'right', right: 'left' })));
+  // However many names others give a task.
+  await baton.pool.run(sql`
+    insert into external_references (id, tenant_id, entity_type, entity_id, external_system, external_type, external_id,
+      reference_key, metadata, created_by)
+    select gen_random_uuid(), tenant_id, 'task', entity_id, 'elsewhere', 'issue', n::text, 'elsewhere/' || n, '{}', created_by
+    from external_references, generate_series(1, 200) n
+    where entity_id = ${taskOf('left')} and external_type = 'process_step'`);
   await migrate();
   const read = (taskId: string) => done(baton.admin.get(`/tasks/${taskId}/form`));
   const [first, second] = [await read(taskOf('left')), await read(taskOf('right'))];
