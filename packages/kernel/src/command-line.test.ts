@@ -18,7 +18,7 @@ async function run(...words: string[]) {
   const commands = {
     fail: (args: string[]) => Promise.reject(new Error(`failed with ${args.join()}`)),
   };
-  await runCommand('the usage', commands, () => 3);
+  await runCommand('the usage', commands, () => 3, { audit: 'the usage of audit' });
   mock.restoreAll();
   return { written: written.join(''), exitCode: process.exitCode };
 }
@@ -33,10 +33,11 @@ test('a failed command prints its sentence and ends with its exit code', async (
 });
 
 test('--help prints the usage to standard output and runs no command', async () => {
-  for (const words of [['--help'], ['fail', '--help'], ['fail', 'a', '-h']]) {
+  for (const words of [['--help'], ['fail', '--help'], ['fail', 'a', '-h'], ['audit', 'verify', '--help']]) {
     const printed: string[] = [];
     mock.method(process.stdout, 'write', (text: string) => printed.push(text) > 0);
     const { written, exitCode } = await run(...words);
-    assert.deepEqual([printed.join(''), written, exitCode], ['the usage', '', undefined]);
+    const usage = words[0] === 'audit' ? 'the usage of audit' : 'the usage';
+    assert.deepEqual([printed.join(''), written, exitCode], [usage, '', undefined]);
   }
 });

@@ -9,17 +9,19 @@ export type Commands = Readonly<Record<string, (args: string[]) => Promise<void>
 
 /**
  * Runs the command that the process was started with. An unknown one prints the usage and ends with exit code 2, a
- * failed one prints its sentence and ends with 1. With `--help` the usage is printed and nothing is run.
+ * failed one prints its sentence and ends with 1. With `--help` the usage is printed, and nothing is run.
+ * @param usages the usage of each command that has one of its own
  * @param exitCodeOf the exit code of a failure, where it isn't 1
  */
 export async function runCommand(
   usage: string,
   commands: Commands,
   exitCodeOf?: (error: unknown) => number,
+  usages: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const [word = '', ...args] = process.argv.slice(2);
   if ([word, ...args].some((argument) => argument === '--help' || argument === '-h')) {
-    process.stdout.write(usage);
+    process.stdout.write((Object.hasOwn(usages, word) ? usages[word] : undefined) ?? usage);
     return;
   }
   // Not what every object has, such as `constructor`.

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { migrateDatabase, rehearseMigration, runCommand, serve } from '@baton/kernel/command-line';
 import { createLog } from '@baton/kernel/log';
-import { runAuditCommand } from '../records/audit-chain/audit-command.ts';
+import { auditUsage, runAuditCommand } from '../records/audit-chain/audit-command.ts';
 import { migrationsDirectory } from '../service/database.ts';
 import { createIdentity } from './app.ts';
 import { readIdentitySettings } from './settings.ts';
@@ -17,10 +17,8 @@ const usage = `Usage: baton identity <command>
   audit      check the audit record: baton identity audit verify
 `;
 
-await runCommand(usage, {
-  serve: serveIdentity,
-  migrate: migrateIdentity,
-  audit: auditIdentity,
+await runCommand(usage, { serve: serveIdentity, migrate: migrateIdentity, audit: auditIdentity }, undefined, {
+  audit: auditUsage,
 });
 
 async function serveIdentity(): Promise<void> {

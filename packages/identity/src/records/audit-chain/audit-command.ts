@@ -16,7 +16,8 @@ import {
   verifyChains,
 } from './verification.ts';
 
-const auditUsage = `Usage: baton identity audit verify [options]
+/** What `baton identity audit --help` prints. */
+export const auditUsage = `Usage: baton identity audit verify [options]
 
 Checks the audit record in IAM_DATABASE_URL against its seals, tenant by tenant.
 
