@@ -10,10 +10,11 @@ its cursor are printed as escapes, also in JSON. A shell completes commands afte
 In a checkout, and in the folder where npm installed Baton (or below it). Anywhere else npm would download the package \`baton\` of its
 registry, **which is not this one**. There, run the program by its path: \`node /path/to/baton/bin/baton.mjs COMMAND\` with a checkout, or
 \`node /path/to/folder/node_modules/@baton/baton/bin/baton.mjs COMMAND\`. Messages of the commands name whichever works where they are read.
+The data of an installed Baton is found only in the folder where it was started: anywhere else, set \`BATON_HOME\` to its \`.baton\` as well.
 
 ## Which Baton, and as whom
 
-What is said explicitly wins, the nearest first. \`npx baton whoami\` prints which of these it was:
+Explicit settings take precedence, in this order. \`npx baton whoami\` prints which of these applies:
 
 1. \`--profile NAME\`, or \`--connection FILE\`. A profile that does not exist is an error.
 2. \`BATON_URL\` with \`BATON_TOKEN\` (\`BATON_TOKEN\` alone: at the Baton of this machine), then \`BATON_PROFILE\`.
@@ -26,8 +27,8 @@ asks you at a terminal, and fails elsewhere.
 
 ## Names in place of ids
 
-Where a command takes a principal, its name or its e-mail address will do, and \`me\`; a workspace, role or goal goes by its slug, name or
-title, a project by its workspace, a rule or task type by its key. If several fit, they are listed, and nothing is done.
+A command accepts a principal by its name, its e-mail address or \`me\`, a workspace, role or goal by its slug, name or title, a project
+by its workspace, and a rule or task type by its key. If several match, the command lists them and does nothing.
 
 ## JSON, and exit codes
 
