@@ -13,7 +13,7 @@ export interface ConsoleOutput {
   readonly columns: number;
 }
 
-/** Nobody reads standard output any more. A command ends with its next line, not in the middle of what it writes elsewhere. */
+/** The reader has closed standard output. The command ends at its next line, so that it completes what it writes elsewhere. */
 export class OutputClosed extends Error {
   override readonly name = 'OutputClosed';
 }

@@ -3,7 +3,7 @@ import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } 
 import { fieldsNamed } from './result-form.ts';
 import { show } from './show.ts';
 
-/** `baton whoami`: the principal, what says that it is this one, and its permissions. */
+/** `baton whoami`: the principal, the credential that identifies it, and its permissions. */
 export function addWhoami(program: Command, context: CommandContext): void {
   const command = program
     .command('whoami')

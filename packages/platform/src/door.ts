@@ -51,7 +51,7 @@ function originAdvice({ originsSetting: setting }: Door): string {
     : ` To allow them, start it with the origin in ${setting}, for example ${setting}='["https://app.example.com"]'.`;
 }
 
-/** What a request says of itself, in quotes and bounded. */
+/** A value of the request, quoted and bounded. */
 function named(text: string): string {
   return JSON.stringify(text.slice(0, hostCharactersMax));
 }

@@ -94,7 +94,7 @@ export class LiveDemo implements ConsoleDemo {
 }
 
 /**
- * Waits for the line with which the demo says where to watch: its workspace and tasks exist by then.
+ * Waits for the line with the demo's address: its workspace and tasks exist by then.
  * @throws Error with a sentence for people where it ends before, or takes longer than `startMsMax`
  */
 function untilReady(child: ChildProcess, output: () => string): Promise<void> {

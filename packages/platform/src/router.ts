@@ -109,7 +109,7 @@ export async function openRouter(
   };
 }
 
-/** Where RFC 8414 puts the metadata of an issuer: its path, `/iam`, stands behind it. */
+/** The path of an issuer's metadata by RFC 8414, followed by the issuer's own path, `/iam`. */
 const issuerMetadata = /^\/\.well-known\/oauth-authorization-server(?=[/?]|$)/;
 
 /**

@@ -5,7 +5,7 @@ import type { Task } from '@baton/sdk';
 const cancelledTasksMax = 400;
 
 /**
- * The tasks on which somebody cancelled this runner's run, each with what it said then, of types without a status of the category
+ * The tasks on which somebody cancelled this runner's run, each with its content at that time, of types without a status of the category
  * `blocked`: nothing at the service holds these back. They are left out until somebody changes them. Of more than 400 the oldest is
  * forgotten.
  */

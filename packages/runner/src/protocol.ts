@@ -40,7 +40,7 @@ const retryAfterSecondsMax = 604_800;
  * @param line without its end
  * @param mark of the command that printed it
  * @returns undefined for a line that is output
- * @throws TypeError that says what is wrong with one that is for the runner; UnstorableError
+ * @throws TypeError with the fault of a line for the runner; UnstorableError
  */
 export function askIn(line: string, mark: string): ReadAsk | undefined {
   if (!line.startsWith(`${mark} `)) return undefined;

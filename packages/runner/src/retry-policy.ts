@@ -1,6 +1,6 @@
 import { type BatonClient, BatonError, type Task } from '@baton/sdk';
 
-/** What a task's type says of attempts that fail, as far as a runner acts on it. */
+/** The part of a task type's retry policy that a runner acts on. */
 export interface RetryPolicy {
   /** Whether the service ends the attempts by itself: after some of them, or for certain reasons. */
   readonly limitsAttempts: boolean;

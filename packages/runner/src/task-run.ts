@@ -47,7 +47,7 @@ const marginMs = 1_000;
 export const failureCharactersMax = 2_000;
 /** Lines for the runner that one command may print: each is a write to the service. */
 const asksMax = 10_000;
-/** What a line reported is refused by these for what it holds; the work itself may be good. */
+/** Codes of refusals because of a report's content; the work itself may be good. */
 const contentStatuses = [400, 413, 422];
 /** Notes about reports that are shown on the task. */
 const notesShownMax = 20;
@@ -393,7 +393,7 @@ export class TaskRun {
     return 'given back';
   }
 
-  /** The service doesn't offer the task again before its pause is over, so that it doesn't hold up those behind it. */
+  /** The service doesn't offer the task again before its pause ends, so that it doesn't hold up those behind it. */
   async #endAsFailed(reason: string, { pauseSeconds }: RetryPolicy): Promise<void> {
     const asked = this.#retryAfterSeconds ?? 0;
     const retryAfterSeconds = Math.max(asked, pauseSeconds(this.#lease.run.attempt));
@@ -426,7 +426,7 @@ export class TaskRun {
     }
   }
 
-  /** The run's end says the same as a comment that is refused. */
+  /** If the comment is refused, the run's end has the same text. */
   async #comment(body: string): Promise<void> {
     try {
       await this.#lease.comment({ body });
@@ -475,7 +475,7 @@ function refuseUnstorable(document: Record<string, unknown>): void {
   if (fault !== undefined) throw new UnstorableError(fault);
 }
 
-/** Whether a report can't be stored for what it holds. */
+/** Whether a report can't be stored because of its content. */
 function isForContent(error: unknown): error is UnstorableError | BatonError {
   if (error instanceof UnstorableError) return true;
   return error instanceof BatonError && contentStatuses.includes(error.status);

@@ -7,7 +7,7 @@ import { type ReleasedClaimRow, updateClaimsToReleased } from './release.sql.ts'
 
 export type { ReleasedClaimRow };
 
-/** Why claims are released whose session's lease is over. */
+/** The reason of a release after the session's lease has ended. */
 export const sessionExpiry = 'session_expired';
 
 export interface Release {

@@ -15,7 +15,7 @@ export interface TestIssuer {
   rotate(): Promise<void>;
   /** Whether its documents are served. */
   serve(available: boolean): void;
-  /** What it says was revoked; undefined: it has no such document, as an older identity. */
+  /** The revocations that it publishes; undefined: it publishes no list, as an older identity. */
   revoke(list: object | undefined): void;
   close(): Promise<void>;
 }

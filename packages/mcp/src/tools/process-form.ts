@@ -11,7 +11,7 @@ export async function formText(
   { id, publicId, origin }: Task,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  // Anybody can write such an origin; the form says whether it is true.
+  // Anybody can write such an origin; only the form proves it.
   if (origin?.kind !== 'process') return undefined;
   const { process, form, context, values } = await baton.tasks.getForm(id, { signal });
   if (process === null || form === null) return undefined;
@@ -25,7 +25,7 @@ export async function formText(
   );
 }
 
-/** Writes answers into the custom fields of a task that is held; what else is there stays. @throws BatonError, LeaseLostError */
+/** Writes answers into the custom fields of a task that is held, and keeps its other fields. @throws BatonError, LeaseLostError */
 export async function writeAnswers(
   baton: BatonClient,
   lease: Lease,

@@ -38,7 +38,7 @@ const agentPermissions = ['tasks.read', 'tasks.claim', 'task_types.read', 'sessi
 
 /**
  * Sets up a small company in a workspace of its own, lets an agent finish one task, and finds out what followed from it by rule.
- * The company stays, to look at, until `baton demo remove`; nobody can act as one of its principals any more.
+ * The company remains for inspection until `baton demo remove`; nobody can act as one of its principals any more.
  */
 export async function runOrganisationDemo(connection: Connection): Promise<OrganisationResult> {
   const access = openAccess(connection);

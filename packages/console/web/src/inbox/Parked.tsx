@@ -13,8 +13,8 @@ const runsPageSize = 50;
 const runsPagesMax = 4;
 
 /**
- * What stands still: runs that were suspended and that nobody has gone on with, blocked tasks, and suspended processes. What waits
- * for this person's decision stands above already.
+ * Suspended runs that nobody has resumed, blocked tasks, and suspended processes. Tasks that wait for this person's decision are
+ * listed above already.
  */
 export function Parked({ me }: { me: HarnessContext }) {
   const may = (permission: string) => me.permissions.includes(permission) || me.permissions.includes('admin');

@@ -8,7 +8,7 @@ export interface Step {
   /** What it does: the word of the definition, as `call` or `approve`. */
   readonly kind: string;
   readonly state: StepState;
-  /** The task that its newest attempt has filed, as far as that is known. */
+  /** The task that its newest attempt has filed, if known. */
   readonly taskId?: string;
 }
 

@@ -62,7 +62,7 @@ export function Facts({ task }: { task: Task }) {
   );
 }
 
-/** Whether an instant is still to come; the end of Baton's calendar stands for no date. */
+/** Whether an instant is in the future; the end of Baton's calendar means no date. */
 const isComing = (at: string): boolean => at < '9999' && Date.parse(at) > serverNow();
 
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {

@@ -11,7 +11,7 @@ import styles from './task.module.css';
 import { useHold } from './use-holds.tsx';
 import { WhyBlocked } from './WhyBlocked.tsx';
 
-/** From this instant on Baton says that no time releases the task. */
+/** An instant from here on means that no time releases the task. */
 const untilReleased = '9999';
 
 /** Everything that stands between the task and whoever would take it, each with the act that removes it. */

@@ -12,7 +12,7 @@ export const claimabilityQuery = ({ id, version, systemStatusCategory, available
     queryKey: ['tasks', 'claimability', id, version],
     queryFn: ({ signal }) => baton.tasks.getClaimability(id, { signal }),
     enabled: id !== '' && !systemStatusCategory.startsWith('terminal'),
-    // No event tells that a pause is over, or that the start date has come.
+    // The end of a pause and a start date write no event.
     refetchInterval: ({ state: { data } }) =>
       data?.reasons.some(({ code }) => code === 'not_before') ? lookAgainMs(availableAt) : false,
   });

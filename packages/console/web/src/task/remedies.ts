@@ -89,7 +89,7 @@ const reasons: Readonly<Record<string, string>> = {
   no_eligible_principal: 'Nobody who is active has what it asks for.',
 };
 
-/** @param details what the claimability says besides the code */
+/** @param details of the reason, besides its code */
 export function reasonOf(code: string, details: Readonly<Record<string, unknown>> = {}): string {
   if (code === 'task_not_claimable' && details['systemStatusCategory'] === 'blocked')
     return 'Nobody is offered it, and nobody can take it, until somebody moves it to an open status.';

@@ -6,7 +6,7 @@ import { serverNow } from '../server-clock.ts';
 
 /** The demo's agents wait this long for answers, and leave then. */
 export const demoMinutesMax = 30;
-/** The workspace is there before its agents have opened their sessions. */
+/** The workspace exists before its agents have opened their sessions. */
 const startMsMax = 60_000;
 /** More than the demo has. */
 const tasksMax = 100;

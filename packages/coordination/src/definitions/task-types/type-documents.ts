@@ -76,7 +76,7 @@ export type StoredExecution = Omit<Execution, 'retry' | 'startDateHolds'> & {
 };
 
 /**
- * Parses how tasks of a type are executed, with the defaults of what it leaves out. Whether its skill can be called is not asked.
+ * Parses how tasks of a type are executed, with the defaults of what it leaves out. It doesn't check whether its skill can be called.
  * @throws Refusal `invalid_task_execution` with `reason` malformed and the `field`
  */
 export function parseExecution(sent: unknown): StoredExecution {

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/sql';
 import type { TaskRow } from '../../work/tasks/task.ts';
 
-/** The end of a claim, as it stands under the lock of its task. */
+/** The end of a claim, read under the lock of its task. */
 export interface EndOfClaimRow {
   /** Whether its lease or its session ran out: that counts as a failed attempt by itself. */
   is_expired: boolean;

@@ -100,7 +100,7 @@ export async function getCalendar({ db, tenantId }: Context, ref: VersionRef): P
   return row === undefined ? fail('not_found') : calendarOf(row);
 }
 
-/** One that a workspace names; a retired one still says in which zone it counts. @throws Refusal `not_found` {calendarKey} */
+/** One that a workspace names; a retired one keeps its time zone. @throws Refusal `not_found` {calendarKey} */
 export async function requireCalendar({ db, tenantId }: Context, calendarKey: string): Promise<void> {
   const found = await db.row(findCalendarId(tenantId, { key: calendarKey, version: null }));
   if (found === undefined) fail('not_found', { calendarKey });

@@ -254,7 +254,7 @@ function part(search: WorkSearch, slice: Slice, rowsMax: number): Fragment {
 
 /**
  * Tasks that nobody has recorded as free: their claim is dead, and :claim-next had taken them out of the queue, or they came due
- * just now. They may be the last ones of their set: `may_claim` judges their requirements. Without its `offset` the last `exists`
+ * just now. They may be the last ones of their set: `may_claim` evaluates their requirements. Without its `offset` the last `exists`
  * would read the whole queue.
  * @param inReach a further condition on the task `t`
  */

@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/sql';
 import type { RevocationEvent } from './revocation-list.ts';
 
 /**
- * The newest events of the window. The types stand in the text, as in the index `events_of_revocations`; materialized, because
+ * The newest events of the window. The types are literals, as in the index `events_of_revocations`; materialized, because
  * PostgreSQL would otherwise read the whole journal backwards for the order.
  */
 export function findRevocationEvents(windowSeconds: number, rowsMax: number) {

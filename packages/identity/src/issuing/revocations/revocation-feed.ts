@@ -20,7 +20,7 @@ export class RevocationFeed {
   #readAtMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<RevocationList> | undefined;
 
-  /** @param announce tells services of the same process to read the list again, so that they needn't wait for their next turn */
+  /** @param announce notifies services of the same process, so that they read the list at once */
   constructor(
     db: Db,
     settings: Pick<Settings, 'IAM_TOKEN_TTL_SECONDS'>,

@@ -157,7 +157,7 @@ export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
   );
 }
 
-/** What Baton says of single fields, by their names. */
+/** The service's errors by field. */
 function faultsIn(error: unknown): Texts {
   const errors = error instanceof BatonError ? error.details['errors'] : undefined;
   if (!Array.isArray(errors)) return {};
