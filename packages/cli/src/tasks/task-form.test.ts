@@ -74,9 +74,14 @@ async function taskOfProcess(): Promise<Task> {
     },
   });
   await admin.processInstances.create({ process: key, key: 'order-1', data: { order: '4711' } });
+  return taskNamed(() => true);
+}
+
+/** Waits for a task of the process. */
+async function taskNamed(isWanted: (task: Task) => boolean): Promise<Task> {
   for (let n = 0; n < 600; n += 1) {
-    for await (const one of admin.tasks.list({ q: 'Weigh the parcel', limit: 20 }))
-      if (one.origin.kind === 'process') return one;
+    for await (const one of baton.admin.tasks.list({ q: 'Weigh the parcel', limit: 20 }))
+      if (one.origin.kind === 'process' && isWanted(one)) return one;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   throw new Error('the process made no task');
@@ -107,6 +112,19 @@ test('the form is shown, and the task is not completed without what it asks', as
   }
   const now = await baton.admin.tasks.get(task.id);
   assert.deepEqual([now.version, now.customFields], [task.version, task.customFields]);
+});
+
+test('whoever holds the task is asked for the same when they finish it', async () => {
+  await baton.admin.processInstances.create({ process: `scales-${process.pid}`, key: 'order-2', data: {} });
+  const held = await taskNamed((one) => one.id !== task.id);
+  await run('work', 'take', held.publicId);
+  const refused = await run('work', 'done');
+  assert.equal(refused.code, 1);
+  assert.match(refused.text, /requires weight, size\. Nothing was changed\.$/m);
+  const done = await run('work', 'done', '--field', 'weight=3', '--field', 'size=large');
+  assert.equal(done.text, `${held.publicId} is done.\n`);
+  const { customFields } = await baton.admin.tasks.get(held.id);
+  assert.deepEqual([customFields['weight'], customFields['size']], [3, 'large']);
 });
 
 test('what the service refuses is said with the field, and a form that fits completes the task', async () => {

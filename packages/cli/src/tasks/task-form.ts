@@ -1,4 +1,4 @@
-import { type BatonClient, BatonError, type Task } from '@baton/sdk';
+import { type BatonClient, BatonError, etagOf, type Task } from '@baton/sdk';
 import { exitCodes } from '../error-text.ts';
 import { PlainError } from '../plain-error.ts';
 
@@ -117,3 +117,18 @@ function valueIn(text: string, name: string, field: FieldSchema): unknown {
 }
 
 const usageError = (message: string) => new PlainError(message, { exitCode: exitCodes.usage });
+
+/**
+ * A process reads the answers from the custom fields of its task.
+ * @param lease of whoever holds the task: only they can change it then
+ */
+export async function writeAnswers(
+  baton: BatonClient,
+  task: Task,
+  answers: Readonly<Record<string, unknown>>,
+  lease: { readonly claimId?: string; readonly fencingToken?: number } = {},
+): Promise<Task> {
+  if (Object.keys(answers).length === 0) return task;
+  const customFields = { ...task.customFields, ...answers };
+  return baton.tasks.update(task.id, { customFields, ...lease }, { ifMatch: etagOf(task) });
+}

@@ -5,10 +5,10 @@ import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } 
 import { PlainError } from '../plain-error.ts';
 import { responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
-import { answersIn, readTaskForm } from './task-form.ts';
+import { answersIn, readTaskForm, writeAnswers } from './task-form.ts';
 import { prerequisitesIn } from './why-lines.ts';
 
-type CloseOptions = CommonOptions & { force?: boolean; field: string[] };
+type CloseOptions = CommonOptions & { force?: boolean; field?: string[] };
 
 /** `baton task close`, `cancel`, `make-available`, `relate` and `unrelate`. */
 export function addTaskMoves(task: Command, context: CommandContext): void {
@@ -30,30 +30,18 @@ function addClose(task: Command, context: CommandContext): void {
     .option(
       '--field <name=value>',
       'an answer to the form of a process; may be repeated',
-      (text: string, before: string[]) => [...before, text],
-      [],
+      (text: string, before: string[] = []) => [...before, text],
     )
     .action((ref: string, options: CloseOptions) =>
       asCaller(options, context, async (baton) => {
         const before = await baton.tasks.get(ref);
-        const answers = answersIn(options.field, ref, await readTaskForm(baton, before));
+        const answers = answersIn(options.field ?? [], ref, await readTaskForm(baton, before));
         if (options.force !== true) await refuseOpenPrerequisites(baton, ref);
-        const answered = await withAnswers(baton, before, answers);
+        const answered = await writeAnswers(baton, before, answers);
         const closed = await baton.tasks.complete(ref, {}, { ifMatch: etagOf(answered) });
         await show(context.output, options, closed, () => [`${closed.publicId} is ${closed.status}.`]);
       }),
     );
-}
-
-/** A process reads the answers from the custom fields of its task. */
-async function withAnswers(
-  baton: BatonClient,
-  task: Task,
-  answers: Readonly<Record<string, unknown>>,
-): Promise<Task> {
-  if (Object.keys(answers).length === 0) return task;
-  const customFields = { ...task.customFields, ...answers };
-  return baton.tasks.update(task.id, { customFields }, { ifMatch: etagOf(task) });
 }
 
 /** `baton task make-available`: ends the pause after a failed attempt. */

@@ -6,6 +6,7 @@ import { objectIn } from '../json-object.ts';
 import { PlainError } from '../plain-error.ts';
 import { fieldsNamed, responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
+import { answersIn, readTaskForm, writeAnswers } from '../tasks/task-form.ts';
 import { addAvailable } from '../tasks/tasks.command.ts';
 import { type HeldWork, heldOrFail, readHeld, writeHeld } from './held-work.ts';
 
@@ -128,7 +129,12 @@ function addCheckpoint(work: Command, context: CommandContext): void {
 function addDone(work: Command, context: CommandContext): void {
   withCommonOptions(work.command('done').description('finish the task that you hold'), responseOf('getTask'))
     .option('--output <json>', 'what came out, as a JSON object')
-    .action((options: CommonOptions & { output?: string }) =>
+    .option(
+      '--field <name=value>',
+      'an answer to the form of a process; may be repeated',
+      (text: string, before: string[] = []) => [...before, text],
+    )
+    .action((options: CommonOptions & { output?: string; field?: string[] }) =>
       asCaller(options, context, async (baton, access) => {
         const output =
           options.output === undefined
@@ -136,6 +142,11 @@ function addDone(work: Command, context: CommandContext): void {
             : objectIn(options.output, '--output', '{"version": "2.4"}');
         const held = heldOrFail(context.config, access);
         await keep(baton, held);
+        const before = await baton.tasks.get(held.taskId);
+        const form = await readTaskForm(baton, before);
+        const { claimId, fencingToken } = held;
+        const answers = answersIn(options.field ?? [], held.publicId, form);
+        await writeAnswers(baton, before, answers, { claimId, fencingToken });
         const { task } = await baton.runs.succeed(held.runId, output === undefined ? {} : { output });
         await leave(baton, held, context);
         await show(context.output, options, task, () => [`${task.publicId} is ${task.status}.`]);
