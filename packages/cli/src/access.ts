@@ -53,7 +53,7 @@ function ofEnvironment(options: AccessOptions, config: CliConfig): Access | unde
     return ofUrl(url, BATON_TOKEN, `${options.url === undefined ? 'BATON_URL' : '--url'} and BATON_TOKEN`);
   if (BATON_TOKEN !== '') {
     // As the SDK: the address of this machine's Baton, with another token.
-    const { coordinationUrl, identityUrl, tenantId, issuer } = ofConnection(options, config, '');
+    const { coordinationUrl, identityUrl, tenantId, issuer } = ofConnection(options, config, '', true);
     const source = 'BATON_TOKEN, at the Baton of this machine';
     return {
       coordinationUrl,
@@ -112,8 +112,13 @@ function ofMachine(url: string | undefined, options: AccessOptions, config: CliC
 const baseOf = (url: string) => url.replace(/\/+$/, '');
 
 /** @param source what people read about it @throws PlainError where there is no connection file */
-function ofConnection(options: AccessOptions, config: CliConfig, source: string): Access {
-  const found = findConnection(options, config);
+function ofConnection(
+  options: AccessOptions,
+  config: CliConfig,
+  source: string,
+  sendsOwnToken = false,
+): Access {
+  const found = findConnection(options, config, { sendsOwnToken });
   if (found === undefined)
     throw new PlainError(
       `Nobody is signed in: ${invocation()} login signs in to a Baton elsewhere, ${invocation()} start starts one here.`,

@@ -85,13 +85,21 @@ export function readConnection(
   return found;
 }
 
-/** As `readConnection`, but returns undefined when there is no file and none was named. */
-export function findConnection(options: ConnectionOptions, config: CliConfig): Connection | undefined {
+/**
+ * As `readConnection`, but returns undefined when there is no file and none was named.
+ * @param given whether a token of the user is sent to the address in the file, in place of the one in it
+ */
+export function findConnection(
+  options: ConnectionOptions,
+  config: CliConfig,
+  { sendsOwnToken = false } = {},
+): Connection | undefined {
   const places = {
     file: options.connection,
     home: config.home,
     folders: ['.', projectRoot],
     agreed: config.agreed,
+    sendsOwnToken,
   };
   const found = plainly(() => findFile(places));
   return found && withUrl(found, options.url);

@@ -71,6 +71,27 @@ test("no program connects to the address in somebody else's connection file, wit
   assert.deepEqual(asked, []);
 });
 
+test('a token of the user goes to no other machine that a file in the current folder names', async () => {
+  const away = mkdtempSync(join(tmpdir(), 'baton-away-'));
+  try {
+    mkdirSync(join(away, '.baton'));
+    const url = 'http://baton.invalid';
+    const rest = { issuer: 'i', tenantId: 't', iamBootstrapToken: 'b', adminToken: 'theirs' };
+    const text = JSON.stringify({ coordinationUrl: url, identityUrl: `${url}/iam`, ...rest });
+    writeFileSync(join(away, '.baton', 'connection.json'), text, { mode: 0o600 });
+    for (const [file, args, code] of [
+      [cli, ['task', 'list'], 4],
+      ['packages/mcp/src/main.ts', [], 1],
+    ] as const) {
+      const running = program(file, [...args], { HOME: away, BATON_TOKEN: 'iam_pat_mine' }, { cwd: away });
+      assert.equal(await running.ended, code, running.output());
+      assert.match(running.output(), /connection\.json leads to another machine, which would get your token/);
+    }
+  } finally {
+    rmSync(away, { recursive: true });
+  }
+});
+
 test('a person at a terminal is asked, and named files are used', {
   skip: spawnSync('script', ['--version']).error !== undefined && 'script is not installed',
 }, async () => {

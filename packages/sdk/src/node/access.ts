@@ -40,7 +40,7 @@ export function findAccess(
     throw new ConnectionError(
       'BATON_PROFILE is for commands of the command line only: set BATON_URL and BATON_TOKEN here, or unset it.',
     );
-  const found = findConnection({ home: home || undefined, folders });
+  const found = findConnection({ home: home || undefined, folders, sendsOwnToken: token !== '' });
   if (found === undefined)
     throw new ConnectionError(
       'No Baton was found here: start one with `baton start`, or set BATON_URL and BATON_TOKEN, or BATON_HOME.',

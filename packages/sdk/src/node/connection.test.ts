@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
+import { findAccess } from './access.ts';
 import { ForeignConnectionError, findConnection } from './connection.ts';
 
 const connection = {
@@ -68,6 +69,24 @@ test('one that came with a checkout, or that others can write, is refused unless
     assert.deepEqual(findConnection({ file: path, folders: [] }), connection);
     assert.deepEqual(findConnection({ folders: [folder], agreed: path }), connection);
     assert.throws(() => findConnection({ folders: [folder], agreed: folder }), ForeignConnectionError);
+  }
+});
+
+test("one that leads to another machine gets no token of the user's own unless it is named or agreed to", () => {
+  const own = { folders: [folder], sendsOwnToken: true };
+  const away = { BATON_TOKEN: 'mine' };
+  write(0o600);
+  assert.deepEqual(findConnection(own), connection);
+  assert.equal(findAccess(away, [folder]).token, 'mine');
+  // Unpacked from an archive, it is the user's own, and nobody else's to read.
+  for (const field of ['coordinationUrl', 'identityUrl']) {
+    const hostile = { ...connection, [field]: 'https://127.0.0.1.baton.example' };
+    writeFileSync(path, JSON.stringify(hostile));
+    for (const find of [() => findConnection(own), () => findAccess(away, [folder])])
+      assert.throws(find, foreign(/leads to another machine, which would get your token/));
+    assert.deepEqual(findConnection({ folders: [folder] }), hostile);
+    assert.deepEqual(findConnection({ ...own, agreed: path }), hostile);
+    assert.deepEqual(findConnection({ ...own, home: join(folder, '.baton') }), hostile);
   }
 });
 

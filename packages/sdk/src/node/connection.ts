@@ -22,6 +22,8 @@ export interface ConnectionPlaces {
   readonly folders: readonly string[];
   /** The path of a file below one of these folders that the user has agreed to use although it isn't their own. */
   readonly agreed?: string | undefined;
+  /** Whether the user's own token goes to the address in the file: in one of these folders it must then be of this machine. */
+  readonly sendsOwnToken?: boolean | undefined;
 }
 
 /** A connection file that can't be used. The message is a sentence for the user and holds no value of the file. */
@@ -59,17 +61,37 @@ const fields = [
  * @example console.log(findConnection({ folders: [folder] })?.coordinationUrl);
  * @returns undefined where none of the places has a file
  * @throws ConnectionError when a file is damaged or can't be read, or the named one is missing;
- * ForeignConnectionError for one in a folder that belongs to somebody else, or that others can read or change
+ * ForeignConnectionError for one in a folder that belongs to somebody else, that others can read or change, or that would take
+ * the user's own token to another machine
  */
-export function findConnection({ file, home, folders, agreed }: ConnectionPlaces): Connection | undefined {
+export function findConnection({
+  file,
+  home,
+  folders,
+  agreed,
+  sendsOwnToken = false,
+}: ConnectionPlaces): Connection | undefined {
   const named = file ?? (home && join(home, 'connection.json'));
   const candidates = named ? [named] : folders.map((folder) => resolve(folder, '.baton', 'connection.json'));
   for (const path of candidates) {
-    const text = named !== undefined && named !== '' ? readText(path) : readOwnText(path, agreed);
-    if (text !== undefined) return parseConnection(text, path);
+    const text = named ? readText(path) : readOwnText(path, agreed);
+    if (text === undefined) continue;
+    const found = parseConnection(text, path);
+    // An archive keeps owner and mode of what Baton writes: whoever unpacks it owns the file.
+    const isElsewhere = ![found.coordinationUrl, found.identityUrl].every(isThisMachine);
+    if (sendsOwnToken && isElsewhere && !named && path !== agreed)
+      throw new ForeignConnectionError(path, 'leads to another machine, which would get your token');
+    return found;
   }
   if (file !== undefined) throw new ConnectionError(`There is no file ${file}.`);
   return undefined;
+}
+
+/** Whether an address is one at which only this machine answers. */
+function isThisMachine(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
 /**
