@@ -40,7 +40,7 @@ and shows the result.
 |---|---|
 | 0 | done |
 | 1 | it failed, or Baton refused: standard error says the code, the request and what to do |
-| 2 | the command was written wrongly |
+| 2 | usage error |
 | 4 | nobody is signed in, or the token is not valid |`;
 
 /** The reference of the command line. */
