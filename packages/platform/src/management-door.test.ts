@@ -82,7 +82,8 @@ test('who comes through a proxy on this machine is no neighbour', () => {
   // What a client wrote itself, in front of what the proxy appended.
   assert.equal(refusalOf({ from: '127.0.0.1', headers: through(`127.0.0.1, ${elsewhere}`), env }), 403);
   // A proxy that nobody named: its clients are unknown, whatever it says of them.
-  const names = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'x-forwarded-host', 'via'];
+  const usual = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'x-forwarded-host', 'via'];
+  const names = [...usual, 'x-forwarded-proto', 'x-client-ip', 'cf-connecting-ip', 'true-client-ip'];
   for (const name of names)
     assert.equal(refusalOf({ from: '127.0.0.1', headers: { [name]: '127.0.0.1' } }), 403, name);
   assert.equal(refusalOf({ from: '127.0.0.1', headers: { via: '1.1 proxy' }, env }), 403);

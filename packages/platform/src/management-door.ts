@@ -17,7 +17,10 @@ export interface ManagementDoor {
 }
 
 /** Headers that proxies add. A request with one of these comes from another place than its connection. */
-const forwardingHeaders = ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'x-real-ip', 'via'] as const;
+const forwardingHeaders = [
+  ...['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'forwarded', 'via'],
+  ...['x-real-ip', 'x-client-ip', 'cf-connecting-ip', 'true-client-ip'],
+];
 
 /**
  * Turns away requests of other machines for `/metrics` and for management: those that present a secret of an administrator,
