@@ -14,7 +14,7 @@ import {
   putExternalReference,
 } from '../../work/relations/external-references/external-references.ts';
 import { addressTask } from '../../work/tasks/addressees/addressees.ts';
-import { findStepName } from '../../work/tasks/step-forms/step-forms.sql.ts';
+import { getStepName } from '../../work/tasks/step-forms/step-forms.ts';
 import { processStepName } from '../../work/tasks/step-forms/step-name.ts';
 import { NewTask, TaskChange } from '../../work/tasks/task.ts';
 import { updateTask } from '../../work/tasks/task-changes.ts';
@@ -141,7 +141,7 @@ async function renameTasks(
 ): Promise<undefined> {
   const contexts = new Map<string, Json>();
   for (const { taskId } of tasks) {
-    const name = await context.db.row(findStepName(context.tenantId, taskId));
+    const name = await getStepName(context, taskId);
     if (name === undefined) continue;
     contexts.set(taskId, name.metadata['context'] ?? {});
     await deleteExternalReference(context, name.id, { asProcess: true });

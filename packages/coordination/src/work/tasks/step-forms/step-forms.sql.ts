@@ -2,10 +2,16 @@ import { sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
 import { processStepName } from './step-name.ts';
 
+export interface StepNameRow {
+  id: string;
+  external_id: string;
+  metadata: JsonObject;
+}
+
 /** The name that a process gave the task of its step, with the form in its metadata. */
 export function findStepName(tenantId: string, taskId: string) {
   const { externalSystem, externalType } = processStepName;
-  return sql<{ id: string; external_id: string; metadata: JsonObject }>`
+  return sql<StepNameRow>`
     select id, external_id, metadata from external_references
     where tenant_id = ${tenantId} and entity_type = 'task' and entity_id = ${taskId}
       and external_system = ${externalSystem} and external_type = ${externalType}

@@ -3,7 +3,7 @@ import type { Origin } from '../../../definitions/acceptance/origin.ts';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
 import { faultsOfForm, valuesForForm } from './form-values.ts';
-import { findStepName } from './step-forms.sql.ts';
+import { findStepName, type StepNameRow } from './step-forms.sql.ts';
 import { parseStepName } from './step-name.ts';
 
 /** The step of a process that a task belongs to. */
@@ -34,15 +34,20 @@ export async function requireFormFits(context: Context, task: TaskOfStep): Promi
 
 /** Undefined for a task that no process filed. Any client may write the origin of its task, so the name decides. */
 export async function findTaskStep(
-  { db, tenantId }: Context,
+  context: Context,
   { id, origin }: Pick<TaskOfStep, 'id' | 'origin'>,
 ): Promise<TaskStep | undefined> {
   if (origin.kind !== 'process') return undefined;
-  const name = await db.row(findStepName(tenantId, id));
+  const name = await getStepName(context, id);
   const process = parseStepName(name?.external_id ?? '');
   if (name === undefined || process === undefined) return undefined;
-  const { form, context } = name.metadata;
-  return { process, form: objectOr(form, null), context: objectOr(context, {}) };
+  const { form, context: passed } = name.metadata;
+  return { process, form: objectOr(form, null), context: objectOr(passed, {}) };
+}
+
+/** The name of a task by its process step, with the step's form and context in its metadata; undefined for any other task. */
+export function getStepName({ db, tenantId }: Context, taskId: string): Promise<StepNameRow | undefined> {
+  return db.row(findStepName(tenantId, taskId));
 }
 
 function objectOr<Other>(value: Json | undefined, other: Other): JsonObject | Other {
