@@ -134,6 +134,7 @@ export async function writeHostileTexts(world: RunningConsole): Promise<HostileW
     if (isLast) break;
     await agent.baton.runs.fail(run.id, { failureReason: hostile });
     await agent.baton.claims.release(claim.id, {});
+    await baton.tasks.makeAvailable(task.id);
   }
   assert.equal(task.title.startsWith(mark), true);
   return { taskId: task.id, publicId: task.publicId };
