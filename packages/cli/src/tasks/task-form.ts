@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import { type BatonClient, BatonError, etagOf, type Task } from '@baton/sdk';
 import { exitCodes } from '../error-text.ts';
 import { PlainError } from '../plain-error.ts';
@@ -58,6 +59,13 @@ const problemLine = ({ path, message }: TaskForm['errors'][number]) =>
 const kindOf = ({ type }: FieldSchema) => (typeof type === 'string' ? type : 'JSON');
 
 const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** `--field`, of the commands that complete a task. Without it the option is undefined. */
+export function fieldOption(): Option {
+  return new Option('--field <name=value>', 'an answer to the form of a process; may be repeated').argParser<
+    string[]
+  >((text, before) => [...(before ?? []), text]);
+}
 
 /**
  * Reads `--field name=value` by the form: a number is a number. Required fields that have no value yet and get none are refused

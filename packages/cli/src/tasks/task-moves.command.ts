@@ -5,7 +5,7 @@ import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } 
 import { PlainError } from '../plain-error.ts';
 import { responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
-import { answersIn, readTaskForm, writeAnswers } from './task-form.ts';
+import { answersIn, fieldOption, readTaskForm, writeAnswers } from './task-form.ts';
 import { prerequisitesIn } from './why-lines.ts';
 
 type CloseOptions = CommonOptions & { force?: boolean; field?: string[] };
@@ -27,11 +27,7 @@ function addClose(task: Command, context: CommandContext): void {
     responseOf('completeTask'),
   )
     .option('--force', 'complete it although prerequisites are open')
-    .option(
-      '--field <name=value>',
-      'an answer to the form of a process; may be repeated',
-      (text: string, before: string[] = []) => [...before, text],
-    )
+    .addOption(fieldOption())
     .action((ref: string, options: CloseOptions) =>
       asCaller(options, context, async (baton) => {
         const before = await baton.tasks.get(ref);

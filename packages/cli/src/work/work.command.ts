@@ -6,7 +6,7 @@ import { objectIn } from '../json-object.ts';
 import { PlainError } from '../plain-error.ts';
 import { fieldsNamed, responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
-import { answersIn, readTaskForm, writeAnswers } from '../tasks/task-form.ts';
+import { answersIn, fieldOption, readTaskForm, writeAnswers } from '../tasks/task-form.ts';
 import { addAvailable } from '../tasks/tasks.command.ts';
 import { type HeldWork, heldOrFail, readHeld, writeHeld } from './held-work.ts';
 
@@ -129,11 +129,7 @@ function addCheckpoint(work: Command, context: CommandContext): void {
 function addDone(work: Command, context: CommandContext): void {
   withCommonOptions(work.command('done').description('finish the task that you hold'), responseOf('getTask'))
     .option('--output <json>', 'what came out, as a JSON object')
-    .option(
-      '--field <name=value>',
-      'an answer to the form of a process; may be repeated',
-      (text: string, before: string[] = []) => [...before, text],
-    )
+    .addOption(fieldOption())
     .action((options: CommonOptions & { output?: string; field?: string[] }) =>
       asCaller(options, context, async (baton, access) => {
         const output =
