@@ -18,8 +18,15 @@ export interface ManagementDoor {
 
 /** Headers that proxies add. A request with one of these comes from another place than its connection. */
 const forwardingHeaders = [
-  ...['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'forwarded', 'via'],
-  ...['x-real-ip', 'x-client-ip', 'cf-connecting-ip', 'true-client-ip'],
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'forwarded',
+  'via',
+  'x-real-ip',
+  'x-client-ip',
+  'cf-connecting-ip',
+  'true-client-ip',
 ];
 
 /**
