@@ -350,10 +350,9 @@ describe('the security of the console', { skip: noBrowser }, () => {
       const { page } = await openPage(browser);
       const answer = await page.goto(`http://rebound.example:${port}/`);
       assert.equal(answer?.status(), 421);
-      const status = await page.evaluate(
-        "fetch('/console/token', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }).then(({ status }) => status)",
-      );
-      assert.equal(status, 421);
+      // Its page may send nothing at all.
+      const sent = page.evaluate("fetch('/console/token', { method: 'POST', body: '{}' })");
+      await assert.rejects(sent, /Failed to fetch/);
     } finally {
       await browser.close();
     }
