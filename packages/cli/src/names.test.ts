@@ -97,7 +97,10 @@ test('a principal is shown, disabled and enabled by name; a disabled one is list
   assert.match(disabled.text, /until they expire, at most 300 s/);
   const listed = await run('principal', 'list', '--q', family);
   assert.match(listed.text, new RegExp(`^${idOf('Marianne')} +human +disabled +${name}$`, 'm'));
-  assert.match((await run('principal', 'enable', name)).text, new RegExp(`^${name} is enabled\\.$`, 'm'));
+  assert.match(
+    (await run('principal', 'enable', name)).text,
+    new RegExp(`^${name} is enabled\\. Its links to identity`, 'm'),
+  );
 });
 
 test('workspaces, projects, goals, rules, roles and task types are named by their slugs, titles and keys', async () => {

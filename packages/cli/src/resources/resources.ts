@@ -389,7 +389,8 @@ export const resources: readonly Resource[] = [
         result: responseOf('enablePrincipal'),
         call: async ({ baton, args: [name = ''] }) =>
           baton.principals.enable(await findPrincipalId(baton, name), {}),
-        says: ({ displayName }) => `${String(displayName)} is enabled.`,
+        says: ({ displayName }) =>
+          `${String(displayName)} is enabled. Its links to identity, which the disable revoked, stay revoked: a new one is made by POST /principals/ID/iam-bindings.`,
       },
     ],
   },
