@@ -5,6 +5,8 @@ import { findRevocationEvents } from './revocation-feed.sql.ts';
 import { isRevocation, makeRevocationList, type RevocationList } from './revocation-list.ts';
 
 const entriesMax = 5000;
+/** Of one tenant: what its people revoke must not use up the list, which would revoke the tokens of others. */
+const entriesOfTenantMax = 500;
 /** Anybody may ask at any rate: the store is read twice a second at most. */
 const cachedMs = 500;
 /** Clocks differ, and an event bears the time at which its transaction began. */
@@ -65,7 +67,9 @@ export class RevocationFeed {
   }
 
   async #load(): Promise<RevocationList> {
-    const events = await this.#db.rows(findRevocationEvents(this.#windowSeconds, entriesMax + 1));
-    return makeRevocationList(events, entriesMax);
+    const events = await this.#db.rows(
+      findRevocationEvents(this.#windowSeconds, entriesOfTenantMax + 1, entriesMax + 1),
+    );
+    return makeRevocationList(events, { entriesMax, entriesOfTenantMax });
   }
 }

@@ -31,6 +31,7 @@ export type RevocationList = z.infer<typeof RevocationList>;
 
 /** An event that revokes access tokens, or lets them be issued again. */
 export interface RevocationEvent {
+  readonly tenant_id: string;
   readonly type: RevocationType;
   /** The principal, credential or tenant. */
   readonly aggregate_id: string;
@@ -53,21 +54,36 @@ export function isRevocation(eventType: string): boolean {
   return (revocationTypes as readonly string[]).includes(eventType);
 }
 
+export interface RevocationBounds {
+  /** Older events are left out; every token from before the newest of these is then revoked. */
+  readonly entriesMax: number;
+  /** The same of one tenant: then every token of that tenant is. */
+  readonly entriesOfTenantMax: number;
+}
+
 /**
  * Makes the list from the events of the last minutes.
- * @param events the newest first
- * @param entriesMax older events are left out; every token from before the newest of these is then revoked
+ * @param events the newest of each principal, credential and tenant, the newest first
  */
-export function makeRevocationList(events: readonly RevocationEvent[], entriesMax: number): RevocationList {
-  const newest = new Map<string, RevocationEvent>();
-  for (const event of events.slice(0, entriesMax))
-    if (!newest.has(event.aggregate_id)) newest.set(event.aggregate_id, event);
+export function makeRevocationList(
+  events: readonly RevocationEvent[],
+  { entriesMax, entriesOfTenantMax }: RevocationBounds,
+): RevocationList {
+  const revoked = new Map<string, number | null>();
+  const counts = new Map<string, number>();
+  for (const event of events.slice(0, entriesMax)) {
+    const count = (counts.get(event.tenant_id) ?? 0) + 1;
+    counts.set(event.tenant_id, count);
+    if (count <= entriesOfTenantMax) {
+      if (revokes(event)) revoked.set(event.aggregate_id, event.sessions_not_before);
+    } else if (!revoked.has(event.tenant_id)) revoked.set(event.tenant_id, event.at_seconds + 1);
+  }
   const leftOut = events[entriesMax];
   return {
     not_before: leftOut === undefined ? 0 : leftOut.at_seconds + 1,
-    revoked: [...newest.values()].filter(revokes).map((event) => ({
-      sha256: hash('sha256', event.aggregate_id, 'base64url'),
-      not_before: event.sessions_not_before,
+    revoked: [...revoked].map(([id, notBefore]) => ({
+      sha256: hash('sha256', id, 'base64url'),
+      not_before: notBefore,
     })),
   };
 }

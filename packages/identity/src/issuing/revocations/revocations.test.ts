@@ -15,6 +15,7 @@ import {
 import { makeProvisioning } from '../../testing/provisioning.ts';
 import { scimClient } from '../../testing/scim-client.ts';
 import { until } from '../../testing/waiting.ts';
+import { findRevocationEvents } from './revocation-feed.sql.ts';
 import { makeRevocationList } from './revocation-list.ts';
 
 let identity: TestIdentity;
@@ -146,20 +147,69 @@ describe('GET /.well-known/revocations.json', () => {
   });
 });
 
-test('more revocations than the list holds revoke every token from before the newest one left out', () => {
-  const event = (n: number) => ({
+describe('more revocations than the list holds', () => {
+  const event = (n: number, tenant_id = 'tenant') => ({
+    tenant_id,
     type: 'principal.disabled' as const,
     aggregate_id: `id-${n}`,
     status: null,
     at_seconds: 100 - n,
     sessions_not_before: null,
   });
-  const list = makeRevocationList([0, 1, 2, 3].map(event), 2);
-  assert.deepEqual(
-    [list.not_before, list.revoked.map((entry) => entry.sha256)],
-    [99, [sha256('id-0'), sha256('id-1')]],
-  );
-  assert.equal(makeRevocationList([0, 1].map(event), 2).not_before, 0);
+  const entriesOf = ({ revoked }: ReturnType<typeof makeRevocationList>) =>
+    revoked.map((entry) => [entry.sha256, entry.not_before]);
+
+  test('revoke every token from before the newest one left out', () => {
+    const bounds = { entriesMax: 2, entriesOfTenantMax: 2 };
+    const list = makeRevocationList(
+      [0, 1, 2, 3].map((n) => event(n, `tenant-${n}`)),
+      bounds,
+    );
+    assert.equal(list.not_before, 99);
+    assert.deepEqual(entriesOf(list), [
+      [sha256('id-0'), null],
+      [sha256('id-1'), null],
+    ]);
+    assert.equal(makeRevocationList([event(0), event(1)], bounds).not_before, 0);
+  });
+
+  test('of one tenant revoke the older tokens of that tenant, and of no other', () => {
+    const events = [event(0), event(1), event(2, 'other'), event(3), event(4), event(5, 'other')];
+    const list = makeRevocationList(events, { entriesMax: 100, entriesOfTenantMax: 2 });
+    assert.equal(list.not_before, 0);
+    assert.deepEqual(entriesOf(list), [
+      [sha256('id-0'), null],
+      [sha256('id-1'), null],
+      [sha256('id-2'), null],
+      [sha256('tenant'), 98],
+      [sha256('id-5'), null],
+    ]);
+  });
+
+  test('of a tenant that is disabled leave none of its tokens', () => {
+    const disabled = {
+      ...event(0),
+      type: 'tenant.updated' as const,
+      aggregate_id: 'tenant',
+      status: 'disabled',
+    };
+    const list = makeRevocationList([disabled, event(1)], { entriesMax: 100, entriesOfTenantMax: 1 });
+    assert.deepEqual(entriesOf(list), [[sha256('tenant'), null]]);
+  });
+
+  test('a tenant that changes one principal again and again has one entry', async () => {
+    const { tenantId, principalId: id } = await makeBearer(identity);
+    const path = `/tenants/${tenantId}/principals/${id}`;
+    for (let round = 0; round < 3; round += 1) {
+      await made(identity.post(`${path}:disable`));
+      await made(identity.post(`${path}:enable`));
+    }
+    const rows = await identity.pool.rows(findRevocationEvents(420, 500, 5000));
+    assert.deepEqual(
+      rows.filter((row) => row.aggregate_id === id).map(({ type, tenant_id }) => [type, tenant_id]),
+      [['principal.enabled', tenantId]],
+    );
+  });
 });
 
 test('the list is read by its own index, whatever the journal holds', async () => {
