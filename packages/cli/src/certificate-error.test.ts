@@ -61,7 +61,7 @@ test('every command names a private certificate as the reason, and what makes it
   skip,
 }, async () => {
   const reason =
-    /signed by an authority that this machine does not know \(DEPTH_ZERO_SELF_SIGNED_CERT\).*NODE_EXTRA_CA_CERTS/;
+    /signed by an authority that this machine does not trust \(DEPTH_ZERO_SELF_SIGNED_CERT\).*NODE_EXTRA_CA_CERTS/;
   for (const args of [['whoami'], ['status'], ['doctor'], ['console', '--no-browser']])
     assert.match(await run(args), reason, args.join(' '));
 });

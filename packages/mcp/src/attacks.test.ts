@@ -138,7 +138,7 @@ describe('attacks', { concurrency: 8 }, () => {
     assert.match(await mcp.call('work_checkpoint', { lease, note: 'token after token' }), /Checkpoint 1/);
     await baton.admin.identity.platformAccessTokens.revokeOwn({ token: one.token });
     await sleep(accessTokenSeconds * 1000);
-    assert.match(await mcp.refused('task_search'), /token is over or was revoked/);
+    assert.match(await mcp.refused('task_search'), /token has expired or was revoked/);
     await until('its lease ends', async () => (await baton.admin.tasks.getClaimability(task.id)).claimable);
     assert.match(await mcp.refused('work_done', { lease, summary: 'too late' }), /lost the lease/);
     assert.notEqual((await baton.admin.tasks.get(task.id)).systemStatusCategory, 'terminal_success');

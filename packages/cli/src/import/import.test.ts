@@ -14,7 +14,7 @@ import {
 } from '@baton/sdk';
 import { program } from '@baton/testing/baton-process';
 import { byDepth } from '@baton/testing/depth';
-import { type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
+import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 import { interceptBaton, refusal } from '../apply/testing/intercepted-baton.ts';
 import { Attempt, openAttempt } from '../attempt-keys.ts';
 import { readConfig } from '../config.ts';
@@ -30,7 +30,8 @@ let baton: RunningBaton;
 let folder: string;
 
 before(async () => {
-  baton = await sharedBaton();
+  // Of its own: what other imports left, such as the capability that holds tasks back, would change its tests.
+  baton = await startRunningBaton();
   folder = mkdtempSync(join(tmpdir(), 'baton-import-'));
 });
 after(async () => {
