@@ -4,7 +4,7 @@ import { agentPermissions } from '@baton/testing/participant';
 import { assertAccessible, isGone, noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
-// To whom a task is offered, and why it is offered to nobody: as the service has it, and as the page says it.
+// The service and the page agree on who is offered a task, and on why nobody is.
 
 describe('whom a task is offered', { skip: noBrowser }, () => {
   let world: RunningConsole;

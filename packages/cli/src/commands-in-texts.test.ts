@@ -36,11 +36,11 @@ const noCommands: Readonly<Record<string, RegExp>> = {
   'packages/coordination/src/ledger/sinks/nats-sink.ts': /^\$\{name\}/,
 };
 
-/** One mention of a command: where it stands, and what follows `baton` up to the end of the line. */
+/** One mention of a command: its place, and the text after `baton` up to the end of the line. */
 interface Mention {
   readonly place: string;
   readonly tail: string;
-  /** Whether a reader runs it as it stands: then it is parsed whole. */
+  /** Whether a reader can run it unchanged. Then the test parses all of it. */
   readonly isRun: boolean;
 }
 
@@ -56,7 +56,7 @@ function mentionsIn(file: string, text: string, isRun: boolean, line = 1): Menti
   });
 }
 
-/** Of a page: what stands in its blocks for a shell, and what it marks as code between the words. */
+/** The shell blocks and the inline code of a page. */
 function mentionsInPage(file: string): Mention[] {
   const text = readFileSync(join(repository, file), 'utf8');
   const blocks = [...text.matchAll(/^ *```(\w*).*\n([^]*?)^ *```/gm)].filter(

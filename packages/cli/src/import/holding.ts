@@ -85,7 +85,7 @@ export function waitsIn(changes: readonly ImportChange[]): Wait[] {
 
 /**
  * The items that nobody may take before all of them is made: those that wait for others until they are related to them, those
- * that are blocked until they are blocked here, and those that are over in the source until they are over here.
+ * that are blocked until they are blocked here, and those closed in the source until they are closed here.
  */
 export function heldIds(changes: readonly ImportChange[]): Set<string> {
   const waiting = new Set(waitsIn(changes).map((wait) => wait.waiting));

@@ -590,7 +590,7 @@ test('an export holds all that the API lists; another tenant gets its tasks from
   );
 });
 
-/** All that an import has to hold back: what waits, in both directions and whatever its status, what is blocked, and what is over. */
+/** Every kind of item that an import holds back: waiting (in both directions, in any status), blocked and closed ones. */
 const toHold = {
   a: {},
   b: waitsFor('a'),

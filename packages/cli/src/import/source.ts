@@ -27,7 +27,7 @@ export interface SourceItem {
   readonly dueDate?: string;
   /** The instant before which nobody should start with it. */
   readonly startDate?: string;
-  /** What decides here whether it is done; items that are over have none. */
+  /** The check that decides here whether it is done. Closed items have none. */
   readonly acceptance?: readonly SourceCheck[];
   readonly customFields: Readonly<Record<string, unknown>>;
   readonly links: readonly Link[];
