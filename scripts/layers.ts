@@ -25,8 +25,11 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'work',
     'execution',
     'results',
+    'memory',
     'registry',
-    'automation',
+    'rules',
+    'processes',
+    'packages',
     'app',
   ],
 };

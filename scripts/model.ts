@@ -21,12 +21,12 @@ const models = {
     usual: 3000,
   },
   processes: {
-    file: 'packages/coordination/src/automation/process-engine/process-model.property.test.ts',
+    file: 'packages/coordination/src/processes/process-engine/process-model.property.test.ts',
     setting: 'BATON_TEST_PROCESS_DEFINITIONS',
     usual: 2000,
   },
   'process-histories': {
-    file: 'packages/coordination/src/automation/process-instances/process-histories.property.test.ts',
+    file: 'packages/coordination/src/processes/instances/process-histories.property.test.ts',
     setting: 'BATON_TEST_PROCESS_HISTORIES',
     usual: 2000,
   },

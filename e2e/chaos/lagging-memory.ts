@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { whitelist } from '@baton/coordination/results/context-adapter/whitelist';
+import { whitelist } from '@baton/coordination/memory/adapter/whitelist';
 import { startMemoryService } from '@baton/coordination/testing/memory-service';
 import { Deliveries } from './deliveries.ts';
 

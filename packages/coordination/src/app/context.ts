@@ -1,7 +1,7 @@
 import type { Db } from '@baton/kernel/db';
 import type { Call } from '@baton/kernel/runtime';
 import { endpointsOf } from '@baton/kernel/service';
-import type { Context as LowerContext } from '../automation/context.ts';
+import type { Context as LowerContext } from '../packages/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { Caller } from '../service/caller.ts';
 import type { Permission } from '../service/permissions.ts';

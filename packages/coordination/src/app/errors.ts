@@ -1,5 +1,5 @@
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
-import { errors as lowerErrors } from '../automation/errors.ts';
+import { errors as lowerErrors } from '../packages/errors.ts';
 import { conflict, invalid } from '../service/error-rows.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */

@@ -3,10 +3,10 @@ import { choice, flag, integer, list, readSettings, type SettingValues, text } f
 import { checkEntitlementSettings } from '../access/entitlement/licence-service.ts';
 import { checkPolicySettings } from '../access/policy/policy-settings.ts';
 import { checkSecretStoreSettings } from '../access/secret-store/open-secret-store.ts';
-import { settings as lowerSettings } from '../automation/settings.ts';
 import { leaseBounds } from '../leases/lease-bounds.ts';
+import { checkMemorySettings } from '../memory/gateway/memory-settings.ts';
+import { settings as lowerSettings } from '../processes/settings.ts';
 import { checkContentSettings } from '../results/contents/open-store.ts';
-import { checkMemorySettings } from '../results/memory/memory-settings.ts';
 
 const seconds = 'seconds';
 

@@ -1,17 +1,6 @@
 import { isUnreachable } from '@baton/kernel/db';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { deleteSecretLeftovers } from '../access/secret-store/leftovers.ts';
-import {
-  askMemoryForProcesses,
-  attendInstances,
-  carryOutProcessOrders,
-  fireProcessTimers,
-  migrateInstances,
-  runProcesses,
-} from '../automation/process-instances/process-jobs.ts';
-import { forgetOldInstances } from '../automation/process-instances/retention/old-instances.ts';
-import { forgetOldEvaluations, forgetOldWork } from '../automation/rule-evaluations/retention/old-looks.ts';
-import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../automation/rule-evaluations/rule-jobs.ts';
 import { continueCascades } from '../execution/control-messages/cascades.ts';
 import { blockExhaustedTasks } from '../execution/retries/exhausted-tasks.ts';
 import { forgetUnusedSets, tidyWorkQueue } from '../execution/sweeper/queue-tidier.ts';
@@ -27,14 +16,25 @@ import { archiveOnSchedule } from '../ledger/retention/schedule.ts';
 import { settleJournals } from '../ledger/retention/settling.ts';
 import { openSinks } from '../ledger/sinks/open-sinks.ts';
 import type { Sink } from '../ledger/sinks/sink.ts';
+import { finishKnowledge } from '../memory/knowledge/finishing.ts';
+import {
+  askMemoryForProcesses,
+  attendInstances,
+  carryOutProcessOrders,
+  fireProcessTimers,
+  migrateInstances,
+  runProcesses,
+} from '../processes/instances/process-jobs.ts';
+import { forgetOldInstances } from '../processes/instances/retention/old-instances.ts';
 import { expireDueConnections } from '../registry/connections/expiring.ts';
 import { deleteUnneededContents } from '../results/contents/sweep.ts';
 import { returnLapsedCalls } from '../results/invocations/lapsing.ts';
 import { forgetOldCalls } from '../results/invocations/retention/old-calls.ts';
 import { withdrawCalls } from '../results/invocations/withdrawing.ts';
-import { finishKnowledge } from '../results/knowledge/finishing.ts';
 import { doDueOutcomes } from '../results/outcomes/outcome-job.ts';
 import { judgeDueAttempts } from '../results/verification/verification-job.ts';
+import { forgetOldEvaluations, forgetOldWork } from '../rules/evaluations/retention/old-looks.ts';
+import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../rules/evaluations/rule-jobs.ts';
 import type { Job } from '../service/job.ts';
 import { offerDueTasks, settleStarts } from '../work/available/due-tasks.ts';
 import { offerWorkAnew } from '../work/available/offers.ts';

@@ -1,5 +1,5 @@
 import { endpointsOf } from '@baton/kernel/service';
-import type { Context as LowerContext } from '../results/context.ts';
+import type { Context as LowerContext } from '../memory/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { Permission } from '../service/permissions.ts';
 import type { ErrorCode } from './errors.ts';

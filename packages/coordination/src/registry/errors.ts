@@ -1,5 +1,5 @@
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
-import { errors as lowerErrors } from '../results/errors.ts';
+import { errors as lowerErrors } from '../memory/errors.ts';
 import { conflict, fixRequest, invalid, row } from '../service/error-rows.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */

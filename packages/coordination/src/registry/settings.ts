@@ -1,5 +1,5 @@
 import { integer, list, type SettingValues, text } from '@baton/kernel/config';
-import { settings as lowerSettings } from '../results/settings.ts';
+import { settings as lowerSettings } from '../memory/settings.ts';
 
 /** The settings that this layer reads, and those of the layers below it. */
 export const settings = {

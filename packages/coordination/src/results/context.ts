@@ -4,7 +4,6 @@ import type { Auth } from '../service/auth.ts';
 import type { Permission } from '../service/permissions.ts';
 import type { ContentStore } from './content-store.ts';
 import type { ErrorCode } from './errors.ts';
-import type { MemoryGateway } from './memory/gateway.ts';
 import type { Settings } from './settings.ts';
 
 /** What a handler of this layer works with. */
@@ -12,8 +11,6 @@ export interface Context extends LowerContext {
   readonly settings: Settings;
   /** Undefined where no store of contents is set up. */
   readonly contents: ContentStore | undefined;
-  /** Undefined where no memory service is set up. */
-  readonly memory: MemoryGateway | undefined;
 }
 
 /** Declares an operation of this layer; see `EndpointSpec` for what each field does. */

@@ -29,32 +29,6 @@ export const errors = {
   approval_precondition_failed: conflict('What must be observed before an approval was not observed.'),
   outcome_not_replayable: conflict('What the decision leads to is done, under way, or nothing.'),
   separation_of_duties_violation: forbidden('The approval excludes this principal from deciding it.'),
-  invalid_context_request: invalid(
-    'An anchor is malformed, there are too many, or the run is not of the task.',
-  ),
-  invalid_recall_request: invalid('A recall is by one anchor or one query, of a task or a workspace.'),
-  memory_disabled: row(503, 'Do without memory.')('No memory service is set up.'),
-  memory_timeout: row(503, retryLater)('The memory service did not answer in time.'),
-  memory_unavailable: row(
-    502,
-    'Retry where the details say retryable.',
-  )('The memory service did not handle the request; the details say with which status.'),
-  snapshot_invalid: invalid(
-    'Memory refuses the form of the snapshot, or a thing in it is out of its bounds.',
-  ),
-  snapshot_stale: conflict(
-    'Memory has a later snapshot of the source, or is in another state than `expectedState`.',
-  ),
-  document_invalid: invalid(
-    'Memory refuses the form of the document, or its `meta` are out of their bounds.',
-  ),
-  entities_query_invalid: invalid('A condition, the limit or the cursor does not fit.'),
-  pack_invalid: invalid('The pack is no document that memory takes, or is out of its bounds.'),
-  pack_version_conflict: conflict('The version of the pack is registered with another content.'),
-  invalid_pack_ref: invalid('A pack is named `name` or `name@version`.'),
-  workspace_not_root: invalid('Packs belong to the root of a tree of workspaces; the details name it.'),
-  pack_version_required: invalid('The packs of a workspace are named `name@version`.'),
-  pack_not_found: invalid('Memory has no such pack, of the tenant or of all.'),
   invalid_approval: invalid('The approval contradicts itself, or does not fit its task.'),
   idempotency_key_reuse: conflict('The key names another call of a skill.'),
   invalid_skill_inputs: badRequest("The inputs don't fit the contract of the skill."),

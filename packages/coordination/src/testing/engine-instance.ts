@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import type { Json, JsonObject } from '@baton/kernel/wire';
-import { prepareDefinition } from '../automation/process-engine/definition-lists.ts';
-import { newState, takeInput } from '../automation/process-engine/engine.ts';
-import type { Act, Effect, ElementMap, Input, ProcessEvent } from '../automation/process-engine/inputs.ts';
-import { type EngineTools, ProcessFault, type Roots } from '../automation/process-engine/machine.ts';
-import { takeMigration } from '../automation/process-engine/migration/migrating.ts';
-import { planMigration } from '../automation/process-engine/migration/migration-plan.ts';
-import type { EventRoot, ProcessState } from '../automation/process-engine/state.ts';
-import { ProcessSpec } from '../automation/process-language/definition.ts';
-import { environmentsOf } from '../automation/process-language/environments.ts';
-import { compileExpression, evaluate } from '../automation/process-language/expressions/expressions.ts';
+import { prepareDefinition } from '../processes/process-engine/definition-lists.ts';
+import { newState, takeInput } from '../processes/process-engine/engine.ts';
+import type { Act, Effect, ElementMap, Input, ProcessEvent } from '../processes/process-engine/inputs.ts';
+import { type EngineTools, ProcessFault, type Roots } from '../processes/process-engine/machine.ts';
+import { takeMigration } from '../processes/process-engine/migration/migrating.ts';
+import { planMigration } from '../processes/process-engine/migration/migration-plan.ts';
+import type { EventRoot, ProcessState } from '../processes/process-engine/state.ts';
+import { ProcessSpec } from '../processes/process-language/definition.ts';
+import { environmentsOf } from '../processes/process-language/environments.ts';
+import { compileExpression, evaluate } from '../processes/process-language/expressions/expressions.ts';
 
 /** What the engine leans on, for one definition; no calendar is known. */
 function toolsOf(spec: ProcessSpec): EngineTools {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keepMessage } from '@baton/kernel/testing/leaks';
-import type { MemoryItem } from '../results/memory/memory.ts';
+import type { MemoryItem } from '../memory/gateway/memory.ts';
 import { MemoryKnowledge } from './memory-knowledge.ts';
 
 /** A batch as it arrived, whatever it was answered. */

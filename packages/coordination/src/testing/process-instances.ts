@@ -8,7 +8,7 @@ import {
   fireProcessTimers,
   migrateInstances,
   runProcesses,
-} from '../automation/process-instances/process-jobs.ts';
+} from '../processes/instances/process-jobs.ts';
 import type { Permission } from '../service/permissions.ts';
 import { agentSpec, newIdentity, publishAgent } from './agents.ts';
 import { type Actor, startCoordination, type TestCoordination } from './coordination.ts';

@@ -1,6 +1,6 @@
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../automation/rule-evaluations/rule-jobs.ts';
+import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../rules/evaluations/rule-jobs.ts';
 import type { Actor, TestCoordination } from './coordination.ts';
 import { journalIsStable } from './journal-writer.ts';
 import { done } from './leases.ts';

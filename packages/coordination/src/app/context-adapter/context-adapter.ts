@@ -1,5 +1,5 @@
 import { createLog, type Logger } from '@baton/kernel/log';
-import { type ContextAdapter, runContextAdapter } from '../../results/context-adapter/adapter.ts';
+import { type ContextAdapter, runContextAdapter } from '../../memory/adapter/adapter.ts';
 import { openHealthPort } from '../health/health-port.ts';
 import type { Measures } from '../health/measures.ts';
 import { readCoordinationSettings } from '../settings.ts';

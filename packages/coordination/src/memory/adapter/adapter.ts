@@ -1,0 +1,249 @@
+import { isUnreachable, type Pool } from '@baton/kernel/db';
+import { newTraceHex } from '@baton/kernel/ids';
+import type { Logger } from '@baton/kernel/log';
+import { openMemory } from '../gateway/memory.ts';
+import type { Settings } from '../settings.ts';
+import { consumer, type DeliveryTools, deliverTurn, leaseSeconds, type TurnReport } from './delivery.ts';
+import {
+  insertMissingConsumers,
+  leaseDueTurns,
+  renewLeases,
+  skipToHead,
+  type TurnRow,
+} from './serving.sql.ts';
+
+export interface ContextAdapter {
+  /** Whether the memory service says that it lives, asked at most every 5 s; undefined where there is none. */
+  memoryIsAlive(): Promise<boolean | undefined>;
+  /** Begins no further turn, waits 5 s for those under way, and gives their tenants back. */
+  close(): Promise<void>;
+}
+
+/** Less than a third of a lease. */
+const renewEveryMs = 3000;
+const stopMsMax = 5000;
+/** New tenants, and tenants to be moved on without a delivery, in one statement. */
+const tenantsPerStatementMax = 500;
+const backoffMsMax = 30_000;
+/** The database may be back at any moment, and asking costs nothing while it is away. */
+const unreachableMsMax = 1000;
+/**
+ * With 10,000 tenants of which none is due, looking for one took 0.1 s of the database: the pause is this many times as
+ * long, so that looking takes at most one part in so many of the time.
+ */
+const pausePerLook = 20;
+const pauseMsMax = 30_000;
+/** New tenants are looked for at most this often. */
+const newTenantsEveryMs = 1000;
+/** Turns of one tenant in a row, while nobody else waits. */
+const turnsInARowMax = 50;
+const aliveAgeMsMax = 5000;
+
+interface UnderWay {
+  readonly turn: TurnRow;
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+  /** When the lease was taken or renewed, at the latest, on the clock of `performance.now()`. */
+  keptAtMs: number;
+}
+
+/**
+ * Delivers the journals of all tenants to the memory service (organisation, section 20.1): several tenants at once, each by
+ * one process at a time. Any number of processes may run side by side.
+ */
+export function runContextAdapter(parts: { pool: Pool; settings: Settings; log: Logger }): ContextAdapter {
+  const { pool, settings, log } = parts;
+  const memory = openMemory(settings, `run_${newTraceHex()}`);
+  const isOff = settings.CP_CONTEXT_PROVIDER === 'none';
+  const pauseMs = settings.CP_CONTEXT_POLL_INTERVAL_SECONDS * 1000;
+  const turns = new Turns({ pool, memory, settings }, log);
+  const stop = new AbortController();
+  const wake = new Wake(stop.signal);
+  const renewing = setInterval(() => void turns.renew(), renewEveryMs);
+  let alive: { readonly askedAtMs: number; readonly answer: Promise<boolean> } | undefined;
+  const running = run();
+
+  async function run(): Promise<void> {
+    for (let failures = 0; !stop.signal.aborted; ) {
+      let waitMs = pauseMs;
+      try {
+        const startedAtMs = performance.now();
+        const isBusy = isOff ? await turns.skip() : await turns.begin(() => wake.up());
+        const lookedMs = performance.now() - startedAtMs;
+        failures = 0;
+        waitMs = isBusy ? 0 : Math.max(pauseMs, Math.min(lookedMs * pausePerLook, pauseMsMax));
+      } catch (error) {
+        failures += 1;
+        waitMs = isUnreachable(error)
+          ? Math.min(pauseMs, unreachableMsMax)
+          : Math.min(pauseMs * 2 ** failures, backoffMsMax);
+        log.error({ err: error, failures, waitMs }, 'a cycle of the context adapter failed');
+      }
+      await wake.wait(waitMs);
+    }
+  }
+
+  return {
+    memoryIsAlive() {
+      if (isOff) return Promise.resolve(undefined);
+      const now = performance.now();
+      if (alive === undefined || now - alive.askedAtMs > aliveAgeMsMax)
+        alive = { askedAtMs: now, answer: memory.isAlive() };
+      return alive.answer;
+    },
+    async close() {
+      stop.abort();
+      await running;
+      await turns.end(stopMsMax);
+      clearInterval(renewing);
+    },
+  };
+}
+
+/** The turns that this process has under way. */
+class Turns {
+  readonly #tools: DeliveryTools;
+  readonly #log: Logger;
+  readonly #underWay = new Map<string, UnderWay>();
+  #tenantsReadAtMs = Number.NEGATIVE_INFINITY;
+  /** Whether more tenants may be due than this process has places for. */
+  #othersWait = false;
+  #isEnding = false;
+
+  constructor(tools: DeliveryTools, log: Logger) {
+    this.#tools = tools;
+    this.#log = log;
+  }
+
+  /**
+   * Begins turns of tenants that are due, as many as there are places.
+   * @param freed runs when a place is free again, and there may be work for it
+   * @returns whether more may be due at once
+   */
+  async begin(freed: () => void): Promise<boolean> {
+    const { pool, settings } = this.#tools;
+    const placesMax = settings.CP_CONTEXT_PARALLEL_TENANTS;
+    await this.#insertMissing();
+    const tenantsMax = Math.min(placesMax - this.#underWay.size, settings.CP_CONTEXT_MAX_TENANTS_PER_CYCLE);
+    this.#othersWait = tenantsMax <= 0;
+    if (this.#othersWait) return false;
+    const failing = [...this.#underWay.values()].filter(({ turn }) => turn.is_failing).length;
+    const failingMax = Math.max(0, Math.min(tenantsMax, Math.floor(placesMax / 2) - failing));
+    const askedAtMs = performance.now();
+    const due = await pool.rows(leaseDueTurns({ consumer, tenantsMax, failingMax, leaseSeconds }));
+    this.#othersWait = due.length === tenantsMax;
+    for (const turn of due) this.#start(turn, askedAtMs, freed);
+    return this.#othersWait && this.#underWay.size < placesMax;
+  }
+
+  /** Where nothing is to be sent: moves tenants on. @returns whether more may be behind */
+  async skip(): Promise<boolean> {
+    await this.#insertMissing();
+    return (
+      (await this.#tools.pool.run(skipToHead(consumer, tenantsPerStatementMax))) === tenantsPerStatementMax
+    );
+  }
+
+  async #insertMissing(): Promise<void> {
+    const now = performance.now();
+    if (now - this.#tenantsReadAtMs < newTenantsEveryMs) return;
+    const inserted = await this.#tools.pool.run(insertMissingConsumers(consumer, tenantsPerStatementMax));
+    if (inserted < tenantsPerStatementMax) this.#tenantsReadAtMs = now;
+  }
+
+  #start(turn: TurnRow, keptAtMs: number, freed: () => void): void {
+    const stop = new AbortController();
+    const ended = this.#serve(turn, stop.signal)
+      .catch((error: unknown): TurnReport => {
+        this.#log.error({ err: error, tenantId: turn.tenant_id }, 'a turn of a tenant failed');
+        return { hasMore: false, next: undefined, failure: undefined };
+      })
+      .then(({ hasMore, failure }) => {
+        this.#underWay.delete(turn.lease_id);
+        if (failure !== undefined)
+          this.#log.warn(
+            { tenantId: turn.tenant_id, eventId: failure.eventId, reason: failure.reason },
+            'a tenant is parked: its events could not be delivered to the memory service',
+          );
+        if (hasMore || this.#othersWait) freed();
+      });
+    this.#underWay.set(turn.lease_id, { turn, stop, ended, keptAtMs });
+  }
+
+  /** Turns of one tenant in a row: while nobody else waits, it need not be looked for again. */
+  async #serve(first: TurnRow, signal: AbortSignal): Promise<TurnReport> {
+    let turns = 0;
+    const mayGoOn = () => turns < turnsInARowMax && !this.#othersWait && !this.#isEnding && !signal.aborted;
+    for (let turn = first; ; ) {
+      turns += 1;
+      const report = await deliverTurn(this.#tools, turn, signal, mayGoOn);
+      if (report.next === undefined) return report;
+      turn = report.next;
+    }
+  }
+
+  /**
+   * Keeps the leases of what is under way. Who has lost one stops, and so does who could not renew it and would have lost
+   * it by the next time. Must not throw.
+   */
+  async renew(): Promise<void> {
+    const held = [...this.#underWay.values()];
+    if (held.length === 0) return;
+    const askedAtMs = performance.now();
+    for (const one of held)
+      if (askedAtMs - one.keptAtMs > leaseSeconds * 1000 - renewEveryMs) one.stop.abort();
+    const turns = held.map(({ turn }) => turn);
+    try {
+      const rows = await this.#tools.pool.rows(renewLeases(consumer, turns, leaseSeconds));
+      const kept = new Set(rows.map(({ lease_id: id }) => id));
+      for (const one of held)
+        if (kept.has(one.turn.lease_id)) one.keptAtMs = askedAtMs;
+        else one.stop.abort();
+    } catch (error) {
+      this.#log.warn({ err: error }, 'the leases of the context adapter could not be renewed');
+    }
+  }
+
+  /** Lets turns end by themselves for a while, then gives them up. */
+  async end(waitMsMax: number): Promise<void> {
+    this.#isEnding = true;
+    const all = Promise.all([...this.#underWay.values()].map(({ ended }) => ended));
+    const late = setTimeout(() => {
+      for (const { stop } of this.#underWay.values()) stop.abort();
+    }, waitMsMax);
+    await all;
+    clearTimeout(late);
+  }
+}
+
+/** A pause that ends early when somebody says so, also when it was said before the pause began. */
+class Wake {
+  readonly #stopped: AbortSignal;
+  #isDue = false;
+  #end: (() => void) | undefined;
+
+  constructor(stopped: AbortSignal) {
+    this.#stopped = stopped;
+    stopped.addEventListener('abort', () => this.up());
+  }
+
+  up(): void {
+    this.#isDue = true;
+    this.#end?.();
+  }
+
+  /** Even a pause of 0 ms lets other work of the process run in between. */
+  async wait(ms: number): Promise<void> {
+    if (!this.#isDue && !this.#stopped.aborted)
+      await new Promise<void>((done) => {
+        const timer = setTimeout(done, ms);
+        this.#end = () => {
+          clearTimeout(timer);
+          done();
+        };
+      });
+    this.#end = undefined;
+    this.#isDue = false;
+    await new Promise((done) => setImmediate(done));
+  }
+}

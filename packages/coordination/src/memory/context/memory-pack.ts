@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { Context } from '../context.ts';
+import type { MemoryGateway, Question, Told } from '../gateway/gateway.ts';
+import type { ContextRequest, MemoryStatus } from './context-answer.ts';
+import type { Focus } from './focus.ts';
+
+/** What the memory service had to say for a context. */
+export interface MemoryPart {
+  readonly memory: JsonObject | null;
+  readonly memoryStatus: MemoryStatus;
+  readonly memoryTraceId: string | null;
+  readonly warnings: readonly string[];
+}
+
+/** Refusals that may come from one of several namespaces. */
+const namespaceRefusals: readonly number[] = [400, 403, 422];
+const sectionsMax = 500;
+
+/** The members that count; the answer is passed on as it is. */
+const PackAnswer = z.looseObject({
+  sections: z.array(z.looseObject({})).max(sectionsMax),
+  token_estimate: z.number().nullish().catch(null),
+  trace_id: z.string().max(200).nullish().catch(null),
+});
+
+export function withoutMemory(memoryStatus: MemoryStatus, warnings: readonly string[] = []): MemoryPart {
+  return { memory: null, memoryStatus, memoryTraceId: null, warnings };
+}
+
+/** The budget of a request, within what the operator allows. */
+export function budgetOf(
+  { maxTokens }: Pick<ContextRequest, 'maxTokens'>,
+  { settings }: Pick<Context, 'settings'>,
+): number {
+  const { CP_CONTEXT_DEFAULT_MAX_TOKENS: usual, CP_CONTEXT_MAX_TOKENS_LIMIT: limit } = settings;
+  return Math.min(maxTokens ?? usual, limit);
+}
+
+/**
+ * Asks the memory service for what it knows around a query (organisation, section 19.1). Where it refuses several
+ * namespaces, the first is asked alone in the time that is left.
+ * @returns never a failure: what is missing is said by the status and the warnings
+ */
+export async function askMemory(
+  memory: MemoryGateway,
+  context: Pick<Context, 'tenantId' | 'settings' | 'traceRunId'>,
+  request: ContextRequest,
+  { focus, namespaces }: { focus: Focus; namespaces: readonly string[] },
+): Promise<MemoryPart> {
+  const wholeMs = context.settings.CP_CONTEXT_TIMEOUT_SECONDS * 1000;
+  const endsAtMs = performance.now() + wholeMs;
+  const maxTokens = budgetOf(request, context);
+  const ask = (names: readonly string[], timeoutMs: number) =>
+    memory.ask(questionOf(context, request, { focus, namespaces: names, maxTokens, timeoutMs }));
+  const told = await ask(namespaces, wholeMs);
+  const isRefused = told.kind === 'refused' && namespaceRefusals.includes(told.status);
+  if (!isRefused || namespaces.length === 1) return partOf(told, maxTokens, []);
+  const leftMs = Math.max(1, Math.floor(endsAtMs - performance.now()));
+  return partOf(await ask(namespaces.slice(0, 1), leftMs), maxTokens, ['memory_namespaces_refused']);
+}
+
+function questionOf(
+  { tenantId, traceRunId }: Pick<Context, 'tenantId' | 'traceRunId'>,
+  { query, anchors, strategy, asOf }: ContextRequest,
+  asked: { focus: Focus; namespaces: readonly string[]; maxTokens: number; timeoutMs: number },
+): Question<JsonObject> {
+  const { task, workspaceId } = asked.focus;
+  const scopes = [
+    ...(task === undefined ? [] : [{ type: 'task', id: task.id }]),
+    ...(workspaceId === null ? [] : [{ type: 'workspace', id: workspaceId }]),
+  ];
+  return {
+    tenantId,
+    path: '/api/memory/context',
+    method: 'POST',
+    traceRunId,
+    timeoutMs: asked.timeoutMs,
+    body: {
+      query,
+      subject: scopes[0] ?? { type: 'tenant', id: tenantId },
+      scopes,
+      anchors,
+      ephemeral_context: ephemeralOf(asked.focus),
+      max_tokens: asked.maxTokens,
+      ...(strategy != null && { strategy }),
+      ...(asOf != null && { as_of: asOf }),
+      scope: {
+        namespace: asked.namespaces[0],
+        ...(asked.namespaces.length > 1 && { namespaces: asked.namespaces }),
+      },
+    },
+    read: (json) => (PackAnswer.safeParse(json).success ? (json as JsonObject) : undefined),
+  };
+}
+
+/** What the task is now, which memory may not have been told of yet. */
+function ephemeralOf({ task }: Focus): JsonObject | null {
+  if (task === undefined) return null;
+  const { id, publicId, title, status, priority, version } = task;
+  return { task: { id, publicId, title, status, priority, version } };
+}
+
+function partOf(told: Told<JsonObject>, maxTokens: number, warnings: readonly string[]): MemoryPart {
+  if (told.kind === 'late') return withoutMemory('timeout', warnings);
+  if (told.kind === 'refused') return withoutMemory('unavailable', [...warnings, 'memory_refused']);
+  if (told.kind === 'away') return withoutMemory('unavailable', [...warnings, `memory_${told.why}`]);
+  const { token_estimate: tokens, trace_id: memoryTraceId = null } = PackAnswer.parse(told.value);
+  const isOver = tokens != null && tokens > maxTokens;
+  return {
+    memory: told.value,
+    memoryStatus: 'ok',
+    memoryTraceId,
+    warnings: isOver ? [...warnings, 'memory_over_budget'] : warnings,
+  };
+}

@@ -1,0 +1,199 @@
+import { newId } from '@baton/kernel/ids';
+import { findLiveClaim } from '../../leases/gate.ts';
+import type { ClaimRow } from '../../leases/lease-rows.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { holds } from '../../service/permissions.ts';
+import type { Task } from '../../work/tasks/task.ts';
+import { lockTaskRow } from '../../work/tasks/tasks.ts';
+import type { Context } from '../context.ts';
+import type { MemoryGateway } from '../gateway/gateway.ts';
+import { mayReadAll } from '../gateway/visible-namespaces.ts';
+import { anchorsFor } from './anchors.ts';
+import { contextPackRecorded } from './context.events.ts';
+import type { TaskContext } from './context-answer.ts';
+import { type ContextPackRow, isEmptyPack } from './context-pack.ts';
+import { findPackOfClaim, insertPack, type NewPack } from './context-packs.sql.ts';
+import { readClock, type TypeOfTaskRow } from './focus.sql.ts';
+import { askTyped, type TypedQuestion } from './typed-pack.ts';
+
+/** What a type may declare, with the defaults of the contract (organisation, section 28). */
+interface Profile {
+  readonly anchors?: readonly string[];
+  readonly kinds?: readonly string[];
+  readonly relations?: readonly string[];
+  readonly depth?: number;
+  readonly maxTokens?: number;
+  readonly strategy?: string;
+  readonly asOf?: 'claim' | 'now';
+}
+
+const usualTokens = 3000;
+
+/** What is known of the task's own context before the memory service is asked. */
+export interface PreparedTaskContext {
+  readonly task: Task;
+  readonly claim: ClaimRow | undefined;
+  readonly recorded: ContextPackRow | undefined;
+  /** Whether the caller may read all that was recorded. */
+  readonly mayReplay: boolean;
+  readonly question: TypedQuestion;
+  /** The part of the answer that needs no memory. */
+  readonly base: TaskContext;
+}
+
+/** A task's own context, and the pack that its claim is to keep. */
+export interface AskedTaskContext {
+  readonly answer: TaskContext;
+  readonly toRecord: NewPack | undefined;
+}
+
+/**
+ * Reads what a task's own context needs; undefined where its type declares none. The live claim decides which instant counts:
+ * memory as it was when the claim was made, unless the type asks for now.
+ */
+export async function prepareTaskContext(
+  context: Context,
+  task: Task,
+  type: TypeOfTaskRow,
+  namespaces: readonly string[],
+): Promise<PreparedTaskContext | undefined> {
+  const profile = type.context_schema as Profile;
+  if (Object.keys(profile).length === 0) return undefined;
+  const { db, tenantId } = context;
+  const claim = await findLiveClaim(context, task.id);
+  const recorded = claim === undefined ? undefined : await db.row(findPackOfClaim(tenantId, claim.id));
+  const { anchors, warnings } = anchorsFor(task, profile.anchors ?? []);
+  const asOfMode = claim === undefined ? 'now' : (profile.asOf ?? 'claim');
+  const { now } = (await db.row(readClock())) as { now: string };
+  const asOf = claim !== undefined && asOfMode === 'claim' ? claim.acquired_at : now;
+  const budgetTokens = profile.maxTokens ?? usualTokens;
+  const { kinds = [], relations = [], depth = 1, strategy = null } = profile;
+  return {
+    task,
+    claim,
+    recorded,
+    mayReplay: recorded !== undefined && mayReadPack(context, recorded),
+    question: { anchors, kinds, relations, depth, strategy, namespaces, asOf, budgetTokens },
+    base: {
+      status: 'disabled',
+      contextPackId: recorded?.id ?? null,
+      claimId: claim?.id ?? null,
+      asOf,
+      asOfMode,
+      replayed: false,
+      recorded: false,
+      budgetTokens,
+      anchors,
+      warnings,
+      pack: null,
+    },
+  };
+}
+
+/** Whether the memory service is asked at all, and if not, what the answer says instead. */
+export type Asking = { readonly memory: MemoryGateway } | { readonly status: 'disabled' | 'forbidden' };
+
+/**
+ * The task's own context (organisation, section 19.1). The pack of a live claim is given back as it was recorded, also while
+ * the memory service is away; with `now` it is asked each time.
+ */
+export async function askTaskContext(
+  context: Context,
+  { task, claim, recorded, mayReplay, question, base }: PreparedTaskContext,
+  asking: Asking,
+): Promise<AskedTaskContext> {
+  const only = (answer: Partial<TaskContext>) => ({ answer: { ...base, ...answer }, toRecord: undefined });
+  if (!('memory' in asking) && asking.status === 'forbidden') return only({ status: 'forbidden' });
+  if (recorded !== undefined && base.asOfMode === 'claim') {
+    if (mayReplay) return only(replayOf(recorded));
+    return only({ status: 'memory' in asking ? 'forbidden' : asking.status });
+  }
+  if (!('memory' in asking)) return only({ status: asking.status });
+  // Every anchor that the type names was dropped: there is nothing to ask for.
+  if (question.anchors.length === 0 && base.warnings.length > 0) return only({ status: 'empty' });
+  const told = await askTyped(asking.memory, context, question);
+  if (told.kind === 'late') return only({ status: 'timeout' });
+  if (told.kind !== 'told') {
+    const why = told.kind === 'refused' ? 'memory_refused' : `memory_${told.why}`;
+    return only({ status: 'unavailable', warnings: [...base.warnings, why] });
+  }
+  const { pack, traceId } = told.value;
+  const { asOf, budgetTokens, more: _, ...asked } = question;
+  const mayRecord = claim?.holder_id === context.caller.principalId && recorded === undefined;
+  return {
+    answer: { ...base, status: isEmptyPack(pack) ? 'empty' : 'ok', pack },
+    toRecord:
+      claim === undefined || !mayRecord
+        ? undefined
+        : {
+            id: newId(),
+            tenant_id: context.tenantId,
+            task_id: task.id,
+            claim_id: claim.id,
+            created_by: context.caller.principalId,
+            as_of: asOf,
+            as_of_mode: base.asOfMode,
+            budget_tokens: budgetTokens,
+            question: asked,
+            pack,
+            trace_id: traceId,
+          },
+  };
+}
+
+/** What memory said may be read by whoever may read the journal, and each namespace that it came from. @throws NeedsDecision */
+function mayReadPack(context: Context, { question }: ContextPackRow): boolean {
+  return holds(context.caller.permissions, 'events.read') && mayReadAll(context, question.namespaces);
+}
+
+function replayOf(recorded: ContextPackRow): Partial<TaskContext> {
+  const { id, pack, as_of: asOf, as_of_mode: asOfMode, budget_tokens: budgetTokens, question } = recorded;
+  return {
+    status: isEmptyPack(pack) ? 'empty' : 'ok',
+    contextPackId: id,
+    asOf,
+    asOfMode,
+    budgetTokens,
+    anchors: [...question.anchors],
+    replayed: true,
+    pack,
+  };
+}
+
+/**
+ * Keeps what the holder of a live claim was told, once for each claim. Of two that come at once the later gets what the
+ * earlier was told; where the claim has ended meanwhile, nothing is kept.
+ * @returns the task's context as it is answered
+ * @throws Refusal `not_found` for a task that is out of sight since
+ */
+export async function recordPack(
+  context: Context,
+  { answer, toRecord }: { answer: TaskContext; toRecord: NewPack },
+): Promise<TaskContext> {
+  const task = await lockTaskRow(context, { id: toRecord.task_id, number: null });
+  const claim = await findLiveClaim(context, task.id);
+  if (claim?.id !== toRecord.claim_id || claim.holder_id !== context.caller.principalId)
+    return { ...answer, claimId: claim?.id ?? null, warnings: [...answer.warnings, 'claim_ended'] };
+  const row = await context.db.row(insertPack(toRecord));
+  if (row === undefined) {
+    const earlier = await context.db.row(findPackOfClaim(context.tenantId, claim.id));
+    return { ...answer, ...replayOf(earlier as ContextPackRow) };
+  }
+  const { pack } = row;
+  emit(
+    context,
+    contextPackRecorded,
+    { entityId: task.id, workspaceId: task.workspace_id, sessionId: claim.session_id },
+    {
+      publicId: task.public_id,
+      contextPackId: row.id,
+      claimId: claim.id,
+      asOf: row.as_of,
+      asOfMode: row.as_of_mode,
+      entities: pack.entities.length,
+      facts: pack.facts.length,
+      snapshots: pack.snapshots.length,
+    },
+  );
+  return { ...answer, contextPackId: row.id, recorded: true };
+}

@@ -1,0 +1,47 @@
+import { inSlices } from '@baton/kernel/slices';
+import {
+  findExportedOutputs,
+  type GivenNames,
+  problemsOfReferences,
+} from '../../processes/definitions/references.ts';
+import { checkingDefinition } from '../../processes/process-language/checks.ts';
+import type { ProcessSpec } from '../../processes/process-language/definition.ts';
+import { type ProcessProblem, problem } from '../../processes/process-language/problems.ts';
+import { findKnownAgents } from '../../registry/agent-identity/acting-agents.ts';
+import type { Context } from '../context.ts';
+
+interface JudgedProcess {
+  readonly problems: readonly ProcessProblem[];
+  /** Keys of the calendars that it leans on. */
+  readonly calendars: readonly string[];
+}
+
+/**
+ * What is wrong with a process of a package (organisation, sections 14.1 and 15.2), apart from its form and its migrations.
+ * @param before the kinds of the elements of the version that is there
+ * @param given what the package itself brings
+ */
+export async function judgeProcess(
+  context: Context,
+  spec: ProcessSpec,
+  before: ReadonlyMap<string, string>,
+  given: GivenNames,
+): Promise<JudgedProcess> {
+  const checked = await inSlices(checkingDefinition(spec, before, await findExportedOutputs(context, spec)));
+  const references = await problemsOfReferences(context, spec, checked.calendars, given);
+  const ofAgent = await problemsOfAgent(context, spec, given);
+  const problems = [...ofAgent, ...checked.problems, ...references.problems];
+  return { problems, calendars: references.calendars };
+}
+
+async function problemsOfAgent(
+  context: Context,
+  { identity }: ProcessSpec,
+  given: GivenNames,
+): Promise<ProcessProblem[]> {
+  if (identity === undefined)
+    return [problem('unknown_agent', '/identity', 'must name the agent that it acts as')];
+  const { agent } = identity;
+  if (given.agents.has(agent) || (await findKnownAgents(context, [agent])).has(agent)) return [];
+  return [problem('unknown_agent', '/identity/agent', `there is no agent ${agent}`)];
+}

@@ -1,0 +1,114 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { NewTaskType } from '../../definitions/task-types/task-type.ts';
+import { checkTaskType } from '../../definitions/task-types/task-types.ts';
+import type { CalendarSpec } from '../../organisation/calendars/calendar.ts';
+import { problemsOfMigrations } from '../../processes/definitions/migrations.ts';
+import type { GivenNames } from '../../processes/definitions/references.ts';
+import type { ProcessSpec } from '../../processes/process-language/definition.ts';
+import { elementsOf } from '../../processes/process-language/elements.ts';
+import { reported } from '../../processes/process-language/problems.ts';
+import type { AgentSpec } from '../../registry/agents/agent-spec.ts';
+import { validateAgent } from '../../registry/agents/publishing.ts';
+import type { RuleRequest } from '../../rules/catalog/rule.ts';
+import { checkRule } from '../../rules/catalog/rules.ts';
+import { checkDocument } from '../../service/documents.ts';
+import { judgeProcess } from '../catalog/process-problems.ts';
+import type { Context } from '../context.ts';
+import type { PackageProblem } from '../source/package-source.ts';
+import type { Change, Desired } from './changes.ts';
+import { toldOf } from './desired.ts';
+
+type Told = Pick<PackageProblem, 'code' | 'severity' | 'path' | 'message'>;
+
+/** What the caller may not grant is refused when it is applied, by whoever applies it. */
+const rightsCodes = ['permission_escalation', 'permission_denied'];
+
+/** Codes that name what is not there: the package may bring it. */
+const absentCodes = ['unknown_reference', 'unknown_task_type', 'unknown_agent', 'unknown_calendar'];
+
+/**
+ * What the writers of the objects would refuse of these changes, found by reads alone (organisation, section 14.2).
+ * @param desired all documents of the package: what one names another may bring
+ */
+export async function judgeChanges(
+  context: Context,
+  changes: readonly Change[],
+  desired: readonly Desired[],
+): Promise<PackageProblem[]> {
+  const given = givenBy(desired);
+  const problems: PackageProblem[] = [];
+  for (const { desired: document, written, world } of changes) {
+    if (document === undefined || written === undefined) continue;
+    const found = await judged(context, document, written, world?.state ?? null, given);
+    problems.push(...found.map((one) => ({ ...one, file: document.file })));
+    // Where the database is asked nothing, 100 large types would take half a second of one turn.
+    await nextTurn();
+  }
+  return problems;
+}
+
+function givenBy(desired: readonly Desired[]): GivenNames {
+  const of = (kind: Desired['kind']) => desired.filter((one) => one.kind === kind);
+  return {
+    taskTypes: new Set(of('TaskType').map(({ key }) => key)),
+    agents: new Set(of('Agent').map(({ key }) => key)),
+    processes: new Set(of('Process').map(({ key }) => key)),
+    calendars: new Map(
+      of('Calendar').map(({ key, spec }) => [
+        key,
+        { is_retired: false, has_hours: (spec as CalendarSpec).workingHours != null },
+      ]),
+    ),
+  };
+}
+
+async function judged(
+  context: Context,
+  { kind, key }: Desired,
+  written: JsonObject,
+  before: JsonObject | null,
+  given: GivenNames,
+): Promise<Told[]> {
+  try {
+    if (kind === 'Process')
+      return await processProblems(context, written as unknown as ProcessSpec, { key, before }, given);
+    if (kind === 'TaskType') await checkTaskType(context, { ...written, key } as unknown as NewTaskType);
+    if (kind === 'Agent') await validateAgent(context, { key, spec: written as unknown as AgentSpec });
+    if (kind === 'Calendar') checkDocument(written, { field: 'spec' });
+    if (kind === 'WorkRule')
+      await checkRule(context, { ...written, key } as unknown as RuleRequest, { given });
+    return [];
+  } catch (error) {
+    const told = toldOf(error);
+    return isGiven(error, given) ? [] : told.filter(({ code }) => !rightsCodes.includes(code));
+  }
+}
+
+/** Whether a refusal names only what the package itself brings. */
+function isGiven(error: unknown, { taskTypes, agents }: GivenNames): boolean {
+  const { code, details } = error as { code: string; details: Readonly<Record<string, unknown>> };
+  const name = details['value'] ?? details['taskType'] ?? details['agentKey'];
+  return absentCodes.includes(code) && typeof name === 'string' && (taskTypes.has(name) || agents.has(name));
+}
+
+async function processProblems(
+  context: Context,
+  spec: ProcessSpec,
+  { key, before }: { key: string; before: JsonObject | null },
+  given: GivenNames,
+): Promise<Told[]> {
+  const elements = new Map(
+    before === null
+      ? []
+      : [...elementsOf(before as unknown as ProcessSpec)].map(({ id, kind }) => [id, kind]),
+  );
+  const { problems } = await judgeProcess(context, spec, elements, given);
+  const found = [...problems, ...(await problemsOfMigrations(context, key, spec))];
+  return reported(found).map(({ code, severity, path, message }) => ({
+    code,
+    severity,
+    path: `/spec${path}`,
+    message,
+  }));
+}

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { FreeObject } from '@baton/kernel/wire';
+import { PackageKey } from '../../organisation/package-link.ts';
+
+/** Files that a package may have, and how large each may be by its form; what is read of one has tighter bounds. */
+const filesMax = 1000;
+const pathCharactersMax = 500;
+const contentCharactersMax = 1_000_000;
+
+/** A catalogue package as it is sent: its files (organisation, section 14.1). */
+export const PackageSource = z
+  .strictObject({
+    files: z
+      .array(
+        z
+          .strictObject({
+            path: z.string().min(1).max(pathCharactersMax).meta({
+              description: 'Relative, without `..`; each file has another one.',
+            }),
+            content: z.string().max(contentCharactersMax).meta({
+              description:
+                'YAML 1.2 of at most 65536 characters, or JSON; one document, of at most 262144 bytes as JSON.',
+            }),
+          })
+          .meta({ id: 'PackageFile' }),
+      )
+      .min(1)
+      .max(filesMax),
+  })
+  .meta({ id: 'PackageSource' });
+export type PackageFile = z.output<typeof PackageSource>['files'][number];
+
+/** The kinds of documents that a package may hold, besides its `package.yaml`. */
+export const documentKinds = [
+  'TaskType',
+  'Agent',
+  'Calendar',
+  'Process',
+  'WorkRule',
+  'View',
+  'Settings',
+  'Test',
+] as const;
+export type DocumentKind = (typeof documentKinds)[number];
+
+/** Kinds whose objects a package creates, changes and retires. */
+export const objectKinds = ['TaskType', 'Agent', 'Calendar', 'Process', 'WorkRule', 'View'] as const;
+export type ObjectKind = (typeof objectKinds)[number];
+
+const documentKeyMax = 128;
+const renamesMax = 1000;
+
+const Rename = z.strictObject({
+  kind: z.enum(objectKinds),
+  from: z.string().min(1).max(documentKeyMax),
+  to: z.string().min(1).max(documentKeyMax),
+});
+export type Rename = z.output<typeof Rename>;
+
+/** What `package.yaml` says. */
+export const Manifest = z.strictObject({
+  key: PackageKey,
+  version: z.string().min(1).max(50),
+  title: z.string().min(1).max(200).optional(),
+  renames: z.array(Rename).max(renamesMax).default([]),
+});
+export type Manifest = z.output<typeof Manifest>;
+
+/** What every other file is. */
+export const Envelope = z.strictObject({
+  apiVersion: z.literal('baton/v1'),
+  kind: z.enum(documentKinds),
+  key: z.string().min(1).max(documentKeyMax),
+  spec: FreeObject,
+});
+
+/** One document of a package; `spec` is the body of its kind's POST without the key, and not judged yet. */
+export interface PackageDocument extends z.output<typeof Envelope> {
+  readonly file: string;
+}
+
+/** What is wrong with a package (organisation, section 14.1). */
+export const PackageProblem = z
+  .strictObject({
+    code: z.string(),
+    severity: z.enum(['error', 'warning']),
+    path: z.string().describe('A JSON pointer into the document.'),
+    file: z.string().optional(),
+    line: z.int().optional().describe('Of the YAML text.'),
+    message: z.string(),
+    hint: z.string().optional(),
+  })
+  .meta({ id: 'PackageProblem' });
+export type PackageProblem = z.infer<typeof PackageProblem>;

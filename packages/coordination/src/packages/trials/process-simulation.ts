@@ -1,0 +1,309 @@
+import type { JsonObject } from '@baton/kernel/wire';
+import type { WorkingCalendar } from '../../organisation/calendars/working-calendar.ts';
+import { type PreparedDefinition, toolsOf } from '../../processes/instances/definitions-in-use.ts';
+import { newState, takeInput } from '../../processes/process-engine/engine.ts';
+import {
+  isOfTrigger,
+  isResumedBy,
+  ownHandlersOf,
+  startCorrelation,
+} from '../../processes/process-engine/handling.ts';
+import { activityId } from '../../processes/process-engine/ids/activity-ids.ts';
+import type { Act, Effect, Input } from '../../processes/process-engine/inputs.ts';
+import { type EngineTools, ProcessFault } from '../../processes/process-engine/machine.ts';
+import type { EventRoot, ProcessState, TaskRoot, Timer } from '../../processes/process-engine/state.ts';
+import { dueTimersOf } from '../../processes/process-engine/timers.ts';
+import { waitsOf } from '../../processes/process-engine/waits.ts';
+import { triggerKeyOf } from '../../processes/triggers/triggers.ts';
+import { faultsOfForm, valuesForForm } from '../../work/tasks/step-forms/form-values.ts';
+import { createdBy, peopleOf } from './created.ts';
+import { type Created, type EngineTime, NotSimulated } from './outcome.ts';
+import type { ProcessReach } from './process-coverage.ts';
+
+/** Instances of a process on the engine alone: its effects are noted, and nothing is written. */
+
+/** As for an instance that runs. */
+const followUpsMax = 20;
+const keyCharactersMax = 500;
+
+type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
+
+/** What a test of a process leans on. */
+export interface SimulatedProcess {
+  readonly use: PreparedDefinition;
+  readonly calendars: ReadonlyMap<string, WorkingCalendar>;
+  readonly costLimit: number;
+  readonly reach: ProcessReach;
+  /** Of a type that the package brings: what custom fields of its tasks break. */
+  faultOfFields(typeKey: string, fields: JsonObject): boolean;
+}
+
+export interface Instance {
+  readonly key: string;
+  state: ProcessState;
+  /** What came while it was suspended, in its order. */
+  readonly kept: Input[];
+  /** Tasks that it has opened, by their ids. */
+  readonly tasks: Map<string, Of<'open_task'>>;
+}
+
+/** What inputs have led to. */
+export interface Led {
+  readonly created: Created[];
+  readonly problems: string[];
+}
+
+export class ProcessSimulation {
+  readonly #process: SimulatedProcess;
+  readonly #tools: EngineTools;
+  readonly #time: EngineTime;
+  readonly instances: Instance[] = [];
+  #ids = 0;
+
+  constructor(process: SimulatedProcess, time: EngineTime) {
+    this.#process = process;
+    this.#time = time;
+    this.#tools = toolsOf(process.use, process.calendars, process.costLimit, time.check);
+  }
+
+  /** A UUID that is the same whenever the test runs. */
+  newId(purpose: string): string {
+    this.#ids += 1;
+    return activityId('test', this.#process.use.definition.key, this.#ids, purpose);
+  }
+
+  /**
+   * Sends an event to whom it concerns: it starts an instance, correlates with one, or is listened for.
+   * @returns the instance that took it last; undefined where it concerned nobody
+   */
+  *deliver(event: EventRoot, led: Led): Generator<void, Instance | undefined> {
+    const { start } = this.#process.use.definition.spec;
+    const before = [...this.instances];
+    let taken: Instance | undefined;
+    const startKey = yield* this.#keyOf(start, event, true, led);
+    for (const instance of before) {
+      if (!isLive(instance)) continue;
+      const correlations = yield* this.#correlationsOf(instance, event, led);
+      if (startKey === instance.key) correlations.push(startCorrelation);
+      const { definition } = this.#process.use;
+      const listens =
+        waitsOf(definition, instance.state).includes(triggerKeyOf(event)) ||
+        ownHandlersOf(definition, instance.state, event).length > 0;
+      if (correlations.length === 0 && !listens) continue;
+      taken = instance;
+      yield* this.take(instance, { kind: 'event', at: event.time, event, correlations }, led);
+    }
+    if (startKey === undefined || before.some((one) => isLive(one) && one.key === startKey)) return taken;
+    return yield* this.#start(startKey, event, led);
+  }
+
+  *#start(key: string, event: EventRoot, led: Led): Generator<void, Instance> {
+    const id = this.newId('instance');
+    const state = newState(this.#process.use.definition, { id, key, startedAt: event.time, data: {} });
+    const instance: Instance = { key, state, kept: [], tasks: new Map() };
+    this.instances.push(instance);
+    led.created.push({ kind: 'instance', key });
+    yield* this.take(instance, { kind: 'start', at: event.time, event }, led);
+    return instance;
+  }
+
+  *#correlationsOf(instance: Instance, event: EventRoot, led: Led): Generator<void, number[]> {
+    const found: number[] = [];
+    for (const [n, { on, key }] of this.#process.use.definition.handlers.entries())
+      if (key !== undefined && (yield* this.#keyOf({ on, key }, event, false, led)) === instance.key)
+        found.push(n);
+    return found;
+  }
+
+  /** The key that a trigger gives; what can't be evaluated is told as a problem, since the event would be lost. */
+  *#keyOf(
+    { on, key }: { on: Parameters<typeof isOfTrigger>[0]; key: string },
+    event: EventRoot,
+    isStart: boolean,
+    led: Led,
+  ): Generator<void, string | undefined> {
+    if (!isOfTrigger(on, event)) return undefined;
+    const roots = { event: event as unknown as JsonObject };
+    try {
+      const value = yield* this.#time.run(() => {
+        if (isStart && on.where !== undefined && this.#tools.evaluate(on.where, roots) !== true) return null;
+        return this.#tools.evaluate(key, roots);
+      });
+      const text = typeof value === 'number' ? String(value) : value;
+      return typeof text === 'string' && text !== '' && text.length <= keyCharactersMax ? text : undefined;
+    } catch (error) {
+      if (!(error instanceof ProcessFault)) throw error;
+      led.problems.push(error.code);
+      return undefined;
+    }
+  }
+
+  /**
+   * Has an instance take an input and all that follows from it; a fault suspends it, as it would be suspended. What comes while
+   * it is suspended waits until an event lets it go on.
+   */
+  *take(instance: Instance, input: Input, led: Led): Generator<void, void> {
+    const { definition } = this.#process.use;
+    if (instance.state.status === 'suspended') {
+      const resumes = yield* this.#time.run(() =>
+        isResumedBy(definition, instance.state, input, this.#tools),
+      );
+      if (!resumes) {
+        instance.kept.push(input);
+        return;
+      }
+    }
+    yield* this.#takeOrPark(instance, input, led);
+    while (instance.state.status === 'running' && instance.kept.length > 0) {
+      const kept = instance.kept.shift() as Input;
+      yield* this.#takeOrPark(instance, { ...kept, at: input.at }, led);
+    }
+  }
+
+  *#takeOrPark(instance: Instance, input: Input, led: Led): Generator<void, void> {
+    try {
+      instance.state = yield* this.#takeAll(instance, input, led);
+    } catch (error) {
+      if (!(error instanceof ProcessFault)) throw error;
+      const { element, code, message: reason } = error;
+      led.problems.push(code);
+      const park: Input = { kind: 'park', at: input.at, element, code, reason };
+      instance.state = yield* this.#takeAll(instance, park, led);
+    }
+  }
+
+  *#takeAll(instance: Instance, input: Input, led: Led): Generator<void, ProcessState> {
+    const { use, reach } = this.#process;
+    const waiting: Input[] = [input];
+    const made: Led = { created: [], problems: [] };
+    const tasks: Of<'open_task'>[] = [];
+    let { state } = instance;
+    for (let taken = 0; waiting.length > 0; taken += 1) {
+      if (taken > followUpsMax)
+        throw new ProcessFault('too_many_follow_ups', `more than ${followUpsMax} inputs followed from one`);
+      const next = waiting.shift() as Input;
+      const from = state;
+      const { state: then, acts } = yield* this.#time.run(() =>
+        takeInput(use.definition, from, next, this.#tools),
+      );
+      state = then;
+      reach.take(acts);
+      for (const act of acts) {
+        const follows = this.#do(act, state.clock, made, tasks);
+        if (follows !== undefined) waiting.push(follows);
+      }
+    }
+    led.created.push(...made.created);
+    led.problems.push(...made.problems);
+    for (const task of tasks) instance.tasks.set(task.taskId, task);
+    return state;
+  }
+
+  /** Notes one effect. @returns what follows from it */
+  #do(act: Act, at: string, made: Led, tasks: Of<'open_task'>[]): Input | undefined {
+    if (act.do === 'tell' && act.event.type === 'process.sla_failed') {
+      const { code } = act.event.payload['error'] as { code: string };
+      made.problems.push(code);
+    }
+    if (act.do !== 'effect') return undefined;
+    const { effect } = act;
+    switch (effect.kind) {
+      case 'open_task':
+        return this.#openTask(effect, at, made, tasks);
+      case 'find_voters': {
+        const { element, approvers } = effect;
+        return { kind: 'voters', at, element, principals: peopleOf(approvers) };
+      }
+      case 'open_observation':
+        made.created.push(createdBy(effect));
+        return { kind: 'event', at, event: this.#observed(effect, at) };
+      case 'ask_approval':
+      case 'open_call':
+      case 'open_instance':
+      case 'open_recall':
+      case 'tell_case':
+      case 'escalate':
+        made.created.push(createdBy(effect));
+        return undefined;
+      case 'rename_tasks':
+      case 'close_task':
+      case 'close_call':
+      case 'close_approval':
+      case 'close_instance':
+      case 'close_recall':
+        return undefined;
+    }
+  }
+
+  #openTask(effect: Of<'open_task'>, at: string, made: Led, tasks: Of<'open_task'>[]): Input | undefined {
+    const { element, typeKey } = effect;
+    // A task begins without custom fields: a type that requires some refuses it.
+    if (this.#process.faultOfFields(typeKey, {})) {
+      const code = 'custom_fields_invalid';
+      made.problems.push(code);
+      return element === null ? undefined : { kind: 'intent_failed', at, element, code, details: {} };
+    }
+    tasks.push(effect);
+    made.created.push(createdBy(effect));
+    return undefined;
+  }
+
+  /** The event of an observation that a step has made: it is what the step waits for. */
+  #observed({ observationId, observed, content, data }: Of<'open_observation'>, at: string): EventRoot {
+    return {
+      id: this.newId('event'),
+      type: 'observation.recorded',
+      time: at,
+      entityType: 'observation',
+      entityId: observationId,
+      actorId: null,
+      correlationId: null,
+      payload: { kind: observed, content, data },
+    };
+  }
+
+  /** The timer of all instances that is due next; undefined for none up to an instant. */
+  nextTimer(upTo: string): { instance: Instance; timer: Timer; dueAt: string } | undefined {
+    let next: { instance: Instance; timer: Timer; dueAt: string } | undefined;
+    for (const instance of this.instances) {
+      if (instance.state.status !== 'running') continue;
+      const [timer] = dueTimersOf(instance.state, upTo);
+      if (timer === undefined || timer.dueAt === null) continue;
+      const { dueAt } = timer;
+      if (next === undefined || dueAt < next.dueAt) next = { instance, timer, dueAt };
+    }
+    return next;
+  }
+
+  /** The task of a step that is open, as expressions read it when it is done. */
+  taskOf(instance: Instance, taskId: string, customFields: JsonObject, isDone: boolean): TaskRoot {
+    const task = instance.tasks.get(taskId);
+    if (task === undefined) throw new NotSimulated('the task is not one that the process has opened');
+    return {
+      id: taskId,
+      publicId: 'TEST-1',
+      typeKey: task.typeKey,
+      typeVersion: 1,
+      title: task.title,
+      status: isDone ? 'completed' : 'cancelled',
+      systemStatusCategory: isDone ? 'terminal_success' : 'terminal_cancelled',
+      priority: 'normal',
+      workspaceId: null,
+      assigneeId: peopleOf(task.assign)[0] ?? null,
+      customFields,
+    };
+  }
+
+  /** Whether a completion is refused: the custom fields must fit the type of the task and the form of its step. */
+  isRefused(instance: Instance, taskId: string, fields: JsonObject): boolean {
+    const task = instance.tasks.get(taskId);
+    if (task === undefined) throw new NotSimulated('the task is not one that the process has opened');
+    const { typeKey, form } = task;
+    if (this.#process.faultOfFields(typeKey, fields)) return true;
+    return faultsOfForm(form, valuesForForm(form, fields)).length > 0;
+  }
+}
+
+export function isLive({ state: { status } }: Instance): boolean {
+  return status === 'running' || status === 'suspended';
+}

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import type { JsonObject } from '@baton/kernel/wire';
+import { findStatus, type Lifecycle, movesFrom } from '../../definitions/task-types/lifecycle.ts';
+import type { PreparedSchema } from '../../service/json-schema/schema.ts';
+import { Coverage, coverageOf } from './coverage.ts';
+import { type EngineTime, NotSimulated, type Outcome } from './outcome.ts';
+import type { TestStep } from './test-document.ts';
+
+/** Tests of a task type: its lifecycle and its fields (core, section 7; organisation, sections 14.2 and 28). */
+
+export const TaskTypeCoverage = z
+  .strictObject({ key: z.string(), statuses: Coverage, transitions: Coverage })
+  .meta({ id: 'PackageTaskTypeCoverage' });
+
+export interface SimulatedTaskType {
+  readonly key: string;
+  readonly lifecycle: Lifecycle;
+  readonly fieldSchema: PreparedSchema;
+  /** Whether a task needs more to be completed than a move: checks that somebody has to pass. */
+  readonly hasChecks: boolean;
+  /** Whether it says what else follows when a task is done or judged. */
+  readonly declaresWork: boolean;
+  readonly reachedStatuses: Set<string>;
+  readonly reachedMoves: Set<string>;
+}
+
+export function coverageOfTaskType({
+  key,
+  lifecycle,
+  reachedStatuses,
+  reachedMoves,
+}: SimulatedTaskType): z.infer<typeof TaskTypeCoverage> {
+  const statuses = new Set(lifecycle.statuses.map((status) => status.key));
+  const moves = lifecycle.transitions.flatMap(({ from }) =>
+    movesFrom(lifecycle, from).map((to) => moveOf(from, to)),
+  );
+  return {
+    key,
+    statuses: coverageOf(statuses, reachedStatuses),
+    transitions: coverageOf(new Set(moves), reachedMoves),
+  };
+}
+
+const moveOf = (from: string, to: string) => `${from} → ${to}`;
+
+/** One task of the type, which begins in its initial status and without custom fields. */
+export class TaskTypeTest {
+  readonly #type: SimulatedTaskType;
+  readonly #time: EngineTime;
+  #status: string;
+  #fields: JsonObject = {};
+
+  constructor(type: SimulatedTaskType, _now: string, time: EngineTime) {
+    this.#type = type;
+    this.#time = time;
+    this.#status = type.lifecycle.initialStatus;
+    type.reachedStatuses.add(this.#status);
+  }
+
+  *step({ transition }: TestStep): Generator<void, Outcome> {
+    if (transition === undefined) throw new NotSimulated('what a task type does at an event');
+    const refused = yield* this.#time.run(() => this.#move(transition));
+    const outcome: Outcome = {
+      status: this.#status,
+      data: this.#fields,
+      created: [],
+      problems: [],
+      refused,
+    };
+    if (!this.#type.declaresWork) return outcome;
+    const why = 'what the type declares to follow is not simulated';
+    return { ...outcome, unknown: { names: ['created'], why } };
+  }
+
+  /**
+   * As a PATCH of the status, and for the status of completion `:complete`, in the order of their refusals (core, sections 8.4 and
+   * 8.5). @returns the code of a refusal
+   */
+  #move({ status: to, customFields }: NonNullable<TestStep['transition']>): string | null {
+    const { lifecycle, fieldSchema, hasChecks, reachedStatuses, reachedMoves } = this.#type;
+    const [from, found] = [this.#status, findStatus(lifecycle, to)];
+    if (found === undefined) return 'status_not_in_lifecycle';
+    const isSuccess = found.category === 'terminal_success';
+    // Only the completion leads to a status of success, and to one of them.
+    if (isSuccess && to !== lifecycle.completionStatus) return 'invalid_status';
+    const ended = findStatus(lifecycle, from)?.category;
+    if (isSuccess && ended === 'terminal_success') return 'task_already_completed';
+    if (isSuccess && ended === 'terminal_cancelled') return 'task_cancelled';
+    if (!movesFrom(lifecycle, from).includes(to)) return 'invalid_transition';
+    const fields = customFields ?? this.#fields;
+    if (customFields !== undefined && fieldSchema.faultsOf(fields).length > 0) return 'custom_fields_invalid';
+    if (isSuccess && hasChecks)
+      throw new NotSimulated('the checks that a task of this type passes before it is done');
+    this.#fields = fields;
+    this.#status = to;
+    reachedStatuses.add(to);
+    reachedMoves.add(moveOf(from, to));
+    return null;
+  }
+}

@@ -1,0 +1,198 @@
+import { newId } from '@baton/kernel/ids';
+import { nodesOf } from '@baton/kernel/json';
+import { inSlices } from '@baton/kernel/slices';
+import type { Json } from '@baton/kernel/wire';
+import { requireMayMove } from '../../access/policy/filed-in.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { lockVersions } from '../../organisation/version-lock.ts';
+import { enterWorkspace } from '../../organisation/workspaces/workspaces.ts';
+import { requireMayActAs } from '../../registry/agent-identity/acting-agents.ts';
+import { refuseSecretText } from '../../service/documents.ts';
+import { requireSight } from '../../service/sight/sight.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import type { ProcessSpec } from '../process-language/definition.ts';
+import { elementsOf } from '../process-language/elements.ts';
+import { isObject } from '../process-language/expressions/types.ts';
+import type { ProcessProblem } from '../process-language/problems.ts';
+import { type ReadDefinition, readingDefinition, sizeFault } from '../process-language/reading.ts';
+import { keepTriggers } from '../triggers/triggers.ts';
+import {
+  definitionOf,
+  type KeyedDefinitionRow,
+  type ProcessDefinition,
+  type ProcessDefinitionRequest,
+} from './definition.ts';
+import { definitionPublished, definitionRestored, elementsNamedMax } from './definitions.events.ts';
+import {
+  deleteReferences,
+  findDefinition,
+  insertDefinition,
+  insertProcessKey,
+  insertReferences,
+  lockProcessKey,
+  updateLatestToEarlier,
+} from './definitions.sql.ts';
+import { hashOf, problemsOf } from './judging.ts';
+import { keepMigrations } from './migrations.ts';
+
+const expressionProfile = 'cp/1';
+/** Raised when the engine reads a definition in another way. */
+const engineRevision = 1;
+
+/** The package that a version comes with. */
+interface Author {
+  readonly key: string;
+  readonly version: string;
+}
+
+/** Keeps others from publishing or retiring a process until the commit, also one that there is not yet. */
+export async function holdDefinition(context: Context, key: string): Promise<void> {
+  const { db, tenantId } = context;
+  await lockVersions(context, 'process_definitions', key);
+  await db.run(insertProcessKey(tenantId, key));
+  await db.run(lockProcessKey(tenantId, key));
+}
+
+/**
+ * Publishes a version of a process (organisation, section 15.1): its number is its author's, and above all before it.
+ * @param author the package that it comes with; absent for a person
+ * @returns the version, and whether it is new
+ * @throws Refusal `payload_too_large`, `secret_material_rejected`, `not_found`, `process_version_conflict`,
+ * `invalid_process`, `workspace_archived`, `unknown_agent`, `permission_escalation`
+ */
+export async function publishDefinition(
+  context: Context,
+  { key, spec: sent }: ProcessDefinitionRequest,
+  author?: Author,
+): Promise<{ definition: ProcessDefinition; isNew: boolean }> {
+  const tooLarge = sizeFault(sent);
+  if (tooLarge !== undefined) fail('payload_too_large', { field: 'spec', ...tooLarge });
+  const read = await inSlices(readingDefinition(sent));
+  await inSlices(refusingSecrets((read.spec ?? sent ?? null) as Json));
+  const { db, tenantId } = context;
+  await holdDefinition(context, key);
+  const latest = await db.row(findDefinition(tenantId, key, null));
+  if (latest !== undefined) await requireSight(context, latest.workspace_id, { processDefinition: key });
+  const hash = hashOf(read);
+  const same = latest && (await sameVersion(context, latest, read, sent, hash));
+  if (same !== undefined) return { definition: definitionOf(same), isNew: false };
+  const { spec, warnings, calendars } = await requireValid(context, read, latest);
+  if (spec.workspaceId !== null) await enterWorkspace(context, spec.workspaceId);
+  await requireMayMove(context, 'processes.write', latest?.workspace_id ?? null, spec.workspaceId);
+  const { permissions } = context.caller;
+  await requireMayActAs(context, spec.identity?.agent as string, [permissions]);
+  const made = {
+    id: newId(),
+    tenant_id: tenantId,
+    workspace_id: spec.workspaceId,
+    key,
+    version: spec.version,
+    definition_hash: hash as string,
+    identity_agent: spec.identity?.agent as string,
+    governed_by: spec.governedBy,
+    expression_profile: expressionProfile,
+    engine_revision: engineRevision,
+    spec,
+    warnings,
+    created_by: context.caller.principalId,
+  };
+  await db.run(updateLatestToEarlier(tenantId, key));
+  await db.run(insertDefinition(made));
+  await db.run(deleteReferences(tenantId, key));
+  const documents = spec.governedBy.map((name) => ({ kind: 'document' as const, name }));
+  await db.run(
+    insertReferences(tenantId, key, [
+      ...documents,
+      ...calendars.map((name) => ({ kind: 'calendar' as const, name })),
+    ]),
+  );
+  const from = await keepMigrations(context, key, spec);
+  await keepTriggers(context, { key, version: spec.version, spec }, from);
+  tellPublished(context, made, latest, author);
+  const row = (await db.row(findDefinition(tenantId, key, null))) ?? fail('not_found');
+  return { definition: definitionOf(row), isNew: true };
+}
+
+/** Texts are searched one by one, so that others can go on between them. */
+function* refusingSecrets(document: Json): Generator<void, void> {
+  for (const { value, path } of nodesOf(document)) {
+    if (typeof value !== 'string') continue;
+    refuseSecretText(value, `spec${path}`.slice(0, 200).toWellFormed());
+    yield;
+  }
+}
+
+/**
+ * The version that is there already, where this is the same.
+ * @throws Refusal `process_version_conflict` for other content, or a number that is not above the latest
+ */
+async function sameVersion(
+  { db, tenantId }: Context,
+  latest: KeyedDefinitionRow,
+  read: ReadDefinition,
+  sent: unknown,
+  hash: string | undefined,
+): Promise<KeyedDefinitionRow | undefined> {
+  const { key, version: latestVersion } = latest;
+  const version = read.spec?.version ?? (isObject(sent) ? sent['version'] : undefined);
+  if (typeof version !== 'number' || !Number.isInteger(version) || version > latestVersion) return undefined;
+  const stored = version < 1 ? undefined : await db.row(findDefinition(tenantId, key, version));
+  if (stored !== undefined && stored.definition_hash === hash) return stored;
+  const details = { key, version, latestVersion };
+  return fail(
+    'process_version_conflict',
+    stored ? { ...details, definitionHash: stored.definition_hash } : details,
+  );
+}
+
+interface ValidDefinition {
+  readonly spec: ProcessSpec;
+  readonly warnings: ProcessProblem[];
+  /** Keys of the calendars that it leans on. */
+  readonly calendars: readonly string[];
+}
+
+/** @throws Refusal `invalid_process` with every problem */
+async function requireValid(
+  context: Context,
+  read: ReadDefinition,
+  latest: KeyedDefinitionRow | undefined,
+): Promise<ValidDefinition> {
+  const { problems, calendars } = await problemsOf(context, read, latest);
+  const { spec } = read;
+  if (spec === undefined || problems.some(({ severity }) => severity === 'error'))
+    return fail('invalid_process', { problems });
+  return { spec, warnings: problems, calendars };
+}
+
+type Made = Parameters<typeof insertDefinition>[0];
+
+function tellPublished(
+  context: Context,
+  made: Made,
+  latest: KeyedDefinitionRow | undefined,
+  author: Author | undefined,
+): void {
+  const { key, version, spec } = made;
+  const about = { entityId: made.id, workspaceId: made.workspace_id };
+  const elements = [...elementsOf(spec)].slice(0, elementsNamedMax).map(({ id, kind }) => ({ id, kind }));
+  emit(context, definitionPublished, about, {
+    key,
+    version,
+    definitionHash: made.definition_hash,
+    previousVersion: latest?.version ?? null,
+    workspaceId: made.workspace_id,
+    identityAgent: made.identity_agent,
+    displayName: spec.displayName,
+    governedBy: spec.governedBy,
+    elements,
+  });
+  if (latest?.status === 'retired')
+    emit(context, definitionRestored, about, {
+      key,
+      latestVersion: version,
+      packageKey: author?.key ?? null,
+      packageVersion: author?.version ?? null,
+    });
+}

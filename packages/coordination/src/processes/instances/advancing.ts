@@ -1,0 +1,398 @@
+import { Refusal } from '@baton/kernel/refusal';
+import type { EventDeclaration } from '@baton/kernel/service';
+import type { JsonObject } from '@baton/kernel/wire';
+import { emit } from '../../ledger/journal/journal.ts';
+import { undoneOnFailure } from '../../ledger/savepoint.ts';
+import { isUnavailable } from '../../rules/acts/work-item.ts';
+import { type Caller, nobody } from '../../service/caller.ts';
+import type { Context } from '../context.ts';
+import { slaStateOf } from '../process-engine/deadlines.ts';
+import type { Definition } from '../process-engine/definition-lists.ts';
+import { takeInput } from '../process-engine/engine.ts';
+import { isResumedBy, ownHandlersOf } from '../process-engine/handling.ts';
+import type { Act, Input, ProcessEvent } from '../process-engine/inputs.ts';
+import { type EngineTools, ProcessFault } from '../process-engine/machine.ts';
+import { migrationFailed, type Parked, type ProcessState } from '../process-engine/state.ts';
+import { isOpen } from '../process-engine/timers.ts';
+import { waitsOf } from '../process-engine/waits.ts';
+import type { Target } from './definitions-in-use.ts';
+import { doEffect } from './effects.ts';
+import type { InstanceRow, Recorded } from './instance.ts';
+import { type ProcessEventType, processEvents } from './instances.events.ts';
+import {
+  insertEntries,
+  insertInput,
+  keepOrPass,
+  type NewEntry,
+  readClock,
+  replaceTimers,
+  replaceWaits,
+  updateCare,
+  updateInstance,
+  updateToKept,
+  updateToStaying,
+  updateVersion,
+} from './instances.sql.ts';
+import { earliestOf, isClosing, type LeftOpen, leftOpenOf, refusalEntry } from './left-open/left-open.ts';
+import { linksMax, linksOfStart, loopFault } from './loops/links.ts';
+import { namesOf } from './people/responsible.ts';
+
+/** How inputs reach an instance: in one transaction with all that they lead to (organisation, section 15.4). */
+
+/** Inputs that follow from one, because of what its effects found or were refused. */
+const followUpsMax = 20;
+/** What comes beyond is passed over, which the journal tells. */
+const keptMax = 1000;
+/** What an open step waits for is kept beyond that: without it the instance would wait for ever. */
+const answersMax = 2000;
+/** What an instance remembers of what it left open; the journal tells of those beyond, too. */
+const leftOpenMax = 200;
+
+/** An instance under its lock, and what it works with. */
+export interface Running {
+  readonly row: InstanceRow;
+  readonly definition: Definition;
+  readonly tools: EngineTools;
+  /** In whose name it acts; undefined where that agent can not. */
+  readonly agent: Caller | undefined;
+  /** The version that it went by until this input. */
+  readonly before?: Definition;
+  /** How many triggers of processes in a row have led to what it takes now. */
+  readonly links?: number;
+}
+
+/**
+ * Has an instance take an input that comes from outside, once for each source. While it is suspended, or has not taken yet what
+ * came before, the input waits. One to which too many triggers in a row have led suspends it.
+ * @param led how many links have led to the event; undefined for none
+ * @param sourceRef `event:<id>`, `timer:<id>:<due>`
+ * @returns the instance as it is after it; undefined where it has taken the source before, or keeps no more
+ * @throws Error of the store, and a refusal because a judge outside is away
+ */
+export async function takeFromSource(
+  context: Context,
+  one: Running,
+  input: Input,
+  sourceRef: string,
+  led?: number,
+): Promise<InstanceRow | undefined> {
+  const { db, tenantId } = context;
+  const { row, definition, tools } = one;
+  const isLink =
+    led !== undefined &&
+    (acts(input, definition, row.state) || !isAnswer(input, waitsOf(definition, row.state)));
+  const ownLinks = input.kind === 'event' ? 0 : linksOfStart(row.state, input.at);
+  const links = isLink ? led + 1 : (led ?? ownLinks);
+  const running = { ...one, links };
+  const isLoop = isLink && links > linksMax;
+  const resumes = !isLoop && isResumedBy(definition, row.state, input, tools);
+  if (!resumes && (row.status === 'suspended' || row.kept_inputs > 0))
+    return keepInput(context, running, input, sourceRef);
+  const isNew = await db.row(insertInput(tenantId, row.id, sourceRef, links));
+  if (isNew === undefined) return undefined;
+  if (isLoop && row.status === 'running') return parkBefore(context, running, input, sourceRef, loopFault);
+  // What waited meanwhile is taken by the worker, behind it.
+  if (resumes) return tellPassed(context, await takeOrPark(context, running, input, sourceRef), input.at);
+  return takeOrPark(context, running, input, sourceRef);
+}
+
+/** Whether an event has a handler of the definition act, besides whatever waits for it. */
+function acts(input: Input, definition: Definition, state: ProcessState): boolean {
+  if (input.kind !== 'event') return false;
+  if ((input.correlations ?? []).some((n) => definition.handlers[n]?.list !== undefined)) return true;
+  return ownHandlersOf(definition, state, input.event).length > 0;
+}
+
+/** Keeps an input for later. @returns undefined where it came before, or too much waits */
+async function keepInput(
+  context: Context,
+  { row, definition, links = 0 }: Running,
+  input: Input,
+  sourceRef: string,
+): Promise<InstanceRow | undefined> {
+  const { db, tenantId } = context;
+  const isFull =
+    row.kept_inputs >= answersMax ||
+    (row.kept_inputs >= keptMax && !isAnswer(input, waitsOf(definition, row.state)));
+  const kept = isFull ? null : keptOf(input, definition);
+  const noted = await db.row(keepOrPass(tenantId, row.id, sourceRef, kept, links));
+  if (noted === undefined || !isFull) return noted;
+  if (row.passed_over === 0) await notePassed(context, noted, input.at, { from: sourceRef });
+  return undefined;
+}
+
+/** With the version that has judged it: the instance may go on by another before it is taken. */
+const keptOf = (input: Input, { version }: Definition): Input =>
+  input.kind === 'event' ? { ...input, version } : input;
+
+/** Whether it is about what an open step waits for by its id. Of a task only its end is. */
+function isAnswer(input: Input, waits: readonly string[]): boolean {
+  if (input.kind !== 'event') return true;
+  const { event, task } = input;
+  if (task != null && !['terminal_success', 'terminal_cancelled'].includes(task.systemStatusCategory))
+    return false;
+  return waits.includes(`entity:${event.entityId}`) || waits.includes(`ended:${event.entityId}`);
+}
+
+/** Two lines for each suspension at most: at the first input that is passed over, and at the end how many they were. */
+async function notePassed(
+  context: Context,
+  row: InstanceRow,
+  at: string,
+  data: object,
+): Promise<InstanceRow> {
+  const { db, tenantId } = context;
+  const entry = {
+    at,
+    kind: 'input',
+    element: null,
+    reason: 'passed_over',
+    actor_id: null,
+    event_id: null,
+  } as const;
+  await db.run(insertEntries(tenantId, row.id, row.journal_seq, [{ ...entry, data }]));
+  const care = { ...row, journal_seq: row.journal_seq + 1 };
+  return (await db.row(updateCare(tenantId, row.id, care, row.attend_at))) as InstanceRow;
+}
+
+/** Tells in the journal how many inputs were passed over, and counts anew. */
+export async function tellPassed(context: Context, row: InstanceRow, at: string): Promise<InstanceRow> {
+  if (row.passed_over === 0) return row;
+  return notePassed(context, { ...row, passed_over: 0 }, at, { inputs: row.passed_over });
+}
+
+/** Has an instance take an input; one that it can't take suspends it, and is kept for a resume. */
+export async function takeOrPark(
+  context: Context,
+  running: Running,
+  input: Input,
+  sourceRef: string | null,
+): Promise<InstanceRow> {
+  const taken = await undoneOnFailure<InstanceRow | ProcessFault>(
+    context,
+    () => take(context, running, input),
+    (error) => faultOf(context, running.row, error),
+  );
+  if (!(taken instanceof ProcessFault)) return taken;
+  const { element, code, message: reason } = taken;
+  return parkBefore(context, running, input, sourceRef, { element, code, reason });
+}
+
+/** Suspends an instance, and keeps the input that it does not take for a resume. */
+export async function parkBefore(
+  context: Context,
+  running: Running,
+  input: Input,
+  sourceRef: string | null,
+  fault: Parked,
+): Promise<InstanceRow> {
+  if (sourceRef !== null)
+    await context.db.run(
+      updateToKept(context.tenantId, running.row.id, sourceRef, keptOf(input, running.definition)),
+    );
+  const { id, type } = (input.kind === 'start' ? input.event : null) ?? {};
+  const trigger = id === undefined || type === undefined ? {} : { trigger: { id, type } };
+  return take(context, running, { kind: 'park', at: input.at, ...fault, ...trigger });
+}
+
+/**
+ * Has an instance go on by a later version; one that can't is suspended with the reason, and stays with its own. Call it under its
+ * lock.
+ * @param agent that of the later version
+ */
+export async function migrateInstance(
+  context: Context,
+  row: InstanceRow,
+  { migration, agentKey, before, after }: Target,
+  agent: Caller | undefined,
+): Promise<InstanceRow> {
+  const { db, tenantId } = context;
+  const { from_version: fromVersion, to_version: toVersion } = migration;
+  const { now: at } = (await db.row(readClock())) as { now: string };
+  const taken = await undoneOnFailure<InstanceRow | ProcessFault>(
+    context,
+    async () => {
+      const moved = await db.row(updateVersion(tenantId, row.id, toVersion, agentKey));
+      const running = { row: moved as InstanceRow, ...after, agent, before: before.definition };
+      return take(context, running, { kind: 'migrate', at, fromVersion, toVersion });
+    },
+    (error) => faultOf(context, row, error),
+  );
+  if (!(taken instanceof ProcessFault)) return taken;
+  const { element, code, message } = taken;
+  const where = element === null ? '' : ` at ${element}`;
+  const reason = `version ${toVersion}${where}: ${code}: ${message}`.slice(0, 1000).toWellFormed();
+  // No element of its own is at fault: there is nothing to skip.
+  const fault = { element: null, code: migrationFailed, reason };
+  await take(context, { row, ...before, agent }, { kind: 'park', at, ...fault });
+  return (await db.row(updateToStaying(tenantId, row.id, toVersion))) as InstanceRow;
+}
+
+/** @throws what is no fault of the instance */
+function faultOf({ log, tenantId }: Context, { id }: InstanceRow, error: unknown): ProcessFault {
+  if (error instanceof ProcessFault) return error;
+  if (isUnavailable(error)) throw error;
+  log.error({ err: error, tenantId, instanceId: id }, 'a process instance broke');
+  return new ProcessFault('internal_error', 'An unhandled failure; the trace is in the log only.');
+}
+
+/** @throws ProcessFault */
+async function take(context: Context, running: Running, input: Input): Promise<InstanceRow> {
+  const { row, definition, tools } = running;
+  const about = await causeOf(context, running, input);
+  const done: Done = { entries: [], leftOpen: [] };
+  let { state } = row;
+  const waiting: Input[] = [input];
+  for (let taken = 0; waiting.length > 0; taken += 1) {
+    if (taken > followUpsMax)
+      throw new ProcessFault('too_many_follow_ups', `more than ${followUpsMax} inputs followed from one`);
+    const taking = waiting.shift() as Input;
+    const recorded = recordedOf(row, done.entries.length === 0, taking);
+    const next = takeInput(definition, state, taking, tools);
+    ({ state } = next);
+    const first = done.entries.length;
+    for (const act of next.acts) waiting.push(...(await doAct(about, running, state, act, done)));
+    // The first line that an input leads to tells of itself.
+    if (done.entries[first] !== undefined) done.entries[first] = { ...done.entries[first], input: recorded };
+  }
+  return save(about, running, state, done);
+}
+
+/** @param isFirst whether it is the first of its transaction */
+function recordedOf({ journal_seq: lastSeq, state }: InstanceRow, isFirst: boolean, taken: Input): Recorded {
+  if (!isFirst || lastSeq > 0) return { taken };
+  const { data, hasBegun } = state;
+  return { taken, began: { data, ...(hasBegun !== undefined && { hasBegun }) } };
+}
+
+/** What comes of an input besides the next state. */
+interface Done {
+  readonly entries: NewEntry[];
+  readonly leftOpen: LeftOpen[];
+}
+
+/** Events of an instance follow from what it took, and belong together by their correlation. */
+async function causeOf(context: Context, { row }: Running, input: Input): Promise<Context> {
+  const causationId = (input.kind === 'event' || input.kind === 'start') && input.event?.id;
+  return {
+    ...context,
+    correlationId: `process:${row.id}`,
+    ...(causationId && { causationId }),
+  };
+}
+
+/** @returns the inputs that follow from it */
+async function doAct(
+  context: Context,
+  running: Running,
+  state: ProcessState,
+  act: Act,
+  { entries, leftOpen }: Done,
+): Promise<Input[]> {
+  if (act.do === 'note') {
+    const { kind, element, reason, data } = act.note;
+    const actorId = context.caller.principalId || null;
+    const eventId = context.causationId ?? null;
+    const at = state.clock;
+    entries.push({ at, kind, element, reason, actor_id: actorId, event_id: eventId, data });
+    return [];
+  }
+  const { agent, row } = running;
+  if (act.do === 'tell') {
+    const { event, responsible } = act;
+    const named = responsible && (await namesOf(context, row.workspace_id, responsible));
+    tell(context, row, { ...event, payload: { ...event.payload, ...named } });
+    return [];
+  }
+  const { effect, opened } = act;
+  const refused = (code: string, details: JsonObject): Input[] => {
+    // What closes is tried again by the worker; only what a step opens is missed.
+    const { element } = effect;
+    if (element === null || isClosing(effect) || effect.kind === 'escalate') {
+      entries.push(refusalEntry(effect, code, state.clock));
+      if (isClosing(effect)) leftOpen.push(leftOpenOf(effect, code, state.clock));
+      return [];
+    }
+    const which = effect.kind === 'ask_approval' ? { approvalId: effect.approvalId } : {};
+    return [{ kind: 'intent_failed', at: state.clock, element, ...which, code, details }];
+  };
+  const acting = { ...context, caller: agent ?? { ...nobody, tenantId: context.tenantId } };
+  if (agent === undefined && !isClosing(effect) && effect.kind !== 'escalate')
+    return refused('process_definition_unusable', {});
+  return undoneOnFailure(
+    acting,
+    async () => {
+      const follow = await doEffect(acting, row, effect, state.clock, running.links);
+      if (opened !== undefined) tell(context, row, opened);
+      if (follow?.tell !== undefined) tell(context, row, follow.tell);
+      return follow?.input === undefined ? [] : [follow.input];
+    },
+    (error) => {
+      if (!(error instanceof Refusal) || isUnavailable(error)) throw error;
+      return refused(error.code, error.details as JsonObject);
+    },
+  );
+}
+
+function tell(context: Context, row: InstanceRow, { type, payload }: ProcessEvent): void {
+  // Its payload is compared with its own form while the tests run; the types of all of them have only the head in common.
+  const event: EventDeclaration = processEvents[type as ProcessEventType];
+  const head = {
+    instanceId: row.id,
+    definitionKey: row.definition_key,
+    version: row.definition_version,
+    instanceKey: row.instance_key,
+    workspaceId: row.workspace_id,
+  };
+  const about = { entityId: row.id, workspaceId: row.workspace_id };
+  emit(context, event, about, { ...head, ...payload });
+}
+
+async function save(
+  context: Context,
+  { row, definition, before = definition }: Running,
+  state: ProcessState,
+  { entries, leftOpen }: Done,
+): Promise<InstanceRow> {
+  const { id, journal_seq: lastSeq } = row;
+  const { db, tenantId } = context;
+  const isOver = state.status !== 'running' && state.status !== 'suspended';
+  await db.run(insertEntries(tenantId, id, lastSeq, entries));
+  const timers = Object.values(state.timers).flatMap((timer) =>
+    isOpen(timer) && timer.state === 'pending' && timer.dueAt !== null && !isOver
+      ? [{ id: timer.id, due_at: timer.dueAt }]
+      : [],
+  );
+  if (timersKeyOf(row.state) !== JSON.stringify(timers)) await db.run(replaceTimers(tenantId, id, timers));
+  const [waitedFor, waits] = [waitsOf(before, row.state), waitsOf(definition, state)];
+  if (waitedFor.join() !== waits.join()) await db.run(replaceWaits(tenantId, id, waits));
+  const saved = (await db.row(
+    updateInstance(tenantId, id, {
+      status: state.status,
+      outcome: state.outcome,
+      state,
+      sla_state: slaStateOf(state),
+      journal_seq: lastSeq + entries.length,
+      completed_at: isOver ? state.clock : null,
+    }),
+  )) as InstanceRow;
+  return leftOpen.length === 0 ? saved : noteLeftOpen(context, saved, leftOpen);
+}
+
+function timersKeyOf(state: ProcessState): string {
+  const counting = Object.values(state.timers).filter(
+    (timer) => timer.state === 'pending' && timer.dueAt !== null,
+  );
+  return JSON.stringify(counting.map(({ id, dueAt }) => ({ id, due_at: dueAt })));
+}
+
+/** Adds what was refused to what the instance has left open. */
+async function noteLeftOpen(
+  { db, tenantId }: Context,
+  row: InstanceRow,
+  added: readonly LeftOpen[],
+): Promise<InstanceRow> {
+  const left_open = [...row.left_open, ...added].slice(0, leftOpenMax);
+  const attendAt = row.attend_at ?? earliestOf(left_open);
+  return (await db.row(updateCare(tenantId, row.id, { ...row, left_open }, attendAt))) as InstanceRow;
+}

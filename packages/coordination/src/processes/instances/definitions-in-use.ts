@@ -1,0 +1,208 @@
+import { inSlices } from '@baton/kernel/slices';
+import type { Json } from '@baton/kernel/wire';
+import { workingCalendarsOf } from '../../organisation/calendars/computing.ts';
+import type { WorkingCalendar } from '../../organisation/calendars/working-calendar.ts';
+import { BoundedCache } from '../../service/bounded-cache.ts';
+import { nobody } from '../../service/caller.ts';
+import { type PreparedSchema, prepareSchema } from '../../service/json-schema/schema.ts';
+import type { Context } from '../context.ts';
+import type { ProcessDefinitionRow } from '../definitions/definition.ts';
+import { getDefinitionRow } from '../definitions/definitions.ts';
+import { type Definition, prepareDefinition } from '../process-engine/definition-lists.ts';
+import type { ElementMap } from '../process-engine/inputs.ts';
+import { type EngineTools, ProcessFault, type Roots } from '../process-engine/machine.ts';
+import { takeMigration } from '../process-engine/migration/migrating.ts';
+import { planMigration } from '../process-engine/migration/migration-plan.ts';
+import { migrationFailed } from '../process-engine/state.ts';
+import { calendarTextsOf } from '../process-language/calendar-texts.ts';
+import type { ProcessSpec } from '../process-language/definition.ts';
+import { environmentsOf, type ProcessEnvironments } from '../process-language/environments.ts';
+import { compileExpression, evaluate, type Program } from '../process-language/expressions/expressions.ts';
+import { partsOfTemplate } from '../process-language/templates.ts';
+import type { InstanceRow } from './instance.ts';
+import { type MigrationRow, migrationFrom } from './migration/migrations.ts';
+
+export interface PreparedDefinition {
+  readonly definition: Definition;
+  readonly schema: PreparedSchema;
+  readonly environments: ProcessEnvironments;
+  readonly programs: Map<string, Program>;
+  /** Every calendar that it names, once that is known. */
+  calendarKeys: ReadonlySet<string> | undefined;
+}
+
+/** Definitions as the engine uses them: read once per process, since a version never changes. */
+export interface DefinitionInUse extends PreparedDefinition {
+  readonly row: Pick<ProcessDefinitionRow, 'key' | 'version' | 'workspace_id' | 'identity_agent'>;
+}
+
+/** What the expressions of one input may cost, in limits of one expression: by the default 500,000 steps, some 20 ms. */
+const limitsOfInput = 50;
+/** Each evaluation is charged besides its steps: what it reads is put together for it. */
+const expressionSteps = 10;
+
+/** Characters of the specs; what is made of one takes ten times as much memory: 40 MB. */
+const keptCharactersMax = 4_194_304;
+const kept = new BoundedCache<DefinitionInUse>(keptCharactersMax);
+
+/** Whoever may see an instance uses its definition, wherever that is filed. @throws Refusal `not_found` */
+export async function useDefinition(
+  context: Context,
+  key: string,
+  version: number,
+): Promise<DefinitionInUse> {
+  const name = `${context.tenantId}/${key}@${version}`;
+  const known = kept.get(name);
+  if (known !== undefined) return known;
+  const asCore = { ...context, caller: { ...nobody, tenantId: context.tenantId } };
+  const row = await getDefinitionRow(asCore, key, version);
+  const { spec } = row;
+  const made = { row, ...preparedOf(key, spec) };
+  kept.keep(name, made, JSON.stringify(spec).length);
+  return made;
+}
+
+/** A definition made ready, published or not. */
+export function preparedOf(key: string, spec: ProcessSpec): PreparedDefinition {
+  return {
+    definition: prepareDefinition(key, spec),
+    schema: prepareSchema(spec.data, { formats: 'assert' }),
+    environments: environmentsOf(spec),
+    programs: new Map(),
+    calendarKeys: undefined,
+  };
+}
+
+/** What the engine leans on while it takes an input of an instance of this definition. */
+export async function toolsFor(context: Context, use: DefinitionInUse): Promise<EngineTools> {
+  const calendars = await calendarsOf(context, use);
+  return toolsOf(use, calendars, context.settings.CP_CEL_COST_LIMIT);
+}
+
+/** The calendars that a definition names, also in its expressions, as they are now. */
+export async function calendarsOf(
+  context: Context,
+  use: PreparedDefinition,
+): Promise<Map<string, WorkingCalendar>> {
+  use.calendarKeys ??= await inSlices(namingCalendars(use));
+  return workingCalendarsOf(context, [...use.calendarKeys]);
+}
+
+/**
+ * @param calendars those that the definition names, by their keys
+ * @param check called before each expression: what it throws ends the input
+ */
+export function toolsOf(
+  use: PreparedDefinition,
+  calendars: ReadonlyMap<string, WorkingCalendar>,
+  costMax: number,
+  check: () => void = () => {},
+): EngineTools {
+  const calendar = (key: string) => calendars.get(key);
+  const calendarOf = (key: string | null) => calendar(key ?? use.definition.spec.calendar ?? '');
+  const evaluateText = (text: string, roots: Roots, table: string | undefined, budgets: Budgets): Json => {
+    check();
+    const costLimit = Math.max(0, Math.min(costMax, ...budgets.map(({ left }) => left)));
+    const spent = (steps: number) => {
+      for (const budget of budgets) budget.left -= steps + expressionSteps;
+    };
+    const done = evaluate(programOf(use, text, table), roots, { costLimit, calendarOf, spent });
+    if (!('fault' in done)) return done.value;
+    const { code, reason } = done.fault;
+    const isTogether = code === 'expression_cost_exceeded' && costLimit < costMax;
+    throw new ProcessFault(code, isTogether ? 'all expressions together' : (reason ?? code));
+  };
+  const evaluating = (budgets: Budgets): Pick<EngineTools, 'evaluate' | 'render'> => ({
+    evaluate: (text, roots, table) => evaluateText(text, roots, table, budgets),
+    render(template, roots) {
+      const within = [...budgets, { left: costMax }];
+      return rendered(template, (text) => evaluateText(text, roots, undefined, within));
+    },
+  });
+  const toolsWithin = (budgets: Budgets): EngineTools => ({
+    ...evaluating(budgets),
+    shared: () => evaluating([...budgets, { left: costMax }]),
+    forInput: () => toolsWithin([{ left: costMax * limitsOfInput }]),
+    calendar,
+    beforeStep: check,
+    faultOfData(data) {
+      const [fault] = use.schema.faultsOf(data);
+      return fault === undefined ? undefined : `${fault.path}: ${fault.message}`;
+    },
+  });
+  return toolsWithin([]);
+}
+
+/** What expressions may still cost together; each of them is charged to all. */
+type Budgets = readonly { left: number }[];
+
+function programOf({ environments, programs }: PreparedDefinition, text: string, table?: string): Program {
+  const name = `${table ?? ''}\n${text}`;
+  const known = programs.get(name);
+  if (known !== undefined) return known;
+  const environment =
+    (table === undefined ? undefined : environments.tables.get(table)) ?? environments.handler;
+  const made = compileExpression(text, environment);
+  programs.set(name, made);
+  return made;
+}
+
+function rendered(template: string, evaluateText: (text: string) => Json): string {
+  return (partsOfTemplate(template) ?? [{ text: template }])
+    .map((part) => {
+      if ('text' in part) return part.text;
+      const value = evaluateText(part.expression);
+      return typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value);
+    })
+    .join('');
+}
+
+/** Reads each expression that may name a calendar. It yields wherever others may go on. */
+function* namingCalendars(use: PreparedDefinition): Generator<void, ReadonlySet<string>> {
+  const { spec, steps } = use.definition;
+  const keys = [spec.calendar, spec.due?.calendar, spec.retrospective?.due?.calendar];
+  for (const { human, approve, call } of steps.values()) keys.push((human ?? approve ?? call)?.due?.calendar);
+  for (const { text, table } of calendarTextsOf(spec)) {
+    for (const key of programOf(use, text, table).calendars) keys.push(key ?? undefined);
+    yield;
+  }
+  return new Set(keys.filter((key) => key !== undefined));
+}
+
+/** A version as an instance goes by it. */
+type Version = { readonly definition: Definition; readonly tools: EngineTools };
+
+/** All that instances of one version need to go on by another. */
+export interface Target {
+  readonly migration: MigrationRow;
+  /** In whose name they act then. */
+  readonly agentKey: string;
+  readonly before: Version;
+  readonly after: Version;
+}
+
+/** Makes the two versions of a migration ready, once for all its instances. */
+export async function prepareTarget(context: Context, migration: MigrationRow): Promise<Target> {
+  const { definition_key: key, from_version: from, to_version: to, map } = migration;
+  const [earlier, later] = [await useDefinition(context, key, from), await useDefinition(context, key, to)];
+  const after = { definition: later.definition, tools: await toolsFor(context, later) };
+  return {
+    migration,
+    agentKey: later.row.identity_agent,
+    before: { definition: earlier.definition, tools: await toolsFor(context, earlier) },
+    after: goingOn(earlier.definition, after, map),
+  };
+}
+
+/** A version that takes along instances of an earlier one, by the input `migrate`. */
+export function goingOn(from: Definition, { definition, tools }: Version, map: ElementMap): Version {
+  const plan = planMigration(from, definition, map);
+  return { definition, tools: { ...tools, migrate: (m, input) => takeMigration(m, plan, input) } };
+}
+
+/** Where an instance should have gone, and could not; undefined for every other one. */
+export async function missedTargetOf(context: Context, row: InstanceRow): Promise<Target | undefined> {
+  if (row.state.parked?.code !== migrationFailed) return undefined;
+  const migration = await migrationFrom(context, row.definition_key, row.definition_version);
+  return migration && prepareTarget(context, migration);
+}

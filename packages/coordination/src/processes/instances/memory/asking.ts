@@ -1,0 +1,69 @@
+import type { JsonObject } from '@baton/kernel/wire';
+import type { KnownPack } from '../../../memory/context/context-pack.ts';
+import { askTyped } from '../../../memory/context/typed-pack.ts';
+import type { MemoryGateway } from '../../../memory/gateway/gateway.ts';
+import { canonicalHash } from '../../../service/durable-text/canonical.ts';
+import type { Context } from '../../context.ts';
+import type { Recalled, RecallQuestion } from '../../process-engine/inputs.ts';
+
+/** Questions of steps to the memory service, and what is taken of its answers. */
+
+const answerBytesMax = 262_144;
+/** Of what a step takes, as JSON: with what the instance knows already it is to fit into its data. */
+const resultCharactersMax = 49_152;
+/** A token has about so many characters. */
+const tokenCharacters = 4;
+const itemsMax = 200;
+
+export type Asked =
+  | { readonly kind: 'answered'; readonly recalled: Recalled }
+  /** The same question would end the same way. */
+  | { readonly kind: 'refused'; readonly reason: 'memory_refused' | 'memory_unreadable' }
+  | { readonly kind: 'later' };
+
+/** Asks outside of any transaction; never throws for what memory does. */
+export async function askRecall(
+  memory: MemoryGateway,
+  context: Pick<Context, 'tenantId' | 'settings' | 'traceRunId'>,
+  { anchors, kinds, relations, depth, maxTokens, asOf }: RecallQuestion,
+  namespaces: readonly string[],
+): Promise<Asked> {
+  const told = await askTyped(memory, context, {
+    anchors,
+    kinds,
+    relations,
+    depth,
+    strategy: null,
+    namespaces,
+    asOf,
+    budgetTokens: maxTokens,
+    answerBytesMax,
+    more: { direction: 'both', limit: itemsMax },
+  });
+  if (told.kind === 'told') return { kind: 'answered', recalled: takenOf(told.value.pack, asOf, maxTokens) };
+  if (told.kind === 'refused') return { kind: 'refused', reason: 'memory_refused' };
+  const isUnreadable = told.kind === 'away' && told.why === 'unreadable';
+  return isUnreadable ? { kind: 'refused', reason: 'memory_unreadable' } : { kind: 'later' };
+}
+
+/** The first of what was answered, as far as it fits: things, then facts about them, then snapshots. */
+function takenOf({ entities, facts, snapshots }: KnownPack, asOf: string, maxTokens: number): Recalled {
+  let left = Math.min(resultCharactersMax, maxTokens * tokenCharacters);
+  let truncated = false;
+  const fitting = (items: readonly JsonObject[]) =>
+    items.filter((item) => {
+      const characters = truncated ? 0 : JSON.stringify(item).length + 1;
+      truncated ||= characters > left;
+      left -= characters;
+      return !truncated;
+    });
+  const pack = { entities: fitting(entities), facts: fitting(facts), snapshots: fitting(snapshots) };
+  return {
+    asOf,
+    nodeCount: pack.entities.length,
+    edgeCount: pack.facts.length,
+    truncated,
+    resultHash: canonicalHash(pack, { fractions: 'allowed' }),
+    result: { ...pack, asOf, truncated },
+  };
+}

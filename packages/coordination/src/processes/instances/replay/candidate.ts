@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import { ConcurrencyLimit } from '@baton/kernel/concurrency-limit';
+import { Uuid } from '@baton/kernel/wire';
+import type { Context } from '../../context.ts';
+import { getDefinitionRow } from '../../definitions/definitions.ts';
+import { judgeDefinition } from '../../definitions/judging.ts';
+import { fail } from '../../errors.ts';
+import type { ProcessSpec } from '../../process-language/definition.ts';
+import { ProcessProblem, problemsMax } from '../../process-language/problems.ts';
+import { sizeFault, specBytesMax } from '../../process-language/reading.ts';
+import { foreseeDeadlines, type MovedDeadline } from './foreseeing.ts';
+import {
+  callMsMax,
+  namedRows,
+  ReplayedInstance,
+  type ReplayResult,
+  replayDefinition,
+  replayedMax,
+} from './replay.ts';
+
+/** What a definition that is not published yet would have made of instances (organisation, section 15.1). */
+
+export const ReplayRequest = z
+  .strictObject({
+    spec: z.unknown().meta({
+      'x-maxBytes': specBytesMax,
+      description: `The candidate: an object of at most ${specBytesMax} bytes of JSON, or a text of YAML of at most 65536 characters.`,
+    }),
+    instanceIds: z.array(Uuid).min(1).max(replayedMax).optional().meta({
+      description: 'Which instances; `limit` does not count then.',
+    }),
+    limit: z.int().min(1).max(replayedMax).default(50).meta({ description: 'How many of the newest.' }),
+  })
+  .meta({ id: 'ProcessReplayRequest' });
+export type ReplayRequest = z.output<typeof ReplayRequest>;
+
+export const ProcessReplay = z
+  .strictObject({
+    key: z.string(),
+    candidateHash: z.string().nullable().meta({
+      description: 'As `definitionHash` would be; null where the candidate has no right form.',
+    }),
+    replayed: z.int().nonnegative(),
+    diverged: z.int().nonnegative(),
+    problems: z.array(ProcessProblem).max(problemsMax).meta({
+      description: 'Of the candidate. With an error among them nothing is replayed.',
+    }),
+    instances: z.array(ReplayedInstance).max(replayedMax),
+  })
+  .meta({ id: 'ProcessReplay' });
+export type ProcessReplay = z.infer<typeof ProcessReplay>;
+
+/** A call takes up to 5 s, half of them of a processor that all tenants share. */
+const ofTenant = new ConcurrencyLimit('replays of the tenant', {
+  runningMax: 1,
+  queuedMax: 4,
+  waitMsMax: 10_000,
+});
+const ofProcess = new ConcurrencyLimit('replays', { runningMax: 2, queuedMax: 20, waitMsMax: 10_000 });
+
+/**
+ * Checks a candidate, and replays instances by it in a turn of the tenant and of the process.
+ * @throws Refusal `not_found`, `payload_too_large`, 503 `unavailable` where too many wait
+ */
+export async function replayInTurn(
+  context: Context,
+  key: string,
+  request: ReplayRequest,
+): Promise<ProcessReplay> {
+  const latest = await getDefinitionRow(context, key, null);
+  // Before the candidate is judged, so that one at fault tells nothing of instances.
+  if (request.instanceIds !== undefined) await namedRows(context, key, request.instanceIds);
+  const tooLarge = sizeFault(request.spec);
+  if (tooLarge !== undefined) fail('payload_too_large', { field: 'spec', ...tooLarge });
+  return ofTenant.run(context.tenantId, () =>
+    ofProcess.run('', async () => {
+      const { spec, hash, problems } = await judgeDefinition(context, request.spec, latest);
+      const head = { key, candidateHash: hash ?? null, problems };
+      const isInvalid = problems.some(({ severity }) => severity === 'error');
+      if (spec === undefined || isInvalid) return { ...head, ...nothing };
+      const { instanceIds, limit } = request;
+      const untilMs = performance.now() + callMsMax;
+      return { ...head, ...(await replayDefinition(context, { key, spec, instanceIds, limit, untilMs })) };
+    }),
+  );
+}
+
+/**
+ * Replays instances by several candidates that are checked, in a turn of the tenant and of the process; together they take
+ * as long as one call may, and what was not begun by then counts as not replayed.
+ * @returns what became of each, in their order
+ * @throws Refusal 503 `unavailable` where too many wait
+ */
+export function replayAllInTurn(
+  context: Context,
+  candidates: readonly { readonly key: string; readonly spec: ProcessSpec }[],
+  limit: number,
+): Promise<ReplayResult[]> {
+  if (candidates.length === 0 || limit === 0) return Promise.resolve(candidates.map(() => nothing));
+  return ofTenant.run(context.tenantId, () =>
+    ofProcess.run('', async () => {
+      const untilMs = performance.now() + callMsMax;
+      const results: ReplayResult[] = [];
+      for (const candidate of candidates)
+        results.push(await replayDefinition(context, { ...candidate, limit, untilMs }));
+      return results;
+    }),
+  );
+}
+
+/** How long a call may look for deadlines that move. */
+const foreseeingMsMax = 1000;
+
+/**
+ * The deadlines that candidates move of instances which would go on by them, in a turn of the tenant and of the process.
+ * @returns those of each, in their order
+ * @throws Refusal 503 `unavailable` where too many wait
+ */
+export function foreseeAllInTurn(
+  context: Context,
+  candidates: readonly {
+    readonly key: string;
+    readonly spec: ProcessSpec;
+    readonly versions: readonly number[];
+  }[],
+): Promise<MovedDeadline[][]> {
+  if (candidates.every(({ versions }) => versions.length === 0))
+    return Promise.resolve(candidates.map(() => []));
+  return ofTenant.run(context.tenantId, () =>
+    ofProcess.run('', async () => {
+      const untilMs = performance.now() + foreseeingMsMax;
+      const found: MovedDeadline[][] = [];
+      for (const candidate of candidates)
+        found.push(await foreseeDeadlines(context, { ...candidate, untilMs }));
+      return found;
+    }),
+  );
+}
+
+const nothing: ReplayResult = { replayed: 0, diverged: 0, instances: [] };

@@ -1,0 +1,215 @@
+import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { EventRow } from '../../ledger/journal/event.ts';
+import type { Context } from '../context.ts';
+import type { SightOfAuthors } from '../definitions/authors.ts';
+import { isOfTrigger, startCorrelation } from '../process-engine/handling.ts';
+import { ProcessFault } from '../process-engine/machine.ts';
+import { correlatedAnew } from '../process-engine/migration/correlating.ts';
+import type { EventRoot } from '../process-engine/state.ts';
+import type { Trigger } from '../process-language/forms.ts';
+import {
+  findTriggered,
+  findTriggeredPlace,
+  type TriggerGroup,
+  type TriggerPlace,
+  type TriggerRow,
+} from '../triggers/triggers.ts';
+import { type DefinitionInUse, toolsFor, useDefinition } from './definitions-in-use.ts';
+import { findInput, findInstance, findOpenOfKey, type WaitingRow } from './instances.sql.ts';
+import { startedInstanceId } from './starting.ts';
+
+/** Which instances the triggers of definitions find for an event (organisation, section 15.4). */
+
+const keyCharactersMax = 500;
+
+/** An instance of a definition that an event is for, or that it starts. */
+export interface Concern {
+  readonly definitionKey: string;
+  readonly version: number;
+  readonly agent: string;
+  /** Null for one that is to be started. */
+  readonly instanceId: string | null;
+  readonly instanceKey: string;
+  readonly correlations: number[];
+}
+
+/** A trigger of a version that an event fits, and the key of the instance that it finds or starts. */
+interface Fitting {
+  readonly trigger: TriggerRow;
+  readonly instanceKey: string;
+}
+
+/** What the triggers of one version make of an event: it depends on nothing but the two. */
+export interface JudgedGroup extends TriggerPlace {
+  readonly fitting: readonly Fitting[];
+}
+
+/** How far an event has been through the definitions that it may concern. */
+export interface JudgedEvent {
+  /** Behind which version an earlier turn has come. */
+  readonly after: TriggerPlace | undefined;
+  readonly groups: readonly JudgedGroup[];
+  /** Whether there are none behind the last of these. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * Judges the triggers that an event may concern, behind those that an earlier turn has been through. What the author of a
+ * version does not see fits none of its triggers.
+ * @param endsAtMs when to stop, by `performance.now()`; one version is judged in any case
+ */
+export async function judgeTriggers(
+  context: Context,
+  event: EventRow,
+  authors: SightOfAuthors,
+  endsAtMs: number,
+): Promise<JudgedEvent> {
+  const after = await findTriggeredPlace(context, event);
+  const { keys, versions } = await authors.blindTo(event.workspace_id);
+  const blind = new Set(keys.map((key, n) => `${key}@${versions[n]}`));
+  const groups: JudgedGroup[] = [];
+  for await (const group of findTriggered(context, event, after)) {
+    if (groups.length > 0 && performance.now() > endsAtMs) return { after, groups, isWhole: false };
+    const seen = group.triggers.filter(
+      (one) => !blind.has(`${one.definition_key}@${one.definition_version}`),
+    );
+    groups.push({ ...group, fitting: await fittingOf(context, event, seen) });
+  }
+  return { after, groups, isWhole: true };
+}
+
+async function fittingOf(
+  context: Context,
+  row: EventRow,
+  triggers: TriggerGroup['triggers'],
+): Promise<Fitting[]> {
+  const event = rootOf(row);
+  const fitting: Fitting[] = [];
+  for (const trigger of triggers) {
+    const use = await useDefinition(context, trigger.definition_key, trigger.definition_version);
+    const { spec, handlers } = use.definition;
+    const { on, key } = (trigger.kind === 'start' ? spec.start : handlers[trigger.number]) ?? {};
+    if (on === undefined || key === undefined || !isOfTrigger(on, event)) continue;
+    const instanceKey = await keyOf(context, use, { on, key }, event, trigger.kind === 'start');
+    if (instanceKey !== undefined) fitting.push({ trigger, instanceKey });
+  }
+  return fitting;
+}
+
+/** The instances that judged triggers find or start, and that have not taken the event, each once. */
+export async function triggeredBy(
+  context: Context,
+  event: EventRow,
+  groups: readonly JudgedGroup[],
+): Promise<Concern[]> {
+  const concerns = new Map<string, Concern>();
+  for (const { fitting } of groups)
+    for (const one of fitting) await addTriggered(context, event, one, concerns);
+  return [...concerns.values()];
+}
+
+async function addTriggered(
+  context: Context,
+  event: EventRow,
+  { trigger, instanceKey }: Fitting,
+  concerns: Map<string, Concern>,
+): Promise<void> {
+  const { db, tenantId } = context;
+  const { definition_key: definitionKey, definition_version: version, kind, number } = trigger;
+  const open = await db.row(findOpenOfKey(tenantId, definitionKey, instanceKey));
+  if (open === undefined) {
+    if (kind !== 'start') return;
+    // It has started its instance before, which has ended since.
+    const startedId = startedInstanceId(definitionKey, rootOf(event));
+    if ((await db.row(findInstance(tenantId, startedId))) !== undefined) return;
+    const { identity_agent: agent } = (await useDefinition(context, definitionKey, version)).row;
+    const head = { definitionKey, version, agent, instanceId: null, instanceKey, correlations: [] };
+    concerns.set(`start/${definitionKey}`, head);
+    return;
+  }
+  const taken = await db.row(findInput(tenantId, open.id, sourceOf(event)));
+  if (taken !== undefined) return;
+  const known = concerns.get(open.id) ?? concernOf({ definition_key: definitionKey, ...open }, instanceKey);
+  const found =
+    kind === 'start'
+      ? [startCorrelation]
+      : await correlationsOf(context, known, version, number, rootOf(event));
+  known.correlations.push(...found.filter((n) => !known.correlations.includes(n)));
+  if (known.correlations.length > 0) concerns.set(open.id, known);
+}
+
+/**
+ * The correlations of an instance that one of its definition finds. Where this is of another version, the instance may have gone
+ * on by its own since: those are judged anew, which are none where the event is not for it.
+ */
+async function correlationsOf(
+  context: Context,
+  { definitionKey, version, instanceKey }: Concern,
+  triggerVersion: number,
+  number: number,
+  event: EventRoot,
+): Promise<readonly number[]> {
+  if (version === triggerVersion) return [number];
+  const use = await useDefinition(context, definitionKey, version);
+  const judging = { definition: use.definition, tools: await toolsFor(context, use) };
+  const input = { kind: 'event', at: event.time, event } as const;
+  const anew = correlatedAnew(judging, instanceKey, input);
+  return (anew.kind === 'event' && anew.correlations) || [];
+}
+
+/** An open instance that an event is for. */
+export function concernOf(row: WaitingRow, instanceKey = ''): Concern {
+  return {
+    definitionKey: row.definition_key,
+    version: row.definition_version,
+    agent: row.identity_agent,
+    instanceId: row.id,
+    instanceKey,
+    correlations: [],
+  };
+}
+
+/** The key that a trigger gives; undefined where its condition does not hold, or either can't be evaluated. */
+async function keyOf(
+  context: Context,
+  use: DefinitionInUse,
+  { on, key }: { on: Trigger; key: string },
+  event: EventRoot,
+  isStart: boolean,
+): Promise<string | undefined> {
+  const { evaluate } = await toolsFor(context, use);
+  const roots = { event: event as unknown as Json };
+  try {
+    // The condition of a correlation reads what the instance knows, too: it is judged there.
+    if (isStart && on.where !== undefined && evaluate(on.where, roots) !== true) return undefined;
+    const value = evaluate(key, roots);
+    const text = typeof value === 'number' ? String(value) : value;
+    return typeof text === 'string' && text !== '' && text.length <= keyCharactersMax ? text : undefined;
+  } catch (error) {
+    if (!(error instanceof ProcessFault)) throw error;
+    const { tenantId, log } = context;
+    const definition = use.row.key;
+    log.warn(
+      { tenantId, definition, eventId: event.id, code: error.code },
+      'the key of a process has no value',
+    );
+    return undefined;
+  }
+}
+
+/** The name under which an instance takes an event once. */
+export const sourceOf = ({ id }: EventRow) => `event:${id}`;
+
+/** An event as definitions see it. */
+export function rootOf(row: EventRow): EventRoot {
+  return {
+    id: row.id,
+    type: row.type,
+    time: row.occurred_at,
+    entityType: row.entity_type,
+    entityId: row.entity_id,
+    actorId: row.actor_id,
+    correlationId: row.correlation_id,
+    payload: row.payload as JsonObject,
+  };
+}

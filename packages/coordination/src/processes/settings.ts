@@ -1,0 +1,32 @@
+import { integer, type SettingValues } from '@baton/kernel/config';
+import { settings as lowerSettings } from '../rules/settings.ts';
+
+const seconds = 'seconds';
+
+/** The settings that this layer reads, and those of the layers below it. */
+export const settings = {
+  CP_PROCESSES_BATCH_SIZE: integer({
+    default: 200,
+    min: 1,
+    max: 900,
+    unit: 'events',
+    doc: 'Events of one tenant that its processes take in one turn, before others have theirs.',
+  }),
+  CP_PROCESSES_RETENTION_SECONDS: integer({
+    default: 2_592_000,
+    min: 86_400,
+    max: 315_360_000,
+    unit: seconds,
+    doc: 'How long an instance of a process is kept after its end, with its journal. One that has left something open is kept until that is closed.',
+  }),
+  CP_CEL_COST_LIMIT: integer({
+    default: 10_000,
+    min: 100,
+    max: 1_000_000,
+    unit: 'steps',
+    doc: 'What one expression of a process may cost, in steps of 5 microseconds at most; then it ends with `expression_cost_exceeded`.',
+  }),
+  ...lowerSettings,
+};
+
+export type Settings = SettingValues<typeof settings>;

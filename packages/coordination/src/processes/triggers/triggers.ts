@@ -1,0 +1,137 @@
+import type { EventRow } from '../../ledger/journal/event.ts';
+import { holdCursor } from '../../rules/journal-turns/turns.ts';
+import type { Context } from '../context.ts';
+import { handlersOf } from '../process-engine/definition-lists.ts';
+import { waitKeyOf } from '../process-engine/waits.ts';
+import type { ProcessSpec } from '../process-language/definition.ts';
+import {
+  countOpenInstances,
+  deleteStarts,
+  deleteTriggerPlace,
+  findStart,
+  findTriggeringKeys,
+  findTriggerPlace,
+  findTriggers,
+  insertTriggers,
+  type TriggerPlace,
+  type TriggerRow,
+  upsertTriggerPlace,
+} from './triggers.sql.ts';
+
+/** Which events start instances, and which find one by its key (organisation, section 15.4). */
+
+export type { TriggerPlace, TriggerRow };
+
+/** The name of the cursor that the processes of a tenant share. */
+export const processConsumer = 'processes';
+/** Triggers read at once; those of one version are 41 at most: one start, 20 that correlate and 20 that handle events. */
+const triggersMax = 200;
+const firstPlace: TriggerPlace = { definition_key: '', definition_version: 0 };
+
+/**
+ * Notes what a version that is published waits for: it, and no earlier one, starts instances from now on. Call it in the
+ * transaction that publishes.
+ * @param from versions whose instances go on by it: it hears for them what has happened before, too
+ */
+export async function keepTriggers(
+  context: Context,
+  { key, version, spec }: { key: string; version: number; spec: ProcessSpec },
+  from: readonly number[],
+): Promise<void> {
+  const { db, tenantId } = context;
+  await holdCursor(context, processConsumer);
+  await db.run(deleteStarts(tenantId, key));
+  const triggers = [
+    { kind: 'start', number: 0, wait_key: waitKeyOf(spec.start.on) },
+    // Those without a key are for instances that wait for their own events.
+    ...handlersOf(spec).flatMap(({ on, key: instanceKey }, number) =>
+      instanceKey === undefined ? [] : [{ kind: 'correlate', number, wait_key: waitKeyOf(on) }],
+    ),
+  ];
+  await db.run(insertTriggers(tenantId, key, version, triggers, from));
+}
+
+/** A retired definition starts nothing any more; its instances go on. */
+export async function dropTriggers({ db, tenantId }: Context, key: string): Promise<void> {
+  await db.run(deleteStarts(tenantId, key));
+}
+
+/** What an event is looked up by, besides the object that it is about. */
+export function triggerKeyOf({ type, payload }: Pick<EventRow, 'type' | 'payload'>): string {
+  return type === 'observation.recorded' ? `observation:${payload['kind']}` : `event:${type}`;
+}
+
+/** The triggers of one version of a definition that an event may concern, with what starts an instance of its key. */
+export interface TriggerGroup extends TriggerPlace {
+  readonly triggers: readonly TriggerRow[];
+}
+
+/**
+ * The versions whose triggers an event may concern, page by page, in a fixed order.
+ * @param after where to go on; undefined: at the first
+ */
+export async function* findTriggered(
+  { db, tenantId }: Context,
+  event: EventRow,
+  after: TriggerPlace | undefined,
+): AsyncGenerator<TriggerGroup> {
+  const key = triggerKeyOf(event);
+  let place = after ?? firstPlace;
+  for (;;) {
+    const rows = await db.rows(findTriggers(tenantId, key, event.position, place, triggersMax));
+    const groups = groupsOf(rows);
+    const isLastPage = rows.length < triggersMax;
+    // The last version of a full page may have more triggers on the next.
+    for (const group of isLastPage ? groups : groups.slice(0, -1)) {
+      place = group;
+      const hasStart = group.triggers.some(({ kind }) => kind === 'start');
+      const start = hasStart
+        ? undefined
+        : await db.row(findStart(tenantId, group.definition_key, key, event.position));
+      yield start === undefined ? group : { ...group, triggers: [...group.triggers, start] };
+    }
+    if (isLastPage) return;
+  }
+}
+
+function groupsOf(rows: readonly TriggerRow[]): TriggerGroup[] {
+  const groups = new Map<string, TriggerRow[]>();
+  for (const row of rows) {
+    const name = `${row.definition_version} ${row.definition_key}`;
+    const group = groups.get(name) ?? [];
+    groups.set(name, group);
+    group.push(row);
+  }
+  return [...groups.values()].map((triggers) => ({ ...(triggers[0] as TriggerRow), triggers }));
+}
+
+/** Behind which version the turn of a tenant ended last, if it was in the middle of this event. */
+export function findTriggeredPlace(
+  { db, tenantId }: Context,
+  { id }: EventRow,
+): Promise<TriggerPlace | undefined> {
+  return db.row(findTriggerPlace(tenantId, id));
+}
+
+/** Has the next turn of the tenant go on behind this version; undefined: the event has been through all. */
+export function keepTriggeredPlace(
+  { db, tenantId }: Context,
+  { id }: EventRow,
+  place: TriggerPlace | undefined,
+): Promise<unknown> {
+  return db.run(place === undefined ? deleteTriggerPlace(tenantId) : upsertTriggerPlace(tenantId, id, place));
+}
+
+/** Those of the keys of events that any definition of the tenant waits for. */
+export async function triggeringKeys({ db, tenantId }: Context, keys: readonly string[]): Promise<string[]> {
+  return (await db.rows(findTriggeringKeys(tenantId, keys))).map((row) => row.wait_key);
+}
+
+/** How many instances of each version of a definition have not ended. */
+export async function openInstancesOf(
+  { db, tenantId }: Context,
+  key: string,
+): Promise<{ version: number; openInstances: number }[]> {
+  const rows = await db.rows(countOpenInstances(tenantId, key));
+  return rows.map(({ version, open_instances: openInstances }) => ({ version, openInstances }));
+}

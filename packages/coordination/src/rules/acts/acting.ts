@@ -1,0 +1,14 @@
+import type { ActionKind } from '../documents/action.ts';
+import { updateWork } from './changing.ts';
+import { closeWork } from './closing.ts';
+import { fileWork } from './filing.ts';
+import type { Act } from './work-item.ts';
+
+/** What each kind of action does for an item. */
+export const actOf: Readonly<Record<ActionKind, Act>> = {
+  ensure_work: fileWork,
+  request_decision: fileWork,
+  update_work: updateWork,
+  cancel_work: closeWork,
+  complete_work: closeWork,
+};

@@ -1,0 +1,134 @@
+import type { Json, JsonObject } from '@baton/kernel/wire';
+import { findAgentsOfPrincipals } from '../../access/principals/managed-principals.ts';
+import type { Evidence } from '../../definitions/acceptance/evidence.ts';
+import type { EventRow } from '../../ledger/journal/event.ts';
+import { permittedIds } from '../../service/permissions.ts';
+import { isTaskInSight } from '../../service/sight/sight.ts';
+import { getGoal } from '../../work/goals/goals.ts';
+import { findTaskUnseen } from '../../work/tasks/tasks.ts';
+import type { RuleRow } from '../catalog/rule.ts';
+import type { Context } from '../context.ts';
+import { type RuleTriggerRoot, ruleGoalOf, ruleTaskOf } from '../documents/roots.ts';
+import { readsRoot } from '../documents/warnings.ts';
+
+/** What a rule looks at: an event of the journal, or a moment of its schedule. */
+export interface Cause {
+  readonly trigger: RuleTriggerRoot;
+  readonly payload: JsonObject;
+  /** The task that it is about. */
+  readonly taskId: string | null;
+  /** Where it belongs, and so what follows from it. */
+  readonly workspaceId: string | null;
+}
+
+export function causeOfEvent(event: EventRow): Cause {
+  const payload = event.payload as JsonObject;
+  const isObservation = event.type === 'observation.recorded';
+  const textOf = (value: Json | undefined) => (typeof value === 'string' ? value : null);
+  return {
+    trigger: {
+      kind: isObservation ? 'observation' : 'event',
+      ref: `event:${event.id}`,
+      type: isObservation ? (textOf(payload['kind']) ?? event.type) : event.type,
+      source: isObservation ? textOf(payload['source']) : null,
+      eventId: event.id,
+      entityType: event.entity_type,
+      entityId: event.entity_id,
+      workspaceId: event.workspace_id,
+      actorId: event.actor_id,
+      occurredAt: event.occurred_at,
+    },
+    payload,
+    taskId: event.entity_type === 'task' ? event.entity_id : uuidOf(payload['taskId']),
+    workspaceId: event.workspace_id,
+  };
+}
+
+/** @param slotSeconds the moment of the schedule, in seconds since 1970 */
+export function causeOfSchedule({ trigger, workspace_id: workspaceId }: RuleRow, slotSeconds: number): Cause {
+  return {
+    trigger: {
+      kind: 'schedule',
+      ref: `schedule:${slotSeconds}`,
+      type: trigger.type,
+      source: null,
+      eventId: null,
+      entityType: null,
+      entityId: null,
+      workspaceId,
+      actorId: null,
+      occurredAt: new Date(slotSeconds * 1000).toISOString(),
+    },
+    payload: {},
+    taskId: null,
+    workspaceId,
+  };
+}
+
+function uuidOf(value: Json | undefined): string | null {
+  return typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value)
+    ? value
+    : null;
+}
+
+/** The cause as evidence for what follows from it. */
+export function evidenceOf({ trigger }: Cause): Evidence[] {
+  const { eventId, entityId, entityType, ref } = trigger;
+  if (trigger.kind === 'observation' && entityId !== null)
+    return [{ kind: 'observation', observationId: entityId }];
+  if (eventId !== null && entityType === 'artifact' && entityId !== null)
+    return [{ kind: 'artifact', artifactId: entityId }];
+  return [{ kind: 'external', externalRef: { system: 'baton', id: ref } }];
+}
+
+/** The keys of the agents that principals are, by the ids of the principals. */
+export type AgentsOfPrincipals = ReadonlyMap<string, string>;
+
+/** The agents among the authors of events that rules ask for; nobody is looked up where none asks for an agent. */
+export async function findAuthors(
+  context: Context,
+  rules: readonly Pick<RuleRow, 'trigger'>[],
+  events: readonly EventRow[],
+): Promise<AgentsOfPrincipals> {
+  const asks = rules.some(({ trigger }) => trigger.kind === 'observation' && trigger.agent !== undefined);
+  if (!asks) return new Map();
+  const observed = events.filter(({ type }) => type === 'observation.recorded');
+  return findAgentsOfPrincipals(context, [...new Set(observed.flatMap(({ actor_id: id }) => id ?? []))]);
+}
+
+/** Whether a rule is caused by this: its filters on source and author fit. */
+export function isCausedBy(
+  { trigger: wanted }: Pick<RuleRow, 'trigger'>,
+  { trigger }: Cause,
+  authors: AgentsOfPrincipals,
+): boolean {
+  if (wanted.kind !== trigger.kind || wanted.type !== trigger.type) return false;
+  if (wanted.kind !== 'observation') return true;
+  if (wanted.source !== undefined && wanted.source !== trigger.source) return false;
+  const { actorId } = trigger;
+  if (wanted.agent !== undefined && (actorId === null || wanted.agent !== authors.get(actorId))) return false;
+  return wanted.actorId === undefined || wanted.actorId === actorId;
+}
+
+/** What a condition and templates read. */
+export type RuleRoots = { [root: string]: Json };
+
+/**
+ * Reads what the documents of a rule read, as the authority sees it: a task or a goal out of its sight is null, and a task
+ * that a decision point denies.
+ * @param acting in the name of the authority
+ */
+export async function rootsOf(acting: Context, rule: RuleRow, cause: Cause): Promise<RuleRoots> {
+  const [task, goal] = [
+    readsRoot(rule, 'task') ? await taskOfCause(acting, cause) : null,
+    readsRoot(rule, 'goal') && rule.goal_id !== null ? ruleGoalOf(await getGoal(acting, rule.goal_id)) : null,
+  ];
+  return { trigger: cause.trigger, payload: cause.payload, task: task as Json, goal };
+}
+
+async function taskOfCause(acting: Context, { taskId }: Cause) {
+  if (taskId === null || !(await isTaskInSight(acting, taskId))) return null;
+  if (permittedIds(acting.caller.permissions, 'tasks.read', 'task', [taskId]).length === 0) return null;
+  const task = await findTaskUnseen(acting, { id: taskId, number: null });
+  return task === undefined ? null : ruleTaskOf(task);
+}

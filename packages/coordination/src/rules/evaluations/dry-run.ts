@@ -1,0 +1,215 @@
+import { setImmediate } from 'node:timers/promises';
+import { z } from 'zod';
+import { ConcurrencyLimit } from '@baton/kernel/concurrency-limit';
+import { Refusal } from '@baton/kernel/refusal';
+import { InstantInput, type JsonObject } from '@baton/kernel/wire';
+import { ConditionFault, holdsCondition } from '../../definitions/declared-actions/evaluate-condition.ts';
+import type { JournalPosition } from '../../ledger/journal/cursor.ts';
+import type { EventRow } from '../../ledger/journal/event.ts';
+import { typePatternsOf } from '../../ledger/journal/event-types.ts';
+import { everyEvent, readPageBefore } from '../../ledger/journal/reading.ts';
+import { permittedIds } from '../../service/permissions.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
+import {
+  type Cause,
+  causeOfEvent,
+  causeOfSchedule,
+  findAuthors,
+  isCausedBy,
+  rootsOf,
+} from '../acts/cause.ts';
+import {
+  dedupKeyOf,
+  type ItemOfCause,
+  itemsOfAction,
+  renderFields,
+  renderTaskType,
+} from '../acts/rendering.ts';
+import { ActRefused, isUnavailable } from '../acts/work-item.ts';
+import { RuleRequest, type RuleRow } from '../catalog/rule.ts';
+import { checkRule } from '../catalog/rules.ts';
+import type { Context } from '../context.ts';
+import { creatingKinds } from '../documents/action.ts';
+import { readsRoot } from '../documents/warnings.ts';
+import { findActingAgent, seeingAs } from './authorities.ts';
+import { requireRights } from './evaluating.ts';
+import { evaluationStatuses } from './evaluation.ts';
+import { mayCauseRules } from './turn.ts';
+
+const limitMax = 200;
+const pageEvents = 200;
+/** Pages of the journal that are looked through for causes. */
+const pagesMax = 10;
+const shownItemsMax = 10;
+/** Then no further cause is looked at: 200 of the costliest kind take 10 s of a processor that all tenants share. */
+const lookMsMax = 1000;
+
+export const RuleDryRun = RuleRequest.extend({
+  since: InstantInput.nullish(),
+  limit: z.int().min(1).max(limitMax).default(50),
+}).meta({ id: 'RuleDryRun' });
+export type RuleDryRun = z.output<typeof RuleDryRun>;
+
+const WouldDo = z.strictObject({
+  action: z.string(),
+  items: z.int(),
+  work: z
+    .array(
+      z.strictObject({
+        dedupKey: z.string().nullable(),
+        taskId: z.string().nullable(),
+        taskType: z.string().nullable(),
+        title: z.string().nullable(),
+        priority: z.string().nullable(),
+        refused: z.string().nullable(),
+      }),
+    )
+    .max(shownItemsMax),
+});
+
+export const RuleDryRunResults = z
+  .strictObject({
+    results: z
+      .array(
+        z.strictObject({
+          triggerRef: z.string(),
+          status: z.enum(evaluationStatuses),
+          reason: z.string().optional(),
+          would: WouldDo.optional(),
+        }),
+      )
+      .max(limitMax),
+  })
+  .meta({ id: 'RuleDryRunResults' });
+export type DryRun = z.infer<typeof RuleDryRunResults>;
+type Results = DryRun['results'];
+
+/** A dry-run takes up to a second of a processor that all tenants share. */
+const turns = new ConcurrencyLimit('dry-runs of the tenant', {
+  runningMax: 2,
+  queuedMax: 10,
+  waitMsMax: 5000,
+});
+
+/** `dryRunRule` in a turn of the tenant. @throws Refusal 503 `unavailable` where too many wait, and those of `dryRunRule` */
+export function dryRunInTurn(context: Context, request: RuleDryRun): Promise<DryRun> {
+  return turns.run(context.tenantId, () => dryRunRule(context, request));
+}
+
+/**
+ * What a rule would have done at the newest causes that the caller sees, tasks and goals as they are now (organisation,
+ * section 28). It looks through 2,000 events at most, for a second, and writes nothing.
+ * @throws Refusal those of `checkRule`
+ */
+async function dryRunRule(context: Context, request: RuleDryRun): Promise<DryRun> {
+  const { documents, identityAgent } = await checkRule(context, request);
+  const { key, workspaceId = null, goalId = null } = request;
+  const place = { workspace_id: workspaceId, goal_id: goalId };
+  const as = { identity_agent: identityAgent };
+  const rule = { id: '', key, version: 1, ...place, ...as, ...documents } as unknown as RuleRow;
+  const causes =
+    rule.trigger.kind === 'schedule'
+      ? [causeOfSchedule(rule, Math.floor(Date.now() / 1000))]
+      : await findCauses(context, rule, request);
+  // Where a decision point judges each task: all of them together.
+  const acting = await contextOf(context, rule);
+  const tasks = new Set(causes.flatMap(({ taskId }) => taskId ?? []));
+  if (acting !== undefined && tasks.size > 0 && readsRoot(rule, 'task'))
+    permittedIds(acting.caller.permissions, 'tasks.read', 'task', [...tasks]);
+  const results: Results = [];
+  const untilMs = performance.now() + lookMsMax;
+  for (const cause of causes) {
+    if (results.length > 0 && performance.now() > untilMs) break;
+    results.push({ triggerRef: cause.trigger.ref, ...(await lookAt(acting, rule, cause)) });
+    await setImmediate();
+  }
+  return { results };
+}
+
+/** As whom the rule would act: the caller, or its agent with the caller's sight. Undefined where that agent can not act. */
+async function contextOf(context: Context, { identity_agent: key, workspace_id: place }: RuleRow) {
+  if (key === null) return context;
+  const agent = await findActingAgent(context, key, place);
+  return agent && { ...context, caller: seeingAs(agent, context.caller) };
+}
+
+/** The newest events that cause the rule, the newest first. */
+async function findCauses(context: Context, rule: RuleRow, { since, limit }: RuleDryRun): Promise<Cause[]> {
+  const { db, tenantId } = context;
+  const type = rule.trigger.kind === 'event' ? rule.trigger.type : 'observation.recorded';
+  const viewerId = await viewerOf(context);
+  const filter = { ...everyEvent, typePatterns: typePatternsOf([type]), viewerId };
+  const causes: Cause[] = [];
+  let before: JournalPosition | undefined;
+  for (let page = 0; page < pagesMax && causes.length < limit; page += 1) {
+    const { rows, previous } = await readPageBefore(db, before, { tenantId, filter, limit: pageEvents });
+    const authors = await findAuthors(context, [rule], rows);
+    for (const row of rows.toReversed()) {
+      if (since != null && row.occurred_at < since) return causes;
+      const cause = causeOfEvent(row);
+      if (row.type === type && isInReach(rule, row) && mayCauseRules(row) && isCausedBy(rule, cause, authors))
+        causes.push(cause);
+      if (causes.length === limit) return causes;
+    }
+    if (previous === undefined) break;
+    before = previous;
+  }
+  return causes;
+}
+
+const isInReach = ({ workspace_id: place }: RuleRow, row: EventRow) =>
+  place === null || row.workspace_id === null || row.workspace_id === place;
+
+async function lookAt(
+  context: Context | undefined,
+  rule: RuleRow,
+  cause: Cause,
+): Promise<Omit<Results[number], 'triggerRef'>> {
+  if (context === undefined) return { status: 'failed', reason: 'credential_inactive' };
+  try {
+    requireRights(context, rule);
+    const roots = await rootsOf(context, rule, cause);
+    if (!holdsCondition(rule.condition, roots)) return { status: 'not_matched' };
+    if (rule.interpretation !== null) return { status: 'waiting', reason: 'interpretation' };
+    const items = itemsOfAction(rule.action, roots);
+    if (items.length === 0) return { status: 'not_matched', reason: 'no_items' };
+    const work = items
+      .slice(0, shownItemsMax)
+      .map((item, index) =>
+        render({ rule, cause, itemNumber: rule.action.forEach === undefined ? null : index + 1 }, item),
+      );
+    return { status: 'matched', would: { action: rule.action.kind, items: items.length, work } };
+  } catch (error) {
+    if (error instanceof ConditionFault) return { status: 'failed', reason: 'rule_condition_error' };
+    if (!(error instanceof Refusal) || isUnavailable(error)) throw error;
+    return { status: 'failed', reason: error.code };
+  }
+}
+
+function render(item: ItemOfCause, roots: JsonObject) {
+  const { rule, cause } = item;
+  const { action } = rule;
+  const nothing = {
+    dedupKey: null,
+    taskId: null,
+    taskType: null,
+    title: null,
+    priority: null,
+    refused: null,
+  };
+  try {
+    const isOfTask = action.target === 'task';
+    const { title = null, priority = null } = renderFields(action, roots);
+    return {
+      ...nothing,
+      dedupKey: isOfTask ? null : dedupKeyOf(item, roots),
+      taskId: isOfTask ? cause.taskId : null,
+      taskType: creatingKinds.includes(action.kind) ? renderTaskType(action, roots) : null,
+      title,
+      priority,
+    };
+  } catch (error) {
+    if (!(error instanceof ActRefused)) throw error;
+    return { ...nothing, refused: error.code };
+  }
+}

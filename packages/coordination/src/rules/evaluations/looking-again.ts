@@ -1,0 +1,179 @@
+import { getInvocationEnd } from '../../results/invocations/requesting.ts';
+import type { Caller } from '../../service/caller.ts';
+import { type Cause, rootsOf } from '../acts/cause.ts';
+import { closeTarget } from '../acts/closing.ts';
+import { type Acting, attemptAct, untouched, type WorkItem, waitingReason } from '../acts/work-item.ts';
+import type { RuleRow } from '../catalog/rule.ts';
+import type { Context } from '../context.ts';
+import { skillRootOf, withdrawCall } from './asking.ts';
+import { lockAuthorities } from './authorities.ts';
+import { attempt } from './breaking.ts';
+import {
+  act,
+  actingOf,
+  actOnItems,
+  findingFrom,
+  findingOfFault,
+  finish,
+  inactive,
+  type Look,
+  requireRights,
+  turnMsMax,
+} from './evaluating.ts';
+import { type EvaluationRow, type Finding, failed } from './evaluation.ts';
+import { findEvaluation, findLeft, lockDueEvaluation, updateFailedLook } from './evaluations.sql.ts';
+import { findRuleOfEvaluation, shareRule } from './turns.sql.ts';
+
+/**
+ * Looks again at an evaluation that waits: does what it still has to do, or ends it, because its rule is not what it was or
+ * the wait was too long (organisation, section 8.4). Locks who acts, the rule, the evaluation, then tasks.
+ * @returns 1, or 0 where it is not due any more or another process has it
+ * @throws AuthorityChanged
+ */
+export async function lookAgain(context: Context, id: string): Promise<number> {
+  const { db, tenantId, settings } = context;
+  const before = await db.row(findEvaluation(tenantId, id));
+  const known = before && (await db.row(findRuleOfEvaluation(tenantId, before.rule_id)));
+  if (known === undefined) return 0;
+  const authorities = await lockAuthorities(context, [known]);
+  const rule = (await db.row(shareRule(tenantId, known.id))) as RuleRow;
+  const secondsMax = before?.pending?.isAsking
+    ? settings.CP_RULES_SKILL_WAIT_SECONDS
+    : settings.CP_RULES_CLAIM_WAIT_SECONDS;
+  const row = await db.row(lockDueEvaluation(tenantId, id, secondsMax));
+  if (row === undefined) return 0;
+  await look(context, rule, await authorities.of(rule), row, performance.now() + turnMsMax);
+  return 1;
+}
+
+/**
+ * Goes on with the items that an earlier turn left of this cause. The turn holds who acts and the rule already.
+ * @returns `seen` where nothing was left
+ */
+export async function goOnWithLeft(
+  context: Context,
+  rule: RuleRow,
+  authority: Caller | undefined,
+  { trigger }: Cause,
+  untilMs: number,
+): Promise<Look> {
+  const { db, tenantId } = context;
+  const left = await db.row(findLeft(tenantId, rule.id, trigger.ref));
+  if (left === undefined) return 'seen';
+  const row = await db.row(lockDueEvaluation(tenantId, left.id, 0));
+  return row === undefined ? 'busy' : look(context, rule, authority, row, untilMs);
+}
+
+type LockedRow = EvaluationRow & { is_over: boolean };
+
+async function look(
+  context: Context,
+  rule: RuleRow,
+  authority: Caller | undefined,
+  row: LockedRow,
+  untilMs: number,
+): Promise<Look> {
+  const cause = row.pending?.cause as Cause;
+  const acting: Acting = {
+    context: actingOf(context, rule, authority, cause),
+    rule,
+    evaluationId: row.id,
+    cause,
+    evidence: row.evidence,
+    chainDepth: row.chain_depth,
+    skillInvocationId: row.skill_invocation_id,
+    itemNumber: null,
+    untilMs,
+  };
+  const ended = endOf(rule, row, authority !== undefined);
+  if (ended === undefined) return goOn(acting, row);
+  const why = ended.result.reason ?? 'credential_inactive';
+  if (row.pending?.isAsking) await withdrawCall(acting.context, row.skill_invocation_id, why);
+  return finish(acting, ended, row.created_task_ids);
+}
+
+/** Why it goes on no more; undefined when it does. */
+function endOf(rule: RuleRow, { rule_version: version, result }: EvaluationRow, isActive: boolean) {
+  const { waitingFor: _, ...done } = result;
+  const skipped = (reason: string): Finding => ({ status: 'skipped', result: { ...done, reason } });
+  if (rule.status !== 'enabled') return skipped('rule_stopped');
+  if (rule.version !== version) return skipped('rule_changed');
+  return isActive ? undefined : inactive(rule, done);
+}
+
+async function goOn(acting: Acting, row: LockedRow): Promise<Look> {
+  const { context } = acting;
+  const { created_task_ids: created } = row;
+  let became: Look = 'busy';
+  const broke = await attempt(context, async () => {
+    became = await finish(acting, await findingOf(acting, row), created);
+  });
+  if (broke === undefined) return became;
+  const { db, tenantId, settings, log } = context;
+  const failures = row.failures + 1;
+  log.error({ err: broke.error, tenantId, evaluationId: row.id, failures }, 'a work rule broke');
+  if (failures >= settings.CP_RULES_MAX_ATTEMPTS) {
+    const { waitingFor: _, ...done } = row.result;
+    return finish(acting, failed('rule_internal_error', {}, done), created);
+  }
+  await db.run(updateFailedLook(tenantId, row.id, settings.CP_RULES_SKILL_CHECK_SECONDS));
+  return 'busy';
+}
+
+/** The skill has answered, or is waited for still. */
+async function interpreted(acting: Acting, row: LockedRow): Promise<Finding> {
+  const { context, rule, cause, skillInvocationId } = acting;
+  const end = skillInvocationId === null ? undefined : await getInvocationEnd(context, skillInvocationId);
+  const isLive = end?.status === 'pending' || end?.status === 'running';
+  if (isLive && row.is_over) {
+    await withdrawCall(context, skillInvocationId, 'rule_skill_wait_expired');
+    return failed('rule_skill_wait_expired', {}, asked);
+  }
+  if (isLive) return { status: 'waiting', result: row.result, ...(row.pending && { pending: row.pending }) };
+  if (end?.status !== 'succeeded')
+    return failed(
+      'rule_skill_failed',
+      { code: end?.error?.code ?? null, status: end?.status ?? null },
+      asked,
+    );
+  try {
+    const roots = await rootsOf(context, rule, cause);
+    return await act(acting, { ...roots, skill: skillRootOf(end) });
+  } catch (error) {
+    return findingOfFault(error);
+  }
+}
+
+const asked = { conditionMatched: true, work: [] };
+
+/** The items that a turn had no time for, with what was read of the cause when the rule looked. */
+async function leftDone(acting: Acting, { result, pending }: LockedRow): Promise<Finding> {
+  const { context, rule, cause } = acting;
+  const { roots = {}, items = [] } = pending?.left ?? {};
+  const { waitingFor: _, ...done } = result;
+  try {
+    requireRights(context, rule);
+  } catch (error) {
+    return findingOfFault(error, done);
+  }
+  const common = { ...roots, trigger: cause.trigger, payload: cause.payload };
+  const left = items.map((item) => ({ ...common, item }));
+  return actOnItems(acting, left, result.work ?? []);
+}
+
+async function findingOf(acting: Acting, row: LockedRow): Promise<Finding> {
+  if (row.pending?.isAsking) return interpreted(acting, row);
+  if (row.pending?.left !== undefined) return leftDone(acting, row);
+  const work: WorkItem[] = [...(row.result.work ?? [])];
+  for (const index of row.pending?.waiting ?? []) {
+    const item = work[index] as WorkItem;
+    const { taskId, dedupKey } = item;
+    const now = await attemptAct(acting, () => closeTarget(acting, { taskId, dedupKey }), {});
+    const isHeld = now.reason === waitingReason && !now.skipped;
+    work[index] =
+      isHeld && row.is_over
+        ? { ...untouched, taskId, dedupKey, failed: true, refused: 'claim_not_released' }
+        : { ...now, taskId, dedupKey };
+  }
+  return findingFrom(acting, work);
+}

@@ -1,0 +1,53 @@
+import type { Job, JobTools } from '../../../service/job.ts';
+import { createWalk } from '../../../service/queue-walk.ts';
+import { ruleConsumer } from '../../catalog/rules.ts';
+import type { Context } from '../../context.ts';
+import {
+  deleteEvaluations,
+  deleteOldTouches,
+  findOldEvaluations,
+  type OldEvaluationRow,
+  tidyWorkKeys,
+} from './old-looks.sql.ts';
+
+const batchMax = 500;
+/** A turn reads at most 900 events (CP_RULES_BATCH_SIZE), and ends at one of them. */
+const nextEventsMax = 1000;
+
+/**
+ * Forgets what work rules looked at CP_RULES_RETENTION_SECONDS ago: evaluations that have ended, keys whose task is closed, and
+ * which tasks rules acted on. An evaluation stays while its cause may come by again, so that no rule derives twice from it.
+ */
+export function forgetOldEvaluations({ pool, settings }: JobTools<Context>): Job {
+  const { CP_RULES_RETENTION_SECONDS: ageSeconds } = settings;
+  const walk = createWalk<OldEvaluationRow>(
+    batchMax,
+    (after) => pool.rows(findOldEvaluations(after, ageSeconds, batchMax)),
+    ({ updated_at: at, id }) => [at, id],
+  );
+  return {
+    name: 'old-rule-evaluations',
+    batchMax,
+    async run() {
+      const old = await walk.next();
+      if (old.length === 0) return 0;
+      const ids = old.map(({ id }) => id);
+      const tenantIds = old.map(({ tenant_id: tenantId }) => tenantId);
+      const gone = await pool.rows(deleteEvaluations(ids, tenantIds, ruleConsumer, nextEventsMax));
+      return walk.handledOf(old, gone.length);
+    },
+  };
+}
+
+/** The same of the keys under which rules file work, and of the tasks that they acted on. */
+export function forgetOldWork({ pool, settings }: JobTools<Context>): Job {
+  const { CP_RULES_RETENTION_SECONDS: ageSeconds } = settings;
+  return {
+    name: 'old-rule-work',
+    batchMax,
+    async run() {
+      const looked = (await pool.row(tidyWorkKeys(ageSeconds, batchMax)))?.looked ?? 0;
+      return Math.max(looked, (await pool.rows(deleteOldTouches(ageSeconds, batchMax))).length);
+    },
+  };
+}

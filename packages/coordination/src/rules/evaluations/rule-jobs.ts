@@ -1,0 +1,69 @@
+import type { Job, JobTools } from '../../service/job.ts';
+import { createTenantTurns, turnEntriesMax } from '../../service/tenant-turns/tenant-turns.ts';
+import { isUnavailable } from '../acts/work-item.ts';
+import { ruleConsumer } from '../catalog/rules.ts';
+import type { Context } from '../context.ts';
+import { createTurnJob } from '../journal-turns/turn-job.ts';
+import { AuthorityChanged } from './authorities.ts';
+import { findDueEvaluations, findTenantsDue } from './evaluations.sql.ts';
+import { lookAgain } from './looking-again.ts';
+import { runSchedule } from './schedule.ts';
+import { takeTurn } from './turn.ts';
+import { findDueRules, findTenantsOnSchedule } from './turns.sql.ts';
+
+type Tools = JobTools<Context>;
+
+/**
+ * Has the rules of each tenant look at what happened, in turns (core, section 19): the least recently served tenant comes
+ * first, so one with many events keeps no other.
+ */
+export function runRules(tools: Tools): Job {
+  const name = 'work-rules';
+  return createTurnJob(tools, name, ruleConsumer, (tenantId) =>
+    unlessChanged(() => tools.command(name, tenantId, takeTurn), false),
+  );
+}
+
+/** Has rules look whose time has come, each in a transaction of its own, in turns by tenant. */
+export function runRuleSchedules({ pool, command, log }: Tools): Job {
+  const name = 'rule-schedules';
+  return createTenantTurns(
+    { name, log },
+    {
+      findTenants: async (...page) => idsOf(await pool.rows(findTenantsOnSchedule(...page))),
+      find: async (tenantId, except) =>
+        (await pool.rows(findDueRules(tenantId, except, turnEntriesMax))).map(({ id }) => id),
+      handle: (tenantId, id) =>
+        unlessChanged(() => command(name, tenantId, (context) => runSchedule(context, id)), 0),
+      isOfTenant: isUnavailable,
+    },
+  );
+}
+
+/** Looks again at evaluations that wait, each in a transaction of its own, in turns by tenant. */
+export function lookAgainAtWaiting({ pool, command, log }: Tools): Job {
+  const name = 'rule-evaluations';
+  return createTenantTurns(
+    { name, log },
+    {
+      findTenants: async (...page) => idsOf(await pool.rows(findTenantsDue(...page))),
+      find: async (tenantId, except) =>
+        (await pool.rows(findDueEvaluations(tenantId, except, turnEntriesMax))).map(({ id }) => id),
+      handle: (tenantId, id) =>
+        unlessChanged(() => command(name, tenantId, (context) => lookAgain(context, id)), 0),
+      isOfTenant: isUnavailable,
+    },
+  );
+}
+
+const idsOf = (rows: readonly { tenant_id: string }[]) => rows.map((row) => row.tenant_id);
+
+/** What was rolled back because a rule got another authority in between is simply done later. */
+async function unlessChanged<T>(act: () => Promise<T>, instead: T): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof AuthorityChanged) return instead;
+    throw error;
+  }
+}

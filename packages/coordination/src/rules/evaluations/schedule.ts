@@ -1,0 +1,36 @@
+import { causeOfSchedule } from '../acts/cause.ts';
+import type { RuleRow } from '../catalog/rule.ts';
+import { everySecondsOf, ruleConsumer } from '../catalog/rules.ts';
+import type { Context } from '../context.ts';
+import { lockPlace } from '../journal-turns/turns.ts';
+import { lockAuthorities } from './authorities.ts';
+import { attempt } from './breaking.ts';
+import { evaluate, recordBroken, turnMsMax } from './evaluating.ts';
+import { findRuleOfEvaluation, takeSlot } from './turns.sql.ts';
+
+/**
+ * Has a rule look because its time has come (organisation, section 8.4). The moment is taken and the next one set in the
+ * same transaction; moments that were missed are not made up for.
+ * @returns 1, or 0 where it is not due any more or another process has the tenant's turn
+ * @throws AuthorityChanged
+ */
+export async function runSchedule(context: Context, ruleId: string): Promise<number> {
+  const { db, tenantId, log } = context;
+  const before = await db.row(findRuleOfEvaluation(tenantId, ruleId));
+  const everySeconds = before === undefined ? null : everySecondsOf(before);
+  if (before === undefined || everySeconds === null) return 0;
+  const authorities = await lockAuthorities(context, [before]);
+  if ((await lockPlace(context, ruleConsumer)) === undefined) return 0;
+  const slot = await db.row(takeSlot(tenantId, ruleId, everySeconds));
+  if (slot === undefined) return 0;
+  const rule = (await db.row(findRuleOfEvaluation(tenantId, ruleId))) as RuleRow;
+  const authority = await authorities.of(rule);
+  const cause = causeOfSchedule(rule, slot.slot_seconds);
+  const untilMs = performance.now() + turnMsMax;
+  const broke = await attempt(context, () => evaluate(context, rule, authority, cause, untilMs));
+  if (broke === undefined) return 1;
+  // The next moment is the next attempt.
+  log.error({ err: broke.error, tenantId, ruleId }, 'a work rule broke');
+  await recordBroken(context, rule, authority, cause);
+  return 1;
+}

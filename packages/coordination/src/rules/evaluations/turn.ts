@@ -1,0 +1,198 @@
+import type { EventRow } from '../../ledger/journal/event.ts';
+import { isBehind, positionOf } from '../../ledger/journal/reading.ts';
+import { JudgedPermissions } from '../../service/permissions.ts';
+import { type AgentsOfPrincipals, type Cause, causeOfEvent, findAuthors, isCausedBy } from '../acts/cause.ts';
+import type { RuleRow } from '../catalog/rule.ts';
+import { ruleConsumer } from '../catalog/rules.ts';
+import type { Context } from '../context.ts';
+import { readsRoot } from '../documents/warnings.ts';
+import {
+  dropCursor,
+  type EventPage,
+  failuresAt,
+  findPlace,
+  isSamePlace,
+  lockPlace,
+  moveTo,
+  putOffTurn,
+  readEvents,
+  type TurnRow,
+} from '../journal-turns/turns.ts';
+import { type Authorities, lockAuthorities } from './authorities.ts';
+import { attempt } from './breaking.ts';
+import { evaluate, type Look, recordBroken, turnMsMax } from './evaluating.ts';
+import { wakeWaiting } from './evaluations.sql.ts';
+import { goOnWithLeft } from './looking-again.ts';
+import { findEnabledRules, hasEnabledRules, shareRules } from './turns.sql.ts';
+
+/** A turn ends early after so many evaluations, or after `turnMsMax`. */
+const evaluationsMax = 100;
+
+/**
+ * One turn of a tenant: its rules look at the next events, and its cursor moves behind them, in one transaction
+ * (organisation, section 8.4). Who acts is locked before anything else, then the turn, then the rules.
+ * @returns whether there may be more at once; false also where another process has the tenant's turn
+ * @throws AuthorityChanged
+ */
+export async function takeTurn(context: Context): Promise<boolean> {
+  const { db, tenantId } = context;
+  const before = await findPlace(context, ruleConsumer);
+  if (before === undefined) return false;
+  const read = await readEvents(context, before, context.settings.CP_RULES_BATCH_SIZE);
+  const page = { ...read, rows: read.rows.filter(mayCauseRules) };
+  const wanted = await rulesFor(context, page.rows);
+  const authorities = await lockAuthorities(context, wanted);
+  const turn = await lockPlace(context, ruleConsumer, before);
+  if (turn === undefined) return false;
+  if ((await db.row(hasEnabledRules(tenantId)))?.has !== true) {
+    await dropCursor(context, ruleConsumer);
+    return false;
+  }
+  const ids = wanted.map(({ id }) => id);
+  const rules = ids.length === 0 ? [] : await db.rows(shareRules(tenantId, ids));
+  const ended = [...new Set(read.rows.flatMap(endedIn))];
+  if (ended.length > 0) await db.run(wakeWaiting(tenantId, ended));
+  const authors = await findAuthors(context, rules, page.rows);
+  const ruled = { rules, authorities, authors };
+  await judgeTasks(page.rows, ruled);
+  return new Turn(context, turn, ruled).run(page);
+}
+
+/** The rules of a turn, who acts for them, and which agents wrote the events that they look at. */
+interface Ruled {
+  readonly rules: readonly RuleRow[];
+  readonly authorities: Authorities;
+  readonly authors: AgentsOfPrincipals;
+}
+
+/**
+ * Has a decision point judge all tasks of a turn that rules read, or act on by themselves, before the first rule looks: for
+ * each of them alone the turn would begin anew.
+ * @throws NeedsDecision
+ */
+async function judgeTasks(rows: readonly EventRow[], { rules, authorities, authors }: Ruled): Promise<void> {
+  for (const rule of rules) {
+    const permissions = (await authorities.of(rule))?.permissions ?? nothing;
+    if (!(permissions instanceof JudgedPermissions)) continue;
+    const causes = rows.filter((row) => isReached(rule, row)).map(causeOfEvent);
+    const ids = causes.flatMap((cause) => (isCausedBy(rule, cause, authors) ? (cause.taskId ?? []) : []));
+    const tasks = [...new Set(ids)];
+    if (tasks.length === 0) continue;
+    if (readsRoot(rule, 'task')) permissions.permitted('tasks.read', 'task', tasks);
+    if (rule.action.target === 'task') permissions.permitted('tasks.write', 'task', tasks);
+  }
+}
+
+const nothing: ReadonlySet<string> = new Set();
+
+const endsOfClaims = ['claim.released', 'claim.expired'];
+const endsOfCalls = ['succeeded', 'failed', 'cancelled'].map((end) => `skill.invocation_${end}`);
+
+/** Tasks whose claims ended, and calls of skills that ended: evaluations may wait for them. */
+function endedIn({ type, entity_id: id, payload }: EventRow): string | readonly string[] {
+  if (endsOfCalls.includes(type)) return id;
+  const { taskId } = payload as { taskId?: unknown };
+  return endsOfClaims.includes(type) && typeof taskId === 'string' ? taskId : [];
+}
+
+/** Rules cause no rule by what they write themselves. */
+export function mayCauseRules({ entity_type: entity, correlation_id: correlation }: EventRow): boolean {
+  return entity !== 'rule' && correlation?.startsWith('work-rule:') !== true;
+}
+
+/** The enabled rules that these events may cause. */
+async function rulesFor({ db, tenantId, settings }: Context, rows: readonly EventRow[]): Promise<RuleRow[]> {
+  const triggers = new Set(rows.map((row) => triggerOf(causeOfEvent(row))));
+  if (triggers.size === 0) return [];
+  return db.rows(findEnabledRules(tenantId, [...triggers], settings.CP_RULES_ENABLED_MAX));
+}
+
+const triggerOf = ({ trigger }: Cause) => `${trigger.kind}/${trigger.type}`;
+
+/** What became of an event in a turn: `later` where the next turn goes on at once, `busy` where it is not for now. */
+type Passed = 'done' | 'later' | 'busy' | 'broken';
+
+class Turn {
+  readonly #context: Context;
+  readonly #turn: TurnRow;
+  readonly #rules: readonly RuleRow[];
+  readonly #authorities: Authorities;
+  readonly #authors: AgentsOfPrincipals;
+  readonly #endsAtMs = performance.now() + turnMsMax;
+  #evaluations = 0;
+
+  constructor(context: Context, turn: TurnRow, { rules, authorities, authors }: Ruled) {
+    this.#context = context;
+    this.#turn = turn;
+    this.#rules = rules;
+    this.#authorities = authorities;
+    this.#authors = authors;
+  }
+
+  /** @returns whether there may be more at once */
+  async run({ rows, end, hasMore }: EventPage): Promise<boolean> {
+    let reached = positionOf(this.#turn);
+    for (const row of rows) {
+      const look = await this.#look(row);
+      if (look === 'done') {
+        reached = positionOf(row);
+        continue;
+      }
+      if (isBehind(reached, this.#turn)) await moveTo(this.#context, ruleConsumer, reached);
+      const reason = 'the evaluation of a work rule broke';
+      if (look === 'broken')
+        await putOffTurn(this.#context, ruleConsumer, { turn: this.#turn, event: row, reason });
+      return look === 'later';
+    }
+    if (!isSamePlace(end, this.#turn)) await moveTo(this.#context, ruleConsumer, end);
+    return hasMore;
+  }
+
+  /** Has every rule look at an event; what looked at it before does not again. */
+  async #look(event: EventRow): Promise<Passed> {
+    const cause = causeOfEvent(event);
+    for (const rule of this.#rules) {
+      if (!isReached(rule, event) || !isCausedBy(rule, cause, this.#authors)) continue;
+      if (this.#isOver()) return 'later';
+      const look = await this.#evaluate(rule, cause, event);
+      if (look === undefined) return 'broken';
+      // The cursor stays here, so that what follows from later events comes after the rest of this one.
+      if (look === 'left' || look === 'busy') return look === 'left' ? 'later' : 'busy';
+    }
+    return 'done';
+  }
+
+  #isOver(): boolean {
+    if (this.#evaluations === 0) return false;
+    return this.#evaluations >= evaluationsMax || performance.now() > this.#endsAtMs;
+  }
+
+  /** @returns undefined when it broke unexpectedly, and is to be tried again */
+  async #evaluate(rule: RuleRow, cause: Cause, event: EventRow): Promise<Look | undefined> {
+    const context = this.#context;
+    const authority = await this.#authorities.of(rule);
+    let look: Look = 'none';
+    const broke = await attempt(context, async () => {
+      look = await evaluate(context, rule, authority, cause, this.#endsAtMs);
+      if (look === 'seen') look = await goOnWithLeft(context, rule, authority, cause, this.#endsAtMs);
+    });
+    if (look !== 'none' && look !== 'seen') this.#evaluations += 1;
+    if (broke === undefined) return look;
+    const failures = failuresAt(this.#turn, event);
+    const { tenantId, log, settings } = context;
+    log.error(
+      { err: broke.error, tenantId, ruleId: rule.id, eventId: event.id, failures },
+      'a work rule broke',
+    );
+    if (failures < settings.CP_RULES_MAX_ATTEMPTS) return undefined;
+    await recordBroken(context, rule, authority, cause);
+    this.#evaluations += 1;
+    return 'done';
+  }
+}
+
+/** Older facts than the rule's last enabling are never looked at; those of a workspace reach its rules and the tenant's. */
+function isReached({ enabled_position: from, workspace_id: place }: RuleRow, event: EventRow): boolean {
+  if (from === null || event.position <= from) return false;
+  return event.workspace_id === null || place === null || place === event.workspace_id;
+}
