@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { checkLayers } from './layers.ts';
+import { checkoutTree, findDeadLinks } from './links.ts';
 import { checkExports } from './package-exports.ts';
 import { untestedPromises } from './security-page.ts';
 import { oversizedFiles, sourceFiles } from './sources.ts';
@@ -35,6 +36,7 @@ const steps: Step[] = [
   { name: 'tests only', run: usedByTestsOnly },
   { name: 'bounds', run: () => node(join(root, 'scripts', 'bounds.ts')) },
   { name: 'wall clock', run: () => wallClockAssertions(root).join('\n') },
+  { name: 'links', run: () => findDeadLinks(checkoutTree(root)).join('\n') },
   { name: 'security page', run: () => untestedPromises(root).join('\n') },
   { name: 'generated files', run: generated },
 ];
