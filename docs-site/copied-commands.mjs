@@ -1,0 +1,39 @@
+// zsh takes a comment behind a command for arguments, unless it is told otherwise: what a reader copies has none.
+const terminalLanguages = new Set(['sh', 'bash', 'shell', 'shellscript', 'zsh']);
+/** What separates the lines in the copy button's attribute. */
+const separator = '\x7F';
+
+/** A plugin of Expressive Code, which renders blocks of code. */
+export function copyWithoutComments() {
+  return {
+    name: 'copy without comments',
+    hooks: {
+      postprocessRenderedBlock({ codeBlock, renderData }) {
+        if (!terminalLanguages.has(codeBlock.language)) return;
+        const button = findCopyButton(renderData.blockAst);
+        if (button === undefined) return;
+        const name = 'dataCode' in button.properties ? 'dataCode' : 'data-code';
+        button.properties[name] = button.properties[name]
+          .split(separator)
+          .map(withoutComment)
+          .join(separator);
+      },
+    },
+  };
+}
+
+/** A `#` in an open quotation begins no comment. */
+function withoutComment(line) {
+  const start = line.search(/\s+# /);
+  const isOpen = (mark) => line.slice(0, start).split(mark).length % 2 === 0;
+  return start < 0 || isOpen("'") || isOpen('"') ? line : line.slice(0, start);
+}
+
+function findCopyButton(node) {
+  if (node.tagName === 'button') return node;
+  for (const child of node.children ?? []) {
+    const found = findCopyButton(child);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,69 @@
+import type { Tree } from '../links.ts';
+import { anchorOf, headingsOf, plainText } from './headings.ts';
+import { maskBlocks } from './references.ts';
+
+/** A page of the site, made of a file in Markdown. */
+export interface Page {
+  readonly file: string;
+  /** Its path on the site, without slashes around it; empty for the first page. */
+  readonly address: string;
+  readonly title: string;
+  /** The anchor of the title. On the site the title is the page's own heading and has no anchor. */
+  readonly titleAnchor: string;
+  /** The first sentence; empty where the page begins with something else. */
+  readonly description: string;
+  /** What follows the title. */
+  readonly body: string;
+}
+
+const pageForm =
+  /^(?:(?:README|ARCHITECTURE|CHANGELOG|CONTRIBUTING|SECURITY)\.md|docs\/.+\.md|examples\/[^/]+\/README\.md|packages\/sdk\/README\.md)$/;
+
+/** Returns the pages of the site: the documentation that the repository holds, where it is. */
+export function pagesOf(tree: Tree): Page[] {
+  return tree.files.filter((file) => pageForm.test(file)).map((file) => readPage(file, tree.read(file)));
+}
+
+/** `docs/errors.md` is at `/errors/`, and a README at the address of its folder. */
+export function addressOf(file: string): string {
+  return file
+    .replace(/(?:^|\/)README\.md$/, '')
+    .replace(/\.md$/, '')
+    .replace(/^(?:docs|packages)\//, '')
+    .toLowerCase();
+}
+
+/** Returns where a page is in Markdown: at its address with `.md`. */
+export const markdownPath = ({ address }: Pick<Page, 'address'>): string => `${address || 'index'}.md`;
+
+/** @throws if the page has no title, which the site and its index need */
+function readPage(file: string, markdown: string): Page {
+  const heading = headingsOf(markdown).find(({ level }) => level === 1);
+  if (heading === undefined) throw new Error(`${file} has no title: begin it with a line "# Title"`);
+  const body = markdown.slice(heading.end).trimStart();
+  const title = heading.text;
+  return {
+    file,
+    address: addressOf(file),
+    title,
+    titleAnchor: anchorOf(title),
+    description: firstSentence(body),
+    body,
+  };
+}
+
+const descriptionLengthMax = 200;
+
+/** The first sentence of the first paragraph, if the text begins with one. */
+function firstSentence(body: string): string {
+  const [paragraph = ''] = maskBlocks(body)
+    .trimStart()
+    .split(/\n\s*\n/, 1);
+  if (/^\s*(?:[|>#-]|\d+\.)/.test(paragraph)) return '';
+  const text = plainText(paragraph.replaceAll(/\s+/g, ' '));
+  const sentence = /^.*?[^.][.!?:](?=\s|$)/.exec(text)?.[0] ?? text;
+  const short = sentence.replace(/:$/, '.');
+  return short.length <= descriptionLengthMax
+    ? short
+    : `${short.slice(0, short.lastIndexOf(' ', descriptionLengthMax))} …`;
+}
