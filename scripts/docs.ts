@@ -1,6 +1,5 @@
 // npm run docs [-- --serve [--port=4321]]: builds the site of the documentation in docs-site/dist, and serves it.
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -8,10 +7,12 @@ import { findDeadBuiltLinks } from './docs/built-links.ts';
 import { pagesOf } from './docs/pages.ts';
 import { sectionsOf, sidebarProblems } from './docs/sidebar.ts';
 import { siteContent } from './docs/site-content.ts';
+import { serveSite } from './docs/site-server.ts';
 import { checkoutTree, findDeadLinks, type Tree } from './links.ts';
 
 const root = dirname(import.meta.dirname);
 const site = join(root, 'docs-site');
+const dist = join(site, 'dist');
 const installSecondsMax = 600;
 const buildSecondsMax = 600;
 
@@ -24,33 +25,37 @@ async function buildSite(): Promise<string[]> {
   return [
     ...findDeadLinks(tree),
     ...sidebarProblems(sectionsOf(tree), pagesOf(tree)),
-    ...findDeadBuiltLinks(join(site, 'dist')).map((problem) => `docs-site/dist/${problem}`),
+    ...findDeadBuiltLinks(dist).map((problem) => `docs-site/dist/${problem}`),
   ];
 }
 
-/** Installs what builds the site (180 MB), unless this lockfile is installed. No package runs a program of its own. */
+/** Installs what builds the site (180 MB), unless it is there. No package runs a program of its own. */
 async function installBuilder(): Promise<void> {
-  const lockfile = createHash('sha256')
-    .update(readFileSync(join(site, 'package-lock.json')))
-    .digest('hex');
-  const marker = join(site, 'node_modules', '.installed');
-  if (existsSync(marker) && readFileSync(marker, 'utf8') === lockfile) return;
+  if (isInstalled()) return;
   console.log('Installing what builds the site ...');
-  await run(installSecondsMax, [
-    'npm',
-    'ci',
-    '--ignore-scripts',
-    '--no-audit',
-    '--no-fund',
-    '--loglevel=error',
-  ]);
-  writeFileSync(marker, lockfile);
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
+  await run(installSecondsMax, ['npm', 'ci', '--ignore-scripts', ...quiet]);
+}
+
+type Lockfile = { packages: Record<string, { version?: string; optional?: boolean }> };
+
+/** Whether the lockfile that npm leaves in `node_modules` has all of ours; some packages are for other platforms. */
+function isInstalled(): boolean {
+  const path = join(site, 'node_modules/.package-lock.json');
+  if (!existsSync(path)) return false;
+  const read = (file: string) => (JSON.parse(readFileSync(file, 'utf8')) as Lockfile).packages;
+  const installed = read(path);
+  return Object.entries(read(join(site, 'package-lock.json'))).every(
+    ([name, { version, optional = false }]) => {
+      const found = installed[name]?.version;
+      return name === '' || found === version || (optional && found === undefined);
+    },
+  );
 }
 
 function writeContent(tree: Tree): void {
   const folder = join(site, '.content');
-  for (const old of [folder, join(site, 'dist'), join(site, '.astro')])
-    rmSync(old, { recursive: true, force: true });
+  for (const old of [folder, dist, join(site, '.astro')]) rmSync(old, { recursive: true, force: true });
   for (const [path, content] of siteContent(tree)) {
     const file = join(folder, path);
     mkdirSync(dirname(file), { recursive: true });
@@ -73,16 +78,21 @@ function run(secondsMax: number, [program = '', ...args]: readonly string[]): Pr
   });
 }
 
-if (import.meta.filename === process.argv[1]) {
+async function main(): Promise<void> {
   const { values } = parseArgs({
     options: { serve: { type: 'boolean' }, port: { type: 'string', default: '4321' } },
   });
   const problems = await buildSite();
   for (const problem of problems) console.error(problem);
-  console.log(`The site is in ${join(site, 'dist')}.`);
-  process.exitCode = problems.length === 0 ? 0 : 1;
-  if (values.serve === true) {
-    const { serveSite } = await import('./docs/site-server.ts');
-    console.log(`Serving it on ${await serveSite(join(site, 'dist'), Number(values.port))}`);
-  }
+  console.log(`The site is in ${dist}.`);
+  if (problems.length > 0) process.exitCode = 1;
+  if (values.serve !== true) return;
+  const { address } = await serveSite(dist, Number(values.port));
+  console.log(`It is served at ${address} until Ctrl-C.`);
 }
+
+if (import.meta.filename === process.argv[1])
+  await main().catch((error: Error) => {
+    console.error(error.message);
+    process.exitCode = 1;
+  });

@@ -32,7 +32,7 @@ const ownSections: readonly Section[] = [
     entries: [
       { file: 'docs/organisation.md', label: 'Rules, calendars, knowledge' },
       { file: 'docs/processes.md', label: 'Processes' },
-      { file: 'docs/agents.md', label: 'Agents, connections, packages' },
+      { file: 'docs/agents.md', label: 'Agents and connections' },
       { file: 'docs/identity.md', label: 'Identity' },
       { file: 'docs/apply.md', label: 'Declare a tenant in files' },
       { file: 'docs/import.md', label: 'Import and export' },
@@ -88,7 +88,7 @@ const ownSections: readonly Section[] = [
         entries: reference('rules', 'processes', 'memory'),
       },
       {
-        label: 'Agents and connections',
+        label: 'Agents and packages',
         collapsed: true,
         entries: reference('agents', 'connections', 'packages'),
       },

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createReadStream, existsSync, statSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join, normalize } from 'node:path';
 
@@ -16,29 +16,28 @@ const types: Readonly<Record<string, string>> = {
   '.wasm': 'application/wasm',
 };
 
-/** Serves the files of a built site to this machine only. @returns its address */
-export async function serveSite(folder: string, port: number): Promise<string> {
-  const server = createServer((request, response) => answer(folder, request, response));
+/** Serves the files of a built site to this machine only. @param port 0 for a free one */
+export async function serveSite(folder: string, port: number): Promise<{ address: string; server: Server }> {
+  const server = createServer((request, response) => sendFile(folder, request, response));
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, server };
 }
 
-function answer(folder: string, { method, url = '/' }: IncomingMessage, response: ServerResponse): void {
+function sendFile(folder: string, { method, url = '/' }: IncomingMessage, response: ServerResponse): void {
   if (method !== 'GET' && method !== 'HEAD')
     return void response.writeHead(405, { allow: 'GET, HEAD' }).end();
-  const { pathname } = new URL(url, 'http://site');
-  const path = normalize(decoded(pathname));
+  // Normalized from the root, so that no path leads out of the folder.
+  const path = normalize(`/${decoded(url.replace(/[?#].*$/s, ''))}`);
   const isFolder = isDirectory(join(folder, path));
   // Links of a page are relative to its folder, so the address must end in a slash.
   if (isFolder && !path.endsWith('/'))
-    return void response.writeHead(301, { location: `${pathname}/` }).end();
+    return void response.writeHead(301, { location: encodeURI(`${path}/`) }).end();
   const file = join(folder, path, isFolder ? 'index.html' : '');
   const isFound = existsSync(file);
   const shown = isFound ? file : join(folder, '404.html');
-  response.writeHead(isFound ? 200 : 404, {
-    'content-type': types[extname(shown)] ?? 'application/octet-stream',
-  });
+  const type = types[extname(shown)] ?? 'application/octet-stream';
+  response.writeHead(isFound ? 200 : 404, { 'content-type': type });
   if (method === 'HEAD') return void response.end();
   createReadStream(shown)
     .on('error', () => response.destroy())

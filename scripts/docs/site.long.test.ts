@@ -1,0 +1,70 @@
+// Builds the whole site as `npm run docs` does, and searches it in a browser.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { noBrowser, openPage, startBrowser } from '../../e2e/testing/browser.ts';
+import { serveSite } from './site-server.ts';
+
+const root = dirname(dirname(import.meta.dirname));
+const folder = join(root, 'docs-site');
+const skip =
+  !existsSync(join(folder, 'node_modules/astro')) &&
+  'astro not installed: npm ci --ignore-scripts --prefix docs-site';
+if (skip !== false) console.warn(`SKIPPED: ${skip}`);
+
+describe('the site of the documentation', { skip }, () => {
+  let site: Awaited<ReturnType<typeof serveSite>>;
+
+  before(async () => {
+    const args = ['--disable-warning=ExperimentalWarning', join(root, 'scripts/docs.ts')];
+    await promisify(execFile)(process.execPath, args, { cwd: root, maxBuffer: 1e8, timeout: 300_000 });
+    site = await serveSite(join(folder, 'dist'), 0);
+  });
+
+  after(() => site?.server.close());
+
+  test('has each page at its address, in Markdown, and in the index for language models', async () => {
+    const get = async (path: string) => (await fetch(new URL(path, site.address))).text();
+    assert.match(await get('reference/claims/'), /<h2 id="fencing">Fencing<\/h2>/);
+    assert.match(await get('reference/claims.md'), /^# Claims\n[\s\S]*^## Fencing$/m);
+    assert.match(await get('llms.txt'), /^- \[Claims\]\(\/reference\/claims\.md\): /m);
+    assert.match(await get('llms-full.txt'), /^# Claims$/m);
+  });
+
+  test('copies commands without the comments that a shell would take for arguments', () => {
+    const copied = /data-code="npx baton whoami([^"]*)"/.exec(
+      readFileSync(join(folder, 'dist/index.html'), 'utf8'),
+    );
+    assert.ok(copied !== null && !copied[1]?.includes('#'), copied?.[0]);
+  });
+
+  test('finds codes and settings where they are described, and requests nothing from elsewhere', {
+    skip: noBrowser,
+  }, async () => {
+    const browser = await startBrowser();
+    try {
+      const { page, complaints } = await openPage(browser);
+      const outside: string[] = [];
+      page.on('request', (sent) => {
+        if (!sent.url().startsWith(site.address)) outside.push(sent.url());
+      });
+      for (const [name, address] of [
+        ['stale_claim', '/errors/'],
+        ['CP_DATABASE_URL', '/configuration/'],
+      ] as const) {
+        await page.goto(site.address);
+        await page.locator('button[data-open-modal]').click();
+        await page.locator('dialog input').fill(name);
+        const first = page.locator('.pagefind-ui__result a').first();
+        await first.waitFor();
+        assert.ok((await first.getAttribute('href'))?.startsWith(address), name);
+      }
+      assert.deepEqual([outside, complaints], [[], []]);
+    } finally {
+      await browser.close();
+    }
+  });
+});
