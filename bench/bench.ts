@@ -1,5 +1,5 @@
 // npm run bench -- NAME [options]: measures one hot path on this machine; see docs/performance.md.
-import { SettingError } from '@baton/kernel/config';
+import { SettingError } from '@baton/kernel/process/config';
 import { StartError } from '@baton/platform/start-error';
 import { BenchError } from './bench-error.ts';
 import { benchClaim } from './claim/claim.bench.ts';

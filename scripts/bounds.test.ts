@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { endpointsOf, type Operation } from '@baton/kernel/service';
+import { endpointsOf, type Operation } from '@baton/kernel/http/service';
 import { unboundedInputs } from './bounds.ts';
 import { services } from './services.ts';
 

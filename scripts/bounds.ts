@@ -1,7 +1,7 @@
 // npm run check: whether everything that a caller may send has a maximum. Prints what has none.
 import { z } from 'zod';
-import { queryShapeOf } from '@baton/kernel/input';
-import { endpointName, type Operation } from '@baton/kernel/service';
+import { queryShapeOf } from '@baton/kernel/http/input';
+import { endpointName, type Operation } from '@baton/kernel/http/service';
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 

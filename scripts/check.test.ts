@@ -21,7 +21,8 @@ const planted: Record<string, string> = {
     "import type { PlantedA } from './planted-a.ts';\nexport type PlantedB = PlantedA[];\n",
   'packages/kernel/src/planted-unused.ts': 'export const planted = 1;\n',
   'packages/identity/src/testing/planted-unused.ts': 'export const planted = 1;\n',
-  'packages/kernel/src/sql.ts': 'export const plantedForTests = 1;\nexport const plantedForNobody = 1;\n',
+  'packages/kernel/src/database/sql.ts':
+    'export const plantedForTests = 1;\nexport const plantedForNobody = 1;\n',
   'packages/kernel/src/planted.test.ts':
     "import { plantedForTests } from './sql.ts';\nconsole.log(plantedForTests);\n",
   'packages/kernel/src/planted-floating.ts':
@@ -29,7 +30,7 @@ const planted: Record<string, string> = {
   'packages/identity/src/service/planted-inside.ts':
     "export { planted } from '@baton/kernel/planted-unused';\n",
   'packages/identity/src/service/planted-order.ts':
-    "import { sql } from '@baton/kernel/sql';\nimport { join } from 'node:path';\nexport const planted = [join, sql];\n",
+    "import { sql } from '@baton/kernel/database/sql';\nimport { join } from 'node:path';\nexport const planted = [join, sql];\n",
 };
 
 const programs = ['bench', 'e2e', 'examples'];
@@ -77,10 +78,10 @@ const expected: [violation: string, line: RegExp][] = [
   ],
   ['an unused file', /^ *packages\/kernel\/src\/planted-unused\.ts *$/m],
   ['an unused file of test support', /^ *packages\/identity\/src\/testing\/planted-unused\.ts *$/m],
-  ['an unused export', /plantedForNobody +packages\/kernel\/src\/sql\.ts/],
+  ['an unused export', /plantedForNobody +packages\/kernel\/src\/database\/sql\.ts/],
   [
     'an export that only a test uses',
-    /packages\/kernel\/src\/sql\.ts:\d+ plantedForTests: only tests import it/,
+    /packages\/kernel\/src\/database\/sql\.ts:\d+ plantedForTests: only tests import it/,
   ],
   [
     'an import of what a package does not export',

@@ -106,7 +106,7 @@ function layers(): string {
   const edges = new Set(imports.map(({ from, to }) => `${from} -> ${to}`));
   // A check that reads no imports would report success: these edges exist, so it must have seen them.
   const known = [
-    'packages/kernel/src/http.ts -> packages/kernel/src/service.ts',
+    'packages/kernel/src/http/http.ts -> packages/kernel/src/http/service.ts',
     'packages/platform/src/postgres/cluster.ts -> packages/platform/src/postgres/account.ts',
     'scripts/check.ts -> scripts/layers.ts',
     'scripts/test-environment.ts -> packages/platform/src/postgres/cluster.ts',

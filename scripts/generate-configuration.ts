@@ -1,4 +1,4 @@
-import type { Setting, SettingTable } from '@baton/kernel/config';
+import type { Setting, SettingTable } from '@baton/kernel/process/config';
 import { settingTable as platformSettings } from '@baton/platform/config';
 import { consoleServiceSettings } from '@baton/platform/console-service/settings';
 import type { GeneratedFile } from './generated-file.ts';

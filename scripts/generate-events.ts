@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { EventDeclaration } from '@baton/kernel/service';
+import type { EventDeclaration } from '@baton/kernel/http/service';
 import type { GeneratedFile } from './generated-file.ts';
 import { code, pageStart, tableOf, titleOf } from './markdown.ts';
 import type { Service } from './services.ts';

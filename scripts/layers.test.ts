@@ -24,8 +24,8 @@ const identity = 'packages/identity/src';
 
 test('a tree that keeps to its layers has no problem', async () => {
   const problems = await problemsOf({
-    'packages/kernel/src/http.ts': "import { createServer } from 'node:http';\nimport './db.ts';",
-    [`${identity}/service/service.ts`]: "import { endpoint } from '@baton/kernel/service';",
+    'packages/kernel/src/http/http.ts': "import { createServer } from 'node:http';\nimport './db.ts';",
+    [`${identity}/service/service.ts`]: "import { endpoint } from '@baton/kernel/http/service';",
     [`${identity}/app/settings.ts`]: 'process.env.HOME;',
     [`${coordination}/execution/claims/claims.ts`]:
       "import { getTask } from '../../work/tasks/tasks.ts';\nimport type { Run } from '../runs/run.ts';",
@@ -153,13 +153,33 @@ const forbidden: [rule: string, problem: string, tree: Record<string, string>][]
   ],
   [
     'one service may not use the other',
-    'a service uses the kernel only',
+    'identity may not use coordination',
     { [`${identity}/app/a.ts`]: "import type { App } from '@baton/coordination/app/app';" },
+  ],
+  [
+    'the process engine may not use a service',
+    'process-engine may not use coordination',
+    { 'packages/process-engine/src/engine/a.ts': "import '@baton/coordination/app/app';" },
+  ],
+  [
+    'the process engine may not use the kernel, which brings a database',
+    'process-engine may not use kernel',
+    { 'packages/process-engine/src/engine/a.ts': "import '@baton/kernel/database/db';" },
+  ],
+  [
+    'a pure package may not use a driver of a database',
+    'values runs without a database, a network and a file system',
+    { 'packages/values/src/a.ts': "import { Pool } from 'pg';" },
+  ],
+  [
+    'a pure package may not read files',
+    'process-engine runs without a database, a network and a file system',
+    { 'packages/process-engine/src/engine/a.ts': "import { readFile } from 'node:fs/promises';" },
   ],
   [
     'a client may not use the kernel',
     'a client uses the sdk only',
-    { 'packages/cli/src/a.ts': "import { x } from '@baton/kernel/http';" },
+    { 'packages/cli/src/a.ts': "import { x } from '@baton/kernel/http/http';" },
   ],
   [
     'a package may not reach into another by path',
@@ -169,7 +189,7 @@ const forbidden: [rule: string, problem: string, tree: Record<string, string>][]
   [
     'a script may not reach into a package by path, past its exports',
     'imported by its name',
-    { 'scripts/a.ts': "import '../packages/kernel/src/http.ts';" },
+    { 'scripts/a.ts': "import '../packages/kernel/src/http/http.ts';" },
   ],
   [
     'a package may not reach out of packages/',

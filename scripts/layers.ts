@@ -39,6 +39,20 @@ export const folderFilesMax = 15;
 /** Feature folders directly in one layer. */
 export const layerFeaturesMax = 12;
 
+/** What a package may use of the others, tests not counted. Packages that are not named may use none. */
+const usable: Readonly<Record<string, readonly string[]>> = {
+  values: [],
+  'process-engine': ['values'],
+  kernel: ['values'],
+  identity: ['kernel', 'values'],
+  coordination: ['kernel', 'process-engine', 'values'],
+};
+
+/** Packages that run without a database, a network and a file system: Node's modules that they may use. */
+const pure = new Set(['values', 'process-engine']);
+const pureModules = new Set(['node:crypto', 'node:net', 'node:util']);
+const impurePackages = new Set(['fastify', 'kysely', 'pg', 'pino']);
+
 /** Packages that know Baton only through its wire contract. */
 const clients = new Set(['cli', 'mcp', 'runner', 'console']);
 
@@ -95,7 +109,7 @@ function importsOf(root: string, from: string): Import[] {
     .map(([, specifier = '']) => ({ from, specifier, to: resolve(from, specifier) }));
 }
 
-/** `@baton/kernel/http` is `packages/kernel/src/http.ts`, and `@baton/sdk` its index: as the packages' `exports` say. */
+/** `@baton/kernel/http/http` is `packages/kernel/src/http/http.ts`, and `@baton/sdk` its index: as the packages' `exports` say. */
 function resolve(from: string, specifier: string): string | undefined {
   if (specifier.startsWith('.')) return normalize(join(dirname(from), specifier));
   const [, name, path = 'index'] = /^@baton\/([^/]+)(?:\/(.+))?$/.exec(specifier) ?? [];
@@ -125,7 +139,7 @@ function placeOf(file: string): Place {
 function forbidden({ from, to, specifier }: Import): string | undefined {
   const here = placeOf(from);
   if (specifier.startsWith('@baton/') && to === undefined) return 'it names no module of that package';
-  if (to === undefined) return undefined;
+  if (to === undefined) return here.isTesting ? undefined : impureModule(here, specifier);
   const there = placeOf(to);
   if (here.pack !== there.pack && there.pack !== undefined && !specifier.startsWith('@baton/'))
     return 'another package is imported by its name';
@@ -148,8 +162,16 @@ function betweenPackages(here: Place, there: Place): string | undefined {
   if (there.isTesting) return here.isTesting ? undefined : 'test support is for tests';
   if (from === 'platform') return undefined;
   if (clients.has(from) || from === 'testing') return to === 'sdk' ? undefined : 'a client uses the sdk only';
-  if (layers[from] !== undefined) return to === 'kernel' ? undefined : 'a service uses the kernel only';
-  return `${from} may not use ${to}`;
+  return usable[from]?.includes(to) ? undefined : `${from} may not use ${to}`;
+}
+
+/** A pure package computes: it reads no file, opens no connection, and keeps no time. `node:net` tells addresses apart. */
+function impureModule({ pack }: Place, specifier: string): string | undefined {
+  if (pack === undefined || !pure.has(pack)) return undefined;
+  const isRefused = specifier.startsWith('node:')
+    ? !pureModules.has(specifier)
+    : impurePackages.has(specifier.split('/')[0] as string);
+  return isRefused ? `${pack} runs without a database, a network and a file system` : undefined;
 }
 
 function betweenLayers(here: Place, there: Place): string | undefined {

@@ -144,7 +144,7 @@ test('an exception covers one place of one test, and a whole run reports one tha
 test('what a service under test leaks into its tables, its journal and its log is found', async () => {
   const run = await mkdtemp(join(tmpdir(), 'baton-leaks-'));
   const program = `
-    import { observer } from '@baton/kernel/observer';
+    import { observer } from '@baton/kernel/process/observer';
     import { startIdentity, testSigningKey } from '${root}/packages/identity/src/testing/identity.ts';
     import { makeBearer, makeServiceAccount } from '${root}/packages/identity/src/testing/objects.ts';
     const identity = await startIdentity({ IAM_SIGNING_PRIVATE_KEY: testSigningKey() });

@@ -45,9 +45,9 @@ const allowed = [
   'packages/identity/src/sign-in/upstream-token/bad-keys.test.ts',
   'packages/identity/src/testing/oidc-people.main.ts',
   'packages/identity/src/testing/oidc-provider.main.ts',
-  'packages/kernel/src/byte-stream.test.ts',
-  'packages/kernel/src/listener.ts',
-  'packages/kernel/src/outbound.test.ts',
+  'packages/kernel/src/listener/byte-stream.test.ts',
+  'packages/kernel/src/listener/listener.ts',
+  'packages/kernel/src/outbound/outbound.test.ts',
   'packages/mcp/src/extensions.test.ts',
   'packages/mcp/src/http/endpoint.test.ts',
   'packages/platform/src/console-service/console-service.test.ts',
@@ -74,7 +74,7 @@ test('no program and no test has a listener of its own: what is served comes fro
   assert.deepEqual(
     found,
     allowed,
-    'serve through createListener of kernel/listener.ts; the fake of a foreign server is added to this list',
+    'serve through createListener of kernel/listener/listener.ts; the fake of a foreign server is added to this list',
   );
 });
 

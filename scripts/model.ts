@@ -16,12 +16,12 @@ const models = {
     usual: 25_000,
   },
   calendars: {
-    file: 'packages/coordination/src/organisation/calendars/working-time.property.test.ts',
+    file: 'packages/process-engine/src/calendars/working-time.property.test.ts',
     setting: 'BATON_TEST_CALENDAR_RUNS',
     usual: 3000,
   },
   processes: {
-    file: 'packages/coordination/src/processes/process-engine/process-model.property.test.ts',
+    file: 'packages/process-engine/src/engine/process-model.property.test.ts',
     setting: 'BATON_TEST_PROCESS_DEFINITIONS',
     usual: 2000,
   },

@@ -7,13 +7,13 @@ import { checkExports } from './package-exports.ts';
 
 const used = {
   from: 'packages/identity/src/app/app.ts',
-  specifier: '@baton/kernel/http',
-  to: 'packages/kernel/src/http.ts',
+  specifier: '@baton/kernel/http/http',
+  to: 'packages/kernel/src/http/http.ts',
 };
 const own = {
-  from: 'packages/kernel/src/http.ts',
+  from: 'packages/kernel/src/http/http.ts',
   specifier: './etag.ts',
-  to: 'packages/kernel/src/etag.ts',
+  to: 'packages/kernel/src/http/etag.ts',
 };
 
 async function problemsOf(exports: Record<string, string>, isPublished = false): Promise<string[]> {
@@ -31,34 +31,38 @@ async function problemsOf(exports: Record<string, string>, isPublished = false):
 }
 
 test('an export that another package imports is no problem', async () => {
-  assert.deepEqual(await problemsOf({ './http': './src/http.ts' }), []);
+  assert.deepEqual(await problemsOf({ './http/http': './src/http/http.ts' }), []);
 });
 
 test('an export of a published package is there for its users', async () => {
-  assert.deepEqual(await problemsOf({ './http': './src/http.ts', './etag': './src/etag.ts' }, true), []);
+  assert.deepEqual(
+    await problemsOf({ './http/http': './src/http/http.ts', './http/etag': './src/http/etag.ts' }, true),
+    [],
+  );
 });
 
 test('an export that only its own package imports is named', async () => {
-  assert.deepEqual(await problemsOf({ './http': './src/http.ts', './etag': './src/etag.ts' }), [
-    'packages/kernel/package.json exports ./etag, which no other package, script or bench imports',
-  ]);
+  assert.deepEqual(
+    await problemsOf({ './http/http': './src/http/http.ts', './http/etag': './src/http/etag.ts' }),
+    ['packages/kernel/package.json exports ./http/etag, which no other package, script or bench imports'],
+  );
 });
 
 test('an import of what is not exported is named', async () => {
   assert.deepEqual(await problemsOf({}), [
-    "packages/identity/src/app/app.ts imports @baton/kernel/http: packages/kernel doesn't export it",
+    "packages/identity/src/app/app.ts imports @baton/kernel/http/http: packages/kernel doesn't export it",
   ]);
 });
 
 test('an export of whatever lies in the package is refused', async () => {
-  const problems = await problemsOf({ './http': './src/http.ts', './*': './src/*.ts' });
+  const problems = await problemsOf({ './http/http': './src/http/http.ts', './*': './src/*.ts' });
   assert.deepEqual(problems, [
     'packages/kernel/package.json exports ./*: write it as "./<module>": "./src/<module>.ts"',
   ]);
 });
 
 test('an export under another name than its file is refused', async () => {
-  const problems = await problemsOf({ './web': './src/http.ts' });
+  const problems = await problemsOf({ './web': './src/http/http.ts' });
   assert.deepEqual(problems, [
     'packages/kernel/package.json exports ./web: write it as "./<module>": "./src/<module>.ts"',
   ]);

@@ -10,9 +10,9 @@ import { endpoints as identityEndpoints } from '@baton/identity/app/endpoints';
 import { pipelineCodesOf as identityPipelineCodesOf } from '@baton/identity/app/runtime';
 import { settings as identitySettings } from '@baton/identity/app/settings';
 import { errors as identityErrors } from '@baton/identity/provisioning/errors';
-import type { SettingTable } from '@baton/kernel/config';
-import type { ErrorTable } from '@baton/kernel/refusal';
-import type { Operation } from '@baton/kernel/service';
+import type { ErrorTable } from '@baton/kernel/http/refusal';
+import type { Operation } from '@baton/kernel/http/service';
+import type { SettingTable } from '@baton/kernel/process/config';
 
 /** What a service declares: the generated files and the truth test are made from it. */
 export interface Service {

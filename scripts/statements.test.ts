@@ -8,7 +8,7 @@ import { copyWorkTree, repository } from './testing/work-tree.ts';
 
 /** Statements of declared rows that aren't what PostgreSQL gives. */
 const plantedFile = 'packages/coordination/src/service/planted.sql.ts';
-const planted = `import { sql, type Statement } from '@baton/kernel/sql';
+const planted = `import { sql, type Statement } from '@baton/kernel/database/sql';
 export const findExtra = () => sql<{ id: string; colour: string }>\`select id from tenants\`;
 export const findMissing = () => sql<{ id: string }>\`select id, public_number from tasks\`;
 export const findMistyped = () => sql<{ id: number; version: number; payload: { a: string } | null }>\`
@@ -25,7 +25,7 @@ export const findIndirectly = () => findRight();
 
 /** Lines of the list that nothing needs. */
 const needless = {
-  'packages/kernel/src/idempotency.sql.ts: planted': '',
+  'packages/kernel/src/http/idempotency.sql.ts: planted': '',
   'packages/kernel/src/planted-gone.sql.ts: findGone': '',
 };
 const isAbout = (problem: string, place: string) => problem.startsWith(place.split(': ')[0] as string);
@@ -83,7 +83,7 @@ test('a statement stands in the list of those not compared only where it must', 
     Object.keys(needless).some((key) => isAbout(problem, key)),
   );
   assert.deepEqual(found, [
-    `packages/kernel/src/idempotency.sql.ts: needn't be listed any more: "planted"`,
+    `packages/kernel/src/http/idempotency.sql.ts: needn't be listed any more: "planted"`,
     'packages/kernel/src/planted-gone.sql.ts: findGone: there is no such file: "listed"',
   ]);
 });

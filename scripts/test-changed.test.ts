@@ -25,8 +25,8 @@ const texts: Record<string, string> = {
     "import { a } from '../work/tasks/tasks.api.ts';\nimport { b } from '../execution/claims/claims.ts';\nimport { c } from '../work/goals/goals.ts';",
   [`${service}/app/matrix.test.ts`]: "import { start } from '../testing/coordination.ts';",
   [`${service}/testing/coordination.ts`]:
-    "import { endpoints } from '../app/endpoints.ts';\nimport { parse } from '@baton/kernel/json';",
-  'packages/kernel/src/json.ts': '',
+    "import { endpoints } from '../app/endpoints.ts';\nimport { parse } from '@baton/values/json';",
+  'packages/values/src/json.ts': '',
   'packages/cli/src/main.ts': '',
   'e2e/start.test.ts':
     "program('packages/cli/src/main.ts'); read('README.md'); run('agent/work.sh'); join(root, 'examples', 'apply');",
@@ -66,7 +66,7 @@ test('what puts a service together touches all of its tests, and so does a migra
 
 test('what the start of a service takes from the kernel touches all of its tests', () => {
   const own = tests.filter((file) => file.startsWith(service));
-  assert.deepEqual(touched('packages/kernel/src/json.ts'), own);
+  assert.deepEqual(touched('packages/values/src/json.ts'), own);
 });
 
 test('a program and a document touch the tests that name them, and a dependency touches all', () => {

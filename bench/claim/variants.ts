@@ -1,6 +1,6 @@
 import { insertClaim } from '@baton/coordination/execution/claims/claims.sql';
-import { createPool } from '@baton/kernel/db';
-import { newId } from '@baton/kernel/ids';
+import { createPool } from '@baton/kernel/database/db';
+import { newId } from '@baton/values/ids';
 import { BenchError } from '../bench-error.ts';
 import type { Claimant, ClaimFixture } from './fixture.ts';
 import { RawConnection } from './raw-connection.ts';

@@ -2,7 +2,7 @@ import { createPrivateKey, randomBytes, sign } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 import { findTokens, insertLedgerEntries } from '@baton/identity/issuing/exchange/exchanges.sql';
-import { createPool } from '@baton/kernel/db';
+import { createPool } from '@baton/kernel/database/db';
 import { BenchError } from '../bench-error.ts';
 import { RawConnection } from '../claim/raw-connection.ts';
 import type { ServiceProcess } from '../service-process.ts';

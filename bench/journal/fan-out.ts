@@ -1,7 +1,7 @@
 import { insertEvents } from '@baton/coordination/ledger/journal/journal.sql';
 import { startBroadcast } from '@baton/coordination/testing/crowd/broadcast';
 import { type Crowd, startCrowd } from '@baton/coordination/testing/crowd/crowd';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { BenchError } from '../bench-error.ts';
 import { Measurement } from '../measurement.ts';
 import type { JournalFixture, JournalTenant } from './fixture.ts';

@@ -1,9 +1,9 @@
 import { foundTenant } from '@baton/coordination/app/bootstrap/founding';
 import { encodeCursor } from '@baton/coordination/ledger/journal/cursor';
 import { startIssuer } from '@baton/coordination/testing/issuer';
-import { createPool, type Pool } from '@baton/kernel/db';
-import { migrate } from '@baton/kernel/migrate';
-import { sql } from '@baton/kernel/sql';
+import { createPool, type Pool } from '@baton/kernel/database/db';
+import { migrate } from '@baton/kernel/database/migrate';
+import { sql } from '@baton/kernel/database/sql';
 import { insertClaimant, migrations, tokenSeconds } from '../claim/fixture.ts';
 
 export interface JournalTenant {

@@ -1,7 +1,7 @@
 import { encodeCursor } from '@baton/coordination/ledger/journal/cursor';
 import { findEveryEventForward } from '@baton/coordination/ledger/journal/events.sql';
 import { insertEvents } from '@baton/coordination/ledger/journal/journal.sql';
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import { BenchError } from '../bench-error.ts';
 import { RawConnection } from '../claim/raw-connection.ts';
 import { connections, type JournalFixture, type JournalTenant } from './fixture.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { Pool } from '@baton/kernel/db';
-import { sql } from '@baton/kernel/sql';
+import type { Pool } from '@baton/kernel/database/db';
+import { sql } from '@baton/kernel/database/sql';
 import { BenchError } from '../bench-error.ts';
 import { callFor } from '../calls.ts';
 import { Measurement } from '../measurement.ts';

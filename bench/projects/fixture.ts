@@ -1,9 +1,9 @@
 import { foundTenant } from '@baton/coordination/app/bootstrap/founding';
 import { startIssuer } from '@baton/coordination/testing/issuer';
-import { createPool, type Pool } from '@baton/kernel/db';
-import { newId } from '@baton/kernel/ids';
-import { migrate } from '@baton/kernel/migrate';
-import { sql } from '@baton/kernel/sql';
+import { createPool, type Pool } from '@baton/kernel/database/db';
+import { migrate } from '@baton/kernel/database/migrate';
+import { sql } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
 import { insertClaimant, migrations, tokenSeconds } from '../claim/fixture.ts';
 
 export const levels = 9;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { anyOf } from './api-client.ts';
 import { takeNumber, terminateBackends } from './journal-table.sql.ts';
 import { type World, whenPossible } from './world.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeEvents } from '@baton/coordination/testing/journal-writer';
-import type { Pool } from '@baton/kernel/db';
+import type { Pool } from '@baton/kernel/database/db';
 import { type ApiAnswer, type ApiCaller, anyOf, isPassing, send } from './api-client.ts';
 import type { Writing } from './oracle.ts';
 

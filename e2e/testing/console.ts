@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { foundTenant } from '@baton/coordination/app/bootstrap/founding';
 import { permissionNames } from '@baton/coordination/service/permissions';
-import { createPool } from '@baton/kernel/db';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { createPool } from '@baton/kernel/database/db';
+import { sql } from '@baton/kernel/database/sql';
 import { createProgramDatabase } from '@baton/kernel/testing/database';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { type BatonClient, createClient } from '@baton/sdk';
 import { program } from '@baton/testing/baton-process';
 import { admit, allScopes, type Participant } from '@baton/testing/participant';
+import { newId } from '@baton/values/ids';
 import { closePages, openPage, sharedBrowser, untilTrue, type Watched } from './browser.ts';
 import { Shared } from './shared.ts';
 

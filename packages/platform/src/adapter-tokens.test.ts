@@ -9,10 +9,10 @@ import { startContextAdapter } from '@baton/coordination/app/context-adapter/con
 import { writeEvents } from '@baton/coordination/testing/journal-writer';
 import { startMemoryService } from '@baton/coordination/testing/memory-service';
 import { createIdentity } from '@baton/identity/app/app';
-import { createPool } from '@baton/kernel/db';
-import { createListener, openPort } from '@baton/kernel/listener';
-import { createLog } from '@baton/kernel/log';
-import { sql } from '@baton/kernel/sql';
+import { createPool } from '@baton/kernel/database/db';
+import { sql } from '@baton/kernel/database/sql';
+import { createListener, openPort } from '@baton/kernel/listener/listener';
+import { createLog } from '@baton/kernel/process/log';
 import { createTestDatabase } from '@baton/kernel/testing/database';
 import { keepSecret } from '@baton/kernel/testing/leaks';
 import { projectRoot } from './config.ts';

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { createConsole } from '@baton/console/server';
-import { shortSecretWarning } from '@baton/kernel/admin-secret';
-import { clientAddressOf } from '@baton/kernel/client-address';
-import { clientOfAddress } from '@baton/kernel/counted-address';
+import { clientAddressOf } from '@baton/kernel/listener/client-address';
+import { clientOfAddress } from '@baton/kernel/listener/counted-address';
+import { shortSecretWarning } from '@baton/kernel/process/admin-secret';
 import { createMcpEndpoint, type McpEndpoint } from '@baton/mcp/http/endpoint';
 import { artifactFolder } from './backup/artifact-bytes.ts';
 import { controlPlane } from './bootstrap/audiences.ts';

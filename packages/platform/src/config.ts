@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
-import { networks } from '@baton/kernel/client-address';
-import { integer, list, readSettings, type SettingValues, text } from '@baton/kernel/config';
+import { networks } from '@baton/kernel/listener/client-address';
+import { integer, list, readSettings, type SettingValues, text } from '@baton/kernel/process/config';
 import type { Door } from './door.ts';
 import type { ManagementDoor } from './management-door.ts';
 

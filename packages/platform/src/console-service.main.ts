@@ -1,5 +1,5 @@
 // baton console serve: the console on a port of its own, for services that run elsewhere.
-import { SettingError } from '@baton/kernel/config';
+import { SettingError } from '@baton/kernel/process/config';
 import { startConsoleService } from './console-service/console-service.ts';
 import { StartError } from './start-error.ts';
 

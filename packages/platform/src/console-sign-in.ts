@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type ConsoleOptions, callbackPath, type ProviderSecret } from '@baton/console/server';
-import { OutboundClient } from '@baton/kernel/outbound';
+import { OutboundClient } from '@baton/kernel/outbound/outbound';
 import { createClient } from '@baton/sdk';
 import type { PlatformSettings } from './config.ts';
 import { reportProviderFailures } from './provider-failures.ts';

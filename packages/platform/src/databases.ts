@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { DatabaseNewerError, migrate } from '@baton/kernel/migrate';
+import { DatabaseNewerError, migrate } from '@baton/kernel/database/migrate';
 import { openState } from './bootstrap/state.ts';
 import { type PlatformSettings, projectRoot } from './config.ts';
 import type { Home } from './home.ts';

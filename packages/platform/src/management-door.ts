@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { clientAddressOf, type Networks } from '@baton/kernel/client-address';
+import { clientAddressOf, type Networks } from '@baton/kernel/listener/client-address';
 import type { TurnedAway } from './door.ts';
 import { isOwnAddress } from './own-addresses.ts';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { inject } from 'light-my-request';
-import type { RunningService } from '@baton/kernel/running-service';
+import type { RunningService } from '@baton/kernel/http/running-service';
 import { fetchTransport, type Transport } from '@baton/sdk';
 
 /**

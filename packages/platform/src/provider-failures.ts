@@ -1,5 +1,5 @@
 import type { ConsoleOptions } from '@baton/console/server';
-import { OutboundError } from '@baton/kernel/outbound';
+import { OutboundError } from '@baton/kernel/outbound/outbound';
 
 type Outbound = NonNullable<ConsoleOptions['signIn']>['outbound'];
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, test } from 'node:test';
-import type { RunningService } from '@baton/kernel/running-service';
+import type { RunningService } from '@baton/kernel/http/running-service';
 import { assertTookLess } from '@baton/testing/depth';
 import { openRouter, type Router } from './router.ts';
 import { StartError } from './start-error.ts';

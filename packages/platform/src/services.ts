@@ -3,7 +3,7 @@ import { startContextAdapter } from '@baton/coordination/app/context-adapter/con
 import { createMeasures } from '@baton/coordination/app/health/measures';
 import { startWorker } from '@baton/coordination/app/worker';
 import { createIdentity } from '@baton/identity/app/app';
-import { SettingError } from '@baton/kernel/config';
+import { SettingError } from '@baton/kernel/process/config';
 import type { Environment } from './config.ts';
 import type { RoutedServices } from './router.ts';
 import { StartError } from './start-error.ts';

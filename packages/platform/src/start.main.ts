@@ -1,7 +1,7 @@
 // npm start: everything on one machine.
 import { availableParallelism } from 'node:os';
 import open from 'open';
-import { SettingError } from '@baton/kernel/config';
+import { SettingError } from '@baton/kernel/process/config';
 import { startBaton } from './baton.ts';
 import { printReadyPage } from './ready-page.ts';
 import { StartError } from './start-error.ts';

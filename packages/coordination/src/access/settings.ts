@@ -1,4 +1,12 @@
-import { choice, flag, integer, list, type Setting, type SettingValues, text } from '@baton/kernel/config';
+import {
+  choice,
+  flag,
+  integer,
+  list,
+  type Setting,
+  type SettingValues,
+  text,
+} from '@baton/kernel/process/config';
 import { settings as lowerSettings } from '../leases/settings.ts';
 
 const seconds = 'seconds';

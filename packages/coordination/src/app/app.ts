@@ -1,11 +1,11 @@
 import cors from '@fastify/cors';
 import type { Registry } from 'prom-client';
-import type { Pool } from '@baton/kernel/db';
-import { generatedDocument } from '@baton/kernel/docs-page';
-import type { HttpApp } from '@baton/kernel/http';
-import { createLog, type Logger } from '@baton/kernel/log';
-import { requestMetrics } from '@baton/kernel/metrics';
-import { type RunningService, runService } from '@baton/kernel/running-service';
+import type { Pool } from '@baton/kernel/database/db';
+import type { HttpApp } from '@baton/kernel/http/http';
+import { type RunningService, runService } from '@baton/kernel/http/running-service';
+import { generatedDocument } from '@baton/kernel/openapi/docs-page';
+import { createLog, type Logger } from '@baton/kernel/process/log';
+import { requestMetrics } from '@baton/kernel/process/metrics';
 import { type Authenticator, createAuthenticator } from '../access/authn/authenticate.ts';
 import { createEntitlement } from '../access/entitlement/entitlement.ts';
 import { openLicenceService } from '../access/entitlement/licence-service.ts';

@@ -1,7 +1,7 @@
-import { repeated } from '@baton/kernel/command';
-import type { Pool } from '@baton/kernel/db';
-import { newTraceHex } from '@baton/kernel/ids';
-import type { Logger } from '@baton/kernel/log';
+import type { Pool } from '@baton/kernel/database/db';
+import { repeated } from '@baton/kernel/http/command';
+import type { Logger } from '@baton/kernel/process/log';
+import { newTraceHex } from '@baton/values/ids';
 import { Differences } from '../access/policy/differences.ts';
 import { openSecretStore } from '../access/secret-store/open-secret-store.ts';
 import { flushEvents } from '../ledger/journal/journal.ts';

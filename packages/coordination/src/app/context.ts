@@ -1,6 +1,6 @@
-import type { Db } from '@baton/kernel/db';
-import type { Call } from '@baton/kernel/runtime';
-import { endpointsOf } from '@baton/kernel/service';
+import type { Db } from '@baton/kernel/database/db';
+import type { Call } from '@baton/kernel/http/runtime';
+import { endpointsOf } from '@baton/kernel/http/service';
 import type { Context as LowerContext } from '../packages/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { Caller } from '../service/caller.ts';

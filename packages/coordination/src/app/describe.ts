@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { openApi } from '@baton/kernel/openapi';
+import { openApi } from '@baton/kernel/openapi/openapi';
 import { sections } from './endpoints.ts';
 import { errors } from './errors.ts';
 import { pipelineCodesOf } from './runtime.ts';

@@ -1,5 +1,5 @@
-import type { Section } from '@baton/kernel/openapi';
-import type { Endpoint } from '@baton/kernel/service';
+import type { Endpoint } from '@baton/kernel/http/service';
+import type { Section } from '@baton/kernel/openapi/openapi';
 import { apiKeysApi } from '../access/api-keys/api-keys.api.ts';
 import { delegationsApi } from '../access/delegations/delegations.api.ts';
 import { iamBindingsApi } from '../access/iam-bindings/iam-bindings.api.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createPool, type Pool } from '@baton/kernel/db';
-import { sql } from '@baton/kernel/sql';
+import { createPool, type Pool } from '@baton/kernel/database/db';
+import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess } from '@baton/testing/depth';
 import { newKey } from '../access/authn/key-material.ts';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';

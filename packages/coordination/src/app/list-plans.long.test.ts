@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Db, Pool } from '@baton/kernel/db';
-import { newId } from '@baton/kernel/ids';
-import type { Call } from '@baton/kernel/runtime';
-import type { Endpoint, Input } from '@baton/kernel/service';
-import { type Statement, sql } from '@baton/kernel/sql';
+import type { Db, Pool } from '@baton/kernel/database/db';
+import { type Statement, sql } from '@baton/kernel/database/sql';
+import type { Call } from '@baton/kernel/http/runtime';
+import type { Endpoint, Input } from '@baton/kernel/http/service';
+import { newId } from '@baton/values/ids';
 import type { Caller } from '../service/caller.ts';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
 import { insertTestType } from '../testing/task-type.ts';

@@ -1,5 +1,5 @@
-import { migrateDatabase, rehearseMigration, runCommand, serve } from '@baton/kernel/command-line';
-import { createLog } from '@baton/kernel/log';
+import { migrateDatabase, rehearseMigration, runCommand, serve } from '@baton/kernel/process/command-line';
+import { createLog } from '@baton/kernel/process/log';
 import { breakGlassCommand } from '../access/api-keys/break-glass.command.ts';
 import { bindingCommand } from '../access/iam-bindings/binding.command.ts';
 import { CommandRefused, type OperatorTools } from '../access/operator-command.ts';

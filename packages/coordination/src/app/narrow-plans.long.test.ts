@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Db } from '@baton/kernel/db';
-import type { Call } from '@baton/kernel/runtime';
-import type { Endpoint, Input } from '@baton/kernel/service';
-import { sql } from '@baton/kernel/sql';
+import type { Db } from '@baton/kernel/database/db';
+import { sql } from '@baton/kernel/database/sql';
+import type { Call } from '@baton/kernel/http/runtime';
+import type { Endpoint, Input } from '@baton/kernel/http/service';
 import type { Caller } from '../service/caller.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../testing/coordination.ts';
 import { done, makeTask, openSession } from '../testing/leases.ts';

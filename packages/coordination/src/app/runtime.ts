@@ -1,10 +1,10 @@
-import { isTemporary } from '@baton/kernel/command';
-import { ConcurrencyLimit, Turns } from '@baton/kernel/concurrency-limit';
-import type { Pool } from '@baton/kernel/db';
-import type { RequestMetrics } from '@baton/kernel/metrics';
-import { InvalidRequest, Refusal, type RenderedError, UnstorableText } from '@baton/kernel/refusal';
-import type { ServiceRuntime } from '@baton/kernel/runtime';
-import { type Operation, takesText } from '@baton/kernel/service';
+import type { Pool } from '@baton/kernel/database/db';
+import { isTemporary } from '@baton/kernel/http/command';
+import { InvalidRequest, Refusal, type RenderedError, UnstorableText } from '@baton/kernel/http/refusal';
+import type { ServiceRuntime } from '@baton/kernel/http/runtime';
+import { type Operation, takesText } from '@baton/kernel/http/service';
+import { ConcurrencyLimit, Turns } from '@baton/kernel/limits/concurrency-limit';
+import type { RequestMetrics } from '@baton/kernel/process/metrics';
 import type { Authenticator } from '../access/authn/authenticate.ts';
 import { requireActiveCaller } from '../access/authn/principal-lock.ts';
 import { PolicyRights } from '../access/policy/rights.ts';

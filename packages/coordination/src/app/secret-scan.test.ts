@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { type Statement, sql } from '@baton/kernel/sql';
+import { type Statement, sql } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
 import { agentSpec, newSecretValue, publishAgent } from '../testing/agents.ts';
 import { makeConnection, makeOauthConnection, newToken } from '../testing/connections.ts';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';

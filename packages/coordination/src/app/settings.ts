@@ -1,5 +1,13 @@
-import { networks } from '@baton/kernel/client-address';
-import { choice, flag, integer, list, readSettings, type SettingValues, text } from '@baton/kernel/config';
+import { networks } from '@baton/kernel/listener/client-address';
+import {
+  choice,
+  flag,
+  integer,
+  list,
+  readSettings,
+  type SettingValues,
+  text,
+} from '@baton/kernel/process/config';
 import { checkEntitlementSettings } from '../access/entitlement/licence-service.ts';
 import { checkPolicySettings } from '../access/policy/policy-settings.ts';
 import { checkSecretStoreSettings } from '../access/secret-store/open-secret-store.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
-import { createLog } from '@baton/kernel/log';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { createLog } from '@baton/kernel/process/log';
 import { type DatabaseProxy, startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
 import { journalIsStable } from '../testing/journal-writer.ts';

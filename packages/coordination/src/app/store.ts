@@ -1,8 +1,8 @@
-import type { Pool } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
-import { readMigrations } from '@baton/kernel/migrate';
-import { refuseBareSessions, refusePooledListener, unlessAway } from '@baton/kernel/pooler';
-import { createServicePool } from '@baton/kernel/service-pool';
+import type { Pool } from '@baton/kernel/database/db';
+import { readMigrations } from '@baton/kernel/database/migrate';
+import { refuseBareSessions, refusePooledListener, unlessAway } from '@baton/kernel/database/pooler';
+import { createServicePool } from '@baton/kernel/database/service-pool';
+import type { Logger } from '@baton/kernel/process/log';
 import { enterEpoch } from '../ledger/epoch/epoch.ts';
 import { migrationsDirectory } from '../service/migrations.ts';
 import { logEpoch } from './health/epoch-watch.ts';

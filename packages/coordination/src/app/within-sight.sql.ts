@@ -1,4 +1,4 @@
-import { type Statement, sql } from '@baton/kernel/sql';
+import { type Statement, sql } from '@baton/kernel/database/sql';
 
 type Sight = Statement<{ sees: boolean }>;
 /** Whether the viewer sees an object; no row where the tenant has none of this id. */

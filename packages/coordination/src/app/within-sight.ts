@@ -1,6 +1,6 @@
-import { newId } from '@baton/kernel/ids';
-import { Refusal } from '@baton/kernel/refusal';
-import type { Endpoint, Input } from '@baton/kernel/service';
+import { Refusal } from '@baton/kernel/http/refusal';
+import type { Endpoint, Input } from '@baton/kernel/http/service';
+import { newId } from '@baton/values/ids';
 import { viewerOf } from '../service/sight/sight.ts';
 import type { TaskRef } from '../work/tasks/task-ref.ts';
 import type { Context } from './context.ts';

@@ -1,5 +1,5 @@
-import { runProgram } from '@baton/kernel/command-line';
-import { onStopSignal } from '@baton/kernel/listen';
+import { onStopSignal } from '@baton/kernel/listener/listen';
+import { runProgram } from '@baton/kernel/process/command-line';
 import { createMeasures } from './health/measures.ts';
 import { startWorker } from './worker.ts';
 

@@ -1,5 +1,5 @@
-import { isUnreachable } from '@baton/kernel/db';
-import { createLog, type Logger } from '@baton/kernel/log';
+import { isUnreachable } from '@baton/kernel/database/db';
+import { createLog, type Logger } from '@baton/kernel/process/log';
 import { deleteSecretLeftovers } from '../access/secret-store/leftovers.ts';
 import { continueCascades } from '../execution/control-messages/cascades.ts';
 import { blockExhaustedTasks } from '../execution/retries/exhausted-tasks.ts';

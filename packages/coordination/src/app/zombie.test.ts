@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { z } from 'zod';
-import { newId } from '@baton/kernel/ids';
-import { endpointName } from '@baton/kernel/service';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { endpointName } from '@baton/kernel/http/service';
+import { newId } from '@baton/values/ids';
 import { expireDueClaims } from '../execution/sweeper/sweeper.ts';
 import { newKey, say } from '../testing/children.ts';
 import { type Answer, startCoordination, type TestCoordination } from '../testing/coordination.ts';

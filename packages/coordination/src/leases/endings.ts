@@ -1,4 +1,4 @@
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import { undoneOnFailure } from '../ledger/savepoint.ts';
 import type { QueuePosition } from '../service/queue-walk.ts';
 import type { Context } from './context.ts';

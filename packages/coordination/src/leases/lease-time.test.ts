@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import { type Statement, sql } from '@baton/kernel/sql';
+import { type Statement, sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
 import { checkLeaseInvariants } from '../testing/lease-invariants.ts';

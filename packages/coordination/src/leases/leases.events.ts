@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { defineEvent } from '@baton/kernel/http/service';
+import { Timestamp, Uuid } from '@baton/values/wire';
 
 /** What the journal says when a lease, or what lives under it, comes to its end. */
 

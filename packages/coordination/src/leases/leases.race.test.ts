@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { byDepth, raceRounds } from '@baton/testing/depth';
 import { type Answer, startCoordination, type TestCoordination } from '../testing/coordination.ts';
 import { checkLeaseInvariants } from '../testing/lease-invariants.ts';

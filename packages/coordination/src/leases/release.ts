@@ -1,5 +1,5 @@
+import { eventText } from '@baton/values/event-text';
 import { emit } from '../ledger/journal/journal.ts';
-import { eventText } from '../service/documents.ts';
 import type { Context } from './context.ts';
 import type { ClaimRow } from './lease-rows.ts';
 import { claimReleased } from './leases.events.ts';

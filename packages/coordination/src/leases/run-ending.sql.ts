@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { EndedRunRow } from './lease-rows.ts';
 
 /** Fails the running run of a task, if it has one. */

@@ -1,5 +1,5 @@
+import { eventText } from '@baton/values/event-text';
 import { emit } from '../ledger/journal/journal.ts';
-import { eventText } from '../service/documents.ts';
 import { recordChildResults } from './children/child-results.ts';
 import type { Context } from './context.ts';
 import type { EndedRunRow } from './lease-rows.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { QueuePosition } from '../service/queue-walk.ts';
 import type { EndingRow, SessionRow } from './lease-rows.ts';
 import type { Batch } from './release.sql.ts';

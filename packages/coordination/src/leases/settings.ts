@@ -1,4 +1,4 @@
-import { flag, integer, type SettingValues } from '@baton/kernel/config';
+import { flag, integer, type SettingValues } from '@baton/kernel/process/config';
 import { settings as lowerSettings } from '../ledger/settings.ts';
 
 const seconds = 'seconds';

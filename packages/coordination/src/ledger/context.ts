@@ -1,4 +1,4 @@
-import { type EventDeclaration, endpointsOf } from '@baton/kernel/service';
+import { type EventDeclaration, endpointsOf } from '@baton/kernel/http/service';
 import type { Auth } from '../service/auth.ts';
 import type { Context as LowerContext } from '../service/context.ts';
 import type { Permission } from '../service/permissions.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** What a part of a command writes can be undone alone. One inside another hides the outer one until it ends. */
 export const beginPart = () => sql<object>`savepoint part`;

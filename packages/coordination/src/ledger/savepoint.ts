@@ -1,5 +1,5 @@
-import { isRepeatable, NeedsAnswer } from '@baton/kernel/command';
-import { isUnreachable } from '@baton/kernel/db';
+import { isUnreachable } from '@baton/kernel/database/db';
+import { isRepeatable, NeedsAnswer } from '@baton/kernel/http/command';
 import type { Context } from './context.ts';
 import { beginPart, keepPart, undoPart } from './savepoint.sql.ts';
 

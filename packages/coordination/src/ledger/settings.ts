@@ -1,4 +1,4 @@
-import { flag, integer, type SettingValues, text } from '@baton/kernel/config';
+import { flag, integer, type SettingValues, text } from '@baton/kernel/process/config';
 
 const seconds = 'seconds';
 

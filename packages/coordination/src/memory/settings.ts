@@ -1,4 +1,4 @@
-import { choice, integer, list, type SettingValues, text } from '@baton/kernel/config';
+import { choice, integer, list, type SettingValues, text } from '@baton/kernel/process/config';
 import { settings as lowerSettings } from '../results/settings.ts';
 
 const seconds = 'seconds';

@@ -1,5 +1,5 @@
-import type { ItemPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import type { ItemPage } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
 
 /** Of the items of one answer, as JSON; what is beyond has a cursor. */
 const pageBytesMax = 4_194_304;

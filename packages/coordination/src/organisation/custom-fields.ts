@@ -1,6 +1,6 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import { prepareSchema } from '@baton/values/json-schema/schema';
+import type { JsonObject } from '@baton/values/wire';
 import { checkDocument, refuseSecretKeys } from '../service/documents.ts';
-import { prepareSchema } from '../service/json-schema/schema.ts';
 import { fail } from './errors.ts';
 
 /**

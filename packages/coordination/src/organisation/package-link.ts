@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { queryWordCharactersMax, Timestamp } from '@baton/kernel/wire';
+import { queryWordCharactersMax, Timestamp } from '@baton/values/wire';
 
 /**
  * Which catalogue package an object came with (organisation, section 1.4): all versions of its key have the same link. It is

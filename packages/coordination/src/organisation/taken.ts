@@ -1,4 +1,4 @@
-import { violatedConstraint } from '@baton/kernel/db';
+import { violatedConstraint } from '@baton/kernel/database/db';
 
 /**
  * Stores a name that must be the only one of its kind.

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /**
  * Lets one command at a time change the tenant's tree of workspaces, until its commit. An advisory lock, as of the relations

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /**
  * Lets one command at a time give the next version of a key, until its commit. Two keys with the same hash of 64 bits would

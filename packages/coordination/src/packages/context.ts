@@ -1,4 +1,4 @@
-import { endpointsOf } from '@baton/kernel/service';
+import { endpointsOf } from '@baton/kernel/http/service';
 import type { Context as LowerContext } from '../processes/context.ts';
 import type { Settings } from '../processes/settings.ts';
 import type { Auth } from '../service/auth.ts';

@@ -1,4 +1,4 @@
-import { endpointsOf } from '@baton/kernel/service';
+import { endpointsOf } from '@baton/kernel/http/service';
 import type { Context as LowerContext } from '../rules/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { Permission } from '../service/permissions.ts';

@@ -1,4 +1,4 @@
-import { integer, list, type SettingValues, text } from '@baton/kernel/config';
+import { integer, list, type SettingValues, text } from '@baton/kernel/process/config';
 import { settings as lowerSettings } from '../memory/settings.ts';
 
 /** The settings that this layer reads, and those of the layers below it. */

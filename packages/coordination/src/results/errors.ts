@@ -1,4 +1,4 @@
-import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
+import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { errors as lowerErrors } from '../execution/errors.ts';
 import { badRequest, conflict, forbidden, invalid, retryLater, row } from '../service/error-rows.ts';
 

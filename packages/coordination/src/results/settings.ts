@@ -1,4 +1,4 @@
-import { integer, type SettingValues, text } from '@baton/kernel/config';
+import { integer, type SettingValues, text } from '@baton/kernel/process/config';
 import { settings as lowerSettings } from '../access/settings.ts';
 
 const seconds = 'seconds';

@@ -1,5 +1,5 @@
-import { Refusal } from '@baton/kernel/refusal';
-import { Uuid } from '@baton/kernel/wire';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { Uuid } from '@baton/values/wire';
 import { getRoleRow } from '../organisation/roles/roles.ts';
 import { findRoleOfSlug } from '../work/tasks/requirements.ts';
 import type { Context } from './context.ts';

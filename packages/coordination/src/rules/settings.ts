@@ -1,4 +1,4 @@
-import { integer, type SettingValues } from '@baton/kernel/config';
+import { integer, type SettingValues } from '@baton/kernel/process/config';
 import { settings as lowerSettings } from '../registry/settings.ts';
 
 const seconds = 'seconds';

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { processorMsOf } from '@baton/kernel/testing/processor-time';
-import type { Json } from '@baton/kernel/wire';
+import { measureDocument } from '@baton/values/document-size';
+import { eventText } from '@baton/values/event-text';
+import { redactSecrets } from '@baton/values/secret-material';
+import type { Json } from '@baton/values/wire';
 import {
   checkDocument,
   documentBytesMax,
   documentDepthMax,
   documentNodesMax,
-  eventText,
-  measureDocument,
   refuseSecretKeys,
   refuseSecretText,
 } from './documents.ts';
-import { redactSecrets } from './secret-material.ts';
 
 function refused(act: () => void): { code: string; details: object } | undefined {
   try {

@@ -1,7 +1,8 @@
-import { nodesOf, roundedIntegerIn } from '@baton/kernel/json';
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import { type DocumentSize, measureDocument } from '@baton/values/document-size';
+import { nodesOf, roundedIntegerIn } from '@baton/values/json';
+import { isSecretName, kindOfSecret } from '@baton/values/secret-material';
+import type { Json, JsonObject } from '@baton/values/wire';
 import { fail } from './errors.ts';
-import { isSecretName, kindOfSecret, redactSecrets } from './secret-material.ts';
 
 /**
  * The guards on free JSON documents and free text (core, section 1.9). A verb calls them in the contract's order: the
@@ -15,7 +16,6 @@ export const documentDepthMax = 20;
 /** Values of every kind: objects, lists, texts, numbers, booleans and nulls. */
 export const documentNodesMax = 5_000;
 
-const eventTextCharactersMax = 1_000;
 const shownPathLengthMax = 200;
 
 export interface DocumentBounds {
@@ -60,22 +60,6 @@ export function refuseSecretText(text: string, field: string): void {
   if (match !== undefined) fail('secret_material_rejected', { field, match });
 }
 
-/** Free text as it is copied into an event: secrets redacted, then cut to 1000 characters, the last an ellipsis. */
-export function eventText(text: string): string {
-  const redacted = redactSecrets(text);
-  if (redacted.length <= eventTextCharactersMax) return redacted;
-  // Counted in code points: a cut inside a surrogate pair could not be stored. A code point has two units at most.
-  const characters = Array.from(redacted.slice(0, 2 * eventTextCharactersMax + 1));
-  if (characters.length <= eventTextCharactersMax) return redacted;
-  return `${characters.slice(0, eventTextCharactersMax - 1).join('')}…`;
-}
-
-interface DocumentSize {
-  readonly bytes: number;
-  readonly depth: number;
-  readonly nodes: number;
-}
-
 type SizeGuard = (size: DocumentSize, field: string, bytesMax: number) => void;
 
 /** In the contract's order: the first that refuses decides the answer. */
@@ -91,40 +75,6 @@ function limitDepth({ depth }: DocumentSize, field: string): void {
 
 function limitNodes({ nodes }: DocumentSize, field: string): void {
   if (nodes > documentNodesMax) fail('payload_too_large', { field, maxNodes: documentNodesMax });
-}
-
-/** The size of a document, level by level: its bytes are those of compact JSON in UTF-8. */
-export function measureDocument(document: Json): DocumentSize {
-  let bytes = 0;
-  let depth = 0;
-  let nodes = 0;
-  let level: Json[] = [document];
-  for (let levelNumber = 1; level.length > 0; levelNumber += 1) {
-    const nextLevel: Json[] = [];
-    nodes += level.length;
-    for (const value of level) {
-      bytes += ownBytes(value);
-      if (typeof value !== 'object' || value === null) continue;
-      depth = levelNumber;
-      for (const item of Object.values(value)) nextLevel.push(item);
-    }
-    level = nextLevel;
-  }
-  return { bytes, depth, nodes };
-}
-
-/** A scalar's bytes; of an object or a list the brackets, commas, keys and colons, without the values inside. */
-function ownBytes(value: Json): number {
-  if (typeof value !== 'object' || value === null) return jsonBytes(value);
-  const keys = Object.keys(value);
-  const commas = Math.max(0, keys.length - 1);
-  const brackets = 2;
-  if (Array.isArray(value)) return brackets + commas;
-  return keys.reduce((bytes, key) => bytes + jsonBytes(key) + ':'.length, brackets + commas);
-}
-
-function jsonBytes(scalar: Json): number {
-  return Buffer.byteLength(JSON.stringify(scalar));
 }
 
 function isObject(value: unknown): value is JsonObject {

@@ -1,4 +1,4 @@
-import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
+import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { badRequest, conflict, fixRequest, forbidden, invalid, retryLater, row } from './error-rows.ts';
 
 /** The codes that every layer may use: status, when a client meets the code, what it does. */

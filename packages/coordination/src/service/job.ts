@@ -1,4 +1,4 @@
-import type { Pool } from '@baton/kernel/db';
+import type { Pool } from '@baton/kernel/database/db';
 import type { Context } from './context.ts';
 
 /** Background work (core, section 19). Several workers may run the same job at the same time. */

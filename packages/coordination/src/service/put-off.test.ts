@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLog } from '@baton/kernel/log';
+import { createLog } from '@baton/kernel/process/log';
 import { createPutOff } from './put-off.ts';
 
 const silent = createLog({ name: 'test', level: 'silent' });

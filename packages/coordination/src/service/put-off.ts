@@ -1,5 +1,5 @@
-import { isUnreachable } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import { isUnreachable } from '@baton/kernel/database/db';
+import type { Logger } from '@baton/kernel/process/log';
 
 /** The pause after the first failure; it doubles. Nothing waits for background work, so it need not be short. */
 const pauseMsMin = 5000;

@@ -1,4 +1,4 @@
-import type { Logger } from '@baton/kernel/log';
+import type { Logger } from '@baton/kernel/process/log';
 import type { Job } from './job.ts';
 import { createPutOff } from './put-off.ts';
 

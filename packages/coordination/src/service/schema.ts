@@ -1,5 +1,5 @@
 // GENERATED from migrations/ by: npm run generate
-import type { Generated, GeneratedAlways } from '@baton/kernel/db';
+import type { Generated, GeneratedAlways } from '@baton/kernel/database/db';
 
 export interface Tables {
   agent_connections: AgentConnectionsTable;

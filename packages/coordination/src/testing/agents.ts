@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { newId } from '@baton/kernel/ids';
 import { keepSecret } from '@baton/kernel/testing/leaks';
+import { newId } from '@baton/values/ids';
 import type { Permission } from '../service/permissions.ts';
 import type { Actor, TestCoordination } from './coordination.ts';
 import { done } from './leases.ts';

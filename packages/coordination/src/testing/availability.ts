@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { TestCoordination } from './coordination.ts';
 import { done, type Worker } from './leases.ts';
 

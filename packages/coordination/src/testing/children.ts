@@ -1,4 +1,4 @@
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import type { TestCoordination } from './coordination.ts';
 import { claimTask, done, makeRun, type Worker } from './leases.ts';
 

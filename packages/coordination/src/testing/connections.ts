@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { newId } from '@baton/kernel/ids';
 import { keepSecret } from '@baton/kernel/testing/leaks';
+import { newId } from '@baton/values/ids';
 import type { Actor } from './coordination.ts';
 import { done } from './leases.ts';
 import type { TestProvider } from './oauth-provider.ts';

@@ -1,5 +1,5 @@
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from './coordination.ts';
 import { done } from './leases.ts';
 import { startMemoryService, type TestMemory } from './memory-service.ts';

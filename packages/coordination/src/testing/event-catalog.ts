@@ -1,9 +1,9 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Db } from '@baton/kernel/db';
-import type { RowOf } from '@baton/kernel/row';
-import type { EventDeclaration } from '@baton/kernel/service';
-import { sql } from '@baton/kernel/sql';
+import type { Db } from '@baton/kernel/database/db';
+import type { RowOf } from '@baton/kernel/database/row';
+import { sql } from '@baton/kernel/database/sql';
+import type { EventDeclaration } from '@baton/kernel/http/service';
 import { eventCatalog } from '../app/event-types/event-catalog.ts';
 import type { Tables } from '../service/schema.ts';
 

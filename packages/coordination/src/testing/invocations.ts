@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { returnLapsedCalls } from '../results/invocations/lapsing.ts';
 import { withdrawCalls } from '../results/invocations/withdrawing.ts';
 import type { Actor, TestCoordination } from './coordination.ts';

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { newId } from '@baton/kernel/ids';
 import { keepSecret } from '@baton/kernel/testing/leaks';
+import { newId } from '@baton/values/ids';
 
 /** The identity service as coordination sees it: a key document and tokens that are signed with its key. */
 export interface TestIssuer {

@@ -1,6 +1,6 @@
-import type { Db } from '@baton/kernel/db';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import type { Db } from '@baton/kernel/database/db';
+import { sql } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
 import type { EventDraft } from '../ledger/event-draft.ts';
 import { insertEvents } from '../ledger/journal/journal.sql.ts';
 

@@ -1,4 +1,4 @@
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import type { TestCoordination } from './coordination.ts';
 import { eventsOf } from './leases.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { TestCoordination } from './coordination.ts';
 
 /** What must hold in the database at any moment, by name; each query finds the rows that violate it. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
 import type { Actor, Answer, TestCoordination } from './coordination.ts';
 
 /** An agent with a session, as every harness starts. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Operation } from '@baton/kernel/service';
+import type { Operation } from '@baton/kernel/http/service';
 import type { MatrixSetup } from '@baton/kernel/testing/matrix';
 import { collectFixtures } from '@baton/kernel/testing/matrix-fixtures';
 import type { IdentifierFixture, MatrixCaller } from '@baton/kernel/testing/matrix-service';

@@ -1,7 +1,7 @@
-import { newId } from '@baton/kernel/ids';
-import { createLog } from '@baton/kernel/log';
-import { type RowOf } from '@baton/kernel/row';
-import { sql } from '@baton/kernel/sql';
+import { type RowOf } from '@baton/kernel/database/row';
+import { sql } from '@baton/kernel/database/sql';
+import { createLog } from '@baton/kernel/process/log';
+import { newId } from '@baton/values/ids';
 import { foundTenant } from '../app/bootstrap/founding.ts';
 import { readCoordinationSettings } from '../app/settings.ts';
 import { consumer, deliverTurn, type TurnReport } from '../memory/adapter/delivery.ts';

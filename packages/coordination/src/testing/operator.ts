@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
-import { createPool } from '@baton/kernel/db';
-import { createLog } from '@baton/kernel/log';
+import { createPool } from '@baton/kernel/database/db';
+import { createLog } from '@baton/kernel/process/log';
 import type { OperatorTools } from '../access/operator-command.ts';
 import { openSecretStore } from '../access/secret-store/open-secret-store.ts';
 import { workerTools } from '../app/background.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import type { Actor } from './coordination.ts';
 import { done } from './leases.ts';
 

@@ -1,5 +1,5 @@
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
 import type { Actor, TestCoordination } from './coordination.ts';
 
 /** A package of a tenant that is installed and declares these settings; null for none. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Statement } from '@baton/kernel/sql';
+import type { Statement } from '@baton/kernel/database/sql';
 import {
   findNextTasks,
   findWork,

@@ -1,5 +1,5 @@
-import type { Pool } from '@baton/kernel/db';
-import { type Statement, sql } from '@baton/kernel/sql';
+import type { Pool } from '@baton/kernel/database/db';
+import { type Statement, sql } from '@baton/kernel/database/sql';
 
 const pagesSoFar = sql<{ pages: number }>`
   select sum(pg_stat_get_xact_blocks_fetched(oid))::integer as pages from pg_class

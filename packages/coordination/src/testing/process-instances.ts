@@ -1,6 +1,6 @@
 import { after } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
 import {
   askMemoryForProcesses,
   attendInstances,

@@ -1,4 +1,4 @@
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 
 /** A definition of a process with one human step, unless said otherwise. */
 export function processSpec(more: Record<string, unknown> = {}): Record<string, unknown> {

@@ -1,4 +1,4 @@
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import type { Answer, TestCoordination } from './coordination.ts';
 import { done } from './leases.ts';
 

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { TestCoordination } from './coordination.ts';
 
 /** Relates a task to so many others that are made for it: to the first half of them, and the others to it. */

@@ -1,6 +1,6 @@
-import type { Db } from '@baton/kernel/db';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import type { Db } from '@baton/kernel/database/db';
+import { sql } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
 import { foundTenant } from '../app/bootstrap/founding.ts';
 import { journalIsStable } from './journal-writer.ts';
 

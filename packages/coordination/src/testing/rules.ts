@@ -1,5 +1,5 @@
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
 import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../rules/evaluations/rule-jobs.ts';
 import type { Actor, TestCoordination } from './coordination.ts';
 import { journalIsStable } from './journal-writer.ts';

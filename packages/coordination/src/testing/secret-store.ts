@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newId } from '@baton/kernel/ids';
 import { keepSecret } from '@baton/kernel/testing/leaks';
+import { newId } from '@baton/values/ids';
 
 /** How the store behaves instead of as usual. */
 export interface SecretStoreBehaviour {

@@ -1,7 +1,7 @@
 import type { AddressInfo, Socket } from 'node:net';
-import type { Db } from '@baton/kernel/db';
-import { createListener, openPort } from '@baton/kernel/listener';
-import { createLog } from '@baton/kernel/log';
+import type { Db } from '@baton/kernel/database/db';
+import { createListener, openPort } from '@baton/kernel/listener/listener';
+import { createLog } from '@baton/kernel/process/log';
 import { type Authenticator, createAuthenticator } from '../access/authn/authenticate.ts';
 import { readCoordinationSettings } from '../app/settings.ts';
 import { EventStream } from '../app/stream/event-stream.ts';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { Db } from '@baton/kernel/db';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import type { Db } from '@baton/kernel/database/db';
+import { sql } from '@baton/kernel/database/sql';
 import { freePort } from '@baton/kernel/testing/free-port';
 import { keepSecret } from '@baton/kernel/testing/leaks';
+import { newId } from '@baton/values/ids';
 import { encodeCursor } from '../ledger/journal/cursor.ts';
 import type { JournalEvent } from '../ledger/journal/event.ts';
 import type { Sink } from '../ledger/sinks/sink.ts';

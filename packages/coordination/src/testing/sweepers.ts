@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
-import { createPool } from '@baton/kernel/db';
-import { createLog } from '@baton/kernel/log';
-import { sql } from '@baton/kernel/sql';
+import { createPool } from '@baton/kernel/database/db';
+import { sql } from '@baton/kernel/database/sql';
+import { createLog } from '@baton/kernel/process/log';
 import { openSecretStore } from '../access/secret-store/open-secret-store.ts';
 import { openAuthorities } from '../app/authz/authorization.ts';
 import { type WorkerTools, workerTools } from '../app/background.ts';

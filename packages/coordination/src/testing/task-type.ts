@@ -1,5 +1,5 @@
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
 import type { Lifecycle } from '../definitions/task-types/lifecycle.ts';
 import { claimMovesOf } from '../definitions/task-types/lifecycle-grammar.ts';
 import { systemLifecycle } from '../definitions/task-types/system-type.ts';

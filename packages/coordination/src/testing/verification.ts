@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { judgeDueAttempts } from '../results/verification/verification-job.ts';
 import type { Actor, TestCoordination } from './coordination.ts';
 import { done, makeTask } from './leases.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Db } from '@baton/kernel/db';
-import { sql } from '@baton/kernel/sql';
+import type { Db } from '@baton/kernel/database/db';
+import { sql } from '@baton/kernel/database/sql';
 import type { Answer, TestCoordination } from './coordination.ts';
 
 /** Longer than any operation takes on a busy machine; only a failing test reaches it. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { adminSecretCharactersMin } from '@baton/kernel/admin-secret';
-import { SettingError } from '@baton/kernel/config';
+import { adminSecretCharactersMin } from '@baton/kernel/process/admin-secret';
+import { SettingError } from '@baton/kernel/process/config';
 import type { Settings } from './settings.ts';
 
 /** An admin secret beside the shared one; the audit record calls its holder `bootstrap:<name>`. */

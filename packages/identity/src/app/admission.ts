@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { RequestHead } from '@baton/kernel/http-message';
-import type { Operation } from '@baton/kernel/service';
+import type { RequestHead } from '@baton/kernel/http/http-message';
+import type { Operation } from '@baton/kernel/http/service';
 import { fail } from '../provisioning/errors.ts';
 import type { Caller } from '../service/caller.ts';
 import type { NamedSecret } from './admin-secrets.ts';

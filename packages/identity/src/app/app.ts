@@ -1,9 +1,9 @@
 import { Registry } from 'prom-client';
-import { generatedDocument } from '@baton/kernel/docs-page';
-import { createLog, type Logger } from '@baton/kernel/log';
-import { requestMetrics } from '@baton/kernel/metrics';
-import { OutboundClient } from '@baton/kernel/outbound';
-import { type RunningService, runService } from '@baton/kernel/running-service';
+import { type RunningService, runService } from '@baton/kernel/http/running-service';
+import { generatedDocument } from '@baton/kernel/openapi/docs-page';
+import { OutboundClient } from '@baton/kernel/outbound/outbound';
+import { createLog, type Logger } from '@baton/kernel/process/log';
+import { requestMetrics } from '@baton/kernel/process/metrics';
 import { FailureLimits } from '../credentials/failure-limits/failure-limits.ts';
 import type { Ending } from '../directory/endings/ending.ts';
 import { startEndings } from '../directory/endings/endings.ts';

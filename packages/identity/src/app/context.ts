@@ -1,6 +1,6 @@
-import type { Db } from '@baton/kernel/db';
-import type { Call } from '@baton/kernel/runtime';
-import { endpointsOf } from '@baton/kernel/service';
+import type { Db } from '@baton/kernel/database/db';
+import type { Call } from '@baton/kernel/http/runtime';
+import { endpointsOf } from '@baton/kernel/http/service';
 import type { Caller } from '../provisioning/caller.ts';
 import type { Context as LowerContext } from '../provisioning/context.ts';
 import type { ErrorCode } from '../provisioning/errors.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { openApi, type RefusalForm } from '@baton/kernel/openapi';
-import { envelopeAt, InvalidRequest, Refusal, UnstorableText } from '@baton/kernel/refusal';
-import type { Operation } from '@baton/kernel/service';
+import { envelopeAt, InvalidRequest, Refusal, UnstorableText } from '@baton/kernel/http/refusal';
+import type { Operation } from '@baton/kernel/http/service';
+import { openApi, type RefusalForm } from '@baton/kernel/openapi/openapi';
 import { errors } from '../provisioning/errors.ts';
 import { sections } from './endpoints.ts';
 import { renderError, standardEnvelopes } from './error-envelopes.ts';

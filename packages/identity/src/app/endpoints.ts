@@ -1,5 +1,5 @@
-import type { Section } from '@baton/kernel/openapi';
-import type { Endpoint } from '@baton/kernel/service';
+import type { Endpoint } from '@baton/kernel/http/service';
+import type { Section } from '@baton/kernel/openapi/openapi';
 import { legacyCredentialsApi } from '../credentials/legacy-credentials/legacy-credentials.api.ts';
 import { platformAccessTokensApi } from '../credentials/platform-access-tokens/platform-access-tokens.api.ts';
 import { audiencesApi } from '../directory/audiences/audiences.api.ts';

@@ -1,11 +1,11 @@
-import { isTemporary } from '@baton/kernel/command';
+import { isTemporary } from '@baton/kernel/http/command';
 import {
   type ErrorEnvelope,
   InvalidRequest,
   Refusal,
   type RenderedError,
   UnstorableText,
-} from '@baton/kernel/refusal';
+} from '@baton/kernel/http/refusal';
 import { oauthError } from '../issuing/oauth2/oauth2-errors.ts';
 import { type ErrorCode, errors } from '../provisioning/errors.ts';
 import { scimError } from '../provisioning/scim/protocol/scim-errors.ts';

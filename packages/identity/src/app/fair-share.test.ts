@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import type { Db } from '@baton/kernel/db';
-import { type Statement, sql } from '@baton/kernel/sql';
+import type { Db } from '@baton/kernel/database/db';
+import { type Statement, sql } from '@baton/kernel/database/sql';
 import { isLongProof } from '@baton/testing/depth';
 import { type Answer, startIdentity, type TestIdentity } from '../testing/identity.ts';
 import { makeBearer } from '../testing/objects.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Operation } from '@baton/kernel/service';
+import type { Operation } from '@baton/kernel/http/service';
 import { livenessTests } from '@baton/kernel/testing/liveness';
 import type { Hostile } from '@baton/kernel/testing/liveness-bodies';
 import type { Sent } from '@baton/kernel/testing/matrix-client';

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { migrateDatabase, rehearseMigration, runCommand, serve } from '@baton/kernel/command-line';
-import { createLog } from '@baton/kernel/log';
+import { migrateDatabase, rehearseMigration, runCommand, serve } from '@baton/kernel/process/command-line';
+import { createLog } from '@baton/kernel/process/log';
 import { auditUsage, runAuditCommand } from '../records/audit-chain/audit-command.ts';
 import { migrationsDirectory } from '../service/database.ts';
 import { createIdentity } from './app.ts';

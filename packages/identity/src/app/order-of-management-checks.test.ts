@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { after, before } from 'node:test';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { type Attempt, attemptOf, type CheckOrder, fault, orderTests } from '../testing/check-order.ts';
 import { absent, malformed, storeFaults, tenantFaults } from '../testing/faults.ts';
 import { startIdentity, type TestIdentity } from '../testing/identity.ts';

@@ -1,8 +1,8 @@
-import { ConcurrencyLimit, poolInTurns, Turns } from '@baton/kernel/concurrency-limit';
-import type { Pool } from '@baton/kernel/db';
-import type { RequestMetrics } from '@baton/kernel/metrics';
-import type { Call, ServiceRuntime } from '@baton/kernel/runtime';
-import { type Operation, takesText } from '@baton/kernel/service';
+import type { Pool } from '@baton/kernel/database/db';
+import type { Call, ServiceRuntime } from '@baton/kernel/http/runtime';
+import { type Operation, takesText } from '@baton/kernel/http/service';
+import { ConcurrencyLimit, poolInTurns, Turns } from '@baton/kernel/limits/concurrency-limit';
+import type { RequestMetrics } from '@baton/kernel/process/metrics';
 import type { Caller } from '../provisioning/caller.ts';
 import type { ErrorCode } from '../provisioning/errors.ts';
 import { createScimAdmission } from '../provisioning/scim/access/scim-access.ts';

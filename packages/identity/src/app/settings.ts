@@ -1,5 +1,5 @@
-import { networks } from '@baton/kernel/client-address';
-import { choice, integer, readSettings, type SettingValues, text } from '@baton/kernel/config';
+import { networks } from '@baton/kernel/listener/client-address';
+import { choice, integer, readSettings, type SettingValues, text } from '@baton/kernel/process/config';
 import { deriveSettings } from '../issuing/settings.ts';
 import { type Settings as LowerSettings, settings as lowerSettings } from '../provisioning/settings.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SettingError } from '@baton/kernel/config';
-import { largeBodies } from '@baton/kernel/large-bodies';
+import { largeBodies } from '@baton/kernel/limits/large-bodies';
+import { SettingError } from '@baton/kernel/process/config';
 import { startIdentity } from '../testing/identity.ts';
 import { readIdentitySettings } from './settings.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { makeRealm, newSubject, signInBy } from '../sign-in/federation/testing/sign-in.ts';
 import { startUpstream, type Upstream } from '../sign-in/federation/testing/upstream.ts';

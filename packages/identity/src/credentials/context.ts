@@ -1,4 +1,4 @@
-import { endpointsOf } from '@baton/kernel/service';
+import { endpointsOf } from '@baton/kernel/http/service';
 import type { Context as LowerContext } from '../directory/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { ErrorCode } from './errors.ts';

@@ -1,4 +1,4 @@
-import { integer, map, type Setting, type SettingValues, text } from '@baton/kernel/config';
+import { integer, map, type Setting, type SettingValues, text } from '@baton/kernel/process/config';
 import { settings as lowerSettings } from '../credentials/settings.ts';
 import { readPrivilegedScopes } from './privileged-scopes.ts';
 

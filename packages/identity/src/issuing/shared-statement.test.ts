@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { SharedStatement } from './shared-statement.ts';
 
 /** A statement that answers when the test says so, each entry with its double. */

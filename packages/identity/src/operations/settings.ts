@@ -1,4 +1,4 @@
-import { list, type SettingValues } from '@baton/kernel/config';
+import { list, type SettingValues } from '@baton/kernel/process/config';
 import { settings as lowerSettings } from '../service/settings.ts';
 
 /** The settings that this layer reads, and those of the layers below it. */

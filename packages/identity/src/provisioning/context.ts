@@ -1,4 +1,4 @@
-import { endpointsOf } from '@baton/kernel/service';
+import { endpointsOf } from '@baton/kernel/http/service';
 import type { Auth } from '../service/auth.ts';
 import type { Context as LowerContext } from '../sign-in/context.ts';
 import type { Caller } from './caller.ts';

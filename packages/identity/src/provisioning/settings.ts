@@ -1,4 +1,4 @@
-import { integer, type SettingValues, text } from '@baton/kernel/config';
+import { integer, type SettingValues, text } from '@baton/kernel/process/config';
 import { type Settings as LowerSettings, settings as lowerSettings } from '../sign-in/settings.ts';
 
 /** The settings that this layer reads, and those of the layers below it. */

@@ -1,4 +1,4 @@
-import { endpointsOf } from '@baton/kernel/service';
+import { endpointsOf } from '@baton/kernel/http/service';
 import type { Context as LowerContext } from '../operations/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { AuditKey } from './audit-chain/audit-key.ts';

@@ -1,4 +1,4 @@
-import type { RowOf } from '@baton/kernel/row';
+import type { RowOf } from '@baton/kernel/database/row';
 import type { Tables } from '../service/schema.ts';
 
 /** The actions of the audit record (contract, section 13). */

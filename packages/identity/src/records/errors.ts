@@ -1,4 +1,4 @@
-import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
+import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { code } from '../service/error-rows.ts';
 import { errors as lowerErrors } from '../service/errors.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLog } from '@baton/kernel/log';
+import { createLog } from '@baton/kernel/process/log';
 import { assertTookLess } from '@baton/testing/depth';
 import { until } from '../testing/waiting.ts';
 import { startJob } from './background-job.ts';

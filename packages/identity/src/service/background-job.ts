@@ -1,5 +1,5 @@
-import { isUnreachable } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import { isUnreachable } from '@baton/kernel/database/db';
+import type { Logger } from '@baton/kernel/process/log';
 
 /** The database may be back at any moment, and asking costs nothing while it is away. */
 const unreachableMsMax = 1000;

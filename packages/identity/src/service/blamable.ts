@@ -1,4 +1,4 @@
-import { sqlState } from '@baton/kernel/db';
+import { sqlState } from '@baton/kernel/database/db';
 
 /**
  * The classes of SQLSTATE that one entry can be to blame for: its data, a constraint, a limit of the program, a trigger.

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { type Db, isUnreachable, type Pool, sqlState } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
-import { appliedRevision, DatabaseNewerError, migrate, readMigrations } from '@baton/kernel/migrate';
-import { refuseBareSessions } from '@baton/kernel/pooler';
-import { createServicePool } from '@baton/kernel/service-pool';
+import { type Db, isUnreachable, type Pool, sqlState } from '@baton/kernel/database/db';
+import { appliedRevision, DatabaseNewerError, migrate, readMigrations } from '@baton/kernel/database/migrate';
+import { refuseBareSessions } from '@baton/kernel/database/pooler';
+import { createServicePool } from '@baton/kernel/database/service-pool';
+import type { Logger } from '@baton/kernel/process/log';
 import type { Settings } from './settings.ts';
 
 export const migrationsDirectory = join(import.meta.dirname, '../../migrations');

@@ -1,4 +1,4 @@
-import type { ErrorTable } from '@baton/kernel/refusal';
+import type { ErrorTable } from '@baton/kernel/http/refusal';
 import { absent, code, invalid, malformed } from './error-rows.ts';
 
 /** The codes that every layer may use: status, when a client meets the code, what it does. */

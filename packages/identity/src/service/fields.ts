@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 
 /** Fields that several resources share (contract, sections 1, 5 and 6). */
 

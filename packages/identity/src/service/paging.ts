@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { decodeCursor, encodeCursor } from '@baton/kernel/paging';
-import { queryInteger } from '@baton/kernel/wire';
+import { decodeCursor, encodeCursor } from '@baton/kernel/http/paging';
+import { queryInteger } from '@baton/values/wire';
 
 /** Creation time and id of the last row of the previous page; `start` for the first page, so that one statement does both. */
 export type CreatedPosition = readonly [createdAt: string, id: string];

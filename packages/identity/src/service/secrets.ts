@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { observer } from '@baton/kernel/observer';
+import { observer } from '@baton/kernel/process/observer';
 
 /** Secret material (contract, section 3): 256 random bits, kept as SHA-256, shown once. */
 

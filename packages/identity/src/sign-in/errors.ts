@@ -1,4 +1,4 @@
-import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
+import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { errors as lowerErrors } from '../issuing/errors.ts';
 import { absent, code, exists, invalid, upstream } from '../service/error-rows.ts';
 

@@ -1,4 +1,4 @@
-import { integer, type SettingValues } from '@baton/kernel/config';
+import { integer, type SettingValues } from '@baton/kernel/process/config';
 import { type Settings as LowerSettings, settings as lowerSettings } from '../issuing/settings.ts';
 
 /** The settings that this layer reads, and those of the layers below it. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Endpoint, endpointName } from '@baton/kernel/service';
+import { type Endpoint, endpointName } from '@baton/kernel/http/service';
 import { endpoints } from '../app/endpoints.ts';
 import { type ErrorCode, errors } from '../provisioning/errors.ts';
 import { scimError } from '../provisioning/scim/protocol/scim-errors.ts';

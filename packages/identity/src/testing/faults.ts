@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { type Attempt, adminFaults, type Fault, fault } from './check-order.ts';
 import type { TestIdentity } from './identity.ts';
 

@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import type { Pool } from '@baton/kernel/db';
-import { createListener, openPort } from '@baton/kernel/listener';
-import { createLog } from '@baton/kernel/log';
+import type { Pool } from '@baton/kernel/database/db';
+import { createListener, openPort } from '@baton/kernel/listener/listener';
+import { createLog } from '@baton/kernel/process/log';
 import { createTestDatabase } from '@baton/kernel/testing/database';
 import { keepMessage, keepPrivateKey, keepSecret } from '@baton/kernel/testing/leaks';
 import { recordTruth } from '@baton/kernel/testing/truth';

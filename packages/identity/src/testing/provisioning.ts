@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { TestIdentity } from './identity.ts';
 import { made, makeAudience, makeServiceAccount, makeTenant } from './objects.ts';
 

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { TestIdentity } from './identity.ts';
 
 /** What a request left in the journal and in the audit record. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess, byDepth } from '@baton/testing/depth';
 import type { Answer, TestIdentity } from './identity.ts';
 import { made, makePrincipal, makeTenant } from './objects.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { migrate, readMigrations } from '../migrate.ts';
+import { migrate, readMigrations } from '../database/migrate.ts';
 import { keepTables } from './leaks.ts';
 
 export interface TestDatabase {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { Db } from '../db.ts';
-import { newId } from '../ids.ts';
-import { cutPage, decodeCursor } from '../paging.ts';
-import { type ErrorTable, Refusal } from '../refusal.ts';
-import { defineEvent, type Endpoint, endpointsOf, type Surroundings } from '../service.ts';
-import { sql } from '../sql.ts';
-import { FreeObject, QueryFlag, Timestamp, Uuid } from '../wire.ts';
+import { newId } from '@baton/values/ids';
+import { FreeObject, QueryFlag, Timestamp, Uuid } from '@baton/values/wire';
+import type { Db } from '../database/db.ts';
+import { sql } from '../database/sql.ts';
+import { cutPage, decodeCursor } from '../http/paging.ts';
+import { type ErrorTable, Refusal } from '../http/refusal.ts';
+import { defineEvent, type Endpoint, endpointsOf, type Surroundings } from '../http/service.ts';
 
 /** What a test makes happen inside a handler. */
 export interface DoorHooks {

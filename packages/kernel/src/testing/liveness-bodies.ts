@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { queryShapeOf } from '../input.ts';
-import type { Operation } from '../service.ts';
+import { queryShapeOf } from '../http/input.ts';
+import type { Operation } from '../http/service.ts';
 import { type SampleRequest, sampleUuid } from './matrix-service.ts';
 
 /** One of the worst requests that an endpoint takes to read: what replaces the body and the query of a right one. */

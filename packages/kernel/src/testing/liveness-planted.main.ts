@@ -1,5 +1,5 @@
 // A service with endpoints that break a bound of the liveness tests, one each.
-import { createListener, openPort } from '../listener.ts';
+import { createListener, openPort } from '../listener/listener.ts';
 
 const spinMs = 400;
 const heldBytes = 800 * 1024 * 1024;

@@ -4,7 +4,7 @@ import { appendFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isLongProof } from '@baton/testing/depth';
-import { endpointName, type Operation } from '../service.ts';
+import { endpointName, type Operation } from '../http/service.ts';
 import { type Hostile, worstRequests } from './liveness-bodies.ts';
 import type { Calls } from './liveness-calls.ts';
 import { percentile, runLoad } from './liveness-load.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { endpointsOf } from '../service.ts';
+import { endpointsOf } from '../http/service.ts';
 import {
   collectFixtures,
   findFixtureProblems,

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { endpointName, type Operation } from '../service.ts';
+import { endpointName, type Operation } from '../http/service.ts';
 import type { SampleRequest } from './matrix-service.ts';
 
 /** One kind of object that requests need. It is made when a request asks for it, and once for that request. */

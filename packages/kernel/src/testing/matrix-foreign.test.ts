@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { endpointsOf } from '../service.ts';
-import { Uuid } from '../wire.ts';
+import { Uuid } from '@baton/values/wire';
+import { endpointsOf } from '../http/service.ts';
 import { foreignCases, unknownIdentifiers } from './matrix-foreign.ts';
 import type { Matrix, MatrixAdapter } from './matrix-service.ts';
 import { noteStatement } from './statements.ts';

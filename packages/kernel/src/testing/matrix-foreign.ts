@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { Operation } from '../service.ts';
+import type { Operation } from '../http/service.ts';
 import {
   type IdentifierFixture,
   type Matrix,

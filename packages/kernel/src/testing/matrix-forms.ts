@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { z } from 'zod';
-import type { Operation } from '../service.ts';
+import type { Operation } from '../http/service.ts';
 import {
   assertRefused,
   type Matrix,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Operation } from '../service.ts';
+import type { Operation } from '../http/service.ts';
 import {
   assertRefused,
   keyed,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { endpointName, type Operation } from '../service.ts';
+import { endpointName, type Operation } from '../http/service.ts';
 import type { Client, Received } from './matrix-client.ts';
 import type { StoreWatch } from './store-changes.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Operation } from '../service.ts';
-import { sql } from '../sql.ts';
+import { sql } from '../database/sql.ts';
+import type { Operation } from '../http/service.ts';
 import { doorEndpoints } from './door-endpoints.ts';
 import {
   type DoorService,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { endpointName, type Operation } from '../service.ts';
+import { endpointName, type Operation } from '../http/service.ts';
 import { createTestDatabase } from './database.ts';
 import { type Client, createClient } from './matrix-client.ts';
 import {

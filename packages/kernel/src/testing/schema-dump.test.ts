@@ -98,7 +98,7 @@ test('the schema of a database is one text on every PostgreSQL, and gives the ty
     assert.equal(await dumpSchema(database.url), expected);
     assert.equal(
       await writeTableTypes(database.url),
-      `import type { Generated, GeneratedAlways } from '@baton/kernel/db';
+      `import type { Generated, GeneratedAlways } from '@baton/kernel/database/db';
 
 export interface Tables {
   doors: DoorsTable;

@@ -38,7 +38,8 @@ export async function writeTableTypes(url: string): Promise<string> {
   const used = ['Generated', 'GeneratedAlways'].filter((name) =>
     interfaces.some((text) => text.includes(`${name}<`)),
   );
-  const imports = used.length === 0 ? '' : `import type { ${used.join(', ')} } from '@baton/kernel/db';\n\n`;
+  const imports =
+    used.length === 0 ? '' : `import type { ${used.join(', ')} } from '@baton/kernel/database/db';\n\n`;
   return `${imports}export interface Tables {\n${all}}\n\n${interfaces.join('\n')}`;
 }
 

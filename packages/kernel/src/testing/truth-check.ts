@@ -1,4 +1,4 @@
-import { endpointName, type Operation } from '../service.ts';
+import { endpointName, type Operation } from '../http/service.ts';
 import type { Fact } from './truth.ts';
 
 export interface Declarations {

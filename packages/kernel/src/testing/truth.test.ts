@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { observer } from '../observer.ts';
-import { defineEvent, endpointsOf } from '../service.ts';
+import { defineEvent, endpointsOf } from '../http/service.ts';
+import { observer } from '../process/observer.ts';
 import { type Fact, recordTruth } from './truth.ts';
 import { compareTruth } from './truth-check.ts';
 

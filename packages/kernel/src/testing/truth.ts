@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { observe } from '../observer.ts';
-import { endpointName, type Operation } from '../service.ts';
+import { endpointName, type Operation } from '../http/service.ts';
+import { observe } from '../process/observer.ts';
 import { keepLog, keepSecret } from './leaks.ts';
 import { noteStatement } from './statements.ts';
 

@@ -1,4 +1,4 @@
-import { SettingError } from '@baton/kernel/config';
+import { SettingError } from '@baton/kernel/process/config';
 import { visible } from '@baton/sdk/node';
 import type { Environment } from '../config.ts';
 import { StartError } from '../start-error.ts';

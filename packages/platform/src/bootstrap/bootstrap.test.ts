@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createCoordination } from '@baton/coordination/app/app';
 import { createIdentity } from '@baton/identity/app/app';
-import type { RunningService } from '@baton/kernel/running-service';
+import type { RunningService } from '@baton/kernel/http/running-service';
 import { createTestDatabase, type TestDatabase } from '@baton/kernel/testing/database';
 import { projectRoot } from '../config.ts';
 import { type Home, openHome } from '../home.ts';

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { createConsole } from '@baton/console/server';
-import { clientAddressOf } from '@baton/kernel/client-address';
-import { SettingError } from '@baton/kernel/config';
-import { clientOfAddress } from '@baton/kernel/counted-address';
+import { clientAddressOf } from '@baton/kernel/listener/client-address';
+import { clientOfAddress } from '@baton/kernel/listener/counted-address';
+import { SettingError } from '@baton/kernel/process/config';
 import { fetchTransport, type Transport } from '@baton/sdk';
 import type { Environment } from '../config.ts';
 import { doorOf } from '../config.ts';

@@ -2,10 +2,10 @@ import { Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import { createProxyServer } from 'httpxy';
-import { clientAddressOf, type Networks } from '@baton/kernel/client-address';
-import { newTraceHex } from '@baton/kernel/ids';
-import { refuseUpgrade } from '@baton/kernel/listener';
-import type { RunningService } from '@baton/kernel/running-service';
+import type { RunningService } from '@baton/kernel/http/running-service';
+import { clientAddressOf, type Networks } from '@baton/kernel/listener/client-address';
+import { refuseUpgrade } from '@baton/kernel/listener/listener';
+import { newTraceHex } from '@baton/values/ids';
 
 /** In milliseconds. A request for events waits for 30 s at most, a stream sends a ping every 15 s. */
 const answerMsMax = 65_000;

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
-import { networks } from '@baton/kernel/client-address';
-import { integer, list, readSettings, type SettingValues, text } from '@baton/kernel/config';
+import { networks } from '@baton/kernel/listener/client-address';
+import { integer, list, readSettings, type SettingValues, text } from '@baton/kernel/process/config';
 import { type Environment, settingTable } from '../config.ts';
 
 const optional = (doc: string) => text({ default: '', doc });

@@ -6,9 +6,9 @@ import { startContextAdapter } from '@baton/coordination/app/context-adapter/con
 import { createMeasures } from '@baton/coordination/app/health/measures';
 import { startWorker } from '@baton/coordination/app/worker';
 import { createIdentity } from '@baton/identity/app/app';
-import { createListener, openPort } from '@baton/kernel/listener';
-import { createLog } from '@baton/kernel/log';
-import type { RunningService } from '@baton/kernel/running-service';
+import type { RunningService } from '@baton/kernel/http/running-service';
+import { createListener, openPort } from '@baton/kernel/listener/listener';
+import { createLog } from '@baton/kernel/process/log';
 import { createTestDatabase } from '@baton/kernel/testing/database';
 import { freePort } from '@baton/kernel/testing/free-port';
 import { keepSecret } from '@baton/kernel/testing/leaks';

@@ -4,9 +4,9 @@ import { type ApprovalSubject, BatonError, presentSubject, revealHidden, subject
 import { baton } from '../client.ts';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { tell } from '../parts/Notices.tsx';
 import { Who } from '../parts/Who.tsx';
 import { taskQuery } from '../queries.ts';
-import { tell } from '../shell/Notices.tsx';
 import styles from './approval.module.css';
 import { approvalQuery } from './approval-query.ts';
 import { type Asked, Request } from './Request.tsx';

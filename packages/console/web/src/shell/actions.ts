@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useLocation, useNavigate, useParams } from '@tanstack/react-router';
+import { tell } from '../parts/Notices.tsx';
 import { meQuery } from '../queries.ts';
 import { nameCharactersMax, savedViewsOf, saveView, useSavedViews } from '../work/views/saved-views.ts';
 import { workSearch } from '../work/work-search.ts';
-import { tell } from './Notices.tsx';
 import { places } from './places.ts';
 
 /** Something that a person can do. The palette lists all of them, the help those with keys, and the shell listens for these. */

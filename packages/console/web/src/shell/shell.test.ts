@@ -398,7 +398,7 @@ describe('live changes', () => {
   });
 
   test('a notice is told above the page until it is closed, the newest three at most', async () => {
-    const { tell } = await import('./Notices.tsx');
+    const { tell } = await import('../parts/Notices.tsx');
     await open('/inbox');
     for (const text of ['First', 'Second', 'Third', 'Fourth']) tell(text, { isBad: true });
     await see('Second\nClose\nThird\nClose\nFourth\nClose');

@@ -3,6 +3,7 @@ import { useParams } from '@tanstack/react-router';
 import { newIdempotencyKey, type Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
+import { tell } from '../parts/Notices.tsx';
 import { meQuery, taskQuery, versionOf } from '../queries.ts';
 import { useCanTake } from '../task/claimability.ts';
 import { fenceOf, giveBack, takeTask } from '../task/holds.ts';
@@ -10,7 +11,6 @@ import { useHold } from '../task/use-holds.tsx';
 import { moveTask, transitionsQuery } from '../work/board/moves.ts';
 import { Refused } from '../work/board/Refused.tsx';
 import type { Action } from './actions.ts';
-import { tell } from './Notices.tsx';
 
 const commentCharactersMax = 10_000;
 

@@ -3,9 +3,9 @@ import { Link } from '@tanstack/react-router';
 import { useEffect, useRef, useSyncExternalStore } from 'react';
 import type { HarnessContext, HeldClaim } from '@baton/sdk';
 import { baton } from '../client.ts';
+import { tell } from '../parts/Notices.tsx';
 import { meQuery, queries } from '../queries.ts';
 import { serverNow } from '../server-clock.ts';
-import { tell } from '../shell/Notices.tsx';
 import { holdsOf, keepHold, type Loss, lossOf, ownSessions } from './holds.ts';
 
 const beatMs = 60_000;

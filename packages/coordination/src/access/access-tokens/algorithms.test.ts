@@ -3,9 +3,9 @@ import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject, sign 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { createLog } from '@baton/kernel/log';
+import { createLog } from '@baton/kernel/process/log';
 import { keepSecret } from '@baton/kernel/testing/leaks';
+import { newId } from '@baton/values/ids';
 import { readCoordinationSettings } from '../../app/settings.ts';
 import { type Actor, listen, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Db } from '@baton/kernel/db';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import type { Db } from '@baton/kernel/database/db';
+import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess } from '@baton/testing/depth';
+import { newId } from '@baton/values/ids';
 import { stopClock } from '../../testing/clock.ts';
 import { type Actor, listen, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { createBindings } from './bindings.ts';

@@ -1,5 +1,5 @@
-import type { CredentialReads } from '@baton/kernel/concurrency-limit';
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
+import type { CredentialReads } from '@baton/kernel/limits/concurrency-limit';
 import { findEntry } from './bindings.sql.ts';
 import type { EntryRow } from './entry.ts';
 

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
-import { createLog } from '@baton/kernel/log';
+import { createLog } from '@baton/kernel/process/log';
 import { assertTookLess } from '@baton/testing/depth';
 import { stopClock } from '../../testing/clock.ts';
 import { listen, startCoordination } from '../../testing/coordination.ts';

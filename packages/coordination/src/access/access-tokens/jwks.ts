@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { JWK } from 'jose';
-import { requestJson } from '@baton/kernel/json-request';
-import type { Logger } from '@baton/kernel/log';
+import { requestJson } from '@baton/kernel/outbound/json-request';
+import type { Logger } from '@baton/kernel/process/log';
 
 export interface JwksOptions {
   url: string;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { createLog } from '@baton/kernel/log';
+import { createLog } from '@baton/kernel/process/log';
+import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { startIssuer } from '../../testing/issuer.ts';
 import { until } from '../../testing/waiting.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { requestJson } from '@baton/kernel/json-request';
-import type { Logger } from '@baton/kernel/log';
+import { requestJson } from '@baton/kernel/outbound/json-request';
+import type { Logger } from '@baton/kernel/process/log';
 import type { TokenClaims } from './tokens.ts';
 
 export interface RevocationsOptions {

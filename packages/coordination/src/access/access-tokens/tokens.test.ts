@@ -10,9 +10,9 @@ import {
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { createLog } from '@baton/kernel/log';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { createLog } from '@baton/kernel/process/log';
+import { newId } from '@baton/values/ids';
 import { stopClock } from '../../testing/clock.ts';
 import {
   type Actor,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
 import { type Answer, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 
 let baton: TestCoordination;

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { ApiKeyRow } from './api-key.ts';
 
 /** The operator names a principal of any tenant. */

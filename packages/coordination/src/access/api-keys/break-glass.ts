@@ -1,5 +1,5 @@
+import { eventText } from '@baton/values/event-text';
 import { emit } from '../../ledger/journal/journal.ts';
-import { eventText } from '../../service/documents.ts';
 import { CommandRefused, type OperatorTools } from '../operator-command.ts';
 import { apiKeyRevoked, breakGlassIssued } from './api-keys.events.ts';
 import { insertNewKey } from './api-keys.ts';

@@ -1,8 +1,8 @@
-import { type CredentialReads, credentialReads } from '@baton/kernel/concurrency-limit';
-import type { Db } from '@baton/kernel/db';
-import type { RequestHead } from '@baton/kernel/http-message';
-import type { Logger } from '@baton/kernel/log';
-import type { Operation } from '@baton/kernel/service';
+import type { Db } from '@baton/kernel/database/db';
+import type { RequestHead } from '@baton/kernel/http/http-message';
+import type { Operation } from '@baton/kernel/http/service';
+import { type CredentialReads, credentialReads } from '@baton/kernel/limits/concurrency-limit';
+import type { Logger } from '@baton/kernel/process/log';
 import { type Caller, nobody } from '../../service/caller.ts';
 import { narrowByScopes } from '../../service/permissions.ts';
 import { type Bindings, createBindings } from '../access-tokens/bindings.ts';

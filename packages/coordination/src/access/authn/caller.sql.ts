@@ -1,5 +1,5 @@
-import type { RowOf } from '@baton/kernel/row';
-import { sql } from '@baton/kernel/sql';
+import type { RowOf } from '@baton/kernel/database/row';
+import { sql } from '@baton/kernel/database/sql';
 import type { Tables } from '../../service/schema.ts';
 
 export type LockedPrincipalRow = Pick<RowOf<Tables['principals']>, 'id' | 'kind' | 'status' | 'agent_id'>;

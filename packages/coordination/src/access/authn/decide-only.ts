@@ -1,4 +1,4 @@
-import type { Operation } from '@baton/kernel/service';
+import type { Operation } from '@baton/kernel/http/service';
 import type { Caller } from '../../service/caller.ts';
 import { holds, narrowByScopes } from '../../service/permissions.ts';
 import type { EntryRow } from '../access-tokens/entry.ts';

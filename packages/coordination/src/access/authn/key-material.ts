@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { observer } from '@baton/kernel/observer';
+import { observer } from '@baton/kernel/process/observer';
 
 /**
  * API keys of this service: `cp_<prefix>_<secret>`, where the prefix finds the row and the secret is 256 random bits.

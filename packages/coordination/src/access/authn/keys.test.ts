@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { createLog } from '@baton/kernel/log';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { createLog } from '@baton/kernel/process/log';
+import { newId } from '@baton/values/ids';
 import { type Answer, listen, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { newKey } from './key-material.ts';
 

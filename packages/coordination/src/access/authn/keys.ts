@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { CredentialReads } from '@baton/kernel/concurrency-limit';
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
+import type { CredentialReads } from '@baton/kernel/limits/concurrency-limit';
 import type { Settings } from '../settings.ts';
 import { hashOfKey, isEmergencyPrefix, prefixOfKey } from './key-material.ts';
 import { findKey, type KeyEntryRow, updateLastUse } from './keys.sql.ts';

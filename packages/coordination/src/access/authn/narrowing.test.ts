@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { endpointName } from '@baton/kernel/service';
+import { endpointName } from '@baton/kernel/http/service';
+import { newId } from '@baton/values/ids';
 import { endpoints } from '../../app/endpoints.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 

@@ -1,4 +1,4 @@
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
 import type { Caller } from '../../service/caller.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

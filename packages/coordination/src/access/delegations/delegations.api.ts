@@ -1,4 +1,4 @@
-import { pageOf, Uuid } from '@baton/kernel/wire';
+import { pageOf, Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
 import { Delegation, DelegationRequest } from './delegation.ts';
 import { delegationCreated, delegationRevoked } from './delegations.events.ts';

@@ -1,6 +1,6 @@
-import { newId } from '@baton/kernel/ids';
-import { type ItemPage, listPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import { type ItemPage, listPage } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
+import { newId } from '@baton/values/ids';
 import { emit } from '../../ledger/journal/journal.ts';
 import { holds } from '../../service/permissions.ts';
 import { lockPrincipal } from '../authn/principal-lock.ts';

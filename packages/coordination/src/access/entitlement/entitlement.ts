@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { ConcurrencyLimit } from '@baton/kernel/concurrency-limit';
-import type { Logger } from '@baton/kernel/log';
+import { ConcurrencyLimit } from '@baton/kernel/limits/concurrency-limit';
+import type { Logger } from '@baton/kernel/process/log';
 import { fail } from '../errors.ts';
 import type { Settings } from '../settings.ts';
 import {

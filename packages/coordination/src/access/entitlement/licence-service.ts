@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type JsonAnswer, RequestFailed, requestJson } from '@baton/kernel/json-request';
+import { type JsonAnswer, RequestFailed, requestJson } from '@baton/kernel/outbound/json-request';
 import { requireAddress, requireOwnAccount } from '../service-tokens/own-account.ts';
 import { createServiceTokens } from '../service-tokens/service-tokens.ts';
 import type { Settings } from '../settings.ts';

@@ -1,4 +1,4 @@
-import type { Operation } from '@baton/kernel/service';
+import type { Operation } from '@baton/kernel/http/service';
 import { type Caller, nobody } from '../../service/caller.ts';
 import type { Authenticator } from '../authn/authenticate.ts';
 import { bearerOf } from '../authn/bearer.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { IamBindingRow } from './iam-binding.ts';
 
 /** The operator names a binding of any tenant. */

@@ -1,5 +1,5 @@
-import { reply } from '@baton/kernel/service';
-import { pageOf, Uuid } from '@baton/kernel/wire';
+import { reply } from '@baton/kernel/http/service';
+import { pageOf, Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
 import { IamBinding, IamBindingRequest } from './iam-binding.ts';
 import { iamBindingCreated, iamBindingRevoked, iamBindingUpdated } from './iam-bindings.events.ts';

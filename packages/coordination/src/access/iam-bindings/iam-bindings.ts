@@ -1,4 +1,4 @@
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Permission } from '../../service/permissions.ts';
 import { viewerOf } from '../../service/sight/sight.ts';

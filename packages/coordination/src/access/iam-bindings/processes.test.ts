@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { newId } from '@baton/kernel/ids';
 import { assertTookLess } from '@baton/testing/depth';
+import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 
 /** Far below the hour for which a process caches a binding or a denial. */

@@ -1,4 +1,4 @@
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
 import type { Caller } from '../../service/caller.ts';
 import { type Judging, type Places, PolicyRights } from './rights.ts';
 

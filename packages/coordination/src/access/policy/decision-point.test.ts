@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
 import { assertTookLess, isLongProof } from '@baton/testing/depth';
+import { newId } from '@baton/values/ids';
 import { readCoordinationSettings } from '../../app/settings.ts';
 import { permissionNames } from '../../service/permissions.ts';
 import { startPolicyService, type TestPolicy } from '../../testing/policy-service.ts';

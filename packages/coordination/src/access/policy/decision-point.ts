@@ -1,9 +1,14 @@
-import { ConcurrencyLimit, Turns } from '@baton/kernel/concurrency-limit';
-import { readJsonList, UnreadableList } from '@baton/kernel/json-list';
-import { type JsonRequest, RequestFailed, requestJson, requestText } from '@baton/kernel/json-request';
-import { Refusal } from '@baton/kernel/refusal';
-import { within } from '@baton/kernel/within';
-import { BoundedCache } from '../../service/bounded-cache.ts';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { ConcurrencyLimit, Turns } from '@baton/kernel/limits/concurrency-limit';
+import { within } from '@baton/kernel/limits/within';
+import { readJsonList, UnreadableList } from '@baton/kernel/outbound/json-list';
+import {
+  type JsonRequest,
+  RequestFailed,
+  requestJson,
+  requestText,
+} from '@baton/kernel/outbound/json-request';
+import { BoundedCache } from '@baton/values/bounded-cache';
 import { createServiceTokens } from '../service-tokens/service-tokens.ts';
 import type { Settings } from '../settings.ts';
 import { authzenWire } from './authzen-wire.ts';

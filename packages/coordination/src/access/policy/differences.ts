@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { Timestamp, Uuid } from '@baton/values/wire';
 
 /** One check that a decision point would decide otherwise (organisation, section 28). */
 export const AuthzDifference = z

@@ -1,6 +1,6 @@
-import { NeedsAnswer } from '@baton/kernel/command';
-import type { Db } from '@baton/kernel/db';
-import { type Details, Refusal } from '@baton/kernel/refusal';
+import type { Db } from '@baton/kernel/database/db';
+import { NeedsAnswer } from '@baton/kernel/http/command';
+import { type Details, Refusal } from '@baton/kernel/http/refusal';
 import type { Caller } from '../../service/caller.ts';
 import {
   type Action,

@@ -1,5 +1,5 @@
-import type { Db } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import type { Db } from '@baton/kernel/database/db';
+import type { Logger } from '@baton/kernel/process/log';
 import type { Caller } from '../../service/caller.ts';
 import { isCovered, JudgedPermissions, type Permission } from '../../service/permissions.ts';
 import { isDecidedHere, type ResourceType } from './catalogue.ts';

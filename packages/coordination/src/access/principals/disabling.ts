@@ -1,7 +1,7 @@
+import { eventText } from '@baton/values/event-text';
 import { type EndOfPrincipal, endWorkOf } from '../../leases/endings.ts';
 import { withdrawCallsOf } from '../../leases/invocations/cancelling.ts';
 import { emit } from '../../ledger/journal/journal.ts';
-import { eventText } from '../../service/documents.ts';
 import { livePermissionsOfKeys } from '../api-keys/api-keys.ts';
 import { requireActiveCaller } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';

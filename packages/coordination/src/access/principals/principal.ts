@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import {
   FreeObject,
   freeObjectOf,
@@ -7,7 +7,7 @@ import {
   queryWordCharactersMax,
   Timestamp,
   Uuid,
-} from '@baton/kernel/wire';
+} from '@baton/values/wire';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 

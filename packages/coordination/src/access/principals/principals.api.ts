@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NameSearch, pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
+import { NameSearch, pageOf, QueryWord, Uuid } from '@baton/values/wire';
 import { childResolved } from '../../leases/children/children.events.ts';
 import { invocationCancelled } from '../../leases/invocations/invocations.events.ts';
 import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';

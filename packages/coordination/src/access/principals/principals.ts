@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { newId } from '@baton/kernel/ids';
-import { type ItemPage, listPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import type { JsonObject } from '@baton/kernel/wire';
+import { type ItemPage, listPage } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
+import { newId } from '@baton/values/ids';
+import type { JsonObject } from '@baton/values/wire';
 import { emit } from '../../ledger/journal/journal.ts';
 import { requireVersionOf } from '../../service/changes.ts';
 import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';

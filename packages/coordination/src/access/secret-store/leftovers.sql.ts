@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { SecretName } from './secret-store.ts';
 
 export function insertLeftover({ tenantId, folder, name }: SecretName, dueInSeconds: number) {

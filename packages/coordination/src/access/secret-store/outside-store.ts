@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ConcurrencyLimit } from '@baton/kernel/concurrency-limit';
-import { type JsonAnswer, RequestFailed, requestJson } from '@baton/kernel/json-request';
+import { ConcurrencyLimit } from '@baton/kernel/limits/concurrency-limit';
+import { type JsonAnswer, RequestFailed, requestJson } from '@baton/kernel/outbound/json-request';
 import { fail } from '../errors.ts';
 import type { Settings } from '../settings.ts';
 import { pathOfSecret, SecretExists, type SecretName, type SecretStore } from './secret-store.ts';

@@ -1,4 +1,4 @@
-import type { Db, Pool } from '@baton/kernel/db';
+import type { Db, Pool } from '@baton/kernel/database/db';
 import { lockSecretsOfOtherKeys, type SealedRow, updateSealed } from './sealed-secrets.sql.ts';
 import { placeOf } from './sealed-store.ts';
 import { CannotOpen, type SealingKeys } from './sealing-keys.ts';

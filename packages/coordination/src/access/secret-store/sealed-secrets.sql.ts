@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { SealedValue, SecretName } from './secret-store.ts';
 
 export function upsertSecret({ tenantId, folder, name }: SecretName, { keyId, sealed }: SealedValue) {

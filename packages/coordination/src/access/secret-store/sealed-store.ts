@@ -1,4 +1,4 @@
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
 import { fail } from '../errors.ts';
 import { deleteSecret, findSecret, insertSecret, upsertSecret } from './sealed-secrets.sql.ts';
 import { CannotOpen, type SealingKeys } from './sealing-keys.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { Refusal } from '@baton/kernel/refusal';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { keepSecret } from '@baton/kernel/testing/leaks';
 import { assertTookLess } from '@baton/testing/depth';
+import { newId } from '@baton/values/ids';
 import { readCoordinationSettings } from '../../app/settings.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { startSecretStore, type TestSecretStore } from '../../testing/secret-store.ts';

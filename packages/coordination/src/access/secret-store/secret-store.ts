@@ -1,4 +1,4 @@
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
 
 /** Where a secret lies: below its tenant, in a folder such as `agents/reviewer`, under a name. */
 export interface SecretName {

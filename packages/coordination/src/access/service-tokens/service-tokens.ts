@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { requestJson } from '@baton/kernel/json-request';
+import { requestJson } from '@baton/kernel/outbound/json-request';
 import type { Settings } from '../settings.ts';
 
 /** Access tokens of this installation's own service account, for the services that it calls (core, section 20, CP_IAM_*). */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 
 /** An action on a resource. One that no resource has is refused with 400; one of another resource type, with 422. */
 export const ActionCheck = z

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
-import type { Pool } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import type { Pool } from '@baton/kernel/database/db';
+import type { Logger } from '@baton/kernel/process/log';
 import type { Authorities } from '../../access/policy/authorities.ts';
 import { openDecisionPoint } from '../../access/policy/decision-point.ts';
 import { Differences } from '../../access/policy/differences.ts';

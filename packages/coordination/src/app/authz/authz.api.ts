@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Surroundings } from '@baton/kernel/service';
+import type { Surroundings } from '@baton/kernel/http/service';
 import { type Context, endpoint } from '../context.ts';
 import { ActionCheck, ActionCheckResult } from './action-check.ts';
 import { checkActions } from './authz.ts';

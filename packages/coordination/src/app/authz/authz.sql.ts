@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** What a binding or a key has before anything narrows it. */
 export function findCredentialPermissions(tenantId: string, credentialId: string) {

@@ -1,4 +1,4 @@
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
 import type { Resource } from '../../access/policy/decision.ts';
 import { PolicyRights } from '../../access/policy/rights.ts';
 import { requireMayDisable, requireMayEnable } from '../../access/principals/disabling.ts';

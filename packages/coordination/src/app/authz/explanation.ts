@@ -1,4 +1,4 @@
-import type { Details } from '@baton/kernel/refusal';
+import type { Details } from '@baton/kernel/http/refusal';
 import { PolicyRights } from '../../access/policy/rights.ts';
 import { isCovered, type Permission } from '../../service/permissions.ts';
 import { viewerOf } from '../../service/sight/sight.ts';

@@ -1,6 +1,6 @@
-import type { Db } from '@baton/kernel/db';
-import type { Act, JudgedRequest } from '@baton/kernel/runtime';
-import type { Answer, Operation } from '@baton/kernel/service';
+import type { Db } from '@baton/kernel/database/db';
+import type { Act, JudgedRequest } from '@baton/kernel/http/runtime';
+import type { Answer, Operation } from '@baton/kernel/http/service';
 import { Authorities } from '../../access/policy/authorities.ts';
 import type { DecisionPoint } from '../../access/policy/decision-point.ts';
 import type { PolicyCounters } from '../../access/policy/policy-counters.ts';

@@ -1,6 +1,6 @@
-import type { ParsedInput } from '@baton/kernel/input';
-import { pageLimitDefault, pageLimitMax } from '@baton/kernel/paging';
-import type { Answer } from '@baton/kernel/service';
+import type { ParsedInput } from '@baton/kernel/http/input';
+import { pageLimitDefault, pageLimitMax } from '@baton/kernel/http/paging';
+import type { Answer } from '@baton/kernel/http/service';
 import type { PolicyRights } from '../../access/policy/rights.ts';
 import type { Listed, ListedObject } from './listed.ts';
 import { settled } from './settling.ts';

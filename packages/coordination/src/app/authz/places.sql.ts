@@ -1,4 +1,4 @@
-import { type Statement, sql } from '@baton/kernel/sql';
+import { type Statement, sql } from '@baton/kernel/database/sql';
 
 /** What an object hangs on: a task or a workspace, and the person that it belongs to. */
 export interface AnchorRow {

@@ -1,5 +1,5 @@
-import type { Db } from '@baton/kernel/db';
-import type { Operation } from '@baton/kernel/service';
+import type { Db } from '@baton/kernel/database/db';
+import type { Operation } from '@baton/kernel/http/service';
 import type { ResourceType } from '../../access/policy/catalogue.ts';
 import { nameOf, type Resource, type Tuple, tuplesMax } from '../../access/policy/decision.ts';
 import type { Places } from '../../access/policy/rights.ts';

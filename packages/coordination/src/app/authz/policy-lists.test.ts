@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import { isAskedOn } from '../../access/policy/catalogue.ts';
 import type { Permission } from '../../service/permissions.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';

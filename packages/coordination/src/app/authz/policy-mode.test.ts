@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { describe, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { isLongProof } from '@baton/testing/depth';
+import { newId } from '@baton/values/ids';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, makeRun, makeTask, openSession, refused } from '../../testing/leases.ts';
 import { policyModeOfFile } from '../../testing/policy-mode.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { z } from 'zod';
-import { newId } from '@baton/kernel/ids';
-import type { Operation } from '@baton/kernel/service';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import type { Operation } from '@baton/kernel/http/service';
+import { newId } from '@baton/values/ids';
 import { launch } from '../../testing/children.ts';
 import type { Actor, Answer, TestCoordination } from '../../testing/coordination.ts';
 import { done, makeRun, makeTask, openSession, refused } from '../../testing/leases.ts';

@@ -1,5 +1,5 @@
-import { NeedsAnswer } from '@baton/kernel/command';
-import { Refusal } from '@baton/kernel/refusal';
+import { NeedsAnswer } from '@baton/kernel/http/command';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { NeedsDecision, type PolicyRights } from '../../access/policy/rights.ts';
 
 /** More than there are permissions asked for in one request, and objects that moved meanwhile. */

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { PrincipalRow } from '../../access/principals/principal.ts';
 import type { TenantRow } from './tenant.ts';
 

@@ -1,4 +1,4 @@
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import { insertNewKey } from '../../access/api-keys/api-keys.ts';
 import { bindNewIdentity } from '../../access/iam-bindings/iam-bindings.ts';
 import { principalOf } from '../../access/principals/principal.ts';

@@ -1,5 +1,5 @@
-import type { Db } from '@baton/kernel/db';
-import { newId } from '@baton/kernel/ids';
+import type { Db } from '@baton/kernel/database/db';
+import { newId } from '@baton/values/ids';
 import { claimMovesOf } from '../../definitions/task-types/lifecycle-grammar.ts';
 import { systemExecution, systemLifecycle } from '../../definitions/task-types/system-type.ts';
 import { createTaskNumbers, insertTenant } from './founding.sql.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { Timestamp, Uuid } from '@baton/values/wire';
 import { IssuedApiKey } from '../../access/api-keys/api-key.ts';
 import { IamBinding } from '../../access/iam-bindings/iam-binding.ts';
 import { Principal } from '../../access/principals/principal.ts';

@@ -1,4 +1,4 @@
-import { createLog, type Logger } from '@baton/kernel/log';
+import { createLog, type Logger } from '@baton/kernel/process/log';
 import { type ContextAdapter, runContextAdapter } from '../../memory/adapter/adapter.ts';
 import { openHealthPort } from '../health/health-port.ts';
 import type { Measures } from '../health/measures.ts';

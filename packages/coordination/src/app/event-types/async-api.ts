@@ -1,5 +1,5 @@
-import { type JsonSchema, SchemaComponents } from '@baton/kernel/openapi-schemas';
-import type { EventDeclaration } from '@baton/kernel/service';
+import type { EventDeclaration } from '@baton/kernel/http/service';
+import { type JsonSchema, SchemaComponents } from '@baton/kernel/openapi/schemas';
 import { EventQuery, JournalEvent } from '../../ledger/journal/event.ts';
 import { CloudEvent } from '../../ledger/sinks/cloud-event.ts';
 import { streamPath, subProtocol } from '../stream/handshake.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { z } from 'zod';
-import { createLog } from '@baton/kernel/log';
-import { defineEvent } from '@baton/kernel/service';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { defineEvent } from '@baton/kernel/http/service';
+import { createLog } from '@baton/kernel/process/log';
 import { emit } from '../../ledger/journal/journal.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { findUndeclaredEvents, readEventDeclarations } from '../../testing/event-catalog.ts';

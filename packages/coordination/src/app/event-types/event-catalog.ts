@@ -1,4 +1,4 @@
-import type { EventDeclaration } from '@baton/kernel/service';
+import type { EventDeclaration } from '@baton/kernel/http/service';
 import * as apiKeys from '../../access/api-keys/api-keys.events.ts';
 import * as delegations from '../../access/delegations/delegations.events.ts';
 import * as iamBindings from '../../access/iam-bindings/iam-bindings.events.ts';

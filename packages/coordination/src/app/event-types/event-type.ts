@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FreeObject, pageOf } from '@baton/kernel/wire';
+import { FreeObject, pageOf } from '@baton/values/wire';
 
 /** A type of event as `GET /event-types` describes it (core, section 25). */
 export const EventType = z

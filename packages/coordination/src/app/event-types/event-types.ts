@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { JsonObject } from '@baton/kernel/wire';
+import type { JsonObject } from '@baton/values/wire';
 import { eventCatalog } from './event-catalog.ts';
 import type { EventTypePage } from './event-type.ts';
 

@@ -1,6 +1,6 @@
 import type { Counter } from 'prom-client';
-import type { Db } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import type { Db } from '@baton/kernel/database/db';
+import type { Logger } from '@baton/kernel/process/log';
 import type { Job } from '../../service/job.ts';
 import { findLastEpoch } from './epoch.sql.ts';
 import type { JournalEpoch } from './readiness.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 export interface LastEpochRow {
   /** How many there have been; the first one is not counted. */

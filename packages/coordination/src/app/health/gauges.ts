@@ -1,6 +1,6 @@
-import type { Pool } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
-import { within } from '@baton/kernel/within';
+import type { Pool } from '@baton/kernel/database/db';
+import { within } from '@baton/kernel/limits/within';
+import type { Logger } from '@baton/kernel/process/log';
 import {
   type AdapterCountsRow,
   adapterLagMax,

@@ -1,4 +1,4 @@
-import { openWatchPort, type WatchAnswer, type WatchPort } from '@baton/kernel/watch-port';
+import { openWatchPort, type WatchAnswer, type WatchPort } from '@baton/kernel/listener/watch-port';
 import { mayReadMetrics } from '../../access/authn/bearer.ts';
 import type { Settings } from '../settings.ts';
 import { expositionType, type Health } from './health.ts';

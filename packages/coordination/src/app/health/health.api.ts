@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { reply } from '@baton/kernel/service';
+import { reply } from '@baton/kernel/http/service';
 import { endpoint } from '../context.ts';
 import { expositionType } from './health.ts';
 import { NotReady, Ready } from './readiness.ts';

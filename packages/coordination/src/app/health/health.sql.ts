@@ -1,6 +1,6 @@
-import { appliedRevision } from '@baton/kernel/migrate';
-import type { Statement } from '@baton/kernel/sql';
-import { sql } from '@baton/kernel/sql';
+import { appliedRevision } from '@baton/kernel/database/migrate';
+import type { Statement } from '@baton/kernel/database/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** Unnamed, because it also runs on databases without the table of migrations, where it can't be prepared. */
 export const findRevision: Statement<{ revision: number }> = { text: appliedRevision, values: [] };

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, before, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { createLog } from '@baton/kernel/log';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { createLog } from '@baton/kernel/process/log';
 import { databaseIn } from '@baton/kernel/testing/database';
+import { newId } from '@baton/values/ids';
 import { listen, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
 import { describeApi } from '../describe.ts';

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
-import { type Db, type Pool, sqlState } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
-import { within } from '@baton/kernel/within';
+import { type Db, type Pool, sqlState } from '@baton/kernel/database/db';
+import { within } from '@baton/kernel/limits/within';
+import type { Logger } from '@baton/kernel/process/log';
 import { type Counters, openCircuitsOf } from '../../service/counters.ts';
 import { EpochWatch } from './epoch-watch.ts';
 import { createGauges } from './gauges.ts';

@@ -1,5 +1,5 @@
-import type { Db } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import type { Db } from '@baton/kernel/database/db';
+import type { Logger } from '@baton/kernel/process/log';
 import type { Job } from '../../service/job.ts';
 import { findHorizonHolder } from './horizon.sql.ts';
 import type { HorizonHolder } from './readiness.ts';

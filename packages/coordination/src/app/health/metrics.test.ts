@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createLog } from '@baton/kernel/log';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { createLog } from '@baton/kernel/process/log';
 import { startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
 import { freePort } from '@baton/kernel/testing/free-port';
 import { keepSecret } from '@baton/kernel/testing/leaks';

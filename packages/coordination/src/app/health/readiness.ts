@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Timestamp } from '@baton/kernel/wire';
+import { Timestamp } from '@baton/values/wire';
 
 const HorizonHolder = z
   .strictObject({

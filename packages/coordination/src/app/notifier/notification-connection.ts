@@ -1,5 +1,5 @@
-import type { Pool } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import type { Pool } from '@baton/kernel/database/db';
+import type { Logger } from '@baton/kernel/process/log';
 import type { Message } from './announcements.ts';
 import { answerAlive, listenToChannels, notify, openChannel } from './notifier.sql.ts';
 

@@ -1,4 +1,4 @@
-import type { Statement } from '@baton/kernel/sql';
+import type { Statement } from '@baton/kernel/database/sql';
 
 /** Where the processes on one database tell each other that a tenant's journal has grown. */
 export const journalChannel = 'baton_journal';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Pool } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import type { Pool } from '@baton/kernel/database/db';
+import type { Logger } from '@baton/kernel/process/log';
 import { Announcements, everything, type Message } from './announcements.ts';
 import { NotificationConnection } from './notification-connection.ts';
 import { bindingChannel, journalChannel } from './notifier.sql.ts';

@@ -1,5 +1,5 @@
-import { isTemporary } from '@baton/kernel/command';
-import { Refusal } from '@baton/kernel/refusal';
+import { isTemporary } from '@baton/kernel/http/command';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { type ErrorCode, errors } from '../errors.ts';
 
 /** Why a stream ends, as its client sees it (core, section 17.4; the specification's table). */

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type ServerOptions, WebSocketServer } from 'ws';
-import type { Db } from '@baton/kernel/db';
-import { refuseUpgrade } from '@baton/kernel/listener';
-import type { Logger } from '@baton/kernel/log';
+import type { Db } from '@baton/kernel/database/db';
+import { refuseUpgrade } from '@baton/kernel/listener/listener';
+import type { Logger } from '@baton/kernel/process/log';
 import type { Authenticator } from '../../access/authn/authenticate.ts';
 import { settleLegacy } from '../../ledger/journal/legacy.ts';
 import { requireEventWorkspace } from '../../ledger/journal/reading.ts';

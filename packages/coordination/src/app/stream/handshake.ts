@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { type JournalCursor, parseCursor } from '../../ledger/journal/cursor.ts';
 import { parseTypePrefixes } from '../../ledger/journal/event-types.ts';
 import { fail } from '../errors.ts';

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
 import { assertTookLess, byDepth } from '@baton/testing/depth';
+import { newId } from '@baton/values/ids';
 import {
   type Actor,
   sendRequest,

@@ -1,4 +1,4 @@
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
 import { isLegacy, type JournalCursor, type JournalPosition } from '../../ledger/journal/cursor.ts';
 import { typePatternsOf } from '../../ledger/journal/event-types.ts';
 import { everyEvent, isBehind, readPageAfter } from '../../ledger/journal/reading.ts';

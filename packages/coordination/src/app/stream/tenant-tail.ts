@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isTemporary } from '@baton/kernel/command';
-import type { Db } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import type { Db } from '@baton/kernel/database/db';
+import { isTemporary } from '@baton/kernel/http/command';
+import type { Logger } from '@baton/kernel/process/log';
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 import { everyEvent, readPageAfter } from '../../ledger/journal/reading.ts';
 import { Batch } from './batch.ts';

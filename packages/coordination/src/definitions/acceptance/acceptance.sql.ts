@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** Those of the keys that are artifact types of the tenant. */
 export function findArtifactTypeKeys(tenantId: string, keys: readonly string[]) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { newId } from '@baton/values/ids';
 import { parseAcceptance } from './acceptance.ts';
 import { parseEvidence } from './evidence.ts';
 import { parseOrigin, summarizeOrigin } from './origin.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { canonicalJson } from '@baton/kernel/idempotency';
-import { FreeObject, freeObjectOf, type JsonObject, textsByName, Uuid } from '@baton/kernel/wire';
+import { canonicalJson } from '@baton/values/canonical-json';
+import { FreeObject, freeObjectOf, type JsonObject, textsByName, Uuid } from '@baton/values/wire';
 import { findPinnedSkills } from '../../organisation/skills/skills.ts';
 import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { isMediaTypeRange } from '../artifact-types/artifact-type.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** Those of the ids that are artifacts of the tenant, and in sight of the viewer; null sees everything. */
 export function findArtifactIds(tenantId: string, viewerId: string | null, ids: readonly string[]) {

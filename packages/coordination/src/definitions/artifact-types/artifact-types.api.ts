@@ -1,4 +1,4 @@
-import { pageOf, QueryWord } from '@baton/kernel/wire';
+import { pageOf, QueryWord } from '@baton/values/wire';
 import { PackageFilter } from '../../organisation/package-link.ts';
 import { endpoint } from '../context.ts';
 import { ArtifactType, ArtifactTypeRef, NewArtifactType } from './artifact-type.ts';

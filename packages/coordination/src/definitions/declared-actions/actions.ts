@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { nodesOf } from '@baton/kernel/json';
-import { FreeObject, type JsonObject, Uuid } from '@baton/kernel/wire';
+import { nodesOf } from '@baton/values/json';
+import { FreeObject, type JsonObject, Uuid } from '@baton/values/wire';
 import { faultInText, isOneExpression, type Root } from './expressions.ts';
 
 /** What a task type declares to happen when a gate is decided, or a task completed (core, section 7.4). */

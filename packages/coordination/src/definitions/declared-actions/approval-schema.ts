@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Json } from '@baton/kernel/wire';
+import type { Json } from '@baton/values/wire';
 import { findSkillByRef, obstacleToCall } from '../../organisation/skills/skills.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

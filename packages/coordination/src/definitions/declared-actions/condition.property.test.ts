@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Json } from '@baton/kernel/wire';
 import { byDepth } from '@baton/testing/depth';
+import type { Json } from '@baton/values/wire';
 import { faultInCondition, pathsIn } from './condition.ts';
 import { ConditionFault, holdsCondition, type Roots } from './evaluate-condition.ts';
 

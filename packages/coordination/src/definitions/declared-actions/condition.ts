@@ -1,5 +1,5 @@
-import type { Json } from '@baton/kernel/wire';
-import { measureDocument } from '../../service/documents.ts';
+import { measureDocument } from '@baton/values/document-size';
+import type { Json } from '@baton/values/wire';
 
 /**
  * Conditions of preconditions (organisation, section 8.3): true, false, or an object of one operator. `{ var: "a.b" }`

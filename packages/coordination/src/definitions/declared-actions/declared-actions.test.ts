@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { processorMsOf } from '@baton/kernel/testing/processor-time';
-import type { Json } from '@baton/kernel/wire';
+import { newId } from '@baton/values/ids';
+import type { Json } from '@baton/values/wire';
 import type { Context } from '../context.ts';
 import { parseApprovalSchema } from './approval-schema.ts';
 import { parseCompletionSchema } from './completion-schema.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Json } from '@baton/kernel/wire';
+import type { Json } from '@baton/values/wire';
 import { faultInCondition } from './condition.ts';
 import { ConditionFault, holdsCondition } from './evaluate-condition.ts';
 

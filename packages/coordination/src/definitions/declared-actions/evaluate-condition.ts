@@ -1,4 +1,4 @@
-import type { Json } from '@baton/kernel/wire';
+import type { Json } from '@baton/values/wire';
 
 /** A condition compares what has no order, such as a number and a text, or takes too many steps. */
 export class ConditionFault extends Error {}

@@ -1,4 +1,4 @@
-import type { Json } from '@baton/kernel/wire';
+import type { Json } from '@baton/values/wire';
 
 /**
  * Expressions in the texts of declared actions (core, section 7.4): `$.task.title`, `$.task.customFields.region!`,

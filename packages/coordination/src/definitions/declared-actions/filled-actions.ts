@@ -1,5 +1,5 @@
-import { nodesOf } from '@baton/kernel/json';
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import { nodesOf } from '@baton/values/json';
+import type { Json, JsonObject } from '@baton/values/wire';
 import type { DecisionAction } from './actions.ts';
 import { cutValue, type Expression, type Lookup, partsOf, textOf } from './expressions.ts';
 

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { Json, JsonObject } from '@baton/values/wire';
 import { type Lookup, UnresolvedExpression, valueOfText } from './expressions.ts';
 
 /** A field of a task, or one of its custom fields by `customFields.<name>`; null where it has no value. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { principalKinds } from '../../access/principals/principal.ts';
 import { Participant } from '../../organisation/assignments/participant.ts';
 

@@ -1,8 +1,8 @@
-import { queryBuilder } from '@baton/kernel/db';
-import { condition, type ListOrder, pageQuery } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import type { RowOf } from '@baton/kernel/row';
-import { sql } from '@baton/kernel/sql';
+import { queryBuilder } from '@baton/kernel/database/db';
+import { condition, type ListOrder, pageQuery } from '@baton/kernel/database/list';
+import type { RowOf } from '@baton/kernel/database/row';
+import { sql } from '@baton/kernel/database/sql';
+import type { Page } from '@baton/kernel/http/paging';
 import type { Tables } from '../../service/schema.ts';
 
 type PrincipalColumns = Pick<

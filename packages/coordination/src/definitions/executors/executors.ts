@@ -1,5 +1,5 @@
-import { type ItemPage, listPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import { type ItemPage, listPage } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
 import { findPartsIn } from '../../organisation/assignments/participants.ts';
 import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
 import { viewerOf } from '../../service/sight/sight.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
-import { Description, DisplayName, TypeKey } from '../../organisation/keys.ts';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { Description, DisplayName, TypeKey } from '@baton/values/keys';
+import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/values/wire';
 import { PackageLink } from '../../organisation/package-link.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';

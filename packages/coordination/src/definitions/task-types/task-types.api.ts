@@ -1,4 +1,4 @@
-import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
+import { pageOf, QueryWord, Uuid } from '@baton/values/wire';
 import { PackageFilter } from '../../organisation/package-link.ts';
 import { endpoint } from '../context.ts';
 import { NewTaskType, TaskType } from './task-type.ts';

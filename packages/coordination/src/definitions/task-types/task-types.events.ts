@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
+import { defineEvent } from '@baton/kernel/http/service';
 import { Execution } from './type-documents.ts';
 
 /** Of documents only whether there are any and how many parts they have. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type JsonObject, textsByName } from '@baton/kernel/wire';
+import { type JsonObject, textsByName } from '@baton/values/wire';
 import { checkDocument } from '../../service/documents.ts';
 import { parseDocument } from '../acceptance/parsed-document.ts';
 import { fail } from '../errors.ts';

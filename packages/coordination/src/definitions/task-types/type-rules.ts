@@ -1,5 +1,5 @@
-import { BoundedCache } from '../../service/bounded-cache.ts';
-import { type PreparedSchema, prepareSchema } from '../../service/json-schema/schema.ts';
+import { BoundedCache } from '@baton/values/bounded-cache';
+import { type PreparedSchema, prepareSchema } from '@baton/values/json-schema/schema';
 import type { AcceptanceCheck } from '../acceptance/acceptance.ts';
 import type { Context } from '../context.ts';
 import { type ApprovalSchema, parseApprovalSchema } from '../declared-actions/approval-schema.ts';

@@ -1,6 +1,6 @@
-import { newId } from '@baton/kernel/ids';
-import type { ItemPage } from '@baton/kernel/list';
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { ItemPage } from '@baton/kernel/database/list';
+import { newId } from '@baton/values/ids';
+import type { Json, JsonObject } from '@baton/values/wire';
 import { checkDocument } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

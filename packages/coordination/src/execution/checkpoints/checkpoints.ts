@@ -1,7 +1,8 @@
-import { newId } from '@baton/kernel/ids';
-import type { ItemPage } from '@baton/kernel/list';
+import type { ItemPage } from '@baton/kernel/database/list';
+import { eventText } from '@baton/values/event-text';
+import { newId } from '@baton/values/ids';
 import { emit } from '../../ledger/journal/journal.ts';
-import { checkDocument, eventText } from '../../service/documents.ts';
+import { checkDocument } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type JournalQuery, journalPage, journalSlice } from '../runs/journal-page.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { wireMapper } from '@baton/kernel/row';
-import { FreeObject, queryWordCharactersMax, Timestamp, Uuid } from '@baton/kernel/wire';
+import { wireMapper } from '@baton/kernel/database/row';
+import { FreeObject, queryWordCharactersMax, Timestamp, Uuid } from '@baton/values/wire';
 import type { ChildHandleRow } from '../../leases/children/child-handle-row.ts';
 import { NewTask, Task } from '../../work/tasks/task.ts';
 import { runStatuses } from '../runs/run.ts';

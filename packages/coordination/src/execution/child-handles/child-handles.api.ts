@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { QueryFlag, QueryWord, Uuid } from '@baton/kernel/wire';
+import { QueryFlag, QueryWord, Uuid } from '@baton/values/wire';
 import { childRevoked } from '../../leases/children/children.events.ts';
 import { claimGateEvents } from '../../leases/gate.ts';
 import { taskCreated, taskRelationAdded } from '../../work/tasks/tasks.events.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
-import { Uuid } from '@baton/kernel/wire';
+import { defineEvent } from '@baton/kernel/http/service';
+import { Uuid } from '@baton/values/wire';
 import { cancellationPolicies } from './child-handle.ts';
 
 /** The child's title and description stand in `task.created` of its task, not here; of its grant the sizes. */

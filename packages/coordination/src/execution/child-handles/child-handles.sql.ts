@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { ChildHandleOfParentRow } from '../../leases/children/child-handle-row.ts';
 import type { ChildHandleViewRow } from './child-handle.ts';
 

@@ -1,4 +1,4 @@
-import { decodeCursor, encodeCursor, type Page } from '@baton/kernel/paging';
+import { decodeCursor, encodeCursor, type Page } from '@baton/kernel/http/paging';
 import { noteChildRevoked } from '../../leases/children/child-revocation.ts';
 import { holds } from '../../service/permissions.ts';
 import { requireSightOfTask } from '../../service/sight/sight.ts';

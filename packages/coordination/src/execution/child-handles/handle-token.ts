@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { observer } from '@baton/kernel/observer';
+import { observer } from '@baton/kernel/process/observer';
 import { fail } from '../errors.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { newId } from '@baton/kernel/ids';
-import { type Reply, reply } from '@baton/kernel/service';
+import { type Reply, reply } from '@baton/kernel/http/service';
+import { newId } from '@baton/values/ids';
 import { lockGrantingHandle } from '../../leases/children/child-grant.ts';
 import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
 import { emit } from '../../ledger/journal/journal.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
 import type { TaskRow } from '../../work/tasks/task.ts';
 

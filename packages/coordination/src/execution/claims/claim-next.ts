@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { newId } from '@baton/kernel/ids';
-import { Uuid } from '@baton/kernel/wire';
+import { newId } from '@baton/values/ids';
+import { Uuid } from '@baton/values/wire';
 import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
 import { noteEvent } from '../../ledger/journal/journal.ts';

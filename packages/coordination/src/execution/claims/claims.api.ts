@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
+import { pageOf, QueryWord, Uuid } from '@baton/values/wire';
 import { claimExpired, claimReleased, sessionClosed } from '../../leases/leases.events.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { endpoint } from '../context.ts';

@@ -1,4 +1,4 @@
-import { queryBuilder } from '@baton/kernel/db';
+import { queryBuilder } from '@baton/kernel/database/db';
 import {
   condition,
   type ListOrder,
@@ -8,9 +8,9 @@ import {
   type PageQuery,
   pageQuery,
   rowsWhere,
-} from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import { sql } from '@baton/kernel/sql';
+} from '@baton/kernel/database/list';
+import { sql } from '@baton/kernel/database/sql';
+import type { Page } from '@baton/kernel/http/paging';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
 import { type SeenList, tasksSeenBy } from '../../service/sight/places.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';

@@ -1,8 +1,8 @@
-import { NeedsTransaction } from '@baton/kernel/command';
-import { violatedConstraint } from '@baton/kernel/db';
-import { newId } from '@baton/kernel/ids';
-import type { ItemPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import { violatedConstraint } from '@baton/kernel/database/db';
+import type { ItemPage } from '@baton/kernel/database/list';
+import { NeedsTransaction } from '@baton/kernel/http/command';
+import type { Page } from '@baton/kernel/http/paging';
+import { newId } from '@baton/values/ids';
 import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
 import { releaseClaims } from '../../leases/release.ts';

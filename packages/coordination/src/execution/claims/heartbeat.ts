@@ -1,4 +1,4 @@
-import { NeedsTransaction } from '@baton/kernel/command';
+import { NeedsTransaction } from '@baton/kernel/http/command';
 import { leaseBounds } from '../../leases/lease-bounds.ts';
 import { endUndelegatedSession } from '../../leases/session-ending.ts';
 import { holds } from '../../service/permissions.ts';

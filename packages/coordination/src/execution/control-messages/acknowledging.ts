@@ -1,5 +1,5 @@
+import { eventText } from '@baton/values/event-text';
 import { emit } from '../../ledger/journal/journal.ts';
-import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type LiveRunRow, requireLiveRun } from '../runs/live-run.ts';

@@ -1,4 +1,4 @@
-import { isUnreachable } from '@baton/kernel/db';
+import { isUnreachable } from '@baton/kernel/database/db';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Job, JobTools } from '../../service/job.ts';
 import { createPutOff } from '../../service/put-off.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { childResolved, childRevoked } from '../../leases/children/children.events.ts';
 import { claimGateEvents } from '../../leases/gate.ts';
 import { claimReleased } from '../../leases/leases.events.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { EndedRunRow, RunRow } from '../../leases/lease-rows.ts';
 import type { ControlMessageRow, ControlOperation } from './control-message.ts';
 

@@ -1,5 +1,5 @@
-import { decodeCursor, encodeCursor, type Page } from '@baton/kernel/paging';
-import { type Reply, reply } from '@baton/kernel/service';
+import { decodeCursor, encodeCursor, type Page } from '@baton/kernel/http/paging';
+import { type Reply, reply } from '@baton/kernel/http/service';
 import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

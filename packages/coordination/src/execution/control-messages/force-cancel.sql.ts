@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { ChildHandleOfParentRow } from '../../leases/children/child-handle-row.ts';
 import type { EndedRunRow } from '../../leases/lease-rows.ts';
 import type { ControlMessageRow } from './control-message.ts';

@@ -1,4 +1,4 @@
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import { recordChildResults } from '../../leases/children/child-results.ts';
 import { noteChildRevoked } from '../../leases/children/child-revocation.ts';
 import type { EndedRunRow } from '../../leases/lease-rows.ts';

@@ -1,6 +1,6 @@
-import { newId } from '@baton/kernel/ids';
+import { eventText } from '@baton/values/event-text';
+import { newId } from '@baton/values/ids';
 import { emit } from '../../ledger/journal/journal.ts';
-import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { ControlMessageRow, ControlOperation } from './control-message.ts';

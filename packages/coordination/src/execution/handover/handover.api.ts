@@ -1,4 +1,4 @@
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { claimGateEvents } from '../../leases/gate.ts';
 import { runCheckpointed } from '../checkpoints/checkpoints.events.ts';
 import { endpoint } from '../context.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { CheckpointRow } from '../checkpoints/checkpoint.ts';
 import type { ControlMessageRow } from '../control-messages/control-message.ts';
 import type { RunContextRow } from './run-context.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { timestampText } from '@baton/kernel/db';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { timestampText } from '@baton/kernel/database/db';
+import { Timestamp, Uuid } from '@baton/values/wire';
 import { TaskRequirements } from '../../work/readiness/task-readiness.ts';
 import { TaskRelation } from '../../work/relations/task-relation.ts';
 import { priorities, Task } from '../../work/tasks/task.ts';

@@ -1,5 +1,5 @@
-import { sql } from '@baton/kernel/sql';
-import type { JsonObject } from '@baton/kernel/wire';
+import { sql } from '@baton/kernel/database/sql';
+import type { JsonObject } from '@baton/values/wire';
 import type { RunRow } from '../../leases/lease-rows.ts';
 
 /** An approval of the tenant; the table belongs to a layer above, which keeps its rows for good. */

@@ -1,9 +1,10 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import { eventText } from '@baton/values/event-text';
+import type { JsonObject } from '@baton/values/wire';
 import type { RunRow } from '../../leases/lease-rows.ts';
 import { releaseClaims } from '../../leases/release.ts';
 import { cursorAtHorizon } from '../../ledger/journal/cursor.ts';
 import { emit } from '../../ledger/journal/journal.ts';
-import { checkDocument, eventText, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
+import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { unsafeIn } from '../../service/durable-text/durable-text.ts';
 import type { Task } from '../../work/tasks/task.ts';
 import { getTask } from '../../work/tasks/tasks.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { documentBytesMax } from '../../service/documents.ts';
 import { Task } from '../../work/tasks/task.ts';
 import { Checkpoint } from '../checkpoints/checkpoint.ts';

@@ -1,5 +1,5 @@
-import { type Reply, reply } from '@baton/kernel/service';
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import { type Reply, reply } from '@baton/kernel/http/service';
+import type { Json, JsonObject } from '@baton/values/wire';
 import { ceilingOf, layersAt } from '../../organisation/projects/config/layers.ts';
 import { checkDocument } from '../../service/documents.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';

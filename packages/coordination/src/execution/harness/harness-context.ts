@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { timestampText } from '@baton/kernel/db';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { timestampText } from '@baton/kernel/database/db';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { Timestamp, Uuid } from '@baton/values/wire';
 import { Principal } from '../../access/principals/principal.ts';
 import type { ClaimRow, RunRow, SessionRow } from '../../leases/lease-rows.ts';
 import type { Tables } from '../../service/schema.ts';

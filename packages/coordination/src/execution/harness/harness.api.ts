@@ -1,4 +1,4 @@
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
 import { getHarnessContext } from './harness.ts';
 import { HarnessContext } from './harness-context.ts';

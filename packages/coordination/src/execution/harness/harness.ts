@@ -1,4 +1,4 @@
-import { timestampText } from '@baton/kernel/db';
+import { timestampText } from '@baton/kernel/database/db';
 import { cursorAtHorizon } from '../../ledger/journal/cursor.ts';
 import { holds } from '../../service/permissions.ts';
 import { viewerOf } from '../../service/sight/sight.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/values/wire';
 import { cursorAtHorizon } from '../../ledger/journal/cursor.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';

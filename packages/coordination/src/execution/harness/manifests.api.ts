@@ -1,4 +1,4 @@
-import { pageOf, queryInteger, Uuid } from '@baton/kernel/wire';
+import { pageOf, queryInteger, Uuid } from '@baton/values/wire';
 import { claimGateEvents } from '../../leases/gate.ts';
 import { endpoint } from '../context.ts';
 import { journalQuery } from '../runs/journal-page.ts';

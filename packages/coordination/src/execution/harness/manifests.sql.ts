@@ -1,5 +1,5 @@
-import { sql } from '@baton/kernel/sql';
-import type { JsonObject } from '@baton/kernel/wire';
+import { sql } from '@baton/kernel/database/sql';
+import type { JsonObject } from '@baton/values/wire';
 import type { JournalSlice } from '../runs/journal-page.ts';
 import type { ManifestRemark, ManifestRow } from './manifest.ts';
 

@@ -1,4 +1,4 @@
-import type { ItemPage } from '@baton/kernel/list';
+import type { ItemPage } from '@baton/kernel/database/list';
 import { checkDocument } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { defineEvent } from '@baton/kernel/http/service';
+import { Timestamp, Uuid } from '@baton/values/wire';
 
 /** A run failed, and its task is offered again at an instant. `failedAttempts` counts those in a row. */
 export const retryScheduled = defineEvent(

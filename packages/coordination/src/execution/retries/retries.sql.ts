@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { TaskRow } from '../../work/tasks/task.ts';
 
 /** The end of a claim, read under the lock of its task. */

@@ -1,8 +1,8 @@
+import { eventText } from '@baton/values/event-text';
 import { findStatus, type LifecycleStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
 import { rulesOf, type TypeRules } from '../../definitions/task-types/type-rules.ts';
 import type { RunRow } from '../../leases/lease-rows.ts';
 import { emit } from '../../ledger/journal/journal.ts';
-import { eventText } from '../../service/documents.ts';
 import { writeCoreComment } from '../../work/comments/comments.ts';
 import type { TaskRow } from '../../work/tasks/task.ts';
 import type { Context } from '../context.ts';

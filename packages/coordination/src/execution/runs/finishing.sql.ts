@@ -1,5 +1,5 @@
-import { sql } from '@baton/kernel/sql';
-import type { JsonObject } from '@baton/kernel/wire';
+import { sql } from '@baton/kernel/database/sql';
+import type { JsonObject } from '@baton/values/wire';
 import type { EndedRunRow, RunRow } from '../../leases/lease-rows.ts';
 import type { TaskRow } from '../../work/tasks/task.ts';
 

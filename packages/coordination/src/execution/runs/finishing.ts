@@ -1,12 +1,13 @@
-import { Refusal } from '@baton/kernel/refusal';
-import type { JsonObject } from '@baton/kernel/wire';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { eventText } from '@baton/values/event-text';
+import type { JsonObject } from '@baton/values/wire';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import { type ChildResult, childResultOf, recordChildResults } from '../../leases/children/child-results.ts';
 import { passClaimGate } from '../../leases/gate.ts';
 import type { ClaimRow, EndedRunRow } from '../../leases/lease-rows.ts';
 import { noteFailed } from '../../leases/run-ending.ts';
 import { emit } from '../../ledger/journal/journal.ts';
-import { checkDocument, eventText } from '../../service/documents.ts';
+import { checkDocument } from '../../service/documents.ts';
 import { holds } from '../../service/permissions.ts';
 import {
   completeLockedTask,

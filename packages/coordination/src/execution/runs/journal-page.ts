@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { ItemPage } from '@baton/kernel/list';
-import { checkLimit, decodeCursor, encodeCursor } from '@baton/kernel/paging';
-import { QueryWord } from '@baton/kernel/wire';
+import type { ItemPage } from '@baton/kernel/database/list';
+import { checkLimit, decodeCursor, encodeCursor } from '@baton/kernel/http/paging';
+import { QueryWord } from '@baton/values/wire';
 
 /**
  * Lists of what a run wrote, in the order of `seq` (core, section 1.6): without `limit` and `cursor` whole, up to 10,000

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { wireMapper } from '@baton/kernel/row';
-import { FreeObject, freeObjectOf, Timestamp, Uuid } from '@baton/kernel/wire';
+import { wireMapper } from '@baton/kernel/database/row';
+import { FreeObject, freeObjectOf, Timestamp, Uuid } from '@baton/values/wire';
 import type { RunRow } from '../../leases/lease-rows.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import { Task } from '../../work/tasks/task.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { freeObjectOf, pageOf, QueryFlag, QueryWord, Uuid } from '@baton/kernel/wire';
+import { freeObjectOf, pageOf, QueryFlag, QueryWord, Uuid } from '@baton/values/wire';
 import { childResolved, childStarted } from '../../leases/children/children.events.ts';
 import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
 import { documentBytesMax } from '../../service/documents.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { defineEvent } from '@baton/kernel/http/service';
+import { Timestamp, Uuid } from '@baton/values/wire';
 
 /** Version 2 names the agent's revision. The instructions are named by hash and references, never copied. */
 export const runStarted = defineEvent(

@@ -1,4 +1,4 @@
-import { queryBuilder } from '@baton/kernel/db';
+import { queryBuilder } from '@baton/kernel/database/db';
 import {
   condition,
   fragment,
@@ -9,10 +9,10 @@ import {
   type PageQuery,
   pageQuery,
   rowsWhere,
-} from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import { sql } from '@baton/kernel/sql';
-import type { JsonObject } from '@baton/kernel/wire';
+} from '@baton/kernel/database/list';
+import { sql } from '@baton/kernel/database/sql';
+import type { Page } from '@baton/kernel/http/paging';
+import type { JsonObject } from '@baton/values/wire';
 import type { RunRow } from '../../leases/lease-rows.ts';
 import { type SeenList, tasksSeenBy } from '../../service/sight/places.ts';
 

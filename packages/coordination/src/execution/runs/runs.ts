@@ -1,6 +1,6 @@
-import type { ItemPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import type { JsonObject } from '@baton/kernel/wire';
+import type { ItemPage } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
+import type { JsonObject } from '@baton/values/wire';
 import { findAgentPrincipal } from '../../access/principals/managed-principals.ts';
 import { listHanging } from '../../service/sight/seen-list.ts';
 import { requireSightOfTask } from '../../service/sight/sight.ts';

@@ -1,7 +1,7 @@
-import { NeedsTransaction } from '@baton/kernel/command';
-import { violatedConstraint } from '@baton/kernel/db';
-import { newId } from '@baton/kernel/ids';
-import { Refusal } from '@baton/kernel/refusal';
+import { violatedConstraint } from '@baton/kernel/database/db';
+import { NeedsTransaction } from '@baton/kernel/http/command';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { newId } from '@baton/values/ids';
 import { bindChildRun, lockStartableHandle } from '../../leases/children/child-binding.ts';
 import { passClaimGate } from '../../leases/gate.ts';
 import { runFailed } from '../../leases/leases.events.ts';

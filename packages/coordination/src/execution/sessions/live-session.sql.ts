@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { SessionRow } from '../../leases/lease-rows.ts';
 
 export type SessionStateRow = Pick<SessionRow, 'id' | 'principal_id' | 'status'> & {

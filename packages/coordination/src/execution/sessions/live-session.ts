@@ -1,4 +1,4 @@
-import { NeedsTransaction } from '@baton/kernel/command';
+import { NeedsTransaction } from '@baton/kernel/http/command';
 import { endUndelegatedSession } from '../../leases/session-ending.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

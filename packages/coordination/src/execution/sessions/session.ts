@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { wireMapper } from '@baton/kernel/row';
-import { FreeObject, freeObjectOf, queryWordCharactersMax, Timestamp, Uuid } from '@baton/kernel/wire';
+import { wireMapper } from '@baton/kernel/database/row';
+import { FreeObject, freeObjectOf, queryWordCharactersMax, Timestamp, Uuid } from '@baton/values/wire';
 import type { SessionRow } from '../../leases/lease-rows.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 

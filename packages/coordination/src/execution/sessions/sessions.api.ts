@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
+import { pageOf, QueryWord, Uuid } from '@baton/values/wire';
 import { claimReleased, sessionClosed, sessionExpired } from '../../leases/leases.events.ts';
 import { endpoint } from '../context.ts';
 import { Session, SessionRequest } from './session.ts';

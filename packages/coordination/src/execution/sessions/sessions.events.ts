@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { defineEvent } from '@baton/kernel/http/service';
+import { Timestamp, Uuid } from '@baton/values/wire';
 
 export const sessionOpened = defineEvent(
   'session.opened',

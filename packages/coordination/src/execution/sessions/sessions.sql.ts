@@ -1,4 +1,4 @@
-import { queryBuilder } from '@baton/kernel/db';
+import { queryBuilder } from '@baton/kernel/database/db';
 import {
   condition,
   fragment,
@@ -7,9 +7,9 @@ import {
   ownedPageQuery,
   pageQuery,
   rowsWhere,
-} from '@baton/kernel/list';
-import { sql } from '@baton/kernel/sql';
-import type { JsonObject } from '@baton/kernel/wire';
+} from '@baton/kernel/database/list';
+import { sql } from '@baton/kernel/database/sql';
+import type { JsonObject } from '@baton/values/wire';
 import type { SessionRow } from '../../leases/lease-rows.ts';
 import { type SeenList, tasksSeenBy, workspacesSeenBy } from '../../service/sight/places.ts';
 

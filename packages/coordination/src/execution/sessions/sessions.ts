@@ -1,7 +1,7 @@
-import { NeedsTransaction } from '@baton/kernel/command';
-import { newId } from '@baton/kernel/ids';
-import type { ItemPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import type { ItemPage } from '@baton/kernel/database/list';
+import { NeedsTransaction } from '@baton/kernel/http/command';
+import type { Page } from '@baton/kernel/http/paging';
+import { newId } from '@baton/values/ids';
 import { lockPrincipal } from '../../access/authn/principal-lock.ts';
 import { leaseBounds } from '../../leases/lease-bounds.ts';
 import type { SessionRow } from '../../leases/lease-rows.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** How many rows were looked at, how many of them removed, and where to go on. */
 export interface TidiedRow {

@@ -1,5 +1,5 @@
-import { isUnreachable } from '@baton/kernel/db';
-import type { Statement } from '@baton/kernel/sql';
+import { isUnreachable } from '@baton/kernel/database/db';
+import type { Statement } from '@baton/kernel/database/sql';
 import { continueEnding, endPart, findDueEndings, findEndingParts } from '../../leases/endings.ts';
 import { endingBatchMax } from '../../leases/lease-bounds.ts';
 import { claimExpired } from '../../leases/leases.events.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import type { UsageRow } from './usage.ts';
 

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** A budget of tokens or money, with what was used of it. */
 export interface TreeBudgetRow {

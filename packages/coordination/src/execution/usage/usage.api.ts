@@ -1,4 +1,4 @@
-import { QueryFlag } from '@baton/kernel/wire';
+import { QueryFlag } from '@baton/values/wire';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { endpoint } from '../context.ts';
 import { getTaskUsage } from './task-usage.ts';

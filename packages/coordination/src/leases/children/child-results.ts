@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { type JsonObject, Uuid } from '@baton/kernel/wire';
+import { measureDocument } from '@baton/values/document-size';
+import { type JsonObject, Uuid } from '@baton/values/wire';
 import { emit } from '../../ledger/journal/journal.ts';
-import { measureDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
+import { refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import { unsafeIn } from '../../service/durable-text/durable-text.ts';
 import type { Context } from '../context.ts';

@@ -1,5 +1,5 @@
+import { eventText } from '@baton/values/event-text';
 import { emit } from '../../ledger/journal/journal.ts';
-import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import type { ChildHandleOfParentRow } from './child-handle-row.ts';
 import { childRevoked } from './children.events.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { ChildHandleOfParentRow } from './child-handle-row.ts';
 
 /** What a launched run may do at most; no row for a run that nobody launched. */

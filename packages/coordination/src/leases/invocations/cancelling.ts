@@ -1,6 +1,6 @@
+import { eventText } from '@baton/values/event-text';
 import { emit } from '../../ledger/journal/journal.ts';
 import { undoneOnFailure } from '../../ledger/savepoint.ts';
-import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { endingBatchMax } from '../lease-bounds.ts';
 import { countCallsOf, lockFreeCallsOf, updateCallsToCancelled } from './cancelling.sql.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
-import { Uuid } from '@baton/kernel/wire';
+import { defineEvent } from '@baton/kernel/http/service';
+import { Uuid } from '@baton/values/wire';
 
 /** A call was withdrawn by whoever asked for it, or because what allowed it no longer does. */
 export const invocationCancelled = defineEvent(

@@ -1,4 +1,4 @@
-import type { Statement } from '@baton/kernel/sql';
+import type { Statement } from '@baton/kernel/database/sql';
 
 /** Unnamed: it runs once per connection, also before the schema is there. */
 export const enterJournalEpoch: Statement<{ reason: string | null }> = {

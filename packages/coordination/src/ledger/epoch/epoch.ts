@@ -1,4 +1,4 @@
-import { type Db, sqlState } from '@baton/kernel/db';
+import { type Db, sqlState } from '@baton/kernel/database/db';
 import { enterJournalEpoch } from './epoch.sql.ts';
 
 const undefinedFunction = '42883';

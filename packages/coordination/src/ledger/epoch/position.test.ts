@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Db } from '@baton/kernel/db';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import type { Db } from '@baton/kernel/database/db';
+import { sql } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 
 let baton: TestCoordination;

@@ -1,4 +1,4 @@
-import { deleteExpiredKeys } from '@baton/kernel/idempotency';
+import { deleteExpiredKeys } from '@baton/kernel/http/idempotency';
 import type { Job, JobTools } from '../../service/job.ts';
 import type { Context } from '../context.ts';
 

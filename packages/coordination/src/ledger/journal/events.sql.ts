@@ -1,5 +1,5 @@
-import type { RowOf } from '@baton/kernel/row';
-import { sql } from '@baton/kernel/sql';
+import type { RowOf } from '@baton/kernel/database/row';
+import { sql } from '@baton/kernel/database/sql';
 import type { Tables } from '../../service/schema.ts';
 import type { JournalPosition } from './cursor.ts';
 import type { EventRow } from './event.ts';

@@ -1,4 +1,4 @@
-import type { Page } from '@baton/kernel/paging';
+import type { Page } from '@baton/kernel/http/paging';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

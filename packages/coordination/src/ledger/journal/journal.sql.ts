@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { EventDraft } from '../event-draft.ts';
 
 /** Types that stand in the journal and are delivered to nobody (organisation, section 10.6). */

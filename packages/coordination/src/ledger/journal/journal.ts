@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { newId } from '@baton/kernel/ids';
-import { observer } from '@baton/kernel/observer';
-import type { EventDeclaration } from '@baton/kernel/service';
+import type { EventDeclaration } from '@baton/kernel/http/service';
+import { observer } from '@baton/kernel/process/observer';
+import { newId } from '@baton/values/ids';
 import type { Context } from '../context.ts';
 import { insertEvents } from './journal.sql.ts';
 

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { JournalPosition } from './cursor.ts';
 
 /** Where the event with this sequence lies, archived or not; no row when the tenant has none. */

@@ -1,4 +1,4 @@
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
 import { isLegacy, type JournalCursor } from './cursor.ts';
 import { findPlaceOfSequence } from './legacy.sql.ts';
 

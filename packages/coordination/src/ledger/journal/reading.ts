@@ -1,4 +1,4 @@
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
 import { type Asking, requireSight } from '../../service/sight/sight.ts';
 import { enterEpoch } from '../epoch/epoch.ts';
 import { fail } from '../errors.ts';

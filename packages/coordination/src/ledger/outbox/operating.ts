@@ -1,7 +1,7 @@
-import type { ItemPage } from '@baton/kernel/list';
-import { cutPage, decodeCursor, type Page } from '@baton/kernel/paging';
-import type { EventDeclaration } from '@baton/kernel/service';
-import { eventText } from '../../service/documents.ts';
+import type { ItemPage } from '@baton/kernel/database/list';
+import { cutPage, decodeCursor, type Page } from '@baton/kernel/http/paging';
+import type { EventDeclaration } from '@baton/kernel/http/service';
+import { eventText } from '@baton/values/event-text';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { emit } from '../journal/journal.ts';

@@ -1,4 +1,4 @@
-import { pageOf, Uuid } from '@baton/kernel/wire';
+import { pageOf, Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
 import { dropEvent, listUndelivered, redriveEvent } from './operating.ts';
 import { outboxDropped, outboxRedriven } from './outbox.events.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
 import { deliveryIdOf } from './undelivered-event.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 // The outbox is empty at one moment and full at the next, so its statistics are wrong most of the time. The statements are
 // written so that only an index scan looks cheap: with conditions that look rare (`is null`) or joins over an unknown limit,

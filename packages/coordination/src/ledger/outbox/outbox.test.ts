@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { createLog } from '@baton/kernel/log';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { createLog } from '@baton/kernel/process/log';
 import { assertTookLess, byDepth } from '@baton/testing/depth';
 import { startWorker, type Worker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { withoutAddresses } from '@baton/kernel/without-addresses';
+import { withoutAddresses } from '@baton/kernel/outbound/without-addresses';
 import { eventOf } from '../journal/event.ts';
 import { type Sink, SinkAway } from '../sinks/sink.ts';
 import type { DueEventRow } from './deliveries.sql.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { Timestamp, Uuid } from '@baton/values/wire';
 
 /** An event that waits for a sink, or was set aside (core, section 25). */
 export const UndeliveredEvent = z

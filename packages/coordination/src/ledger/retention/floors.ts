@@ -1,4 +1,4 @@
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
 import { encodeCursor } from '../journal/cursor.ts';
 import { type FloorRow, lockFloors } from './retention.sql.ts';
 

@@ -1,4 +1,4 @@
-import type { Surroundings } from '@baton/kernel/service';
+import type { Surroundings } from '@baton/kernel/http/service';
 import { type Context, endpoint } from '../context.ts';
 import { journalArchived, journalPruned } from './retention.events.ts';
 import { archiveJournal, pruneJournal } from './retention.ts';

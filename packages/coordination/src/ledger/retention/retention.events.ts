@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
+import { defineEvent } from '@baton/kernel/http/service';
 
 const throughCursor = z.string();
 const minAgeSeconds = z.int().nonnegative();

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { QueuePosition } from '../../service/queue-walk.ts';
 
 /** A batch of what the tenant has archived: one transaction of its own. */

@@ -1,4 +1,4 @@
-import type { Answer, Surroundings } from '@baton/kernel/service';
+import type { Answer, Surroundings } from '@baton/kernel/http/service';
 import type { Job, JobTools } from '../../service/job.ts';
 import { createDueJob } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { Timestamp, Uuid } from '@baton/values/wire';
 import { parseCursor } from '../journal/cursor.ts';
 import { JournalEvent } from '../journal/event.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Pool } from '@baton/kernel/db';
+import type { Pool } from '@baton/kernel/database/db';
 import type { Job, JobTools } from '../../service/job.ts';
 import type { Context } from '../context.ts';
 import { declareSinks, deleteDeclared, deleteOldFilters, findDeclared } from './declared-sinks.sql.ts';

@@ -1,4 +1,4 @@
-import type { Logger } from '@baton/kernel/log';
+import type { Logger } from '@baton/kernel/process/log';
 import type { Sink } from './sink.ts';
 
 /** Writes one line to the worker's log for each event: what happened to which object, never the payload. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { createLog } from '@baton/kernel/log';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { createLog } from '@baton/kernel/process/log';
 import { keepSecret } from '@baton/kernel/testing/leaks';
 import { describeLong } from '@baton/testing/depth';
+import { newId } from '@baton/values/ids';
 import { startWorker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';

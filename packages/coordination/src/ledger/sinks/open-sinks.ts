@@ -1,4 +1,4 @@
-import type { Logger } from '@baton/kernel/log';
+import type { Logger } from '@baton/kernel/process/log';
 import { openLogSink } from './log-sink.ts';
 import { openNatsSink } from './nats-sink.ts';
 import type { Sink } from './sink.ts';

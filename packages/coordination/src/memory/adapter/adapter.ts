@@ -1,6 +1,6 @@
-import { isUnreachable, type Pool } from '@baton/kernel/db';
-import { newTraceHex } from '@baton/kernel/ids';
-import type { Logger } from '@baton/kernel/log';
+import { isUnreachable, type Pool } from '@baton/kernel/database/db';
+import type { Logger } from '@baton/kernel/process/log';
+import { newTraceHex } from '@baton/values/ids';
 import { openMemory } from '../gateway/memory.ts';
 import type { Settings } from '../settings.ts';
 import { consumer, type DeliveryTools, deliverTurn, leaseSeconds, type TurnReport } from './delivery.ts';

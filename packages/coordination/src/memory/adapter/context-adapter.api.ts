@@ -1,4 +1,4 @@
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
 import { adapterRebuilt, adapterRedriven } from './context-adapter.events.ts';
 import { AdapterRebuild, AdapterRedrive, AdapterState } from './context-adapter.ts';

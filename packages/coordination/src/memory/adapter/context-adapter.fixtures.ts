@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 
 /** A tenant's cursor, as the adapter makes it in its first cycle. */

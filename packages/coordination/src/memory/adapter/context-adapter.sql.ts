@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 import type { StateRow } from './context-adapter.ts';
 import type { Consumer } from './serving.sql.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLog } from '@baton/kernel/log';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { createLog } from '@baton/kernel/process/log';
 import { freePort } from '@baton/kernel/testing/free-port';
 import { keepSecret } from '@baton/kernel/testing/leaks';
 import { assertTookLess } from '@baton/testing/depth';

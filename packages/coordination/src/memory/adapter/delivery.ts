@@ -1,9 +1,9 @@
-import type { Pool } from '@baton/kernel/db';
-import { Refusal } from '@baton/kernel/refusal';
+import type { Pool } from '@baton/kernel/database/db';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { eventText } from '@baton/values/event-text';
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import { everyEvent, positionOf, readPageAfter } from '../../ledger/journal/reading.ts';
-import { eventText } from '../../service/documents.ts';
 import type { Memory, MemoryItem } from '../gateway/memory.ts';
 import type { Settings } from '../settings.ts';
 import { memoryItemOf } from './mapping.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
 import { isLongProof } from '@baton/testing/depth';
 import { startContextAdapter } from '../../app/context-adapter/context-adapter.ts';

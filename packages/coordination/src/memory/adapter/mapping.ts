@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { Json, JsonObject } from '@baton/values/wire';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import type { MemoryItem, MemoryRef } from '../gateway/memory.ts';
 import { mappingVersion, neverTold, type ToldEvent, whitelist } from './whitelist.ts';

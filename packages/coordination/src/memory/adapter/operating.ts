@@ -1,9 +1,9 @@
-import { type Reply, reply } from '@baton/kernel/service';
+import { type Reply, reply } from '@baton/kernel/http/service';
+import { eventText } from '@baton/values/event-text';
 import { encodeCursor, isLegacy, type JournalPosition, parseCursor } from '../../ledger/journal/cursor.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { isBehind } from '../../ledger/journal/reading.ts';
 import { lockJournalFloors } from '../../ledger/retention/floors.ts';
-import { eventText } from '../../service/documents.ts';
 import { holds } from '../../service/permissions.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';

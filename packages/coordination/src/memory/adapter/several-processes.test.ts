@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { assertTookLess, isLongProof, longTest } from '@baton/testing/depth';
 import { startContextAdapter } from '../../app/context-adapter/context-adapter.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { z } from 'zod';
-import { newId } from '@baton/kernel/ids';
-import type { EventDeclaration } from '@baton/kernel/service';
+import type { EventDeclaration } from '@baton/kernel/http/service';
+import { newId } from '@baton/values/ids';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import { readEventDeclarations } from '../../testing/event-catalog.ts';
 import { memoryItemOf } from './mapping.ts';

@@ -1,12 +1,6 @@
-import type { Json } from '@baton/kernel/wire';
+import { isAnchor } from '@baton/process-engine/engine/anchor';
+import type { Json } from '@baton/values/wire';
 import type { Task } from '../../work/tasks/task.ts';
-
-const anchorForm = /^[A-Za-z][A-Za-z0-9_.-]{0,99}:\S{1,400}$/;
-
-/** Whether a text names one thing in memory: `type:key`. */
-export function isAnchor(text: string): boolean {
-  return anchorForm.test(text);
-}
 
 /**
  * The anchors of a task's type for one task (organisation, section 28): placeholders are filled in from the task. An anchor

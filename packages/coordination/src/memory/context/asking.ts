@@ -1,12 +1,12 @@
-import { NeedsTransaction } from '@baton/kernel/command';
-import type { Answer, Surroundings } from '@baton/kernel/service';
+import { NeedsTransaction } from '@baton/kernel/http/command';
+import type { Answer, Surroundings } from '@baton/kernel/http/service';
+import { isAnchor } from '@baton/process-engine/engine/anchor';
 import { getHarnessContext } from '../../execution/harness/harness.ts';
 import { holds } from '../../service/permissions.ts';
 import { getFreshness } from '../adapter/operating.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { visibleNamespaces } from '../gateway/visible-namespaces.ts';
-import { isAnchor } from './anchors.ts';
 import { anchorsMax, type ContextAnswer, type ContextRequest } from './context-answer.ts';
 import type { NewPack } from './context-packs.sql.ts';
 import { type Focus, findFocus, readFocus, readInstructions, readProject } from './focus.ts';

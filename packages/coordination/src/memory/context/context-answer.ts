@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { FreeObject, Timestamp, Uuid } from '@baton/values/wire';
 import { ContextArtifact, ContextInput } from '../../execution/handover/run-context.ts';
 import { HarnessContext } from '../../execution/harness/harness-context.ts';
 import { EffectiveConfig } from '../../organisation/projects/config/effective-config.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { ContextPackRow } from './context-pack.ts';
 
 export function findPack(tenantId: string, id: string) {

@@ -1,4 +1,4 @@
-import type { Answer, Surroundings } from '@baton/kernel/service';
+import type { Answer, Surroundings } from '@baton/kernel/http/service';
 import { requireSightOfTask } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

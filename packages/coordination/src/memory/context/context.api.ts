@@ -1,5 +1,5 @@
-import type { Surroundings } from '@baton/kernel/service';
-import { Uuid } from '@baton/kernel/wire';
+import type { Surroundings } from '@baton/kernel/http/service';
+import { Uuid } from '@baton/values/wire';
 import { type Context, endpoint } from '../context.ts';
 import { finishContext, getContext, type ReadContext, requireAnchors } from './asking.ts';
 import { contextPackRecorded } from './context.events.ts';

@@ -203,7 +203,7 @@ test('nothing that the memory service answers stands in the log', async () => {
   const secret = 'what-memory-alone-knows-5173';
   const lines: string[] = [];
   const { listen } = await import('../../testing/coordination.ts');
-  const { createLog } = await import('@baton/kernel/log');
+  const { createLog } = await import('@baton/kernel/process/log');
   const destination = { write: (line: string) => void lines.push(line) };
   const closers: (() => Promise<void>)[] = [];
   const service = await listen(

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JsonObject } from '@baton/kernel/wire';
+import type { JsonObject } from '@baton/values/wire';
 import type { Context } from '../context.ts';
 import type { MemoryGateway, Question, Told } from '../gateway/gateway.ts';
 import type { ContextRequest, MemoryStatus } from './context-answer.ts';

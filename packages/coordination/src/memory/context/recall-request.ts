@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { Timestamp, Uuid } from '@baton/values/wire';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { AsOf, Conditions, Direction } from '../gateway/conditions.ts';
 import { KnownPack } from './context-pack.ts';

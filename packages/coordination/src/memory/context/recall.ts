@@ -1,4 +1,5 @@
-import type { Answer, Surroundings } from '@baton/kernel/service';
+import type { Answer, Surroundings } from '@baton/kernel/http/service';
+import { isAnchor } from '@baton/process-engine/engine/anchor';
 import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
 import { getTask } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
@@ -6,7 +7,6 @@ import { fail } from '../errors.ts';
 import { findUnfit } from '../gateway/conditions.ts';
 import { requireMemory, toldOrFail } from '../gateway/told-or-fail.ts';
 import { refuseMemory, visibleNamespaces } from '../gateway/visible-namespaces.ts';
-import { isAnchor } from './anchors.ts';
 import { readClock } from './focus.sql.ts';
 import { requireRight, rootOf } from './focus.ts';
 import type { RecalledPack, RecallRequest } from './recall-request.ts';

@@ -1,4 +1,4 @@
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import { findLiveClaim } from '../../leases/gate.ts';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
 import { emit } from '../../ledger/journal/journal.ts';

@@ -1,4 +1,4 @@
-import type { Json } from '@baton/kernel/wire';
+import type { Json } from '@baton/values/wire';
 
 /** What a memory service may answer at most, besides its bytes. */
 const depthMax = 64;

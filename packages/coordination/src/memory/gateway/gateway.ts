@@ -1,6 +1,6 @@
-import { ConcurrencyLimit, Turns } from '@baton/kernel/concurrency-limit';
-import { type JsonAnswer, RequestFailed } from '@baton/kernel/json-request';
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { ConcurrencyLimit, Turns } from '@baton/kernel/limits/concurrency-limit';
+import { type JsonAnswer, RequestFailed } from '@baton/kernel/outbound/json-request';
 import type { Counters } from '../../service/counters.ts';
 import type { Settings } from '../settings.ts';
 import { isFit } from './answers.ts';

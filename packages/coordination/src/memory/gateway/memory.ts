@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type JsonAnswer, RequestFailed, requestJson } from '@baton/kernel/json-request';
-import type { Json, JsonObject } from '@baton/kernel/wire';
-import { withoutAddresses } from '@baton/kernel/without-addresses';
+import { type JsonAnswer, RequestFailed, requestJson } from '@baton/kernel/outbound/json-request';
+import { withoutAddresses } from '@baton/kernel/outbound/without-addresses';
+import type { Json, JsonObject } from '@baton/values/wire';
 import type { Settings } from '../settings.ts';
 import { NoToken, openWire } from './wire.ts';
 

@@ -1,4 +1,9 @@
-import { type JsonAnswer, type JsonRequest, RequestFailed, requestJson } from '@baton/kernel/json-request';
+import {
+  type JsonAnswer,
+  type JsonRequest,
+  RequestFailed,
+  requestJson,
+} from '@baton/kernel/outbound/json-request';
 import { createServiceTokens } from '../../access/service-tokens/service-tokens.ts';
 import type { Settings } from '../settings.ts';
 import { authKindOf } from './memory-settings.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** One that was stored for another workspace of the tree belongs to this one from now on. */
 export function putDocument(

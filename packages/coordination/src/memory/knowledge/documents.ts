@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { type Answer, reply, type Surroundings } from '@baton/kernel/service';
-import { freeObjectOf, Uuid } from '@baton/kernel/wire';
+import { type Answer, reply, type Surroundings } from '@baton/kernel/http/service';
+import { eventText } from '@baton/values/event-text';
+import { freeObjectOf, Uuid } from '@baton/values/wire';
 import { emit } from '../../ledger/journal/journal.ts';
-import { documentBytesMax, eventText } from '../../service/documents.ts';
+import { documentBytesMax } from '../../service/documents.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { requireMemory } from '../gateway/told-or-fail.ts';

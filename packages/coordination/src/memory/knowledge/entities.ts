@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Answer, Surroundings } from '@baton/kernel/service';
-import { FreeObject, type JsonObject, Uuid } from '@baton/kernel/wire';
+import type { Answer, Surroundings } from '@baton/kernel/http/service';
+import { FreeObject, type JsonObject, Uuid } from '@baton/values/wire';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { AsOf, Conditions, Direction, findUnfit } from '../gateway/conditions.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { longTest } from '@baton/testing/depth';
+import { newId } from '@baton/values/ids';
 import { startWithMemory, type WithMemory } from '../../testing/contexts.ts';
 import { type Actor, type Answer, sendRequest, type TestCoordination } from '../../testing/coordination.ts';
 import { documentOf, knowledgeEvents, snapshotOf } from '../../testing/knowledge.ts';

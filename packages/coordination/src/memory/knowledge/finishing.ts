@@ -1,6 +1,6 @@
-import { storeAnswer, takeKey } from '@baton/kernel/idempotency';
-import { Refusal } from '@baton/kernel/refusal';
-import type { JsonObject } from '@baton/kernel/wire';
+import { storeAnswer, takeKey } from '@baton/kernel/http/idempotency';
+import { Refusal } from '@baton/kernel/http/refusal';
+import type { JsonObject } from '@baton/values/wire';
 import { nobody } from '../../service/caller.ts';
 import type { Job, JobTools } from '../../service/job.ts';
 import type { Context } from '../context.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Surroundings } from '@baton/kernel/service';
-import { FreeObject, freeObjectOf, type JsonObject, Uuid } from '@baton/kernel/wire';
+import type { Surroundings } from '@baton/kernel/http/service';
+import { FreeObject, freeObjectOf, type JsonObject, Uuid } from '@baton/values/wire';
 import { type Context, endpoint } from '../context.ts';
 import {
   DocumentBody,

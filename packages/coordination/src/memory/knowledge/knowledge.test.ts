@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess } from '@baton/testing/depth';
+import { newId } from '@baton/values/ids';
 import { startWithMemory, type WithMemory } from '../../testing/contexts.ts';
 import { type Actor, sendRequest, type TestCoordination } from '../../testing/coordination.ts';
 import { documentOf, knowledgeEvents, largeSnapshotOf, snapshotOf } from '../../testing/knowledge.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
 import { startWithMemory, type WithMemory } from '../../testing/contexts.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { documentOf, knowledgeEvents, snapshotOf } from '../../testing/knowledge.ts';

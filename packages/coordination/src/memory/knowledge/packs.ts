@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { type Answer, reply, type Surroundings } from '@baton/kernel/service';
-import type { JsonObject } from '@baton/kernel/wire';
+import { type Answer, reply, type Surroundings } from '@baton/kernel/http/service';
+import type { JsonObject } from '@baton/values/wire';
 import { emit } from '../../ledger/journal/journal.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import { holds } from '../../service/permissions.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import { startWithMemory } from '../../testing/contexts.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { snapshotOf } from '../../testing/knowledge.ts';

@@ -1,5 +1,5 @@
-import { largeBodies } from '@baton/kernel/large-bodies';
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { largeBodies } from '@baton/kernel/limits/large-bodies';
 import { checkDocument, documentNodesMax } from '../../service/documents.ts';
 import { type ErrorCode, fail } from '../errors.ts';
 

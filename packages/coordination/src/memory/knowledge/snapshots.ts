@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type Answer, reply, type Surroundings } from '@baton/kernel/service';
-import { type JsonObject, Uuid } from '@baton/kernel/wire';
+import { type Answer, reply, type Surroundings } from '@baton/kernel/http/service';
+import { type JsonObject, Uuid } from '@baton/values/wire';
 import { emit } from '../../ledger/journal/journal.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Context } from '../context.ts';

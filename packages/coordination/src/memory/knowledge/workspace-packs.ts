@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type Answer, reply, type Surroundings } from '@baton/kernel/service';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { type Answer, reply, type Surroundings } from '@baton/kernel/http/service';
+import { Timestamp, Uuid } from '@baton/values/wire';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

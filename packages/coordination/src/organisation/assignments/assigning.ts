@@ -1,7 +1,7 @@
-import type { Db } from '@baton/kernel/db';
-import { newId } from '@baton/kernel/ids';
-import type { Statement } from '@baton/kernel/sql';
-import type { JsonObject } from '@baton/kernel/wire';
+import type { Db } from '@baton/kernel/database/db';
+import type { Statement } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
+import type { JsonObject } from '@baton/values/wire';
 import { getPrincipalRow } from '../../access/principals/principals.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { checkDocument, refuseSecretKeys } from '../../service/documents.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { RowOf } from '@baton/kernel/row';
-import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import type { RowOf } from '@baton/kernel/database/row';
+import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/values/wire';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 import { Capability, type CapabilityRow, capabilityOf } from '../capabilities/capability.ts';

@@ -1,4 +1,4 @@
-import { queryBuilder } from '@baton/kernel/db';
+import { queryBuilder } from '@baton/kernel/database/db';
 import {
   condition,
   fragment,
@@ -6,10 +6,10 @@ import {
   ownedPageQuery,
   pageQuery,
   rowsWhere,
-} from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import { sql } from '@baton/kernel/sql';
-import type { JsonObject } from '@baton/kernel/wire';
+} from '@baton/kernel/database/list';
+import { sql } from '@baton/kernel/database/sql';
+import type { Page } from '@baton/kernel/http/paging';
+import type { JsonObject } from '@baton/values/wire';
 import { placesSeenBy, type SeenList, workspacesSeenBy } from '../../service/sight/places.ts';
 import type { CapabilityRow } from '../capabilities/capability.ts';
 import type { RoleRow } from '../roles/role.ts';

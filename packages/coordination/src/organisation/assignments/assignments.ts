@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type ItemPage, listPage } from '@baton/kernel/list';
-import { checkLimit, type Page } from '@baton/kernel/paging';
-import type { Statement } from '@baton/kernel/sql';
-import { QueryWord } from '@baton/kernel/wire';
+import { type ItemPage, listPage } from '@baton/kernel/database/list';
+import type { Statement } from '@baton/kernel/database/sql';
+import { checkLimit, type Page } from '@baton/kernel/http/paging';
+import { QueryWord } from '@baton/values/wire';
 import { getPrincipalRow } from '../../access/principals/principals.ts';
 import { holds } from '../../service/permissions.ts';
 import { listSeen } from '../../service/sight/seen-list.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { principalKinds, principalStatuses } from '../../access/principals/principal.ts';
 
 /** Who takes part in a workspace: a member, or somebody with a role there (organisation, section 3.2). */

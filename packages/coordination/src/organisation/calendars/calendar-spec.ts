@@ -1,90 +1,16 @@
+import type { CalendarSpec } from '@baton/process-engine/calendars/calendar';
+import { CalendarDefect, orderCalendarSpec } from '@baton/process-engine/calendars/calendar-spec';
 import { fail } from '../errors.ts';
-import type { CalendarSpec, WorkingHours } from './calendar.ts';
-import { minuteOf, reductionMinutesOf } from './day-hours.ts';
-import { isTimeZone } from './time-zone.ts';
 
 /**
- * Checks what the form of a calendar doesn't say, and puts it into its one order: years, dates and days of the week
- * ascending, no date twice in a list (organisation, section 16). The same content so has the same hash.
- * @throws Refusal `invalid_calendar` with `code` and `path`: unknown_timezone, duplicate_calendar_year,
- * calendar_date_outside_year, calendar_day_conflict, invalid_working_hours, the first of them in this order
+ * Validates a calendar and returns it in its one order, so that the same content has the same hash.
+ * @throws Refusal `invalid_calendar` with the defect's `code` and `path`
  */
 export function parseCalendarSpec(sent: CalendarSpec): CalendarSpec {
-  if (!isTimeZone(sent.timezone)) refuse('unknown_timezone', 'timezone');
-  refuseRepeatedYears(sent);
-  refuseForeignDates(sent);
-  refuseConflicts(sent);
-  if (sent.workingHours !== null) refuseHours(sent.workingHours);
-  const ascending = (dates: readonly string[]) => [...new Set(dates)].sort();
-  return {
-    ...sent,
-    weekend: [...sent.weekend].sort((a, b) => a - b),
-    years: sent.years
-      .map((year) => ({
-        ...year,
-        holidays: ascending(year.holidays),
-        workdays: ascending(year.workdays),
-        shortDays: ascending(year.shortDays),
-      }))
-      .sort((a, b) => a.year - b.year),
-  };
-}
-
-function refuse(code: string, path: string): never {
-  return fail('invalid_calendar', { code, path: `spec.${path}` });
-}
-
-function refuseRepeatedYears({ years }: CalendarSpec): void {
-  const seen = new Set<number>();
-  for (const [n, { year }] of years.entries()) {
-    if (seen.has(year)) refuse('duplicate_calendar_year', `years.${n}.year`);
-    seen.add(year);
-  }
-}
-
-const lists = ['holidays', 'workdays', 'shortDays'] as const;
-
-function refuseForeignDates({ years }: CalendarSpec): void {
-  for (const [n, year] of years.entries())
-    for (const list of lists) {
-      const wrong = year[list].findIndex((date) => !date.startsWith(`${year.year}-`));
-      if (wrong >= 0) refuse('calendar_date_outside_year', `years.${n}.${list}.${wrong}`);
-    }
-}
-
-/** A holiday is neither a day of work nor a short one. */
-function refuseConflicts({ years }: CalendarSpec): void {
-  for (const [n, { holidays, ...year }] of years.entries()) {
-    const off = new Set(holidays);
-    for (const list of ['workdays', 'shortDays'] as const) {
-      const wrong = year[list].findIndex((date) => off.has(date));
-      if (wrong >= 0) refuse('calendar_day_conflict', `years.${n}.${list}.${wrong}`);
-    }
-  }
-}
-
-/** The reduction of short days fits into the last hours of every day that has hours. */
-function refuseHours({ intervals, weekdays, shortDayReduction }: WorkingHours): void {
-  const code = 'invalid_working_hours';
-  const reduction = reductionMinutesOf(shortDayReduction);
-  const named = [
-    { path: 'workingHours.intervals', hours: intervals },
-    ...Object.entries(weekdays).map(([day, hours]) => ({ path: `workingHours.weekdays.${day}`, hours })),
-  ];
-  for (const { path, hours } of named) {
-    let endsAt = 0;
-    for (const [n, { from, to }] of hours.entries()) {
-      const [begin, end] = [minuteOf(from), minuteOf(to)];
-      if (begin === undefined || begin < endsAt || begin === 24 * 60) refuse(code, `${path}.${n}.from`);
-      if (end === undefined || end <= begin) refuse(code, `${path}.${n}.to`);
-      endsAt = end;
-    }
-  }
-  if (reduction === undefined) return refuse(code, 'workingHours.shortDayReduction');
-  for (const { hours } of named) {
-    const last = hours.at(-1);
-    if (last === undefined) continue;
-    const minutes = (minuteOf(last.to) as number) - (minuteOf(last.from) as number);
-    if (reduction > minutes) refuse(code, 'workingHours.shortDayReduction');
+  try {
+    return orderCalendarSpec(sent);
+  } catch (error) {
+    if (!(error instanceof CalendarDefect)) throw error;
+    return fail('invalid_calendar', { code: error.code, path: `spec.${error.path}` });
   }
 }

@@ -1,7 +1,7 @@
-import { reply } from '@baton/kernel/service';
-import { pageOf, QueryFlag } from '@baton/kernel/wire';
+import { reply } from '@baton/kernel/http/service';
+import { TypeKey, VersionRef } from '@baton/values/keys';
+import { pageOf, QueryFlag } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
-import { TypeKey, VersionRef } from '../keys.ts';
 import { PackageFilter } from '../package-link.ts';
 import { Calendar, CalendarRequest, CalendarRetirement, Computation, Computed } from './calendar.ts';
 import { calendarPublished, calendarRestored, calendarRetired } from './calendars.events.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
+import { defineEvent } from '@baton/kernel/http/service';
 
 /** `previousVersion` is null for the first version of a key. */
 export const calendarPublished = defineEvent(

@@ -1,4 +1,4 @@
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 

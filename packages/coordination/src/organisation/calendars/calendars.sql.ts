@@ -1,12 +1,13 @@
-import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import type { RowOf } from '@baton/kernel/row';
-import { sql } from '@baton/kernel/sql';
+import { queryBuilder } from '@baton/kernel/database/db';
+import { type ListOrder, matching, pageQuery } from '@baton/kernel/database/list';
+import type { RowOf } from '@baton/kernel/database/row';
+import { sql } from '@baton/kernel/database/sql';
+import type { Page } from '@baton/kernel/http/paging';
+import type { CalendarSpec } from '@baton/process-engine/calendars/calendar';
+import type { VersionRef } from '@baton/values/keys';
 import type { Tables } from '../../service/schema.ts';
-import type { VersionRef } from '../keys.ts';
 import type { PackageLink } from '../package-link.ts';
-import type { CalendarRow, CalendarSpec } from './calendar.ts';
+import type { CalendarRow } from './calendar.ts';
 
 type KeyRow = RowOf<Tables['calendars'], { package: PackageLink | null }>;
 

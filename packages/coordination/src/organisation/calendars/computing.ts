@@ -1,12 +1,16 @@
-import { inSlices } from '@baton/kernel/slices';
-import { BoundedCache } from '../../service/bounded-cache.ts';
+import { inSlices } from '@baton/kernel/limits/slices';
+import { WorkingCalendar } from '@baton/process-engine/calendars/working-calendar';
+import {
+  addingWorkingTime,
+  CalendarFault,
+  countingWorkingTime,
+} from '@baton/process-engine/calendars/working-time';
+import { BoundedCache } from '@baton/values/bounded-cache';
+import type { VersionRef } from '@baton/values/keys';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { VersionRef } from '../keys.ts';
 import type { Computation, Computed } from './calendar.ts';
 import { findCalendarId, findCalendarSpec, findNewestIds } from './calendars.sql.ts';
-import { WorkingCalendar } from './working-calendar.ts';
-import { addingWorkingTime, CalendarFault, countingWorkingTime } from './working-time.ts';
 
 /** A version never changes. The sums of a year take 3 KB, its dates 4 KB at most: 28 MB in all. */
 const yearsKeptMax = 4000;

@@ -1,7 +1,7 @@
-import { pageOf } from '@baton/kernel/wire';
+import { idParams } from '@baton/values/keys';
+import { pageOf } from '@baton/values/wire';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
-import { idParams } from '../keys.ts';
 import { PackageFilter } from '../package-link.ts';
 import { capabilityCreated, capabilityUpdated } from './capabilities.events.ts';
 import { createCapability, getCapability, listCapabilities, updateCapability } from './capabilities.ts';

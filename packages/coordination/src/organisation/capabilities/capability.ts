@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { Description, DisplayName } from '@baton/values/keys';
+import { Timestamp, Uuid } from '@baton/values/wire';
 import type { Tables } from '../../service/schema.ts';
-import { Description, DisplayName } from '../keys.ts';
 import { PackageLink } from '../package-link.ts';
 
 /** What somebody can do, named in the tenant's own words (organisation, section 9.1). It gives no permission. */

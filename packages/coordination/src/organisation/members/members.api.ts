@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { pageOf, Uuid } from '@baton/kernel/wire';
+import { idParams } from '@baton/values/keys';
+import { pageOf, Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
-import { idParams } from '../keys.ts';
 import { WorkspaceMember } from './member.ts';
 import { workspaceMemberAdded, workspaceMemberRemoved } from './members.events.ts';
 import { addWorkspaceMember, listWorkspaceMembers, removeWorkspaceMember } from './members.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { FreeObject, type Json, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { Description, DisplayName, TypeKey } from '@baton/values/keys';
+import { FreeObject, type Json, type JsonObject, Timestamp, Uuid } from '@baton/values/wire';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
-import { Description, DisplayName, TypeKey } from '../keys.ts';
 import { PackageLink } from '../package-link.ts';
 import { type ConfigDocument, viewsMax } from '../projects/config/config-document.ts';
 import type { Governance } from '../projects/config/governance.ts';

@@ -1,6 +1,6 @@
-import { pageOf, QueryWord } from '@baton/kernel/wire';
+import { idParams } from '@baton/values/keys';
+import { pageOf, QueryWord } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
-import { idParams } from '../keys.ts';
 import { PackageFilter } from '../package-link.ts';
 import { NewProjectTemplate, ProjectTemplate } from './project-template.ts';
 import { projectTemplateCreated, projectTemplateDeprecated } from './project-templates.events.ts';

@@ -1,10 +1,11 @@
-import { newId } from '@baton/kernel/ids';
-import { type ItemPage, listPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import { type ItemPage, listPage } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
+import { eventText } from '@baton/values/event-text';
+import { newId } from '@baton/values/ids';
+import type { Json, JsonObject } from '@baton/values/wire';
 import { emit } from '../../ledger/journal/journal.ts';
-import { checkDocument, eventText, refuseSecretKeys } from '../../service/documents.ts';
-import { checkStoredSchema } from '../../service/json-schema/stored-schema.ts';
+import { checkDocument, refuseSecretKeys } from '../../service/documents.ts';
+import { checkStoredSchema } from '../../service/stored-schema.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type ConfigDocument, parseConfig, viewsMax } from '../projects/config/config-document.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { namesTag } from '@baton/kernel/etag';
-import { reply } from '@baton/kernel/service';
-import { pageOf } from '@baton/kernel/wire';
+import { namesTag } from '@baton/kernel/http/etag';
+import { reply } from '@baton/kernel/http/service';
+import { idParams } from '@baton/values/keys';
+import { pageOf } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
-import { idParams } from '../keys.ts';
 import { EffectiveConfig } from './config/effective-config.ts';
 import { ConfigRevision, ConfigRevisionRequest } from './config-revision.ts';
 import {

@@ -1,7 +1,7 @@
-import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, pageQuery } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import { sql } from '@baton/kernel/sql';
+import { queryBuilder } from '@baton/kernel/database/db';
+import { type ListOrder, pageQuery } from '@baton/kernel/database/list';
+import { sql } from '@baton/kernel/database/sql';
+import type { Page } from '@baton/kernel/http/paging';
 import type { ConfigRevisionRow } from './config-revision.ts';
 
 export function findRevision(tenantId: string, projectId: string, revision: number) {

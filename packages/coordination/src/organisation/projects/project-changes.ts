@@ -1,8 +1,8 @@
-import { canonicalJson } from '@baton/kernel/idempotency';
+import { canonicalJson } from '@baton/values/canonical-json';
+import { eventText } from '@baton/values/event-text';
 import { requireKnownPrincipals } from '../../access/principals/principals.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { requireVersionOf } from '../../service/changes.ts';
-import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { parseCustomFields } from '../custom-fields.ts';
 import { fail } from '../errors.ts';

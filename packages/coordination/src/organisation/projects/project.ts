@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { FreeObject, InstantInput, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { DisplayName, Slug, TypeKey } from '@baton/values/keys';
+import { FreeObject, InstantInput, type JsonObject, Timestamp, Uuid } from '@baton/values/wire';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
-import { DisplayName, Slug, TypeKey } from '../keys.ts';
 import {
   type ProjectCategory,
   projectCategories,

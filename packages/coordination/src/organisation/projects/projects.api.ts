@@ -1,7 +1,7 @@
-import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
+import { idParams } from '@baton/values/keys';
+import { pageOf, QueryWord, Uuid } from '@baton/values/wire';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
-import { idParams } from '../keys.ts';
 import { workspaceCreated } from '../workspaces/workspaces.events.ts';
 import { Project, ProjectChange, ProjectRequest, ProjectTransition } from './project.ts';
 import { archiveProject, restoreProject } from './project-archive.ts';

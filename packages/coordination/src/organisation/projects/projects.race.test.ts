@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { raceRounds } from '@baton/testing/depth';
+import { newId } from '@baton/values/ids';
 import { sendRequest, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask } from '../../testing/leases.ts';
 import { makeProject, makeTemplate } from '../../testing/projects.ts';

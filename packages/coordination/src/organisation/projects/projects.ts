@@ -1,6 +1,6 @@
-import { newId } from '@baton/kernel/ids';
-import type { ItemPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import type { ItemPage } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
+import { newId } from '@baton/values/ids';
 import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { requireKnownPrincipals } from '../../access/principals/principals.ts';
 import { emit } from '../../ledger/journal/journal.ts';

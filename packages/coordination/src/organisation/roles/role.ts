@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { Description, DisplayName, Slug } from '@baton/values/keys';
+import { Timestamp, Uuid } from '@baton/values/wire';
 import { principalKinds, principalStatuses } from '../../access/principals/principal.ts';
 import type { Tables } from '../../service/schema.ts';
-import { Description, DisplayName, Slug } from '../keys.ts';
 import { PackageLink } from '../package-link.ts';
 
 /** What somebody is in the tenant or in a workspace (organisation, section 9.1). It gives no permission. */

@@ -1,7 +1,7 @@
-import { pageOf, Uuid } from '@baton/kernel/wire';
+import { idParams } from '@baton/values/keys';
+import { pageOf, Uuid } from '@baton/values/wire';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
-import { idParams } from '../keys.ts';
 import { PackageFilter } from '../package-link.ts';
 import { Role, RoleChange, RoleHolder, RoleRequest } from './role.ts';
 import { roleCreated, roleUpdated } from './roles.events.ts';

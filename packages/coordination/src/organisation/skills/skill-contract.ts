@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { JsonObject } from '@baton/kernel/wire';
+import type { JsonObject } from '@baton/values/wire';
 import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
-import { checkStoredSchema } from '../../service/json-schema/stored-schema.ts';
 import { permissionNames } from '../../service/permissions.ts';
+import { checkStoredSchema } from '../../service/stored-schema.ts';
 import { fail } from '../errors.ts';
 
 /** The contract of a skill that can be called (organisation, section 10.3), version 1. */

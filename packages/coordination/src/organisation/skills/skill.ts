@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { FreeObject, type JsonObject, queryWordCharactersMax, Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { Description } from '@baton/values/keys';
+import { FreeObject, type JsonObject, queryWordCharactersMax, Timestamp, Uuid } from '@baton/values/wire';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
-import { Description } from '../keys.ts';
 import { PackageLink } from '../package-link.ts';
 import type { SkillContract } from './skill-contract.ts';
 

@@ -1,4 +1,4 @@
-import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
+import { pageOf, QueryWord, Uuid } from '@baton/values/wire';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
 import { PackageFilter } from '../package-link.ts';

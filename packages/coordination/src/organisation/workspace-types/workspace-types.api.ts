@@ -1,7 +1,7 @@
-import { pageOf, QueryWord } from '@baton/kernel/wire';
+import { idParams } from '@baton/values/keys';
+import { pageOf, QueryWord } from '@baton/values/wire';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
-import { idParams } from '../keys.ts';
 import { PackageFilter } from '../package-link.ts';
 import { WorkspaceType, WorkspaceTypeChange, WorkspaceTypeRequest } from './workspace-type.ts';
 import {

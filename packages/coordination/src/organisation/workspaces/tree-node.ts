@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { archivableStatuses } from '../workspace-types/workspace-type.ts';
 import type { WorkspaceRow } from './workspace.ts';
 

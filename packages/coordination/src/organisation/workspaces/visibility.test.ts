@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess } from '@baton/testing/depth';
+import { newId } from '@baton/values/ids';
 import { endpoints } from '../../app/endpoints.ts';
 import { sightOf } from '../../app/within-sight.sql.ts';
 import { standsAt } from '../../app/within-sight.ts';

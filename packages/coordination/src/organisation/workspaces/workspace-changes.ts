@@ -1,7 +1,7 @@
-import { canonicalJson } from '@baton/kernel/idempotency';
+import { canonicalJson } from '@baton/values/canonical-json';
+import { eventText } from '@baton/values/event-text';
 import { emit } from '../../ledger/journal/journal.ts';
 import { requireVersionOf } from '../../service/changes.ts';
-import { eventText } from '../../service/documents.ts';
 import { requireCalendar } from '../calendars/calendars.ts';
 import type { Context } from '../context.ts';
 import { parseCustomFields } from '../custom-fields.ts';

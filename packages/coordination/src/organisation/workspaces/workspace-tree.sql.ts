@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { TreeRow } from './tree-node.ts';
 
 export interface TreeQuery {

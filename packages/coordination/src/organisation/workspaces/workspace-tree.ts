@@ -1,4 +1,4 @@
-import { checkLimit, decodeCursor, encodeCursor } from '@baton/kernel/paging';
+import { checkLimit, decodeCursor, encodeCursor } from '@baton/kernel/http/paging';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import type { TreeRow, WorkspaceTree, WorkspaceTreeNode } from './tree-node.ts';

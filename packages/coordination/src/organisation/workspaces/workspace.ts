@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { Description, DisplayName, Slug, TypeKey } from '@baton/values/keys';
+import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/values/wire';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
-import { Description, DisplayName, Slug, TypeKey } from '../keys.ts';
 import { archivableStatuses } from '../workspace-types/workspace-type.ts';
 
 export const taskTypesMax = 100;

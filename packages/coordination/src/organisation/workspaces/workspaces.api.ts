@@ -1,7 +1,7 @@
-import { pageOf, QueryFlag, QueryWord, queryInteger, Uuid } from '@baton/kernel/wire';
+import { idParams } from '@baton/values/keys';
+import { pageOf, QueryFlag, QueryWord, queryInteger, Uuid } from '@baton/values/wire';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
-import { idParams } from '../keys.ts';
 import { WorkspaceTree } from './tree-node.ts';
 import {
   MoveAnswer,

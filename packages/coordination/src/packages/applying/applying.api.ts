@@ -1,5 +1,5 @@
-import { Refusal } from '@baton/kernel/refusal';
-import type { Surroundings } from '@baton/kernel/service';
+import { Refusal } from '@baton/kernel/http/refusal';
+import type { Surroundings } from '@baton/kernel/http/service';
 import { delegationRevoked } from '../../access/delegations/delegations.events.ts';
 import { iamBindingRevoked, iamBindingUpdated } from '../../access/iam-bindings/iam-bindings.events.ts';
 import { principalDisabled, principalUpdated } from '../../access/principals/principals.events.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
 import { takePackageLock } from '../../organisation/version-lock.sql.ts';
 import { agentKey, agentPermissions, agentSpec, linkAgent, putAgentSecret } from '../../testing/agents.ts';
 import { launch } from '../../testing/children.ts';

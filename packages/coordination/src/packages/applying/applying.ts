@@ -1,5 +1,5 @@
-import { Refusal } from '@baton/kernel/refusal';
-import type { Json } from '@baton/kernel/wire';
+import { Refusal } from '@baton/kernel/http/refusal';
+import type { Json } from '@baton/values/wire';
 import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { lockPackages } from '../../organisation/version-lock.ts';
 import { declareSettings } from '../../registry/package-settings/declaring.ts';

@@ -1,7 +1,7 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import { CalendarSpec } from '@baton/process-engine/calendars/calendar';
+import type { JsonObject } from '@baton/values/wire';
 import { NewTaskType } from '../../definitions/task-types/task-type.ts';
 import { createTaskType, deprecateTaskType } from '../../definitions/task-types/task-types.ts';
-import { CalendarSpec } from '../../organisation/calendars/calendar.ts';
 import { holdCalendar, publishCalendar, retireCalendar } from '../../organisation/calendars/calendars.ts';
 import { retireDefinition } from '../../processes/definitions/definitions.ts';
 import { holdDefinition, publishDefinition } from '../../processes/definitions/publishing.ts';

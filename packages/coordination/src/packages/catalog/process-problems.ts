@@ -1,12 +1,12 @@
-import { inSlices } from '@baton/kernel/slices';
+import { inSlices } from '@baton/kernel/limits/slices';
+import { checkingDefinition } from '@baton/process-engine/language/checks';
+import type { ProcessSpec } from '@baton/process-engine/language/definition';
+import { type ProcessProblem, problem } from '@baton/process-engine/language/problems';
 import {
   findExportedOutputs,
   type GivenNames,
   problemsOfReferences,
 } from '../../processes/definitions/references.ts';
-import { checkingDefinition } from '../../processes/process-language/checks.ts';
-import type { ProcessSpec } from '../../processes/process-language/definition.ts';
-import { type ProcessProblem, problem } from '../../processes/process-language/problems.ts';
 import { findKnownAgents } from '../../registry/agent-identity/acting-agents.ts';
 import type { Context } from '../context.ts';
 

@@ -1,4 +1,4 @@
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import { lockPackages } from '../../organisation/version-lock.ts';
 import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';

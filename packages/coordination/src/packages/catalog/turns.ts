@@ -1,4 +1,4 @@
-import { ConcurrencyLimit } from '@baton/kernel/concurrency-limit';
+import { ConcurrencyLimit } from '@baton/kernel/limits/concurrency-limit';
 import type { Context } from '../context.ts';
 
 /**

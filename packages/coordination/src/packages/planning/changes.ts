@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson } from '@baton/kernel/idempotency';
-import type { Json, JsonObject } from '@baton/kernel/wire';
-import { pointer } from '../../processes/process-language/problems.ts';
+import { pointer } from '@baton/process-engine/language/problems';
+import { canonicalJson } from '@baton/values/canonical-json';
+import type { Json, JsonObject } from '@baton/values/wire';
 import type { ObjectKind, Rename } from '../source/package-source.ts';
 import type { PlannedChange, PlannedField } from './plan.ts';
 import type { WorldRow } from './world.sql.ts';

@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { JsonObject } from '@baton/kernel/wire';
+import type { CalendarSpec } from '@baton/process-engine/calendars/calendar';
+import type { ProcessSpec } from '@baton/process-engine/language/definition';
+import { elementsOf } from '@baton/process-engine/language/elements';
+import { reported } from '@baton/process-engine/language/problems';
+import type { JsonObject } from '@baton/values/wire';
 import type { NewTaskType } from '../../definitions/task-types/task-type.ts';
 import { checkTaskType } from '../../definitions/task-types/task-types.ts';
-import type { CalendarSpec } from '../../organisation/calendars/calendar.ts';
 import { problemsOfMigrations } from '../../processes/definitions/migrations.ts';
 import type { GivenNames } from '../../processes/definitions/references.ts';
-import type { ProcessSpec } from '../../processes/process-language/definition.ts';
-import { elementsOf } from '../../processes/process-language/elements.ts';
-import { reported } from '../../processes/process-language/problems.ts';
 import type { AgentSpec } from '../../registry/agents/agent-spec.ts';
 import { validateAgent } from '../../registry/agents/publishing.ts';
 import type { RuleRequest } from '../../rules/catalog/rule.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { Timestamp, Uuid } from '@baton/values/wire';
 import { PackageName } from '../../organisation/package-link.ts';
 import { AnyJson } from '../../rules/documents/any-json.ts';
 import { objectKinds, PackageProblem, PackageSource } from '../source/package-source.ts';

@@ -1,10 +1,10 @@
-import { inSlices } from '@baton/kernel/slices';
-import type { JsonObject } from '@baton/kernel/wire';
+import { inSlices } from '@baton/kernel/limits/slices';
+import { prepareSchema } from '@baton/values/json-schema/schema';
+import type { JsonObject } from '@baton/values/wire';
 import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
 import { readDeclaration } from '../../registry/package-settings/declaring.ts';
 import type { SettingsDeclaration } from '../../registry/package-settings/package-settings.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
-import { prepareSchema } from '../../service/json-schema/schema.ts';
 import { isInSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import type { Manifest, PackageProblem } from '../source/package-source.ts';

@@ -1,8 +1,8 @@
+import type { ProcessSpec } from '@baton/process-engine/language/definition';
+import { elementsOf } from '@baton/process-engine/language/elements';
 import { getDefinitionRow } from '../../processes/definitions/definitions.ts';
 import { earlierVersion } from '../../processes/definitions/migrations.ts';
 import { foreseeAllInTurn, replayAllInTurn } from '../../processes/instances/replay/candidate.ts';
-import type { ProcessSpec } from '../../processes/process-language/definition.ts';
-import { elementsOf } from '../../processes/process-language/elements.ts';
 import { openInstancesOf } from '../../processes/triggers/triggers.ts';
 import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';

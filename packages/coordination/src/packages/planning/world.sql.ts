@@ -1,5 +1,5 @@
-import { sql } from '@baton/kernel/sql';
-import type { JsonObject } from '@baton/kernel/wire';
+import { sql } from '@baton/kernel/database/sql';
+import type { JsonObject } from '@baton/values/wire';
 import type { ObjectKind } from '../source/package-source.ts';
 
 /** One object that a package names or has, as it stands; null for what there is not. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FreeObject } from '@baton/kernel/wire';
+import { FreeObject } from '@baton/values/wire';
 import { PackageKey } from '../../organisation/package-link.ts';
 
 /** Files that a package may have, and how large each may be by its form; what is read of one has tighter bounds. */

@@ -1,9 +1,9 @@
-import { nodesOf } from '@baton/kernel/json';
-import { inSlices } from '@baton/kernel/slices';
-import type { Json } from '@baton/kernel/wire';
-import { pointer } from '../../processes/process-language/problems.ts';
-import { jsonValue, readYaml, yamlCharactersMax } from '../../processes/process-language/yaml.ts';
-import { measureDocument } from '../../service/documents.ts';
+import { inSlices } from '@baton/kernel/limits/slices';
+import { pointer } from '@baton/process-engine/language/problems';
+import { jsonValue, readYaml, yamlCharactersMax } from '@baton/process-engine/language/yaml';
+import { measureDocument } from '@baton/values/document-size';
+import { nodesOf } from '@baton/values/json';
+import type { Json } from '@baton/values/wire';
 import {
   Envelope,
   Manifest,

@@ -1,6 +1,6 @@
-import type { JsonObject } from '@baton/kernel/wire';
-import type { Effect } from '../../processes/process-engine/inputs.ts';
-import type { Assignee } from '../../processes/process-language/forms.ts';
+import type { Effect } from '@baton/process-engine/engine/inputs';
+import type { Assignee } from '@baton/process-engine/language/forms';
+import type { JsonObject } from '@baton/values/wire';
 import type { Created } from './outcome.ts';
 
 type Opening = Exclude<

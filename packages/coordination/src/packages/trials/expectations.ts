@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { Json, JsonObject } from '@baton/values/wire';
 import { NotSimulated, type Outcome } from './outcome.ts';
 import type { Expectation, ExpectationKind } from './test-document.ts';
 

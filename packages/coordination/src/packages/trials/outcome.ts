@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { Json, JsonObject } from '@baton/values/wire';
 import type { ExpectationKind } from './test-document.ts';
 
 /** What a step of a test has led to. */

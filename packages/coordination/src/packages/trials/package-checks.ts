@@ -1,18 +1,19 @@
 import type { z } from 'zod';
-import { Refusal } from '@baton/kernel/refusal';
-import { inSlices } from '@baton/kernel/slices';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { inSlices } from '@baton/kernel/limits/slices';
+import { CalendarSpec } from '@baton/process-engine/calendars/calendar';
+import { WorkingCalendar } from '@baton/process-engine/calendars/working-calendar';
+import type { ProcessSpec } from '@baton/process-engine/language/definition';
+import { elementsOf } from '@baton/process-engine/language/elements';
+import { pointer, problem, reported } from '@baton/process-engine/language/problems';
+import { readingDefinition } from '@baton/process-engine/language/reading';
+import { prepareSchema } from '@baton/values/json-schema/schema';
 import { parseLifecycle } from '../../definitions/task-types/lifecycle-grammar.ts';
 import { systemLifecycle } from '../../definitions/task-types/system-type.ts';
 import { NewTaskType } from '../../definitions/task-types/task-type.ts';
-import { CalendarSpec } from '../../organisation/calendars/calendar.ts';
 import { parseCalendarSpec } from '../../organisation/calendars/calendar-spec.ts';
-import { WorkingCalendar } from '../../organisation/calendars/working-calendar.ts';
 import { getDefinitionRow } from '../../processes/definitions/definitions.ts';
 import type { GivenNames } from '../../processes/definitions/references.ts';
-import type { ProcessSpec } from '../../processes/process-language/definition.ts';
-import { elementsOf } from '../../processes/process-language/elements.ts';
-import { pointer, problem, reported } from '../../processes/process-language/problems.ts';
-import { readingDefinition } from '../../processes/process-language/reading.ts';
 import { RuleRequest } from '../../rules/catalog/rule.ts';
 import {
   parseIdentity,
@@ -20,8 +21,7 @@ import {
   type RuleDocuments,
 } from '../../rules/documents/rule-documents.ts';
 import { documentBytesMax } from '../../service/documents.ts';
-import { prepareSchema } from '../../service/json-schema/schema.ts';
-import { checkStoredSchema } from '../../service/json-schema/stored-schema.ts';
+import { checkStoredSchema } from '../../service/stored-schema.ts';
 import { judgeProcess } from '../catalog/process-problems.ts';
 import type { Context } from '../context.ts';
 import type { PackageDocument, PackageProblem } from '../source/package-source.ts';

@@ -1,7 +1,7 @@
-import type { Act } from '../../processes/process-engine/inputs.ts';
-import type { ProcessSpec } from '../../processes/process-language/definition.ts';
-import { elementsOf } from '../../processes/process-language/elements.ts';
-import type { Step } from '../../processes/process-language/step.ts';
+import type { Act } from '@baton/process-engine/engine/inputs';
+import type { ProcessSpec } from '@baton/process-engine/language/definition';
+import { elementsOf } from '@baton/process-engine/language/elements';
+import type { Step } from '@baton/process-engine/language/step';
 import { type Coverage, coverageOf } from './coverage.ts';
 
 type Aspect = 'elements' | 'transitions' | 'decisionRows' | 'handlers';

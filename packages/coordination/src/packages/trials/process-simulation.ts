@@ -1,21 +1,21 @@
-import type { JsonObject } from '@baton/kernel/wire';
-import type { WorkingCalendar } from '../../organisation/calendars/working-calendar.ts';
-import { type PreparedDefinition, toolsOf } from '../../processes/instances/definitions-in-use.ts';
-import { newState, takeInput } from '../../processes/process-engine/engine.ts';
+import type { WorkingCalendar } from '@baton/process-engine/calendars/working-calendar';
+import { newState, takeInput } from '@baton/process-engine/engine/engine';
 import {
   isOfTrigger,
   isResumedBy,
   ownHandlersOf,
   startCorrelation,
-} from '../../processes/process-engine/handling.ts';
-import { activityId } from '../../processes/process-engine/ids/activity-ids.ts';
-import type { Act, Effect, Input } from '../../processes/process-engine/inputs.ts';
-import { type EngineTools, ProcessFault } from '../../processes/process-engine/machine.ts';
-import type { EventRoot, ProcessState, TaskRoot, Timer } from '../../processes/process-engine/state.ts';
-import { dueTimersOf } from '../../processes/process-engine/timers.ts';
-import { waitsOf } from '../../processes/process-engine/waits.ts';
+} from '@baton/process-engine/engine/handling';
+import { activityId } from '@baton/process-engine/engine/ids/activity-ids';
+import type { Act, Effect, Input } from '@baton/process-engine/engine/inputs';
+import { type EngineTools, ProcessFault } from '@baton/process-engine/engine/machine';
+import type { EventRoot, ProcessState, TaskRoot, Timer } from '@baton/process-engine/engine/state';
+import { dueTimersOf } from '@baton/process-engine/engine/timers';
+import { waitsOf } from '@baton/process-engine/engine/waits';
+import { faultsOfForm, valuesForForm } from '@baton/process-engine/forms/form-values';
+import type { JsonObject } from '@baton/values/wire';
+import { type PreparedDefinition, toolsOf } from '../../processes/instances/definitions-in-use.ts';
 import { triggerKeyOf } from '../../processes/triggers/triggers.ts';
-import { faultsOfForm, valuesForForm } from '../../work/tasks/step-forms/form-values.ts';
 import { createdBy, peopleOf } from './created.ts';
 import { type Created, type EngineTime, NotSimulated } from './outcome.ts';
 import type { ProcessReach } from './process-coverage.ts';

@@ -1,7 +1,7 @@
-import type { Json, JsonObject } from '@baton/kernel/wire';
-import type { ChildEnd } from '../../processes/process-engine/inputs.ts';
-import { durationMs } from '../../processes/process-engine/machine.ts';
-import type { ElementNode, EventRoot } from '../../processes/process-engine/state.ts';
+import type { ChildEnd } from '@baton/process-engine/engine/inputs';
+import { durationMs } from '@baton/process-engine/engine/machine';
+import type { ElementNode, EventRoot } from '@baton/process-engine/engine/state';
+import type { Json, JsonObject } from '@baton/values/wire';
 import { type EngineTime, NotSimulated, type Outcome } from './outcome.ts';
 import {
   type Instance,

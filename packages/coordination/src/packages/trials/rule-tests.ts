@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { Refusal } from '@baton/kernel/refusal';
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { activityId } from '@baton/process-engine/engine/ids/activity-ids';
+import type { Json, JsonObject } from '@baton/values/wire';
 import { ConditionFault, holdsCondition } from '../../definitions/declared-actions/evaluate-condition.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
-import { activityId } from '../../processes/process-engine/ids/activity-ids.ts';
 import { type Cause, causeOfEvent, evidenceOf, isCausedBy, type RuleRoots } from '../../rules/acts/cause.ts';
 import {
   dedupKeyOf,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { JsonObject } from '@baton/kernel/wire';
+import type { PreparedSchema } from '@baton/values/json-schema/schema';
+import type { JsonObject } from '@baton/values/wire';
 import { findStatus, type Lifecycle, movesFrom } from '../../definitions/task-types/lifecycle.ts';
-import type { PreparedSchema } from '../../service/json-schema/schema.ts';
 import { Coverage, coverageOf } from './coverage.ts';
 import { type EngineTime, NotSimulated, type Outcome } from './outcome.ts';
 import type { TestStep } from './test-document.ts';

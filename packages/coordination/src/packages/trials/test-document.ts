@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { FreeObject, InstantInput, type JsonObject } from '@baton/kernel/wire';
-import { IsoDuration } from '../../processes/process-language/forms.ts';
+import { IsoDuration } from '@baton/process-engine/language/forms';
+import { FreeObject, InstantInput, type JsonObject } from '@baton/values/wire';
 import { AnyJson } from '../../rules/documents/any-json.ts';
 import { AgentKey } from '../../rules/documents/trigger.ts';
 

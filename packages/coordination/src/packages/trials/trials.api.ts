@@ -1,5 +1,5 @@
-import type { Surroundings } from '@baton/kernel/service';
-import { QueryFlag } from '@baton/kernel/wire';
+import type { Surroundings } from '@baton/kernel/http/service';
+import { QueryFlag } from '@baton/values/wire';
 import { type Context, endpoint } from '../context.ts';
 import { PackageTestReport, PackageTestRequest, testPackageInTurn } from './trials.ts';
 

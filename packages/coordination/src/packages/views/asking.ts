@@ -1,4 +1,4 @@
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { fail } from '../errors.ts';
 import { comparedValues, typeOf } from './compared-values.ts';
 import { storedValue } from './field-values.ts';

@@ -1,4 +1,4 @@
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { columnTypes, type FieldType, storedValue } from './field-values.ts';
 import type { SortKey, Start, Stored } from './rows.sql.ts';
 

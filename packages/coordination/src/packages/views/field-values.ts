@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { InstantInput, Uuid } from '@baton/kernel/wire';
+import { InstantInput, Uuid } from '@baton/values/wire';
 
 /** The types of the fields that a view shows. */
 export const fieldTypes = ['text', 'number', 'boolean', 'time', 'id'] as const;

@@ -1,5 +1,5 @@
-import { sqlState } from '@baton/kernel/db';
-import { encodeCursor } from '@baton/kernel/paging';
+import { sqlState } from '@baton/kernel/database/db';
+import { encodeCursor } from '@baton/kernel/http/paging';
 import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
 import { holds, holdsOnSome, judgesObjects, permittedIds } from '../../service/permissions.ts';
 import { viewerOf } from '../../service/sight/sight.ts';

@@ -1,6 +1,6 @@
-import { queryBuilder } from '@baton/kernel/db';
-import { condition, fragment } from '@baton/kernel/list';
-import type { Statement } from '@baton/kernel/sql';
+import { queryBuilder } from '@baton/kernel/database/db';
+import { condition, fragment } from '@baton/kernel/database/list';
+import type { Statement } from '@baton/kernel/database/sql';
 import { placesSeenBy } from '../../service/sight/places.ts';
 import type { Field } from './source-fields.sql.ts';
 import type { Source } from './sources.ts';

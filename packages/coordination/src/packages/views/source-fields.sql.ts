@@ -1,4 +1,4 @@
-import { fragment } from '@baton/kernel/list';
+import { fragment } from '@baton/kernel/database/list';
 import { priorities } from '../../work/tasks/task.ts';
 import { columnTypes, type FieldType } from './field-values.ts';
 

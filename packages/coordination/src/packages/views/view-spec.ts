@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { textsByName } from '@baton/kernel/wire';
+import { textsByName } from '@baton/values/wire';
 
 /** What a package says of a view (organisation, sections 14.4 and 28). */
 

@@ -1,4 +1,4 @@
-import type { ItemPage } from '@baton/kernel/list';
+import type { ItemPage } from '@baton/kernel/database/list';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type ListedView, listedViewOf, type View, type ViewRow, viewOf, viewsMax } from './view.ts';

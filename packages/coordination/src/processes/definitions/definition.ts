@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { FreeObject, type JsonObject, pageOf, Timestamp, Uuid } from '@baton/kernel/wire';
-import { TypeKey } from '../../organisation/keys.ts';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import type { ProcessSpec } from '@baton/process-engine/language/definition';
+import { Assignee } from '@baton/process-engine/language/forms';
+import { ProcessProblem } from '@baton/process-engine/language/problems';
+import { specBytesMax } from '@baton/process-engine/language/reading';
+import { TypeKey } from '@baton/values/keys';
+import { FreeObject, type JsonObject, pageOf, Timestamp, Uuid } from '@baton/values/wire';
 import { PackageLink } from '../../organisation/package-link.ts';
 import type { Tables } from '../../service/schema.ts';
-import type { ProcessSpec } from '../process-language/definition.ts';
-import { Assignee } from '../process-language/forms.ts';
-import { ProcessProblem } from '../process-language/problems.ts';
-import { specBytesMax } from '../process-language/reading.ts';
 
 export const definitionStatuses = ['active', 'retired'] as const;
 

@@ -1,6 +1,6 @@
-import { reply } from '@baton/kernel/service';
-import { QueryFlag, QueryWord, Uuid } from '@baton/kernel/wire';
-import { TypeKey, VersionRef } from '../../organisation/keys.ts';
+import { reply } from '@baton/kernel/http/service';
+import { TypeKey, VersionRef } from '@baton/values/keys';
+import { QueryFlag, QueryWord, Uuid } from '@baton/values/wire';
 import { PackageFilter } from '../../organisation/package-link.ts';
 import { endpoint } from '../context.ts';
 import {

@@ -1,14 +1,14 @@
-import { type ItemPage, listPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import { type ItemPage, listPage } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
+import { specBytesMax } from '@baton/process-engine/language/reading';
+import { eventText } from '@baton/values/event-text';
+import type { VersionRef } from '@baton/values/keys';
 import { emit } from '../../ledger/journal/journal.ts';
 import { pageWithinBytes } from '../../organisation/byte-pages.ts';
-import type { VersionRef } from '../../organisation/keys.ts';
-import { eventText } from '../../service/documents.ts';
 import { listSeen } from '../../service/sight/seen-list.ts';
 import { requireSight, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { specBytesMax } from '../process-language/reading.ts';
 import { dropTriggers, openInstancesOf } from '../triggers/triggers.ts';
 import {
   definitionOf,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import { publishAgent } from '../../testing/agents.ts';
 import { startWithMemory, type WithMemory } from '../../testing/contexts.ts';
 import type { Actor } from '../../testing/coordination.ts';

@@ -1,7 +1,12 @@
-import { newId } from '@baton/kernel/ids';
-import { nodesOf } from '@baton/kernel/json';
-import { inSlices } from '@baton/kernel/slices';
-import type { Json } from '@baton/kernel/wire';
+import { inSlices } from '@baton/kernel/limits/slices';
+import type { ProcessSpec } from '@baton/process-engine/language/definition';
+import { elementsOf } from '@baton/process-engine/language/elements';
+import { isObject } from '@baton/process-engine/language/expressions/types';
+import type { ProcessProblem } from '@baton/process-engine/language/problems';
+import { type ReadDefinition, readingDefinition, sizeFault } from '@baton/process-engine/language/reading';
+import { newId } from '@baton/values/ids';
+import { nodesOf } from '@baton/values/json';
+import type { Json } from '@baton/values/wire';
 import { requireMayMove } from '../../access/policy/filed-in.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { lockVersions } from '../../organisation/version-lock.ts';
@@ -11,11 +16,6 @@ import { refuseSecretText } from '../../service/documents.ts';
 import { requireSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { ProcessSpec } from '../process-language/definition.ts';
-import { elementsOf } from '../process-language/elements.ts';
-import { isObject } from '../process-language/expressions/types.ts';
-import type { ProcessProblem } from '../process-language/problems.ts';
-import { type ReadDefinition, readingDefinition, sizeFault } from '../process-language/reading.ts';
 import { keepTriggers } from '../triggers/triggers.ts';
 import {
   definitionOf,

@@ -1,14 +1,14 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import type { ProcessSpec } from '@baton/process-engine/language/definition';
+import { elementsOf } from '@baton/process-engine/language/elements';
+import type { Assignee, Due } from '@baton/process-engine/language/forms';
+import { type ProcessProblem, problem, warning } from '@baton/process-engine/language/problems';
+import type { Step } from '@baton/process-engine/language/step';
+import type { JsonObject } from '@baton/values/wire';
 import { findKnownDocuments } from '../../memory/knowledge/documents.ts';
 import { findPinnedSkills } from '../../organisation/skills/skills.ts';
 import { findKnownAgents } from '../../registry/agent-identity/acting-agents.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
-import type { ProcessSpec } from '../process-language/definition.ts';
-import { elementsOf } from '../process-language/elements.ts';
-import type { Assignee, Due } from '../process-language/forms.ts';
-import { type ProcessProblem, problem, warning } from '../process-language/problems.ts';
-import type { Step } from '../process-language/step.ts';
 import {
   findActiveTaskTypes,
   findCalendarsOfKeys,

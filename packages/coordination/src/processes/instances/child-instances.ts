@@ -1,15 +1,15 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import { newState } from '@baton/process-engine/engine/engine';
+import type { ChildEnd, Effect } from '@baton/process-engine/engine/inputs';
+import type { StepError } from '@baton/process-engine/engine/state';
+import type { PreparedSchema } from '@baton/values/json-schema/schema';
+import type { JsonObject } from '@baton/values/wire';
 import { requireMayFile } from '../../access/policy/filed-in.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import { requirePermission } from '../../rules/acts/work-item.ts';
 import { checkDocument, refuseSecretKeys } from '../../service/documents.ts';
-import type { PreparedSchema } from '../../service/json-schema/schema.ts';
 import type { Context } from '../context.ts';
 import { getDefinitionRow } from '../definitions/definitions.ts';
 import { fail } from '../errors.ts';
-import { newState } from '../process-engine/engine.ts';
-import type { ChildEnd, Effect } from '../process-engine/inputs.ts';
-import type { StepError } from '../process-engine/state.ts';
 import { useDefinition } from './definitions-in-use.ts';
 import type { InstanceRow } from './instance.ts';
 import {

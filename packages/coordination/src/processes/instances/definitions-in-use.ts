@@ -1,24 +1,28 @@
-import { inSlices } from '@baton/kernel/slices';
-import type { Json } from '@baton/kernel/wire';
+import { inSlices } from '@baton/kernel/limits/slices';
+import type { WorkingCalendar } from '@baton/process-engine/calendars/working-calendar';
+import { type Definition, prepareDefinition } from '@baton/process-engine/engine/definition-lists';
+import type { ElementMap } from '@baton/process-engine/engine/inputs';
+import { type EngineTools, ProcessFault, type Roots } from '@baton/process-engine/engine/machine';
+import { takeMigration } from '@baton/process-engine/engine/migration/migrating';
+import { planMigration } from '@baton/process-engine/engine/migration/migration-plan';
+import { migrationFailed } from '@baton/process-engine/engine/state';
+import { calendarTextsOf } from '@baton/process-engine/language/calendar-texts';
+import type { ProcessSpec } from '@baton/process-engine/language/definition';
+import { environmentsOf, type ProcessEnvironments } from '@baton/process-engine/language/environments';
+import {
+  compileExpression,
+  evaluate,
+  type Program,
+} from '@baton/process-engine/language/expressions/expressions';
+import { partsOfTemplate } from '@baton/process-engine/language/templates';
+import { BoundedCache } from '@baton/values/bounded-cache';
+import { type PreparedSchema, prepareSchema } from '@baton/values/json-schema/schema';
+import type { Json } from '@baton/values/wire';
 import { workingCalendarsOf } from '../../organisation/calendars/computing.ts';
-import type { WorkingCalendar } from '../../organisation/calendars/working-calendar.ts';
-import { BoundedCache } from '../../service/bounded-cache.ts';
 import { nobody } from '../../service/caller.ts';
-import { type PreparedSchema, prepareSchema } from '../../service/json-schema/schema.ts';
 import type { Context } from '../context.ts';
 import type { ProcessDefinitionRow } from '../definitions/definition.ts';
 import { getDefinitionRow } from '../definitions/definitions.ts';
-import { type Definition, prepareDefinition } from '../process-engine/definition-lists.ts';
-import type { ElementMap } from '../process-engine/inputs.ts';
-import { type EngineTools, ProcessFault, type Roots } from '../process-engine/machine.ts';
-import { takeMigration } from '../process-engine/migration/migrating.ts';
-import { planMigration } from '../process-engine/migration/migration-plan.ts';
-import { migrationFailed } from '../process-engine/state.ts';
-import { calendarTextsOf } from '../process-language/calendar-texts.ts';
-import type { ProcessSpec } from '../process-language/definition.ts';
-import { environmentsOf, type ProcessEnvironments } from '../process-language/environments.ts';
-import { compileExpression, evaluate, type Program } from '../process-language/expressions/expressions.ts';
-import { partsOfTemplate } from '../process-language/templates.ts';
 import type { InstanceRow } from './instance.ts';
 import { type MigrationRow, migrationFrom } from './migration/migrations.ts';
 

@@ -1,5 +1,6 @@
-import { Refusal } from '@baton/kernel/refusal';
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import { Refusal } from '@baton/kernel/http/refusal';
+import type { Effect, Input, ProcessEvent, RenamedTask } from '@baton/process-engine/engine/inputs';
+import type { Json, JsonObject } from '@baton/values/wire';
 import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import { findStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
@@ -22,7 +23,6 @@ import { updateTask } from '../../work/tasks/task-changes.ts';
 import { createTask, lockTaskRow } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { Effect, Input, ProcessEvent, RenamedTask } from '../process-engine/inputs.ts';
 import { closeInstance, openInstance } from './child-instances.ts';
 import type { InstanceRow } from './instance.ts';
 import { linkTask } from './loops/links.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
 import { done, refused } from '../../testing/leases.ts';
 import { humanStep, setStep, specOf, startProcesses } from '../../testing/process-instances.ts';
 import { observe } from '../../testing/rules.ts';

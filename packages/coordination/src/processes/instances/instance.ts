@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { FreeObject, type JsonObject, pageOf, Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { overdueSecondsOf } from '@baton/process-engine/engine/deadlines';
+import type { Input } from '@baton/process-engine/engine/inputs';
+import { inOrder, type ProcessState } from '@baton/process-engine/engine/state';
+import { FreeObject, type JsonObject, pageOf, Timestamp, Uuid } from '@baton/values/wire';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
-import { overdueSecondsOf } from '../process-engine/deadlines.ts';
-import type { Input } from '../process-engine/inputs.ts';
-import { inOrder, type ProcessState } from '../process-engine/state.ts';
 import { type LeftOpen, objectOf } from './left-open/left-open.ts';
 
 export const instanceStatuses = ['running', 'suspended', 'completed', 'failed', 'cancelled'] as const;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { QueryWord, Uuid } from '@baton/kernel/wire';
+import { idParams } from '@baton/values/keys';
+import { QueryWord, Uuid } from '@baton/values/wire';
 import { invocationCancelled } from '../../leases/invocations/invocations.events.ts';
-import { idParams } from '../../organisation/keys.ts';
 import { approvalCancelled } from '../../results/approvals/approvals.events.ts';
 import { invocationRequested } from '../../results/invocations/invocations.events.ts';
 import { observationRecorded } from '../../results/observations/observations.events.ts';

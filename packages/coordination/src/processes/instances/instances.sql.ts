@@ -1,12 +1,12 @@
-import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import type { RowOf } from '@baton/kernel/row';
-import { sql } from '@baton/kernel/sql';
+import { queryBuilder } from '@baton/kernel/database/db';
+import { type ListOrder, matching, pageQuery } from '@baton/kernel/database/list';
+import type { RowOf } from '@baton/kernel/database/row';
+import { sql } from '@baton/kernel/database/sql';
+import type { Page } from '@baton/kernel/http/paging';
+import type { RecallQuestion } from '@baton/process-engine/engine/inputs';
 import type { QueuePosition } from '../../service/queue-walk.ts';
 import type { Tables } from '../../service/schema.ts';
 import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
-import type { RecallQuestion } from '../process-engine/inputs.ts';
 import type { InstanceRow, JournalRow, ShownRow } from './instance.ts';
 import type { MigrationRow } from './migration/migrations.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { byDepth, isLongProof } from '@baton/testing/depth';
+import { newId } from '@baton/values/ids';
 import { journalIsStable } from '../../testing/journal-writer.ts';
 import { done } from '../../testing/leases.ts';
 import { publishProcess, setStep, specOf, startProcesses } from '../../testing/process-instances.ts';

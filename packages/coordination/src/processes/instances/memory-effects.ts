@@ -1,14 +1,14 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import type { Effect } from '@baton/process-engine/engine/inputs';
+import { eventText } from '@baton/values/event-text';
+import type { JsonObject } from '@baton/values/wire';
 import { rootOf } from '../../memory/context/focus.ts';
 import { refuseMemory, visibleNamespaces } from '../../memory/gateway/visible-namespaces.ts';
 import { NewObservation } from '../../results/observations/observation.ts';
 import { recordObservation } from '../../results/observations/observations.ts';
 import { requirePermission } from '../../rules/acts/work-item.ts';
-import { eventText } from '../../service/documents.ts';
 import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { Effect } from '../process-engine/inputs.ts';
 import type { InstanceRow } from './instance.ts';
 import { deleteRecall, findArtifactsOfInstance, insertRecall } from './instances.sql.ts';
 

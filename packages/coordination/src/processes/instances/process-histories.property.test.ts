@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { definitions, type Spec } from '@baton/process-engine/engine/testing/random-definitions';
 import { byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { makeCallable } from '../../testing/invocations.ts';
@@ -13,7 +14,6 @@ import {
   startProcessInstance,
 } from '../../testing/process-instances.ts';
 import { insertTestType } from '../../testing/task-type.ts';
-import { definitions, type Spec } from '../process-engine/testing/random-definitions.ts';
 import { judge } from './testing/judging.ts';
 import { killAtRandom } from './testing/killing.ts';
 import { publishable, shortened, type World, withoutProblems } from './testing/playable.ts';

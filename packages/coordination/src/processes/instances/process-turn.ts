@@ -1,3 +1,6 @@
+import type { Input } from '@baton/process-engine/engine/inputs';
+import { correlatedAnew } from '@baton/process-engine/engine/migration/correlating';
+import { ownKey } from '@baton/process-engine/engine/waits';
 import { findOutputOfTask } from '../../execution/runs/runs.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import { isBehind, positionOf } from '../../ledger/journal/reading.ts';
@@ -14,9 +17,6 @@ import {
 import { findTaskUnseen } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
 import { SightOfAuthors } from '../definitions/authors.ts';
-import type { Input } from '../process-engine/inputs.ts';
-import { correlatedAnew } from '../process-engine/migration/correlating.ts';
-import { ownKey } from '../process-engine/waits.ts';
 import { keepTriggeredPlace, processConsumer, triggeringKeys, triggerKeyOf } from '../triggers/triggers.ts';
 import { takeFromSource } from './advancing.ts';
 import { findChildEnd, isEnd } from './child-instances.ts';

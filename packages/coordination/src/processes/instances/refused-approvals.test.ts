@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { done } from '../../testing/leases.ts';
 import { processAgentPermissions, setStep, startProcesses } from '../../testing/process-instances.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import { agentSpec, linkAgent, publishAgent } from '../../testing/agents.ts';
 import { done, eventsOf } from '../../testing/leases.ts';
 import {

@@ -1,9 +1,9 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import { newState } from '@baton/process-engine/engine/engine';
+import { activityId } from '@baton/process-engine/engine/ids/activity-ids';
+import type { EventRoot } from '@baton/process-engine/engine/state';
+import type { JsonObject } from '@baton/values/wire';
 import type { Caller } from '../../service/caller.ts';
 import type { Context } from '../context.ts';
-import { newState } from '../process-engine/engine.ts';
-import { activityId } from '../process-engine/ids/activity-ids.ts';
-import type { EventRoot } from '../process-engine/state.ts';
 import { parkBefore, takeOrPark } from './advancing.ts';
 import { toolsFor, useDefinition } from './definitions-in-use.ts';
 import type { InstanceRow } from './instance.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import { claimCall, makeCallable } from '../../testing/invocations.ts';
 import { done, refused } from '../../testing/leases.ts';
 import { humanStep, setStep, startProcesses } from '../../testing/process-instances.ts';

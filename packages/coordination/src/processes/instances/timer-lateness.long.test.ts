@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { startProcesses, startProcessInstance } from '../../testing/process-instances.ts';
 import { fireProcessTimers } from './process-jobs.ts';
 

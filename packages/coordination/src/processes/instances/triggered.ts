@@ -1,12 +1,12 @@
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import { isOfTrigger, startCorrelation } from '@baton/process-engine/engine/handling';
+import { ProcessFault } from '@baton/process-engine/engine/machine';
+import { correlatedAnew } from '@baton/process-engine/engine/migration/correlating';
+import type { EventRoot } from '@baton/process-engine/engine/state';
+import type { Trigger } from '@baton/process-engine/language/forms';
+import type { Json, JsonObject } from '@baton/values/wire';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import type { Context } from '../context.ts';
 import type { SightOfAuthors } from '../definitions/authors.ts';
-import { isOfTrigger, startCorrelation } from '../process-engine/handling.ts';
-import { ProcessFault } from '../process-engine/machine.ts';
-import { correlatedAnew } from '../process-engine/migration/correlating.ts';
-import type { EventRoot } from '../process-engine/state.ts';
-import type { Trigger } from '../process-language/forms.ts';
 import {
   findTriggered,
   findTriggeredPlace,

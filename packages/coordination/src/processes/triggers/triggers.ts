@@ -1,9 +1,9 @@
+import { handlersOf } from '@baton/process-engine/engine/definition-lists';
+import { waitKeyOf } from '@baton/process-engine/engine/waits';
+import type { ProcessSpec } from '@baton/process-engine/language/definition';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import { holdCursor } from '../../rules/journal-turns/turns.ts';
 import type { Context } from '../context.ts';
-import { handlersOf } from '../process-engine/definition-lists.ts';
-import { waitKeyOf } from '../process-engine/waits.ts';
-import type { ProcessSpec } from '../process-language/definition.ts';
 import {
   countOpenInstances,
   deleteStarts,

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** The principal of an agent and the binding that it acts under. */
 export interface ActingAgentRow {

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** Notes as which principal an agent acts from now on, and by which identity. */
 export function updateAgentLink(tenantId: string, agentId: string, principalId: string, bindingId: string) {

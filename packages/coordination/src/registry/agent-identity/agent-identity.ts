@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { eventText } from '@baton/values/event-text';
 import { lockPrincipal } from '../../access/authn/principal-lock.ts';
 import { refuseEscalation } from '../../access/granting.ts';
 import { IamBindingRequest, type Identity } from '../../access/iam-bindings/iam-binding.ts';
@@ -12,7 +13,6 @@ import {
 import { createAgentPrincipal } from '../../access/principals/managed-principals.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { changeAssignments, noAssignments } from '../../organisation/assignments/assignment-sets.ts';
-import { eventText } from '../../service/documents.ts';
 import type { Permission } from '../../service/permissions.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Agent, AgentRow, RevisionRow } from '../agents/agent.ts';

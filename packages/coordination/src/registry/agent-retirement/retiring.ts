@@ -1,7 +1,7 @@
+import { eventText } from '@baton/values/event-text';
 import { requireActiveCaller } from '../../access/authn/principal-lock.ts';
 import { retirePrincipal } from '../../access/principals/disabling.ts';
 import { emit } from '../../ledger/journal/journal.ts';
-import { eventText } from '../../service/documents.ts';
 import type { Agent, AgentRow } from '../agents/agent.ts';
 import { markRetired } from '../agents/agent-states.ts';
 import { agentRetired } from '../agents/agents.events.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
+import { defineEvent } from '@baton/kernel/http/service';
 import { AgentReason, AgentStatus } from './agent-status.ts';
 
 /** Written when phase, reason, node or revision moved; not for each report. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { eventText } from '@baton/values/event-text';
 import { emit } from '../../ledger/journal/journal.ts';
-import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { agentStatusChanged } from './agent-status.events.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { freeObjectOf, Uuid } from '@baton/kernel/wire';
+import { Slug, TypeKey } from '@baton/values/keys';
+import { freeObjectOf, Uuid } from '@baton/values/wire';
 import { PermissionList } from '../../access/granting.ts';
-import { Slug, TypeKey } from '../../organisation/keys.ts';
 import { callableProtocols } from '../../organisation/skills/skill-contract.ts';
 
 /** As compact JSON in canonical form. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { reply } from '@baton/kernel/service';
-import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
+import { reply } from '@baton/kernel/http/service';
+import { pageOf, QueryWord, Uuid } from '@baton/values/wire';
 import { iamBindingUpdated } from '../../access/iam-bindings/iam-bindings.events.ts';
 import { principalUpdated } from '../../access/principals/principals.events.ts';
 import {

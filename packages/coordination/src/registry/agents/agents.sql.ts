@@ -1,6 +1,6 @@
-import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, matching } from '@baton/kernel/list';
-import { sql } from '@baton/kernel/sql';
+import { queryBuilder } from '@baton/kernel/database/db';
+import { type ListOrder, matching } from '@baton/kernel/database/list';
+import { sql } from '@baton/kernel/database/sql';
 import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
 import type { AgentGrants, AgentRow, RevisionRow, RevisionSource } from './agent.ts';
 import type { AgentSpec } from './agent-spec.ts';

@@ -1,5 +1,5 @@
-import { type ItemPage, itemsOf } from '@baton/kernel/list';
-import { decodeCursor, encodeCursor, type Page } from '@baton/kernel/paging';
+import { type ItemPage, itemsOf } from '@baton/kernel/database/list';
+import { decodeCursor, encodeCursor, type Page } from '@baton/kernel/http/paging';
 import { seenRows } from '../../service/sight/seen-list.ts';
 import { requireSight, viewerOf } from '../../service/sight/sight.ts';
 import { parseAgentRef } from '../agent-keys.ts';

@@ -1,4 +1,4 @@
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import { livePermissionsOfKeys } from '../../access/api-keys/api-keys.ts';
 import { lockPrincipal } from '../../access/authn/principal-lock.ts';
 import { refuseEscalation } from '../../access/granting.ts';

@@ -1,5 +1,5 @@
-import { Refusal } from '@baton/kernel/refusal';
-import { Uuid } from '@baton/kernel/wire';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { Uuid } from '@baton/values/wire';
 import { getProjectRow } from '../../organisation/projects/projects.ts';
 import { findPinnedSkills } from '../../organisation/skills/skills.ts';
 import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';

@@ -1,13 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { canonicalJson } from '@baton/kernel/idempotency';
-import { nodesOf } from '@baton/kernel/json';
-import type { Json, JsonObject } from '@baton/kernel/wire';
-import {
-  checkDocument,
-  measureDocument,
-  refuseSecretKeys,
-  refuseSecretText,
-} from '../../service/documents.ts';
+import { canonicalJson } from '@baton/values/canonical-json';
+import { measureDocument } from '@baton/values/document-size';
+import { nodesOf } from '@baton/values/json';
+import type { Json, JsonObject } from '@baton/values/wire';
+import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import { fail } from '../errors.ts';
 import { type AgentSpec, specBytesMax, textMax } from './agent-spec.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { reply, type Surroundings } from '@baton/kernel/service';
-import { pageOf } from '@baton/kernel/wire';
+import { reply, type Surroundings } from '@baton/kernel/http/service';
+import { pageOf } from '@baton/values/wire';
 import { PackageFilter } from '../../organisation/package-link.ts';
 import { refuseNulls } from '../../service/changes.ts';
 import { type Context, endpoint } from '../context.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
+import { defineEvent } from '@baton/kernel/http/service';
 import { typeStatuses } from './connection-type.ts';
 import { auths } from './type-spec.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
 import { keepSecret } from '@baton/kernel/testing/leaks';
+import { newId } from '@baton/values/ids';
 import { makeType, tokenSpec } from '../../testing/connections.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { Answer, Surroundings } from '@baton/kernel/service';
+import type { Answer, Surroundings } from '@baton/kernel/http/service';
 import { dropSecret, keepNewSecret, putNewSecret } from '../../access/secret-store/leftovers.ts';
 import type { SecretChange, SecretName } from '../../access/secret-store/secret-store.ts';
 import { emit } from '../../ledger/journal/journal.ts';

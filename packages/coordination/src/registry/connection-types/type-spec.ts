@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { nodesOf } from '@baton/kernel/json';
-import { FreeObject, type Json, type JsonObject } from '@baton/kernel/wire';
+import { nodesOf } from '@baton/values/json';
+import { compilePattern, patternSize, patternSizeMax } from '@baton/values/json-schema/patterns';
+import { prepareSchema } from '@baton/values/json-schema/schema';
+import { SchemaDefect } from '@baton/values/json-schema/schema-tree';
+import { kindOfSecret } from '@baton/values/secret-material';
+import { FreeObject, type Json, type JsonObject } from '@baton/values/wire';
 import { checkDocument, documentBytesMax } from '../../service/documents.ts';
-import { compilePattern, patternSize, patternSizeMax } from '../../service/json-schema/patterns.ts';
-import { prepareSchema } from '../../service/json-schema/schema.ts';
-import { SchemaDefect } from '../../service/json-schema/schema-tree.ts';
-import { kindOfSecret } from '../../service/secret-material.ts';
 import { fail } from '../errors.ts';
 
 export const auths = ['oauth2', 'token'] as const;

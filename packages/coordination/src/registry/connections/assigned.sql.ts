@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { ConnectionRow } from './connection.ts';
 
 export function findKeys(tenantId: string, keys: readonly string[]) {

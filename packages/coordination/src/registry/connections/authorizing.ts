@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import { observer } from '@baton/kernel/observer';
-import type { Answer, Surroundings } from '@baton/kernel/service';
+import type { Answer, Surroundings } from '@baton/kernel/http/service';
+import { observer } from '@baton/kernel/process/observer';
 import { snapshotOf } from '../../access/authn/acting.ts';
 import { requireUsableType } from '../connection-types/connection-types.ts';
 import { readAppSecret } from '../connection-types/oauth-apps.ts';

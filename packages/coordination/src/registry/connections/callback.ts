@@ -1,6 +1,6 @@
-import { ConcurrencyLimit, Turns } from '@baton/kernel/concurrency-limit';
-import { Refusal } from '@baton/kernel/refusal';
-import { type Answer, type Reply, reply, type Surroundings } from '@baton/kernel/service';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { type Answer, type Reply, reply, type Surroundings } from '@baton/kernel/http/service';
+import { ConcurrencyLimit, Turns } from '@baton/kernel/limits/concurrency-limit';
 import { callerOfSnapshot, callerOfStandingSnapshot } from '../../access/authn/acting.ts';
 import type { SecretChange } from '../../access/secret-store/secret-store.ts';
 import { emit } from '../../ledger/journal/journal.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Surroundings } from '@baton/kernel/service';
-import { pageOf } from '@baton/kernel/wire';
+import type { Surroundings } from '@baton/kernel/http/service';
+import { pageOf } from '@baton/values/wire';
 import type { SecretChange } from '../../access/secret-store/secret-store.ts';
 import { ConnectionKey } from '../connection-types/type-spec.ts';
 import { type Context, endpoint } from '../context.ts';

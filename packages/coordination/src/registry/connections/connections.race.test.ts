@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { deleteSecretLeftovers } from '../../access/secret-store/leftovers.ts';
 import { makeConnection, makeOauthConnection, newToken } from '../../testing/connections.ts';

@@ -1,8 +1,8 @@
-import type { Answer, Surroundings } from '@baton/kernel/service';
+import type { Answer, Surroundings } from '@baton/kernel/http/service';
+import { eventText } from '@baton/values/event-text';
 import { dropSecret, keepNewSecret, putNewSecret } from '../../access/secret-store/leftovers.ts';
 import type { SecretChange } from '../../access/secret-store/secret-store.ts';
 import { emit } from '../../ledger/journal/journal.ts';
-import { eventText } from '../../service/documents.ts';
 import { getTypeRow } from '../connection-types/connection-types.ts';
 import { isAccountOf } from '../connection-types/type-spec.ts';
 import type { Context } from '../context.ts';

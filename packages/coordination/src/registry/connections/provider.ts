@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OutboundClient } from '@baton/kernel/outbound';
+import { OutboundClient } from '@baton/kernel/outbound/outbound';
 import type { AppSecret } from '../connection-types/oauth-apps.ts';
 import type { ConnectionTypeSpec } from '../connection-types/type-spec.ts';
 import type { Settings } from '../settings.ts';

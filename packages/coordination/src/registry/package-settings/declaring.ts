@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { JsonObject } from '@baton/kernel/wire';
+import type { JsonObject } from '@baton/values/wire';
 import { checkDocument, refuseSecretText } from '../../service/documents.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
-import { checkStoredSchema } from '../../service/json-schema/stored-schema.ts';
+import { checkStoredSchema } from '../../service/stored-schema.ts';
 import type { Context } from '../context.ts';
 import { updateDeclaration } from './package-settings.sql.ts';
 import type { SettingsDeclaration } from './package-settings.ts';

@@ -1,4 +1,4 @@
-import { pageOf, QueryWord } from '@baton/kernel/wire';
+import { pageOf, QueryWord } from '@baton/values/wire';
 import { PackageKey } from '../../organisation/package-link.ts';
 import { endpoint } from '../context.ts';
 import { packageSettingsChanged } from './package-settings.events.ts';

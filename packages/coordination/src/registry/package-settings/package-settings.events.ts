@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
-import { Uuid } from '@baton/kernel/wire';
+import { defineEvent } from '@baton/kernel/http/service';
+import { Uuid } from '@baton/values/wire';
 
 /** The values themselves stand in the versions; `changedPaths` are JSON pointers, the first 100 of them. */
 export const packageSettingsChanged = defineEvent(

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/values/wire';
 import { documentBytesMax } from '../../service/documents.ts';
 
 const updated = { updatedBy: Uuid.nullable(), updatedAt: Timestamp.nullable() };

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '@baton/kernel/wire';
-import { isObject } from '../../service/json-schema/keywords.ts';
+import { isObject } from '@baton/values/json-schema/keywords';
+import type { Json, JsonObject } from '@baton/values/wire';
 
 /** References that are followed one after another. */
 const referencesMax = 20;

@@ -1,12 +1,12 @@
-import { canonicalJson } from '@baton/kernel/idempotency';
-import { type ItemPage, listPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import type { JsonObject } from '@baton/kernel/wire';
+import { type ItemPage, listPage } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
+import { canonicalJson } from '@baton/values/canonical-json';
+import { prepareSchema } from '@baton/values/json-schema/schema';
+import type { JsonObject } from '@baton/values/wire';
 import { emit } from '../../ledger/journal/journal.ts';
 import { packagesMax } from '../../organisation/package-link.ts';
 import { requireVersionOf } from '../../service/changes.ts';
 import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
-import { prepareSchema } from '../../service/json-schema/schema.ts';
 import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

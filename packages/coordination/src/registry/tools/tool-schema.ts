@@ -1,6 +1,6 @@
-import type { Json, JsonObject } from '@baton/kernel/wire';
-import { isObject, keywordForms } from '../../service/json-schema/keywords.ts';
-import { isSecretName, redactSecrets } from '../../service/secret-material.ts';
+import { isObject, keywordForms } from '@baton/values/json-schema/keywords';
+import { isSecretName, redactSecrets } from '@baton/values/secret-material';
+import type { Json, JsonObject } from '@baton/values/wire';
 import type { SchemaRedaction } from './tool.ts';
 
 const redacted = { redacted: true, reason: 'secret_material' };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FreeObject, type JsonObject, Uuid } from '@baton/kernel/wire';
+import { FreeObject, type JsonObject, Uuid } from '@baton/values/wire';
 import { skillProtocols, skillStatuses } from '../../organisation/skills/skill.ts';
 
 /** Why a tool is callable, or is not. What governance or a grant refuses is left out without a word. */

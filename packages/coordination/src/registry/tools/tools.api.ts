@@ -1,4 +1,4 @@
-import { QueryWord, Uuid } from '@baton/kernel/wire';
+import { QueryWord, Uuid } from '@baton/values/wire';
 import { SkillRef } from '../../organisation/skills/skill.ts';
 import { endpoint } from '../context.ts';
 import { ToolDetail, ToolPage } from './tool.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Db } from '@baton/kernel/db';
-import { newId } from '@baton/kernel/ids';
-import { type Statement, sql } from '@baton/kernel/sql';
+import type { Db } from '@baton/kernel/database/db';
+import { type Statement, sql } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
 import { makeFamily } from '../../testing/children.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeRun, makeWorker, openSession, refused } from '../../testing/leases.ts';

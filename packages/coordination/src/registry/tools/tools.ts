@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { namesTag } from '@baton/kernel/etag';
-import { canonicalJson } from '@baton/kernel/idempotency';
-import { listPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import { type Reply, reply } from '@baton/kernel/service';
-import type { Json } from '@baton/kernel/wire';
+import { listPage } from '@baton/kernel/database/list';
+import { namesTag } from '@baton/kernel/http/etag';
+import type { Page } from '@baton/kernel/http/paging';
+import { type Reply, reply } from '@baton/kernel/http/service';
+import { canonicalJson } from '@baton/values/canonical-json';
+import type { Json } from '@baton/values/wire';
 import { ceilingOf, layersAt } from '../../organisation/projects/config/layers.ts';
 import { requireSightOfTask } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { wireMapper } from '@baton/kernel/row';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { wireMapper } from '@baton/kernel/database/row';
+import { Timestamp, Uuid } from '@baton/values/wire';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
 import {
   changedFields,

@@ -1,4 +1,4 @@
-import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
+import { pageOf, QueryWord, Uuid } from '@baton/values/wire';
 import { approvalRequested } from '../../work/gates/gates.events.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { endpoint } from '../context.ts';

@@ -1,5 +1,5 @@
-import type { ItemPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import type { ItemPage } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
 import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { requireKnownPrincipals } from '../../access/principals/principals.ts';
 import { getRoleRow } from '../../organisation/roles/roles.ts';

@@ -1,9 +1,9 @@
+import { eventText } from '@baton/values/event-text';
 import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import type { DeclaredGate } from '../../definitions/declared-actions/approval-schema.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { requireVersionOf } from '../../service/changes.ts';
-import { eventText } from '../../service/documents.ts';
 import { holds } from '../../service/permissions.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
 import { changedFields, type PresentSubject, subjectBytesMax } from '../../work/gates/subject.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 
 /** People, and roles, that one answer lists. */
 export const shownMax = 20;

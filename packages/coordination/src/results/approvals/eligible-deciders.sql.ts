@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { EligibleDeciders } from './eligible-decider.ts';
 
 /** People that are read of a tenant where more could decide. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { claimCall, invoke, makeCallable } from '../../testing/invocations.ts';
 import { done, makeTask, makeWorker, refused, type Worker } from '../../testing/leases.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Bytes } from '@baton/kernel/byte-stream';
-import type { Surroundings } from '@baton/kernel/service';
-import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
+import type { Surroundings } from '@baton/kernel/http/service';
+import { Bytes } from '@baton/kernel/listener/byte-stream';
+import { pageOf, QueryWord, Uuid } from '@baton/values/wire';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { type Context, endpoint } from '../context.ts';
 import { Artifact, NewArtifact } from './artifact.ts';

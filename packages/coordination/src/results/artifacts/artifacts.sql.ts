@@ -1,6 +1,6 @@
-import { queryBuilder } from '@baton/kernel/db';
-import { condition, type ListOrder, matching } from '@baton/kernel/list';
-import { sql } from '@baton/kernel/sql';
+import { queryBuilder } from '@baton/kernel/database/db';
+import { condition, type ListOrder, matching } from '@baton/kernel/database/list';
+import { sql } from '@baton/kernel/database/sql';
 import { type SeenList, seenByTaskOrPlace } from '../../service/sight/places.ts';
 import type { ArtifactRow } from './artifact.ts';
 

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { type Answer, type Reply, reply, type Surroundings } from '@baton/kernel/service';
+import { type Answer, type Reply, reply, type Surroundings } from '@baton/kernel/http/service';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import { orUnavailable, requireStore, transfers } from '../contents/transfers.ts';

@@ -1,6 +1,6 @@
-import type { Answer, Surroundings } from '@baton/kernel/service';
+import type { Answer, Surroundings } from '@baton/kernel/http/service';
+import { eventText } from '@baton/values/event-text';
 import { emit } from '../../ledger/journal/journal.ts';
-import { eventText } from '../../service/documents.ts';
 import { requireSightOfPlace } from '../../service/sight/sight.ts';
 import type { ContentName } from '../content-store.ts';
 import { giveUpUnneeded, lockContent, removeNow } from '../contents/discarding.ts';

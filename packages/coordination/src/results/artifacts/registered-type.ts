@@ -1,7 +1,7 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import { prepareSchema } from '@baton/values/json-schema/schema';
+import type { JsonObject } from '@baton/values/wire';
 import { isWithin } from '../../definitions/artifact-types/artifact-type.ts';
 import { findNewestArtifactType } from '../../definitions/artifact-types/artifact-types.ts';
-import { prepareSchema } from '../../service/json-schema/schema.ts';
 import type { UploadedContentRow } from '../contents/content.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Timestamp } from '@baton/kernel/wire';
+import { Timestamp } from '@baton/values/wire';
 import type { ContentFacts } from '../content-store.ts';
 
 /** Bytes that were uploaded and wait for an artifact that names them (core, section 15). */

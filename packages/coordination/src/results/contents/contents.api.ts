@@ -1,4 +1,4 @@
-import type { Surroundings } from '@baton/kernel/service';
+import type { Surroundings } from '@baton/kernel/http/service';
 import { type Context, endpoint } from '../context.ts';
 import { ArtifactUpload, type WrittenContent } from './content.ts';
 import { createUpload, receiveContent } from './uploads.ts';

@@ -1,4 +1,4 @@
-import { type Db, isUnreachable } from '@baton/kernel/db';
+import { type Db, isUnreachable } from '@baton/kernel/database/db';
 import type { ContentName, ContentStore } from '../content-store.ts';
 import type { Context } from '../context.ts';
 import {

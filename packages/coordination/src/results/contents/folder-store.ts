@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { releaseChunk } from '@baton/kernel/byte-stream';
+import { releaseChunk } from '@baton/kernel/listener/byte-stream';
 import type { ContentName, ContentStore } from '../content-store.ts';
 import { ContentStoreFailed, Measured } from '../content-store.ts';
 

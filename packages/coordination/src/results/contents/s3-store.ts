@@ -1,8 +1,8 @@
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { releaseChunk } from '@baton/kernel/byte-stream';
-import { newId } from '@baton/kernel/ids';
+import { releaseChunk } from '@baton/kernel/listener/byte-stream';
+import { newId } from '@baton/values/ids';
 import { type ContentName, type ContentStore, ContentStoreFailed, Measured } from '../content-store.ts';
 import type { Settings } from '../settings.ts';
 import { createS3Client } from './s3-request.ts';

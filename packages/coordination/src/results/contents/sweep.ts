@@ -1,4 +1,4 @@
-import { isUnreachable, type Pool } from '@baton/kernel/db';
+import { isUnreachable, type Pool } from '@baton/kernel/database/db';
 import type { Job, JobTools } from '../../service/job.ts';
 import { createPutOff, type PutOff } from '../../service/put-off.ts';
 import type { ContentStore } from '../content-store.ts';

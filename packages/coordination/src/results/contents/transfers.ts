@@ -1,4 +1,4 @@
-import { ConcurrencyLimit, Turns } from '@baton/kernel/concurrency-limit';
+import { ConcurrencyLimit, Turns } from '@baton/kernel/limits/concurrency-limit';
 import { type ContentStore, ContentStoreFailed } from '../content-store.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

@@ -1,5 +1,5 @@
-import { newId } from '@baton/kernel/ids';
-import { type Answer, type Reply, reply, type Surroundings } from '@baton/kernel/service';
+import { type Answer, type Reply, reply, type Surroundings } from '@baton/kernel/http/service';
+import { newId } from '@baton/values/ids';
 import type { ContentFacts, ContentName, ContentStore } from '../content-store.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

@@ -1,9 +1,11 @@
-import { Refusal } from '@baton/kernel/refusal';
-import type { JsonObject } from '@baton/kernel/wire';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { measureDocument } from '@baton/values/document-size';
+import { eventText } from '@baton/values/event-text';
+import type { JsonObject } from '@baton/values/wire';
 import type { InvocationError } from '../../leases/invocations/invocation-row.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { getSkillRow } from '../../organisation/skills/skills.ts';
-import { checkDocument, eventText, measureDocument } from '../../service/documents.ts';
+import { checkDocument } from '../../service/documents.ts';
 import { recordSkillResult } from '../artifacts/artifacts.ts';
 import type { Context } from '../context.ts';
 import { type CallableSkill, schemaOf } from './calls.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { InvocationRow } from '../../leases/invocations/invocation-row.ts';
 
 /** Who asks for a call, and what they can execute; null restricts nothing. */

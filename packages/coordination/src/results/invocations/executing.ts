@@ -1,4 +1,5 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import { redactSecrets } from '@baton/values/secret-material';
+import type { JsonObject } from '@baton/values/wire';
 import { type CredentialSnapshot, isStillGranted } from '../../access/authn/acting.ts';
 import { requireLiveSession } from '../../execution/sessions/live-session.ts';
 import { cancelCalls } from '../../leases/invocations/cancelling.ts';
@@ -7,7 +8,6 @@ import { skillProtocols } from '../../organisation/skills/skill.ts';
 import { getSkillRow } from '../../organisation/skills/skills.ts';
 import { checkDocument, refuseSecretKeys } from '../../service/documents.ts';
 import type { Permission } from '../../service/permissions.ts';
-import { redactSecrets } from '../../service/secret-material.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

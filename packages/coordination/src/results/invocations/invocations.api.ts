@@ -1,5 +1,5 @@
-import { reply } from '@baton/kernel/service';
-import { Uuid } from '@baton/kernel/wire';
+import { reply } from '@baton/kernel/http/service';
+import { Uuid } from '@baton/values/wire';
 import { invocationCancelled } from '../../leases/invocations/invocations.events.ts';
 import { SkillRef } from '../../organisation/skills/skill.ts';
 import { artifactCreated } from '../artifacts/artifacts.events.ts';

@@ -1,5 +1,5 @@
-import { sql } from '@baton/kernel/sql';
-import type { JsonObject } from '@baton/kernel/wire';
+import { sql } from '@baton/kernel/database/sql';
+import type { JsonObject } from '@baton/values/wire';
 import type { CredentialSnapshot } from '../../access/authn/acting.ts';
 import type { AuthorizationBasis, InvocationRow } from '../../leases/invocations/invocation-row.ts';
 

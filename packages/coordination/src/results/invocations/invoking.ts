@@ -1,5 +1,5 @@
-import { canonicalJson } from '@baton/kernel/idempotency';
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { canonicalJson } from '@baton/values/canonical-json';
 import { type LiveRunRow, requireLiveRun } from '../../execution/runs/live-run.ts';
 import { getRun } from '../../execution/runs/runs.ts';
 import { launchedRunOf, requireRunGrant } from '../../leases/children/child-grant.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { claimCall, invoke, makeCallable, makeCallWorker } from '../../testing/invocations.ts';
 import { done, refused } from '../../testing/leases.ts';

@@ -1,5 +1,5 @@
-import { canonicalJson } from '@baton/kernel/idempotency';
-import type { JsonObject } from '@baton/kernel/wire';
+import { canonicalJson } from '@baton/values/canonical-json';
+import type { JsonObject } from '@baton/values/wire';
 import type { AuthorizationBasis, InvocationRow } from '../../leases/invocations/invocation-row.ts';
 import { findSkillByRef } from '../../organisation/skills/skills.ts';
 import type { Context } from '../context.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import type { JsonObject } from '@baton/values/wire';
 import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { fail } from '../errors.ts';
 import type { Assertion, NewObservation, SentAssertion } from './observation.ts';

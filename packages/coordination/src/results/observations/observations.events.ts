@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
-import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { defineEvent } from '@baton/kernel/http/service';
+import { FreeObject, Timestamp, Uuid } from '@baton/values/wire';
 import { Assertion, ObservedRef } from './observation.ts';
 
 /** The one payload with free text: what it says is the fact that is published. */

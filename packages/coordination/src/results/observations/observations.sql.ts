@@ -1,6 +1,6 @@
-import type { RowOf } from '@baton/kernel/row';
-import { sql } from '@baton/kernel/sql';
-import type { JsonObject } from '@baton/kernel/wire';
+import type { RowOf } from '@baton/kernel/database/row';
+import { sql } from '@baton/kernel/database/sql';
+import type { JsonObject } from '@baton/values/wire';
 import type { Tables } from '../../service/schema.ts';
 import type { Observable } from './observation.ts';
 

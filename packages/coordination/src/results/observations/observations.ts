@@ -1,6 +1,6 @@
-import { newId } from '@baton/kernel/ids';
-import { type Reply, reply } from '@baton/kernel/service';
-import type { JsonObject } from '@baton/kernel/wire';
+import { type Reply, reply } from '@baton/kernel/http/service';
+import { newId } from '@baton/values/ids';
+import type { JsonObject } from '@baton/values/wire';
 import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { getRun } from '../../execution/runs/runs.ts';
 import { requireRunGrant } from '../../leases/children/child-grant.ts';

@@ -1,8 +1,8 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import { eventText } from '@baton/values/event-text';
+import type { JsonObject } from '@baton/values/wire';
 import type { InvokeSkill } from '../../definitions/declared-actions/actions.ts';
 import { valueOfDocument } from '../../definitions/declared-actions/expressions.ts';
 import { cancelCalls } from '../../leases/invocations/cancelling.ts';
-import { eventText } from '../../service/documents.ts';
 import { type ActionResult, attemptAction } from '../../work/declared-actions/declared-actions.ts';
 import { lookupOf } from '../../work/tasks/lookup.ts';
 import type { Context } from '../context.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import type { JsonObject } from '@baton/values/wire';
 import type { Reaction } from '../../definitions/declared-actions/actions.ts';
 import type { Lookup } from '../../definitions/declared-actions/expressions.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';

@@ -1,4 +1,4 @@
-import type { Json } from '@baton/kernel/wire';
+import type { Json } from '@baton/values/wire';
 import { callerOfSnapshot } from '../../access/authn/acting.ts';
 import { type Lookup, valueOfText } from '../../definitions/declared-actions/expressions.ts';
 import { lookupIn } from '../../definitions/declared-actions/filled-actions.ts';

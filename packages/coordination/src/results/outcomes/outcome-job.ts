@@ -1,5 +1,5 @@
-import { isRepeatable } from '@baton/kernel/command';
-import { isUnreachable } from '@baton/kernel/db';
+import { isUnreachable } from '@baton/kernel/database/db';
+import { isRepeatable } from '@baton/kernel/http/command';
 import type { Job, JobTools } from '../../service/job.ts';
 import { createDueJob } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';

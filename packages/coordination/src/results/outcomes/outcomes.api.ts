@@ -1,4 +1,4 @@
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
 import { ApprovalOutcome } from './outcome.ts';
 import { getOutcome, replayOutcome } from './outcomes.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
-import { FreeObject, Uuid } from '@baton/kernel/wire';
+import { defineEvent } from '@baton/kernel/http/service';
+import { FreeObject, Uuid } from '@baton/values/wire';
 import { ActionSummary } from '../../work/declared-actions/declared-actions.ts';
 
 const about = { taskId: Uuid.nullable(), outcome: z.enum(['approved', 'rejected']) };

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { CredentialSnapshot } from '../../access/authn/acting.ts';
 import type { QueuePosition } from '../../service/queue-walk.ts';
 import type { ActionResult } from '../../work/declared-actions/declared-actions.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** Whoever worked on a task: the holders of its claims, under which its runs were. */
 export function findWorkersOf(tenantId: string, taskId: string) {

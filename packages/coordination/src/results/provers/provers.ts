@@ -1,4 +1,4 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import type { JsonObject } from '@baton/values/wire';
 import type { Context } from '../context.ts';
 import { findHoldersAmong, findRequestersOf, findWorkersOf } from './provers.sql.ts';
 

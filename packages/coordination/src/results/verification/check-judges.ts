@@ -1,4 +1,4 @@
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { findActivePerson } from '../../access/principals/principals.ts';
 import { skillOfCheck } from '../../definitions/acceptance/acceptance.ts';
 import { writeApprovalRequest } from '../../work/gates/gates.ts';

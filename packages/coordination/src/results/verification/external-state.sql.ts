@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { AttemptRow } from '../../work/verifications/attempt.ts';
 import { coreTypes } from '../artifacts/artifact.ts';
 import type { Provers } from '../provers/provers.ts';

@@ -1,6 +1,6 @@
+import { eventText } from '@baton/values/event-text';
 import type { Lookup } from '../../definitions/declared-actions/expressions.ts';
 import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
-import { eventText } from '../../service/documents.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
 import type { TaskRow } from '../../work/tasks/task.ts';
 import type { AttemptCheck, CheckResult, NotCounted } from '../../work/verifications/attempt.ts';

@@ -1,4 +1,4 @@
-import { canonicalJson } from '@baton/kernel/idempotency';
+import { canonicalJson } from '@baton/values/canonical-json';
 import { callerOfSnapshot } from '../../access/authn/acting.ts';
 import { allHaveValues } from '../../definitions/declared-actions/task-values.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';

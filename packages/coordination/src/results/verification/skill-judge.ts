@@ -1,12 +1,12 @@
-import { Refusal } from '@baton/kernel/refusal';
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { eventText } from '@baton/values/event-text';
+import type { Json, JsonObject } from '@baton/values/wire';
 import { mayAllowEffects, skillOfCheck } from '../../definitions/acceptance/acceptance.ts';
 import { UnresolvedExpression, valueOfDocument } from '../../definitions/declared-actions/expressions.ts';
 import { lookupIn } from '../../definitions/declared-actions/filled-actions.ts';
 import { cancelCalls } from '../../leases/invocations/cancelling.ts';
 import type { AuthorizationBasis } from '../../leases/invocations/invocation-row.ts';
 import { findSkillByRef } from '../../organisation/skills/skills.ts';
-import { eventText } from '../../service/documents.ts';
 import { type ApprovalRow, renewApproval } from '../../work/gates/gates.ts';
 import { showsCall } from '../../work/gates/subject.ts';
 import { subjectTaskOf } from '../../work/tasks/lookup.ts';

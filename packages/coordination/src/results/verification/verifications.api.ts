@@ -1,4 +1,4 @@
-import { pageOf } from '@baton/kernel/wire';
+import { pageOf } from '@baton/values/wire';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { TaskVerification } from '../../work/verifications/attempt.ts';
 import { endpoint } from '../context.ts';

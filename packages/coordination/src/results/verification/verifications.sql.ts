@@ -1,7 +1,7 @@
-import { queryBuilder } from '@baton/kernel/db';
-import { fragment, type ListOrder, pageQuery } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import { sql } from '@baton/kernel/sql';
+import { queryBuilder } from '@baton/kernel/database/db';
+import { fragment, type ListOrder, pageQuery } from '@baton/kernel/database/list';
+import { sql } from '@baton/kernel/database/sql';
+import type { Page } from '@baton/kernel/http/paging';
 import type { QueuePosition } from '../../service/queue-walk.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
 import type { TaskRow } from '../../work/tasks/task.ts';

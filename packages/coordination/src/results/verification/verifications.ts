@@ -1,5 +1,5 @@
-import { type ItemPage, listPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import { type ItemPage, listPage } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import { getTask } from '../../work/tasks/tasks.ts';
 import { attemptOf, type TaskVerification } from '../../work/verifications/attempt.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** Which task was filed under a key last, and by which version of which rule. */
 export interface WorkKeyRow {

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { Json, JsonObject } from '@baton/values/wire';
 import { findAgentsOfPrincipals } from '../../access/principals/managed-principals.ts';
 import type { Evidence } from '../../definitions/acceptance/evidence.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';

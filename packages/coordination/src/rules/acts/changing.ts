@@ -1,5 +1,5 @@
-import { canonicalJson } from '@baton/kernel/idempotency';
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { canonicalJson } from '@baton/values/canonical-json';
 import { emit } from '../../ledger/journal/journal.ts';
 import { terminalCategories } from '../../work/readiness/claimability.ts';
 import { type Task, TaskChange, taskOf } from '../../work/tasks/task.ts';

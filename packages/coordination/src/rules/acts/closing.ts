@@ -1,4 +1,4 @@
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import type { Evidence } from '../../definitions/acceptance/evidence.ts';
 import { findStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';

@@ -1,6 +1,6 @@
-import { newId } from '@baton/kernel/ids';
-import { Refusal } from '@baton/kernel/refusal';
-import type { JsonObject } from '@baton/kernel/wire';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { newId } from '@baton/values/ids';
+import type { JsonObject } from '@baton/values/wire';
 import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { ApprovalRequest } from '../../results/approvals/approval.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Refusal } from '@baton/kernel/refusal';
-import { Uuid } from '@baton/kernel/wire';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { Uuid } from '@baton/values/wire';
 import type { Evidence } from '../../definitions/acceptance/evidence.ts';
 import { undoneOnFailure } from '../../ledger/savepoint.ts';
 import { holds, type Permission, permittedIds } from '../../service/permissions.ts';

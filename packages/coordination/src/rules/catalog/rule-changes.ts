@@ -1,4 +1,4 @@
-import { canonicalJson } from '@baton/kernel/idempotency';
+import { canonicalJson } from '@baton/values/canonical-json';
 import { requireStanding } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { lockVersions } from '../../organisation/version-lock.ts';

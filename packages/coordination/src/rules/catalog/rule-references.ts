@@ -1,4 +1,4 @@
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { requireSubjectsOfChecks } from '../../definitions/acceptance/acceptance.ts';
 import { resolveTaskType } from '../../definitions/task-types/type-rules.ts';
 import { findSkillByRef, obstacleToCall } from '../../organisation/skills/skills.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { QueryWord, Uuid } from '@baton/kernel/wire';
-import { idParams } from '../../organisation/keys.ts';
+import { idParams } from '@baton/values/keys';
+import { QueryWord, Uuid } from '@baton/values/wire';
 import { PackageFilter } from '../../organisation/package-link.ts';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';

@@ -1,7 +1,7 @@
-import { newId } from '@baton/kernel/ids';
-import { type ItemPage, listPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import type { JsonObject } from '@baton/kernel/wire';
+import { type ItemPage, listPage } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
+import { newId } from '@baton/values/ids';
+import type { JsonObject } from '@baton/values/wire';
 import { type CredentialSnapshot, snapshotOf } from '../../access/authn/acting.ts';
 import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { requireStanding } from '../../leases/children/child-grant.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { AcceptanceCheck, parseAcceptance } from '../../definitions/acceptance/acceptance.ts';
 import { parsedLater } from '../../definitions/acceptance/parsed-document.ts';
 import { faultInCondition, isPath, rootOf } from '../../definitions/declared-actions/condition.ts';

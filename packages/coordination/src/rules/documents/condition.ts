@@ -1,5 +1,5 @@
-import { roundedIntegerIn } from '@baton/kernel/json';
-import type { Json } from '@baton/kernel/wire';
+import { roundedIntegerIn } from '@baton/values/json';
+import type { Json } from '@baton/values/wire';
 import { faultInCondition } from '../../definitions/declared-actions/condition.ts';
 import { refuseFaults } from './faults.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { EventDeclaration } from '@baton/kernel/service';
+import type { EventDeclaration } from '@baton/kernel/http/service';
 
 /**
  * What a path can find in a document of which the JSON Schema is known: for warnings, which say what is certainly wrong and

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { FreeObject, Timestamp, Uuid } from '@baton/values/wire';
 import { Goal, type Goal as GoalRecord } from '../../work/goals/goal.ts';
 import { Task, type Task as TaskRecord } from '../../work/tasks/task.ts';
 import { triggerKinds } from './trigger.ts';

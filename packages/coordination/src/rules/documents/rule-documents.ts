@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Json } from '@baton/kernel/wire';
+import type { Json } from '@baton/values/wire';
 import { refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { creatingKinds, parseAction, type RuleAction } from './action.ts';
 import { parseCondition } from './condition.ts';

@@ -1,4 +1,4 @@
-import type { Json } from '@baton/kernel/wire';
+import type { Json } from '@baton/values/wire';
 import { isPath, rootOf } from '../../definitions/declared-actions/condition.ts';
 import { type Roots, valueAt } from '../../definitions/declared-actions/evaluate-condition.ts';
 

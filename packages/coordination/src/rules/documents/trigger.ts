@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { parseRuleDocument, refuseFaults } from './faults.ts';
 
 export const everySecondsMin = 60;

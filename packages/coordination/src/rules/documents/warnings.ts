@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { EventDeclaration } from '@baton/kernel/service';
-import type { Json } from '@baton/kernel/wire';
+import type { EventDeclaration } from '@baton/kernel/http/service';
+import type { Json } from '@baton/values/wire';
 import { pathsIn, rootOf } from '../../definitions/declared-actions/condition.ts';
 import { textsOfAction } from './action.ts';
 import { textsOfInterpretation } from './interpretation.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import type { JsonObject } from '@baton/values/wire';
 import { cancelCalls } from '../../leases/invocations/cancelling.ts';
 import { payloadBytesMax } from '../../results/invocations/invocation.ts';
 import { type InvocationEnd, requestInvocation } from '../../results/invocations/requesting.ts';

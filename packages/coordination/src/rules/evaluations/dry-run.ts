@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import { ConcurrencyLimit } from '@baton/kernel/concurrency-limit';
-import { Refusal } from '@baton/kernel/refusal';
-import { InstantInput, type JsonObject } from '@baton/kernel/wire';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { ConcurrencyLimit } from '@baton/kernel/limits/concurrency-limit';
+import { InstantInput, type JsonObject } from '@baton/values/wire';
 import { ConditionFault, holdsCondition } from '../../definitions/declared-actions/evaluate-condition.ts';
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';

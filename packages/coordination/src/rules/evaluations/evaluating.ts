@@ -1,6 +1,6 @@
-import { newId } from '@baton/kernel/ids';
-import { Refusal } from '@baton/kernel/refusal';
-import type { JsonObject } from '@baton/kernel/wire';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { newId } from '@baton/values/ids';
+import type { JsonObject } from '@baton/values/wire';
 import type { CredentialSnapshot } from '../../access/authn/acting.ts';
 import { ConditionFault, holdsCondition } from '../../definitions/declared-actions/evaluate-condition.ts';
 import { emit } from '../../ledger/journal/journal.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { FreeObject, type Json, type JsonObject, pageOf, Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { FreeObject, type Json, type JsonObject, pageOf, Timestamp, Uuid } from '@baton/values/wire';
 import { Evidence } from '../../definitions/acceptance/evidence.ts';
 import type { Tables } from '../../service/schema.ts';
 import type { RuleRoots } from '../acts/cause.ts';

@@ -1,6 +1,6 @@
-import type { Surroundings } from '@baton/kernel/service';
-import { QueryWord } from '@baton/kernel/wire';
-import { idParams } from '../../organisation/keys.ts';
+import type { Surroundings } from '@baton/kernel/http/service';
+import { idParams } from '@baton/values/keys';
+import { QueryWord } from '@baton/values/wire';
 import { documentErrors, referenceErrors } from '../catalog/rule-refusals.ts';
 import { type Context, endpoint } from '../context.ts';
 import { type DryRun, dryRunInTurn, RuleDryRun, RuleDryRunResults } from './dry-run.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
-import { Uuid } from '@baton/kernel/wire';
+import { defineEvent } from '@baton/kernel/http/service';
+import { Uuid } from '@baton/values/wire';
 import { Evidence } from '../../definitions/acceptance/evidence.ts';
 import { WorkItem } from '../acts/work-item.ts';
 import { triggerKinds } from '../documents/trigger.ts';

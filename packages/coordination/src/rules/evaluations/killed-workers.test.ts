@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
+import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { makeRule, makeRuleWorker, observe, observed, slowDownTasks } from '../../testing/rules.ts';
 import { startProcess } from '../../testing/service-processes.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { RuleRow } from '../catalog/rule.ts';
 
 /** Whether any rule of the tenant is enabled. */

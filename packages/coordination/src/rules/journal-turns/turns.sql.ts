@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 
 /** Where a reader has come to in a tenant's journal, and how often the next event broke it. */

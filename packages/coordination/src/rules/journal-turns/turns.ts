@@ -1,4 +1,4 @@
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { isLegacy, type JournalPosition, parseCursor } from '../../ledger/journal/cursor.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import { everyEvent, positionOf, readPageAfter } from '../../ledger/journal/reading.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson } from '@baton/kernel/idempotency';
-import { nodesOf } from '@baton/kernel/json';
-import type { Json } from '@baton/kernel/wire';
+import { canonicalJson } from '@baton/values/canonical-json';
+import { nodesOf } from '@baton/values/json';
+import type { Json } from '@baton/values/wire';
 import { fail } from '../errors.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { nodesOf } from '@baton/kernel/json';
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import { nodesOf } from '@baton/values/json';
+import type { Json, JsonObject } from '@baton/values/wire';
 
 /**
  * What a harness leaves for others to read for good: handoffs, results of children, control messages (core, section

@@ -7,8 +7,8 @@ import {
   pageQuery,
   rowsWhere,
   type SelectQueryBuilder,
-} from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+} from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
 
 /**
  * By what a row is in sight: its own workspace, its task's, its task's where it has one, as a workspace itself, by its own

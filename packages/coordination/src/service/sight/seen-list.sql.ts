@@ -1,6 +1,6 @@
-import { queryBuilder } from '@baton/kernel/db';
-import { fragment, type PageQuery } from '@baton/kernel/list';
-import type { Statement } from '@baton/kernel/sql';
+import { queryBuilder } from '@baton/kernel/database/db';
+import { fragment, type PageQuery } from '@baton/kernel/database/list';
+import type { Statement } from '@baton/kernel/database/sql';
 import type { FiledBy } from './places.ts';
 
 /** A row that a search came by, and which one it was, counted from 1. */

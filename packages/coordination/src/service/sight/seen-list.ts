@@ -1,6 +1,6 @@
-import type { Db } from '@baton/kernel/db';
-import { type ItemPage, itemsOf } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import type { Db } from '@baton/kernel/database/db';
+import { type ItemPage, itemsOf } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
 import type { SeenList } from './places.ts';
 import { countOf, findSeenOf } from './seen-list.sql.ts';
 import { type Asking, isTaskInSight, viewerOf } from './sight.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** Whether a live binding of the principal lets it see its own workspaces only. */
 export function findNarrowSight(tenantId: string, principalId: string) {

@@ -1,5 +1,5 @@
-import { isUnreachable } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import { isUnreachable } from '@baton/kernel/database/db';
+import type { Logger } from '@baton/kernel/process/log';
 import type { Job } from '../job.ts';
 import { createPutOff } from '../put-off.ts';
 

@@ -1,4 +1,4 @@
-import { QueryFlag, Uuid } from '@baton/kernel/wire';
+import { QueryFlag, Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
 import { TaskPage } from '../tasks/task.ts';
 import { listAvailableWork } from './available.ts';

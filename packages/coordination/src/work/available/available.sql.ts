@@ -1,6 +1,6 @@
-import { fragment, type ListOrder, reference, startOf } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import { type Statement, sql } from '@baton/kernel/sql';
+import { fragment, type ListOrder, reference, startOf } from '@baton/kernel/database/list';
+import { type Statement, sql } from '@baton/kernel/database/sql';
+import type { Page } from '@baton/kernel/http/paging';
 import { placesSeenBy } from '../../service/sight/places.ts';
 import type { TaskRow } from '../tasks/task.ts';
 import type { WorkspaceScope } from '../tasks/task-fields.ts';

@@ -1,6 +1,6 @@
-import { type ItemPage, itemsOf, startOf } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import { Refusal } from '@baton/kernel/refusal';
+import { type ItemPage, itemsOf, startOf } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { type Task, type TaskRow, taskOf } from '../tasks/task.ts';

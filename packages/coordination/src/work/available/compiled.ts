@@ -1,6 +1,6 @@
-import { queryBuilder } from '@baton/kernel/db';
-import type { fragment } from '@baton/kernel/list';
-import { prepared, type Statement } from '@baton/kernel/sql';
+import { queryBuilder } from '@baton/kernel/database/db';
+import type { fragment } from '@baton/kernel/database/list';
+import { prepared, type Statement } from '@baton/kernel/database/sql';
 
 export type Fragment = ReturnType<typeof fragment>;
 

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** Moves rows of the queue of work whose tasks came due to where searches find them, a batch of them. */
 export function queueDueTasks(tasksMax: number) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
-import { Timestamp } from '@baton/kernel/wire';
+import { defineEvent } from '@baton/kernel/http/service';
+import { Timestamp } from '@baton/values/wire';
 
 /** Somebody ended the pause of a task. `availableAt` is its start, where that still holds it back. */
 export const taskMadeAvailable = defineEvent(

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { TaskRow } from '../tasks/task.ts';
 
 /** Ends the pause of a locked task, and the count of its failed attempts. */

@@ -1,4 +1,4 @@
-import { BoundedCache } from '../../service/bounded-cache.ts';
+import { BoundedCache } from '@baton/values/bounded-cache';
 import type { Context } from '../context.ts';
 import { findPagesRead, isNarrowed, lockNextTasks, type QueueRow, type WorkSearch } from './available.sql.ts';
 

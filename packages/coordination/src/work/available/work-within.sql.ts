@@ -1,5 +1,5 @@
-import { fragment, reference } from '@baton/kernel/list';
-import { type Statement, sql } from '@baton/kernel/sql';
+import { fragment, reference } from '@baton/kernel/database/list';
+import { type Statement, sql } from '@baton/kernel/database/sql';
 import type { TaskRow } from '../tasks/task.ts';
 import type { WorkspaceScope } from '../tasks/task-fields.ts';
 import {

@@ -1,4 +1,4 @@
-import { fragment } from '@baton/kernel/list';
+import { fragment } from '@baton/kernel/database/list';
 import type { Context } from '../context.ts';
 import type { TaskRow } from '../tasks/task.ts';
 import type { WorkspaceScope } from '../tasks/task-fields.ts';

@@ -1,6 +1,6 @@
-import { newId } from '@baton/kernel/ids';
-import { type ItemPage, listPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import { type ItemPage, listPage } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
+import { newId } from '@baton/values/ids';
 import { requireMayHangOn } from '../../access/policy/filed-in.ts';
 import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import { requireRunGrant } from '../../leases/children/child-grant.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
-import { Uuid } from '@baton/kernel/wire';
+import { defineEvent } from '@baton/kernel/http/service';
+import { Uuid } from '@baton/values/wire';
 import { commentAdded } from '../comments/comments.events.ts';
 import { ActionSummary } from '../declared-actions/declared-actions.ts';
 import { approvalRequested } from '../gates/gates.events.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FreeObject, Uuid } from '@baton/kernel/wire';
+import { FreeObject, Uuid } from '@baton/values/wire';
 
 /** The form of the process step that a task belongs to. */
 export const TaskForm = z

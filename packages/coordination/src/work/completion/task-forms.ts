@@ -1,5 +1,5 @@
+import { faultsOfForm, valuesForForm } from '@baton/process-engine/forms/form-values';
 import type { Context } from '../context.ts';
-import { faultsOfForm, valuesForForm } from '../tasks/step-forms/form-values.ts';
 import { findTaskStep } from '../tasks/step-forms/step-forms.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { getTaskRow } from '../tasks/tasks.ts';

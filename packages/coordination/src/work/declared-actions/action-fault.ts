@@ -1,4 +1,4 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import type { JsonObject } from '@baton/values/wire';
 
 /** Why a declared action could not be done, where no call of the API would be refused for it. */
 export class ActionFault extends Error {

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { TaskRow } from '../tasks/task.ts';
 
 /** Takes a key for this transaction; no row when a task has it. Of two that ask at once, the second waits for the first. */

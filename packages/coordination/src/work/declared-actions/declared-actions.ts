@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Refusal } from '@baton/kernel/refusal';
-import type { JsonObject } from '@baton/kernel/wire';
+import { Refusal } from '@baton/kernel/http/refusal';
+import type { JsonObject } from '@baton/values/wire';
 import type { CompletionAction, DeclaredComment } from '../../definitions/declared-actions/actions.ts';
 import {
   type Lookup,

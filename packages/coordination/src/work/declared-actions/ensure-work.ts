@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, Uuid } from '@baton/kernel/wire';
+import { type Json, type JsonObject, Uuid } from '@baton/values/wire';
 import { requireKnownPrincipals } from '../../access/principals/principals.ts';
 import type { EnsureWork } from '../../definitions/declared-actions/actions.ts';
 import { type Lookup, valueOfDocument, valueOfText } from '../../definitions/declared-actions/expressions.ts';

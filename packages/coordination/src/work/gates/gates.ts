@@ -1,7 +1,7 @@
-import { newId } from '@baton/kernel/ids';
+import { eventText } from '@baton/values/event-text';
+import { newId } from '@baton/values/ids';
 import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import { emit } from '../../ledger/journal/journal.ts';
-import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { approvalRequested } from './gates.events.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { canonicalJson } from '@baton/kernel/idempotency';
-import { FreeObject, type Json, type JsonObject, Timestamp } from '@baton/kernel/wire';
+import { canonicalJson } from '@baton/values/canonical-json';
+import { measureDocument } from '@baton/values/document-size';
+import { FreeObject, type Json, type JsonObject, Timestamp } from '@baton/values/wire';
 import { mayAllowEffects, skillOfCheck, TaskCheck } from '../../definitions/acceptance/acceptance.ts';
 import type { DecisionAction } from '../../definitions/declared-actions/actions.ts';
 import type { Expression, Lookup } from '../../definitions/declared-actions/expressions.ts';
@@ -12,7 +13,6 @@ import {
 } from '../../definitions/declared-actions/filled-actions.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import { findPinnedSkills } from '../../organisation/skills/skills.ts';
-import { measureDocument } from '../../service/documents.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import type { Context } from '../context.ts';
 import { checksOf } from '../verifications/attempts.ts';

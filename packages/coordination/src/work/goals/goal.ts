@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { pageOf, queryWordCharactersMax, Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { pageOf, queryWordCharactersMax, Timestamp, Uuid } from '@baton/values/wire';
 import { AcceptanceCheck } from '../../definitions/acceptance/acceptance.ts';
 import { Origin } from '../../definitions/acceptance/origin.ts';
 import { parsedLater } from '../../definitions/acceptance/parsed-document.ts';

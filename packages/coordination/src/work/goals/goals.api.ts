@@ -1,5 +1,5 @@
-import { QueryWord, Uuid } from '@baton/kernel/wire';
-import { idParams } from '../../organisation/keys.ts';
+import { idParams } from '@baton/values/keys';
+import { QueryWord, Uuid } from '@baton/values/wire';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
 import { Goal, GoalChange, GoalPage, GoalRequest } from './goal.ts';

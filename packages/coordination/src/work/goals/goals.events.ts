@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
-import { Uuid } from '@baton/kernel/wire';
+import { defineEvent } from '@baton/kernel/http/service';
+import { Uuid } from '@baton/values/wire';
 import { OriginSummary } from '../../definitions/acceptance/origin.ts';
 import { goalStatuses } from './goal.ts';
 

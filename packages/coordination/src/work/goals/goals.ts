@@ -1,13 +1,14 @@
-import { newId } from '@baton/kernel/ids';
-import type { ItemPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import type { ItemPage } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
+import { eventText } from '@baton/values/event-text';
+import { newId } from '@baton/values/ids';
 import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { requireKnownPrincipals } from '../../access/principals/principals.ts';
 import { requireEvidenceTargets } from '../../definitions/acceptance/evidence.ts';
 import { defaultOrigin, parseOrigin, summarizeOrigin } from '../../definitions/acceptance/origin.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { enterWorkspace } from '../../organisation/workspaces/workspaces.ts';
-import { eventText, refuseSecretText } from '../../service/documents.ts';
+import { refuseSecretText } from '../../service/documents.ts';
 import { listSeen } from '../../service/sight/seen-list.ts';
 import { requireSight, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** Since when each obstacle to a claim has stood, and what is behind it; an instant is null where there is none. */
 export interface AdviceRow {

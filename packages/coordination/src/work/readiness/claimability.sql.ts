@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
 import type { TaskRow } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { Timestamp, Uuid } from '@baton/values/wire';
 import { statusCategories } from '../../definitions/task-types/lifecycle.ts';
 import { Task } from '../tasks/task.ts';
 

@@ -1,4 +1,4 @@
-import { pageOf, Uuid } from '@baton/kernel/wire';
+import { pageOf, Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
 import { TaskRef } from '../tasks/task-ref.ts';
 import { taskRelationAdded } from '../tasks/tasks.events.ts';

@@ -1,5 +1,5 @@
-import { QueryFlag, QueryWord } from '@baton/kernel/wire';
-import { idParams } from '../../organisation/keys.ts';
+import { idParams } from '@baton/values/keys';
+import { QueryFlag, QueryWord } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
 import { TaskPage } from '../tasks/task.ts';
 import { listGoalWork } from './task-list.ts';

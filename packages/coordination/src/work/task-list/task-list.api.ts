@@ -1,4 +1,4 @@
-import { InstantInput, QueryFlag, QueryWord, Uuid } from '@baton/kernel/wire';
+import { InstantInput, QueryFlag, QueryWord, Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
 import { TaskPage } from '../tasks/task.ts';
 import { listTasks } from './task-list.ts';

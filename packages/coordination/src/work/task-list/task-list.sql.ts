@@ -1,4 +1,4 @@
-import { queryBuilder } from '@baton/kernel/db';
+import { queryBuilder } from '@baton/kernel/database/db';
 import {
   condition,
   fragment,
@@ -9,9 +9,9 @@ import {
   pageQuery,
   reference,
   rowsWhere,
-} from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import { sql } from '@baton/kernel/sql';
+} from '@baton/kernel/database/list';
+import { sql } from '@baton/kernel/database/sql';
+import type { Page } from '@baton/kernel/http/paging';
 import { statusCategories } from '../../definitions/task-types/lifecycle.ts';
 import type { TaskTypeRow } from '../../definitions/task-types/task-type.ts';
 import { placesSeenBy, type SeenList, tasksSeenBy } from '../../service/sight/places.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { newId } from '@baton/kernel/ids';
-import { encodeCursor } from '@baton/kernel/paging';
+import { encodeCursor } from '@baton/kernel/http/paging';
 import { byDepth } from '@baton/testing/depth';
+import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, refused } from '../../testing/leases.ts';
 import { insertTestType } from '../../testing/task-type.ts';

@@ -1,5 +1,5 @@
-import { type ItemPage, itemsOf } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import { type ItemPage, itemsOf } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
 import { type StatusCategory, statusCategories } from '../../definitions/task-types/lifecycle.ts';
 import { listSeen, seenRows } from '../../service/sight/seen-list.ts';
 import { viewerOf } from '../../service/sight/sight.ts';

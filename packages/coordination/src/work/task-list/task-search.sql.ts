@@ -1,6 +1,6 @@
-import { queryBuilder } from '@baton/kernel/db';
-import { fragment } from '@baton/kernel/list';
-import { prepared, type Statement, sql } from '@baton/kernel/sql';
+import { queryBuilder } from '@baton/kernel/database/db';
+import { fragment } from '@baton/kernel/database/list';
+import { prepared, type Statement, sql } from '@baton/kernel/database/sql';
 
 /** How many letters of a text the sample looks at, and how many texts make one. */
 const sampleLettersMax = 1000;

@@ -1,5 +1,5 @@
-import { startOf } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import { startOf } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
 import type { Context } from '../context.ts';
 import type { TaskRow } from '../tasks/task.ts';
 import { orders, type TaskOrder } from './task-list.sql.ts';

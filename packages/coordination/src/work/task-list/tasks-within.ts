@@ -1,4 +1,4 @@
-import type { Page } from '@baton/kernel/paging';
+import type { Page } from '@baton/kernel/http/paging';
 import type { SeenList } from '../../service/sight/places.ts';
 import type { Context } from '../context.ts';
 import type { TaskRow } from '../tasks/task.ts';

@@ -1,5 +1,5 @@
-import { canonicalJson } from '@baton/kernel/idempotency';
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import { canonicalJson } from '@baton/values/canonical-json';
+import type { Json, JsonObject } from '@baton/values/wire';
 import { expressionsIn } from '../../definitions/declared-actions/filled-actions.ts';
 import { rulesOf, type TypeRules } from '../../definitions/task-types/type-rules.ts';
 import type { Context } from '../context.ts';

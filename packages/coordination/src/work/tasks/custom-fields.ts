@@ -1,4 +1,4 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import type { JsonObject } from '@baton/values/wire';
 import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
 import { checkDocument, refuseSecretKeys } from '../../service/documents.ts';
 import { fail } from '../errors.ts';

@@ -1,4 +1,4 @@
-import type { Json } from '@baton/kernel/wire';
+import type { Json } from '@baton/values/wire';
 import type { Expression, Lookup } from '../../definitions/declared-actions/expressions.ts';
 import { fieldOf, memberOf } from '../../definitions/declared-actions/task-values.ts';
 import type { Context } from '../context.ts';

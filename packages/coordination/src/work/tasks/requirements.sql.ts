@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 export interface RequirementItem {
   kind: 'role' | 'capability' | 'skill';

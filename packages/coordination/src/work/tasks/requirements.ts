@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { TakenAway } from './protection/protection.ts';

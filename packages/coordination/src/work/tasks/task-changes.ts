@@ -1,4 +1,5 @@
-import { canonicalJson } from '@baton/kernel/idempotency';
+import { canonicalJson } from '@baton/values/canonical-json';
+import { eventText } from '@baton/values/event-text';
 import { requireMayMove } from '../../access/policy/filed-in.ts';
 import {
   parseAcceptance,
@@ -18,7 +19,6 @@ import { passClaimGate } from '../../leases/gate.ts';
 import { releaseClaims } from '../../leases/release.ts';
 import { failRunningRun } from '../../leases/run-ending.ts';
 import { emit } from '../../ledger/journal/journal.ts';
-import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { requireGoalForTask, requireGoalStays } from '../goals/goals.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import {
   FreeObject,
   InstantInput,
@@ -8,7 +8,7 @@ import {
   queryWordCharactersMax,
   Timestamp,
   Uuid,
-} from '@baton/kernel/wire';
+} from '@baton/values/wire';
 import { acceptanceChecksMax, SentCheck, TaskCheck } from '../../definitions/acceptance/acceptance.ts';
 import { withoutAuthor } from '../../definitions/acceptance/author.ts';
 import { Evidence, evidenceItemsMax, type TaskEvidence } from '../../definitions/acceptance/evidence.ts';

@@ -1,5 +1,5 @@
-import { sql } from '@baton/kernel/sql';
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import { sql } from '@baton/kernel/database/sql';
+import type { Json, JsonObject } from '@baton/values/wire';
 import type { TaskRow } from './task.ts';
 import type { TaskRef } from './task-ref.ts';
 

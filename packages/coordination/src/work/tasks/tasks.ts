@@ -1,4 +1,5 @@
-import { newId } from '@baton/kernel/ids';
+import { eventText } from '@baton/values/event-text';
+import { newId } from '@baton/values/ids';
 import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { parseAcceptance, requireSubjectsOfChecks } from '../../definitions/acceptance/acceptance.ts';
 import {
@@ -10,7 +11,6 @@ import { defaultOrigin, parseOrigin, summarizeOrigin } from '../../definitions/a
 import type { LifecycleStatus } from '../../definitions/task-types/lifecycle.ts';
 import { resolveTaskType, type TypeRules } from '../../definitions/task-types/type-rules.ts';
 import { emit } from '../../ledger/journal/journal.ts';
-import { eventText } from '../../service/documents.ts';
 import { requireSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

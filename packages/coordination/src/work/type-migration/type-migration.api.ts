@@ -1,4 +1,4 @@
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
 import { approvalRequested } from '../gates/gates.events.ts';
 import { Task } from '../tasks/task.ts';

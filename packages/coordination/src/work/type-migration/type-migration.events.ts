@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
+import { defineEvent } from '@baton/kernel/http/service';
 
 /** `trigger` says whether the task was named (`task`) or is one of many (`bulk`). */
 export const taskTypeMigrated = defineEvent(

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
-import { encodeCursor } from '@baton/kernel/paging';
-import { Refusal } from '@baton/kernel/refusal';
-import { textsByName, Uuid } from '@baton/kernel/wire';
+import { encodeCursor } from '@baton/kernel/http/paging';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { textsByName, Uuid } from '@baton/values/wire';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import { undoneOnFailure } from '../../ledger/savepoint.ts';
 import { seenRows } from '../../service/sight/seen-list.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { FreeObject, Timestamp, Uuid } from '@baton/values/wire';
 import type { CredentialSnapshot } from '../../access/authn/acting.ts';
 import { AcceptanceCheck } from '../../definitions/acceptance/acceptance.ts';
 import type { Tables } from '../../service/schema.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { CredentialSnapshot } from '../../access/authn/acting.ts';
 import type { AttemptCheck, AttemptRow, AttemptTrigger } from './attempt.ts';
 

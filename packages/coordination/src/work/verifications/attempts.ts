@@ -1,4 +1,4 @@
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import { snapshotOf } from '../../access/authn/acting.ts';
 import type { TaskCheck } from '../../definitions/acceptance/acceptance.ts';
 import { withoutAuthor } from '../../definitions/acceptance/author.ts';

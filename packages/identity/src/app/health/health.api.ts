@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { appliedRevision } from '@baton/kernel/migrate';
-import { reply } from '@baton/kernel/service';
+import { appliedRevision } from '@baton/kernel/database/migrate';
+import { reply } from '@baton/kernel/http/service';
 import { answeredWithin } from '../../service/answered-within.ts';
 import { endpoint } from '../context.ts';
 

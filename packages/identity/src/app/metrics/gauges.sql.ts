@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** How many events readers can't see yet, and for how long the oldest unfinished writer has been at work. */
 export function findJournalLag() {

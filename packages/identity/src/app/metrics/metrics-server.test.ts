@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
 import { freePort } from '@baton/kernel/testing/free-port';
 import { makeRealm, newSubject, signInBy } from '../../sign-in/federation/testing/sign-in.ts';

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, type Registry } from 'prom-client';
-import { openWatchPort } from '@baton/kernel/watch-port';
+import { openWatchPort } from '@baton/kernel/listener/watch-port';
 import type { Settings } from '../settings.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { clientOfAddress } from '@baton/kernel/counted-address';
-import { type ErrorTable, Refusal } from '@baton/kernel/refusal';
+import { type ErrorTable, Refusal } from '@baton/kernel/http/refusal';
+import { clientOfAddress } from '@baton/kernel/listener/counted-address';
 import { secretHash } from '../../service/secrets.ts';
 import { fail } from '../errors.ts';
 import type { Settings } from '../settings.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { audienceLengthMax, characters, Name, NameSet } from '../../service/fields.ts';
 
 /** A key of the former control plane, by its prefix and hash. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, type TestContext, test } from 'node:test';
-import { type Statement, sql } from '@baton/kernel/sql';
+import { type Statement, sql } from '@baton/kernel/database/sql';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { made, makeBearer, makeToken } from '../../testing/objects.ts';
 import { auditOf } from '../../testing/records.ts';

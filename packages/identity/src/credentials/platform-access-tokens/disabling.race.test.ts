@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { makeBearer } from '../../testing/objects.ts';
 import { actAmid } from '../../testing/traffic.ts';

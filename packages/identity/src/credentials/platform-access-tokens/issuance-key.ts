@@ -1,7 +1,7 @@
-import type { Db } from '@baton/kernel/db';
-import { idempotencyKeyLengthMax } from '@baton/kernel/idempotency';
-import { InvalidRequest } from '@baton/kernel/refusal';
-import { type Reply, reply } from '@baton/kernel/service';
+import type { Db } from '@baton/kernel/database/db';
+import { idempotencyKeyLengthMax } from '@baton/kernel/http/idempotency';
+import { InvalidRequest } from '@baton/kernel/http/refusal';
+import { type Reply, reply } from '@baton/kernel/http/service';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type IssuedToken, platformAccessTokenOf } from './platform-access-token.ts';

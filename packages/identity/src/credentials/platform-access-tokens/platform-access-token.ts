@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { QueryFlag, queryInteger, Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { QueryFlag, queryInteger, Timestamp, Uuid } from '@baton/values/wire';
 import { CredentialKind } from '../../directory/revocation/credentials.events.ts';
 import { Name, NameSet, names as namesOf } from '../../service/fields.ts';
 import { cursorParam, rowsPerPageMax } from '../../service/paging.ts';

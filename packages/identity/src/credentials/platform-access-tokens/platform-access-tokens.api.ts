@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { credentialRevoked } from '../../directory/revocation/credentials.events.ts';
 import { principalParams, Reason, tenantParam } from '../../service/fields.ts';
 import { endpoint } from '../context.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { CreatedPosition } from '../../service/paging.ts';
 import type { PlatformAccessTokenRow, SignInSnapshot, TokenColumns } from './platform-access-token.ts';
 

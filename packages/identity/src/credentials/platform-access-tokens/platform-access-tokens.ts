@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Db } from '@baton/kernel/db';
-import { fingerprintOf } from '@baton/kernel/idempotency';
-import { type Reply, reply } from '@baton/kernel/service';
+import type { Db } from '@baton/kernel/database/db';
+import { fingerprintOf } from '@baton/kernel/http/idempotency';
+import { type Reply, reply } from '@baton/kernel/http/service';
 import { allowedScopesOf, refuseWiderCeiling } from '../../directory/audiences/audiences.ts';
 import { requireFreshContext } from '../../directory/authentication-contexts/authentication-contexts.ts';
 import { getLockedPrincipal } from '../../directory/principals/principals.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { fingerprintOf } from '@baton/kernel/idempotency';
-import type { Reply } from '@baton/kernel/service';
+import { fingerprintOf } from '@baton/kernel/http/idempotency';
+import type { Reply } from '@baton/kernel/http/service';
 import { getLockedMember } from '../../directory/principals/principals.ts';
 import { refuseClosedTenant } from '../../directory/tenants/tenants.ts';
 import { audit } from '../../records/audit.ts';

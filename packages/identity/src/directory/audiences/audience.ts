@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { RowOf } from '@baton/kernel/row';
-import { Uuid } from '@baton/kernel/wire';
+import type { RowOf } from '@baton/kernel/database/row';
+import { Uuid } from '@baton/values/wire';
 import { Key, NameSet, Status } from '../../service/fields.ts';
 import type { Tables } from '../../service/schema.ts';
 

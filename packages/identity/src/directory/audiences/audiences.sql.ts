@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { AudienceRow, SigningAlgorithm } from './audience.ts';
 
 /** No row when the key is taken; waits for a transaction that is taking it. */

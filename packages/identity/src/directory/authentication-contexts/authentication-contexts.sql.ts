@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { AuthenticationContextRow } from './authentication-context.ts';
 
 export interface NewContext {

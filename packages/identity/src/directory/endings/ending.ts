@@ -1,4 +1,4 @@
-import type { RowOf } from '@baton/kernel/row';
+import type { RowOf } from '@baton/kernel/database/row';
 import type { Auditing } from '../../records/audit.ts';
 import type { Emitting } from '../../records/journal/journal.ts';
 import type { Tables } from '../../service/schema.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { EndingRow } from './ending.ts';
 
 export function insertEnding(ending: Omit<EndingRow, 'acknowledged_at'>) {

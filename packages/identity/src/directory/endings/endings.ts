@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Db, Pool } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import type { Db, Pool } from '@baton/kernel/database/db';
+import type { Logger } from '@baton/kernel/process/log';
 import type { AuditKey } from '../../records/audit-chain/audit-key.ts';
 import { flushRecords } from '../../records/journal/journal.ts';
 import { startJob } from '../../service/background-job.ts';

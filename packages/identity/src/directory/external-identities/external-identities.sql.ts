@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { ExternalIdentityRow } from './external-identity.ts';
 
 /** An active provider of this issuer that links its people itself, at their sign-in. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
 import { audit } from '../../records/audit.ts';
 import { emit } from '../../records/journal/journal.ts';
 import type { Context } from '../context.ts';

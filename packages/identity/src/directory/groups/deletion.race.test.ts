@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, type TestContext, test } from 'node:test';
-import { type Statement, sql } from '@baton/kernel/sql';
+import { type Statement, sql } from '@baton/kernel/database/sql';
 import { adminHeader, startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { made, makePrincipal, makeTenant } from '../../testing/objects.ts';
 import { auditOf } from '../../testing/records.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { Timestamp, Uuid } from '@baton/values/wire';
 import { pagesByCreation } from '../../service/paging.ts';
 import type { Tables } from '../../service/schema.ts';
 import { PrincipalKind, type PrincipalRow, PrincipalStatus } from '../principals/principal.ts';

@@ -1,4 +1,4 @@
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
 import { groupParams } from './group.ts';
 import { GroupMembership, memberPages, NewGroupMember } from './group-member.ts';

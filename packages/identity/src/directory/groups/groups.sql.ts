@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { CreatedPage } from '../../service/paging.ts';
 import type { CreatedGroup, GroupRow } from './group.ts';
 

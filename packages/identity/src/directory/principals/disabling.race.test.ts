@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess } from '@baton/testing/depth';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { makePrincipal, makeTenant } from '../../testing/objects.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { principalParams, Reason, tenantParam } from '../../service/fields.ts';
 import { endpoint } from '../context.ts';
 import { credentialRevoked } from '../revocation/credentials.events.ts';

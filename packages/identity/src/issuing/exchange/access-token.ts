@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { observer } from '@baton/kernel/observer';
+import { observer } from '@baton/kernel/process/observer';
 import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
 import type { Context } from '../context.ts';
 

@@ -1,4 +1,4 @@
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
 import type { Settings } from '../settings.ts';
 import { SharedStatement } from '../shared-statement.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';

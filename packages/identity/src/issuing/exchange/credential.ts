@@ -1,4 +1,4 @@
-import type { RowOf } from '@baton/kernel/row';
+import type { RowOf } from '@baton/kernel/database/row';
 import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
 import type { PrincipalRow } from '../../directory/principals/principal.ts';
 import type { Tables } from '../../service/schema.ts';

@@ -1,4 +1,4 @@
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
 import type { AuditKey } from '../../records/audit-chain/audit-key.ts';
 import { SharedStatement } from '../shared-statement.ts';
 import { insertLedgerEntries, type LedgerEntry } from './exchanges.sql.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { PresentedSecret } from '../../credentials/platform-access-tokens/platform-access-token.ts';
 import { audienceLengthMax, characters, NameSet } from '../../service/fields.ts';
 

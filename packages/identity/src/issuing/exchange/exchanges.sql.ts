@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { AuditKey } from '../../records/audit-chain/audit-key.ts';
 import { writtenRecords } from '../../records/audit-chain/record-mac.ts';
 import type { AuditDraft } from '../../records/drafts.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { makeBearer } from '../../testing/objects.ts';
 import { auditOf, journalOf, journalTypes, storeCounts } from '../../testing/records.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { wireMapper } from '@baton/kernel/row';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { wireMapper } from '@baton/kernel/database/row';
+import { Timestamp, Uuid } from '@baton/values/wire';
 import { PresentedSecret } from '../../credentials/platform-access-tokens/platform-access-token.ts';
 import { PrincipalKind } from '../../directory/principals/principal.ts';
 import { Reason } from '../../service/fields.ts';

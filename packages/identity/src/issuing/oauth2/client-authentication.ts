@@ -1,4 +1,4 @@
-import { InvalidRequest } from '@baton/kernel/refusal';
+import { InvalidRequest } from '@baton/kernel/http/refusal';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { ClientRow } from '../exchange/credential.ts';

@@ -1,4 +1,4 @@
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { revokeOwnPlatformAccessToken } from '../introspection/presented-tokens.ts';

@@ -1,4 +1,4 @@
-import type { RenderedError } from '@baton/kernel/refusal';
+import type { RenderedError } from '@baton/kernel/http/refusal';
 
 /** Our codes in the terms of RFC 6749, section 5.2, RFC 8707, RFC 8693, section 2.2.2, and RFC 7009, section 2.2.1. */
 const names: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { reply } from '@baton/kernel/service';
+import { reply } from '@baton/kernel/http/service';
 import { credentialRevoked } from '../../directory/revocation/credentials.events.ts';
 import { endpoint } from '../context.ts';
 import { introspectOauthToken } from './oauth-introspection.ts';

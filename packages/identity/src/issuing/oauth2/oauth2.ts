@@ -1,4 +1,4 @@
-import { type Reply, reply } from '@baton/kernel/service';
+import { type Reply, reply } from '@baton/kernel/http/service';
 import { audienceLengthMax, sortedSet } from '../../service/fields.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

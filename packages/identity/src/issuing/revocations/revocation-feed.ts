@@ -1,5 +1,5 @@
-import type { Db } from '@baton/kernel/db';
-import { within } from '@baton/kernel/within';
+import type { Db } from '@baton/kernel/database/db';
+import { within } from '@baton/kernel/limits/within';
 import type { Settings } from '../settings.ts';
 import { findRevocationEvents } from './revocation-feed.sql.ts';
 import { isRevocation, makeRevocationList, type RevocationList } from './revocation-list.ts';

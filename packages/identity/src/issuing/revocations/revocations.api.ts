@@ -1,4 +1,4 @@
-import { reply } from '@baton/kernel/service';
+import { reply } from '@baton/kernel/http/service';
 import { endpoint } from '../context.ts';
 import { RevocationList } from './revocation-list.ts';
 

@@ -11,7 +11,7 @@ import {
   type JSONWebKeySet,
   jwtVerify,
 } from 'jose';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess } from '@baton/testing/depth';
 import { makeCurveKey, startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Logger } from '@baton/kernel/log';
+import type { Logger } from '@baton/kernel/process/log';
 import { startJob } from '../../service/background-job.ts';
 import type { SigningKeys } from './signing-keys.ts';
 

@@ -1,5 +1,5 @@
 import { type JWTPayload, jwtVerify } from 'jose';
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import type { Settings } from '../settings.ts';
 import type { SigningKeys } from './signing-keys.ts';
 

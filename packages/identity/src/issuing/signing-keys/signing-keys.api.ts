@@ -1,5 +1,5 @@
-import { namesTag } from '@baton/kernel/etag';
-import { reply } from '@baton/kernel/service';
+import { namesTag } from '@baton/kernel/http/etag';
+import { reply } from '@baton/kernel/http/service';
 import { endpoint } from '../context.ts';
 import { JsonWebKeySet } from './json-web-key.ts';
 

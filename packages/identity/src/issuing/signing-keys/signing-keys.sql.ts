@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
 import type { PublishedKey } from './signing-key.ts';
 

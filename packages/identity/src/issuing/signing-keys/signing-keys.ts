@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { JWTPayload } from 'jose';
-import type { Pool } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import type { Pool } from '@baton/kernel/database/db';
+import type { Logger } from '@baton/kernel/process/log';
 import type { SigningAlgorithm, SigningAlgorithms } from '../../directory/audiences/audience.ts';
 import { answeredWithin } from '../../service/answered-within.ts';
 import type { Settings } from '../settings.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { Timestamp, Uuid } from '@baton/values/wire';
 import { characters, Key, Status, tenantParam } from '../../service/fields.ts';
 import type { Tables } from '../../service/schema.ts';
 import { SourceKind } from './provisioning-sources.events.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
 import { getPrincipal } from '../../directory/principals/principals.ts';
 import { tenantExists } from '../../directory/tenants/tenants.ts';
 import { audit } from '../../records/audit.ts';

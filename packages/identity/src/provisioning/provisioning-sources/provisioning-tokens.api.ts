@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
 import { sourceParams } from './provisioning-source.ts';
 import { provisioningTokenRevoked } from './provisioning-sources.events.ts';

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { fingerprintOf, idempotencyKeyLengthMax } from '@baton/kernel/idempotency';
-import { observer } from '@baton/kernel/observer';
-import { InvalidRequest } from '@baton/kernel/refusal';
-import { type Reply, reply } from '@baton/kernel/service';
+import { fingerprintOf, idempotencyKeyLengthMax } from '@baton/kernel/http/idempotency';
+import { InvalidRequest } from '@baton/kernel/http/refusal';
+import { type Reply, reply } from '@baton/kernel/http/service';
+import { observer } from '@baton/kernel/process/observer';
 import { audit } from '../../records/audit.ts';
 import { emit } from '../../records/journal/journal.ts';
 import { secretHash } from '../../service/secrets.ts';

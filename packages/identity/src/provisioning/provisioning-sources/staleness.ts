@@ -1,5 +1,5 @@
-import type { Pool } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import type { Pool } from '@baton/kernel/database/db';
+import type { Logger } from '@baton/kernel/process/log';
 import { type Auditing, audit } from '../../records/audit.ts';
 import type { AuditKey } from '../../records/audit-chain/audit-key.ts';
 import type { AuditDraft, EventDraft } from '../../records/drafts.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { makeRealm, signInBy } from '../../sign-in/federation/testing/sign-in.ts';
 import { startUpstream, type Upstream } from '../../sign-in/federation/testing/upstream.ts';

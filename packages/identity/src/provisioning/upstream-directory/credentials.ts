@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { SettingError } from '@baton/kernel/config';
+import { SettingError } from '@baton/kernel/process/config';
 import type { Settings } from '../settings.ts';
 
 /** How the directory of one source is authenticated to: as a client of its realm, or by a token renewed elsewhere. */

@@ -1,4 +1,4 @@
-import type { OutboundRequest } from '@baton/kernel/outbound';
+import type { OutboundRequest } from '@baton/kernel/outbound/outbound';
 
 /** The two protocols that a directory may speak (contract, section 10.8), as requests below its base address. */
 

@@ -1,5 +1,5 @@
-import type { Logger } from '@baton/kernel/log';
-import type { OutboundAnswer, OutboundClient } from '@baton/kernel/outbound';
+import type { OutboundAnswer, OutboundClient } from '@baton/kernel/outbound/outbound';
+import type { Logger } from '@baton/kernel/process/log';
 import { fail } from '../errors.ts';
 import { type UpstreamCredentials, withoutSlash } from './credentials.ts';
 import {

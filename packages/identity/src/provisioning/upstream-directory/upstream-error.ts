@@ -1,4 +1,4 @@
-import { OutboundError, type OutboundFailure } from '@baton/kernel/outbound';
+import { OutboundError, type OutboundFailure } from '@baton/kernel/outbound/outbound';
 
 /** A directory did not take a write. The message has only words of ours, nothing of the directory's answer. */
 export class UpstreamError extends Error {

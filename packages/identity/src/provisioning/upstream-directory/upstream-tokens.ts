@@ -1,5 +1,5 @@
-import { observer } from '@baton/kernel/observer';
-import { type OutboundClient, untilAborted } from '@baton/kernel/outbound';
+import { type OutboundClient, untilAborted } from '@baton/kernel/outbound/outbound';
+import { observer } from '@baton/kernel/process/observer';
 import type { UpstreamCredentials } from './credentials.ts';
 import { fieldsOf } from './protocols.ts';
 import { errorOfStatus, UpstreamError, upstreamErrorOf } from './upstream-error.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { signInBy } from '../../sign-in/federation/testing/sign-in.ts';
 import { startUpstream } from '../../sign-in/federation/testing/upstream.ts';
 import { made } from '../../testing/objects.ts';

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import type { Pool } from '@baton/kernel/db';
-import { createLog } from '@baton/kernel/log';
+import type { Pool } from '@baton/kernel/database/db';
+import { createLog } from '@baton/kernel/process/log';
 import { poolOf, prepareDatabase } from '../../service/database.ts';
 import type { Settings } from '../settings.ts';
 import { readAuditKey } from './audit-key.ts';

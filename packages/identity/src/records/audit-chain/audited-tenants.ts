@@ -1,4 +1,4 @@
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
 import { findFirstTenant, findTenantAfter } from './seals.sql.ts';
 
 /** Every tenant that has audit records or links, by id; each is read from the database when the loop asks for it. */

@@ -1,5 +1,5 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import type { Logger } from '@baton/kernel/log';
+import type { Logger } from '@baton/kernel/process/log';
 import type { Settings } from '../settings.ts';
 import { AuditKeyError } from './audit-key.ts';
 import type { SealRow } from './seal.ts';

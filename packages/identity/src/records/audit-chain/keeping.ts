@@ -1,5 +1,5 @@
-import type { Pool } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import type { Pool } from '@baton/kernel/database/db';
+import type { Logger } from '@baton/kernel/process/log';
 import type { Settings } from '../settings.ts';
 import { type AuditKey, readAuditKey } from './audit-key.ts';
 import { HeadKeeper, headFileOf, readHead } from './head-file.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { startIdentity } from '../../testing/identity.ts';
 import { makePrincipal, makeTenant } from '../../testing/objects.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Statement, sql } from '@baton/kernel/sql';
+import { type Statement, sql } from '@baton/kernel/database/sql';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { makeTenant } from '../../testing/objects.ts';
 import { until } from '../../testing/waiting.ts';

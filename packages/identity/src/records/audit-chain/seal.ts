@@ -1,4 +1,4 @@
-import type { RowOf } from '@baton/kernel/row';
+import type { RowOf } from '@baton/kernel/database/row';
 import type { Tables } from '../../service/schema.ts';
 
 /** A link of a tenant's chain. Digest and HMACs are read in hexadecimal. */

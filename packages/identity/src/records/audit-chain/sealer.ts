@@ -1,5 +1,5 @@
-import type { Db, Pool } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import type { Db, Pool } from '@baton/kernel/database/db';
+import type { Logger } from '@baton/kernel/process/log';
 import { startJob } from '../../service/background-job.ts';
 import type { AuditKey } from './audit-key.ts';
 import { chainStart, type Head, linkHmac, makeLink, recordsPerLinkMax, startHmac } from './chain.ts';

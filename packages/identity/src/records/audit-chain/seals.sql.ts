@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { BehindRow, ContentRow, HeadRow, Range, RemovalRow, RunRow, SealRow, StartRow } from './seal.ts';
 
 /** Lets one process seal at a time. The statements after this one see what others sealed before. */

@@ -1,4 +1,4 @@
-import { type Db, type Pool, sqlState } from '@baton/kernel/db';
+import { type Db, type Pool, sqlState } from '@baton/kernel/database/db';
 import type { AuditKey } from './audit-key.ts';
 import { auditedTenants } from './audited-tenants.ts';
 import {

@@ -1,5 +1,5 @@
-import { queryBuilder } from '@baton/kernel/db';
-import { compiled, sql } from '@baton/kernel/sql';
+import { queryBuilder } from '@baton/kernel/database/db';
+import { compiled, sql } from '@baton/kernel/database/sql';
 import type { Tables } from '../../service/schema.ts';
 import type { AuditRow } from './audit-record.ts';
 

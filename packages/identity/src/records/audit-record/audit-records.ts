@@ -1,4 +1,4 @@
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
 import type { AuditPage, AuditQuery } from './audit-record.ts';
 import { findAuditBounds, findAudits } from './audit-records.sql.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { type Statement, sql } from '@baton/kernel/sql';
+import { type Statement, sql } from '@baton/kernel/database/sql';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { findContents } from '../audit-chain/seals.sql.ts';
 import { type AuditMatch, findAudits } from './audit-records.sql.ts';

@@ -1,5 +1,5 @@
-import type { Db } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import type { Db } from '@baton/kernel/database/db';
+import type { Logger } from '@baton/kernel/process/log';
 import { startJob } from '../../service/background-job.ts';
 import { findLastEpoch } from './epoch.sql.ts';
 

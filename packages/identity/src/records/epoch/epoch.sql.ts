@@ -1,5 +1,5 @@
-import type { Statement } from '@baton/kernel/sql';
-import { sql } from '@baton/kernel/sql';
+import type { Statement } from '@baton/kernel/database/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** Unnamed: it runs once per connection, also before the schema is there. */
 export const enterJournalEpoch: Statement<{ reason: string | null }> = {

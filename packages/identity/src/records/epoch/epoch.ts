@@ -1,5 +1,5 @@
-import { type Db, sqlState } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import { type Db, sqlState } from '@baton/kernel/database/db';
+import type { Logger } from '@baton/kernel/process/log';
 import { enterJournalEpoch, findPlace } from './epoch.sql.ts';
 import { logEpoch } from './epoch-watch.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { FreeObject, type JsonObject, queryInteger, Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/database/row';
+import { FreeObject, type JsonObject, queryInteger, Timestamp, Uuid } from '@baton/values/wire';
 import { NextSequence, PageLimit, pageForm } from '../../service/paging.ts';
 import type { Tables } from '../../service/schema.ts';
 

@@ -1,5 +1,5 @@
-import type { Db } from '@baton/kernel/db';
-import { type Reply, reply } from '@baton/kernel/service';
+import type { Db } from '@baton/kernel/database/db';
+import { type Reply, reply } from '@baton/kernel/http/service';
 import type { Context } from '../context.ts';
 import { findResume } from '../epoch/epoch.ts';
 import { fail } from '../errors.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
 import { type EventMark, findMarksAfter, findSettledSequence } from './journal.sql.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { queryBuilder } from '@baton/kernel/db';
-import { compiled, sql } from '@baton/kernel/sql';
+import { queryBuilder } from '@baton/kernel/database/db';
+import { compiled, sql } from '@baton/kernel/database/sql';
 import type { Tables } from '../../service/schema.ts';
 import type { AuditKey } from '../audit-chain/audit-key.ts';
 import { writtenRecords } from '../audit-chain/record-mac.ts';

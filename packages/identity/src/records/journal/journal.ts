@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import { observer } from '@baton/kernel/observer';
-import type { EventDeclaration } from '@baton/kernel/service';
+import type { EventDeclaration } from '@baton/kernel/http/service';
+import { observer } from '@baton/kernel/process/observer';
 import type { Context } from '../context.ts';
 import { insertAudits, insertEventsAndAudits } from './journal.sql.ts';
 

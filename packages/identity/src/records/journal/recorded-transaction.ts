@@ -1,4 +1,4 @@
-import { repeated } from '@baton/kernel/command';
+import { repeated } from '@baton/kernel/http/command';
 import type { Context } from '../context.ts';
 import { flushRecords } from './journal.ts';
 

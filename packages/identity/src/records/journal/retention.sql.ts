@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** Lets one process remove at a time; no row while another one does. */
 export function lockFloor() {

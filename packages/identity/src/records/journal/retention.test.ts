@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Statement } from '@baton/kernel/sql';
-import { sql } from '@baton/kernel/sql';
+import type { Statement } from '@baton/kernel/database/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { made, makePrincipal, makeTenant } from '../../testing/objects.ts';
 import { until } from '../../testing/waiting.ts';

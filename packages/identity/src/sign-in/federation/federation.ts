@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { ConcurrencyLimit } from '@baton/kernel/concurrency-limit';
-import { sqlState, violatedConstraint } from '@baton/kernel/db';
-import { Refusal } from '@baton/kernel/refusal';
+import { sqlState, violatedConstraint } from '@baton/kernel/database/db';
+import { Refusal } from '@baton/kernel/http/refusal';
+import { ConcurrencyLimit } from '@baton/kernel/limits/concurrency-limit';
 import { limitFailures } from '../../credentials/failure-limits/failure-limits.ts';
 import { signAccessToken } from '../../issuing/exchange/access-token.ts';
 import { audit, auditDraft } from '../../records/audit.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { byDepth, raceRounds } from '@baton/testing/depth';
 import { adminHeader, startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { makeSource } from '../../testing/provisioning.ts';

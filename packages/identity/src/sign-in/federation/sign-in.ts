@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { Timestamp, Uuid } from '@baton/values/wire';
 import { characters, NameSet } from '../../service/fields.ts';
 
 export const FederatedSignInRequest = z

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { decodeJwt } from 'jose';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { TestIdentity } from '../../testing/identity.ts';
 import { made, makePrincipal } from '../../testing/objects.ts';
 import { auditOf, journalOf } from '../../testing/records.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { RowOf } from '@baton/kernel/row';
-import { Timestamp, textsByName, Uuid, valuesByName } from '@baton/kernel/wire';
+import type { RowOf } from '@baton/kernel/database/row';
+import { Timestamp, textsByName, Uuid, valuesByName } from '@baton/values/wire';
 import { characters, Issuer, Key, NameSet, Status, sortedSet } from '../../service/fields.ts';
 import type { Tables } from '../../service/schema.ts';
 

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { OpenProvider, ProviderChoices, ProviderRow } from './identity-provider.ts';
 
 type NewProvider = Omit<OpenProvider, 'status' | 'created_at'>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createLog } from '@baton/kernel/log';
+import { createLog } from '@baton/kernel/process/log';
 import type { TestIdentity } from '../../testing/identity.ts';
 import {
   makeRealm,

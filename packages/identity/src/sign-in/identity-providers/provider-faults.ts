@@ -1,4 +1,4 @@
-import type { Logger } from '@baton/kernel/log';
+import type { Logger } from '@baton/kernel/process/log';
 
 const loggedAgainMs = 60_000;
 const faultsMax = 2000;

@@ -1,5 +1,5 @@
-import type { Logger } from '@baton/kernel/log';
-import type { OutboundClient } from '@baton/kernel/outbound';
+import type { OutboundClient } from '@baton/kernel/outbound/outbound';
+import type { Logger } from '@baton/kernel/process/log';
 import { fail } from '../errors.ts';
 import { type KeySet, parseKeySet } from './key-set.ts';
 import { ProviderFaults } from './provider-faults.ts';

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** Inserts the groups that are missing, in the order of their keys, and returns them. Waits for concurrent inserts. */
 export function insertFederatedGroups(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { TestIdentity } from '../../testing/identity.ts';
 import { made } from '../../testing/objects.ts';
 import { journalOf } from '../../testing/records.ts';

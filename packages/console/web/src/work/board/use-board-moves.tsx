@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { Task } from '@baton/sdk';
 import { ErrorNote } from '../../parts/Notes.tsx';
-import { tell } from '../../shell/Notices.tsx';
+import { tell } from '../../parts/Notices.tsx';
 import type { StatusOfTasks } from '../statuses.ts';
 import { moveTask, type Target, transitionsQuery } from './moves.ts';
 import { Refused } from './Refused.tsx';

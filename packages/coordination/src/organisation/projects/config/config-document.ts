@@ -1,5 +1,5 @@
-import { nodesOf } from '@baton/kernel/json';
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import { nodesOf } from '@baton/values/json';
+import type { Json, JsonObject } from '@baton/values/wire';
 import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../../service/documents.ts';
 import { fail } from '../../errors.ts';
 import { type Governance, parseGovernance } from './governance.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { newId } from '@baton/kernel/ids';
 import { byDepth } from '@baton/testing/depth';
+import { newId } from '@baton/values/ids';
 import type { ConfigDocument } from './config-document.ts';
 import { effectiveConfigOf } from './effective-config.ts';
 import { meetOf, violationsOf } from './governance.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FreeObject, type Json, type JsonObject, Uuid } from '@baton/kernel/wire';
+import { FreeObject, type Json, type JsonObject, Uuid } from '@baton/values/wire';
 import { type Governance, meetOf } from './governance.ts';
 import type { Layer } from './layer.ts';
 import { merge } from './merge.ts';

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { Json, JsonObject } from '@baton/values/wire';
 import type { ConfigDocument } from './config-document.ts';
 import { mergeObjects } from './merge.ts';
 

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { Json, JsonObject } from '@baton/values/wire';
 
 /** Objects are merged in depth, everything else is replaced. Documents are nested 20 levels at most. */
 export function merge(below: Json, over: Json): Json {

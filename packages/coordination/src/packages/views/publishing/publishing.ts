@@ -1,4 +1,4 @@
-import { newId } from '@baton/kernel/ids';
+import { newId } from '@baton/values/ids';
 import { emit } from '../../../ledger/journal/journal.ts';
 import { canonicalHash } from '../../../service/durable-text/canonical.ts';
 import type { Context } from '../../context.ts';

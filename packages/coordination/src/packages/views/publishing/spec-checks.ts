@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { Json } from '@baton/kernel/wire';
-import { measureDocument } from '../../../service/documents.ts';
+import { measureDocument } from '@baton/values/document-size';
+import type { Json } from '@baton/values/wire';
 import { comparedValues, typeOf } from '../compared-values.ts';
 import { type FieldType, storedValue } from '../field-values.ts';
 import { type Field, sources } from '../sources.ts';

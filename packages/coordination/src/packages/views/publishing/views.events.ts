@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineEvent } from '@baton/kernel/service';
+import { defineEvent } from '@baton/kernel/http/service';
 
 /** `previousVersion` is null for the first one; one that was retired is there again. */
 export const viewPublished = defineEvent(

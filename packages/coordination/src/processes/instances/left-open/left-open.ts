@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '@baton/kernel/wire';
-import type { Effect } from '../../process-engine/inputs.ts';
+import type { Effect } from '@baton/process-engine/engine/inputs';
+import type { Json, JsonObject } from '@baton/values/wire';
 
 /** What an instance could not close when a step of it was over: it is tried again, and shown (organisation, section 15.4). */
 

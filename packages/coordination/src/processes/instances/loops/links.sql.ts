@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /**
  * How many links have led to what an instance has done: those of the input that led to it, or, where no event did, those of its

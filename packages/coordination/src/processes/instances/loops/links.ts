@@ -1,8 +1,8 @@
+import type { ProcessState } from '@baton/process-engine/engine/state';
 import type { EventRow } from '../../../ledger/journal/event.ts';
 import { causeOfEvent } from '../../../rules/acts/cause.ts';
 import { findChain, noteLinks } from '../../../rules/acts/chain.ts';
 import type { Context } from '../../context.ts';
-import type { ProcessState } from '../../process-engine/state.ts';
 import { findLinks } from './links.sql.ts';
 
 /**

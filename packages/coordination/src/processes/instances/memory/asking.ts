@@ -1,10 +1,10 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import type { Recalled, RecallQuestion } from '@baton/process-engine/engine/inputs';
+import type { JsonObject } from '@baton/values/wire';
 import type { KnownPack } from '../../../memory/context/context-pack.ts';
 import { askTyped } from '../../../memory/context/typed-pack.ts';
 import type { MemoryGateway } from '../../../memory/gateway/gateway.ts';
 import { canonicalHash } from '../../../service/durable-text/canonical.ts';
 import type { Context } from '../../context.ts';
-import type { Recalled, RecallQuestion } from '../../process-engine/inputs.ts';
 
 /** Questions of steps to the memory service, and what is taken of its answers. */
 

@@ -1,8 +1,8 @@
-import type { RowOf } from '@baton/kernel/row';
-import { sql } from '@baton/kernel/sql';
+import type { RowOf } from '@baton/kernel/database/row';
+import { sql } from '@baton/kernel/database/sql';
+import type { ElementMap } from '@baton/process-engine/engine/inputs';
 import type { QueuePosition } from '../../../service/queue-walk.ts';
 import type { Tables } from '../../../service/schema.ts';
-import type { ElementMap } from '../../process-engine/inputs.ts';
 
 /** Instances of which version go on by which later one. */
 export type MigrationRow = RowOf<Tables['process_migrations'], { map: ElementMap }>;

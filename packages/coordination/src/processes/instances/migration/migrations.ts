@@ -1,4 +1,4 @@
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
 import type { QueuePosition } from '../../../service/queue-walk.ts';
 import type { Context } from '../../context.ts';
 import {

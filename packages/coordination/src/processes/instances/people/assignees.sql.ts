@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** The active principals that hold a role in a workspace, or in one above it, or in the whole tenant. */
 export function findHolders(tenantId: string, roleId: string, workspaceId: string | null, rowsMax: number) {

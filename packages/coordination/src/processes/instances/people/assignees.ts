@@ -1,8 +1,8 @@
+import type { Assignee } from '@baton/process-engine/language/forms';
 import { snapshotOfAgent } from '../../../registry/agent-identity/acting-agents.ts';
 import type { Addressee } from '../../../work/tasks/addressees/addressees.ts';
 import { findRoleOfSlug } from '../../../work/tasks/requirements.ts';
 import type { Context } from '../../context.ts';
-import type { Assignee } from '../../process-language/forms.ts';
 import { findActive, findHolders } from './assignees.sql.ts';
 
 /** Whom the assignees of a step stand for, once their expressions were evaluated. */

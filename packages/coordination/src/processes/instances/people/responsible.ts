@@ -1,8 +1,8 @@
+import type { Responsible } from '@baton/process-engine/engine/inputs';
+import type { Assignee } from '@baton/process-engine/language/forms';
 import { findLiveClaim } from '../../../leases/gate.ts';
 import { findTaskUnseen } from '../../../work/tasks/tasks.ts';
 import type { Context } from '../../context.ts';
-import type { Responsible } from '../../process-engine/inputs.ts';
-import type { Assignee } from '../../process-language/forms.ts';
 import { findPeople } from './assignees.ts';
 
 /** Who is responsible for what is late (organisation, sections 15.2 and 23). */

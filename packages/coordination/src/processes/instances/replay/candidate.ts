@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { ConcurrencyLimit } from '@baton/kernel/concurrency-limit';
-import { Uuid } from '@baton/kernel/wire';
+import { ConcurrencyLimit } from '@baton/kernel/limits/concurrency-limit';
+import type { ProcessSpec } from '@baton/process-engine/language/definition';
+import { ProcessProblem, problemsMax } from '@baton/process-engine/language/problems';
+import { sizeFault, specBytesMax } from '@baton/process-engine/language/reading';
+import { Uuid } from '@baton/values/wire';
 import type { Context } from '../../context.ts';
 import { getDefinitionRow } from '../../definitions/definitions.ts';
 import { judgeDefinition } from '../../definitions/judging.ts';
 import { fail } from '../../errors.ts';
-import type { ProcessSpec } from '../../process-language/definition.ts';
-import { ProcessProblem, problemsMax } from '../../process-language/problems.ts';
-import { sizeFault, specBytesMax } from '../../process-language/reading.ts';
 import { foreseeDeadlines, type MovedDeadline } from './foreseeing.ts';
 import {
   callMsMax,

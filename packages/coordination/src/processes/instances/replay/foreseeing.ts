@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { WorkingCalendar } from '../../../organisation/calendars/working-calendar.ts';
+import type { WorkingCalendar } from '@baton/process-engine/calendars/working-calendar';
+import { takeInput } from '@baton/process-engine/engine/engine';
+import { type EngineTools, ProcessFault } from '@baton/process-engine/engine/machine';
+import type { Deadline, ProcessState } from '@baton/process-engine/engine/state';
+import type { ProcessSpec } from '@baton/process-engine/language/definition';
 import { seenRows } from '../../../service/sight/seen-list.ts';
 import { viewerOf } from '../../../service/sight/sight.ts';
 import type { Context } from '../../context.ts';
-import { takeInput } from '../../process-engine/engine.ts';
-import { type EngineTools, ProcessFault } from '../../process-engine/machine.ts';
-import type { Deadline, ProcessState } from '../../process-engine/state.ts';
-import type { ProcessSpec } from '../../process-language/definition.ts';
 import { calendarsOf, goingOn, preparedOf, toolsOf, useDefinition } from '../definitions-in-use.ts';
 import { findState, listOfReplayed } from './replay.sql.ts';
 

@@ -1,5 +1,5 @@
-import type { Surroundings } from '@baton/kernel/service';
-import { TypeKey } from '../../../organisation/keys.ts';
+import type { Surroundings } from '@baton/kernel/http/service';
+import { TypeKey } from '@baton/values/keys';
 import { type Context, endpoint } from '../../context.ts';
 import { ProcessReplay, ReplayRequest, replayInTurn } from './candidate.ts';
 

@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
-import { inSlices } from '@baton/kernel/slices';
-import { FreeObject, Uuid } from '@baton/kernel/wire';
-import type { WorkingCalendar } from '../../../organisation/calendars/working-calendar.ts';
+import { inSlices } from '@baton/kernel/limits/slices';
+import type { WorkingCalendar } from '@baton/process-engine/calendars/working-calendar';
+import type { ProcessSpec } from '@baton/process-engine/language/definition';
+import { FreeObject, Uuid } from '@baton/values/wire';
 import { seenRows } from '../../../service/sight/seen-list.ts';
 import { viewerOf } from '../../../service/sight/sight.ts';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
-import type { ProcessSpec } from '../../process-language/definition.ts';
 import { calendarsOf, preparedOf, toolsOf, useDefinition } from '../definitions-in-use.ts';
 import { instanceStatuses, journalKinds } from '../instance.ts';
 import {

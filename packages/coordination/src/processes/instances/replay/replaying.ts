@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject } from '@baton/kernel/wire';
-import type { Definition } from '../../process-engine/definition-lists.ts';
-import { newState, takeInput } from '../../process-engine/engine.ts';
-import type { Act, ElementMap, Input, JournalNote } from '../../process-engine/inputs.ts';
-import { type EngineTools, ProcessFault } from '../../process-engine/machine.ts';
-import { correlatedAnew } from '../../process-engine/migration/correlating.ts';
-import type { ProcessState } from '../../process-engine/state.ts';
-import { dueTimersOf } from '../../process-engine/timers.ts';
+import type { Definition } from '@baton/process-engine/engine/definition-lists';
+import { newState, takeInput } from '@baton/process-engine/engine/engine';
+import type { Act, ElementMap, Input, JournalNote } from '@baton/process-engine/engine/inputs';
+import { type EngineTools, ProcessFault } from '@baton/process-engine/engine/machine';
+import { correlatedAnew } from '@baton/process-engine/engine/migration/correlating';
+import type { ProcessState } from '@baton/process-engine/engine/state';
+import { dueTimersOf } from '@baton/process-engine/engine/timers';
+import type { JsonObject } from '@baton/values/wire';
 import { goingOn } from '../definitions-in-use.ts';
 import type { Recorded } from '../instance.ts';
 

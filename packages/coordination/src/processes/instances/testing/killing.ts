@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { TestCoordination } from '../../../testing/coordination.ts';
 import { startProcess } from '../../../testing/service-processes.ts';
 

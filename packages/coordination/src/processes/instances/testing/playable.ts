@@ -1,4 +1,4 @@
-import type { Spec } from '../../process-engine/testing/random-definitions.ts';
+import type { Spec } from '@baton/process-engine/engine/testing/random-definitions';
 
 /** Random definitions of processes, in a form that the service publishes and plays within a second. */
 

@@ -1,11 +1,11 @@
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { activityId } from '@baton/process-engine/engine/ids/activity-ids';
+import type { Spec } from '@baton/process-engine/engine/testing/random-definitions';
+import { newId } from '@baton/values/ids';
 import type { Actor, TestCoordination } from '../../../testing/coordination.ts';
 import { claimCall } from '../../../testing/invocations.ts';
 import { done } from '../../../testing/leases.ts';
 import { observe } from '../../../testing/rules.ts';
-import { activityId } from '../../process-engine/ids/activity-ids.ts';
-import type { Spec } from '../../process-engine/testing/random-definitions.ts';
 import { kindOf } from './playable.ts';
 
 /** People, executors and operators who do at random what an instance lets them do, by the API alone. */

@@ -1,5 +1,5 @@
-import { reply, type Surroundings } from '@baton/kernel/service';
-import { pageOf } from '@baton/kernel/wire';
+import { reply, type Surroundings } from '@baton/kernel/http/service';
+import { pageOf } from '@baton/values/wire';
 import type { PathUse } from '../../../access/secret-store/paths.ts';
 import { agentParams } from '../../agent-keys.ts';
 import { type Context, endpoint } from '../../context.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Db } from '@baton/kernel/db';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import type { Db } from '@baton/kernel/database/db';
+import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
+import { newId } from '@baton/values/ids';
 import { deleteSecretLeftovers, endLeftover } from '../../../access/secret-store/leftovers.ts';
 import { agentKey, newSecretValue, publishAgent, putAgentSecret } from '../../../testing/agents.ts';
 import { stopClock } from '../../../testing/clock.ts';

@@ -1,10 +1,10 @@
-import { replayed } from '@baton/kernel/command';
-import { ConcurrencyLimit } from '@baton/kernel/concurrency-limit';
-import { namesTag } from '@baton/kernel/etag';
-import { findAnswer } from '@baton/kernel/idempotency';
-import { type ItemPage, listPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import type { Answer, Surroundings } from '@baton/kernel/service';
+import { type ItemPage, listPage } from '@baton/kernel/database/list';
+import { replayed } from '@baton/kernel/http/command';
+import { namesTag } from '@baton/kernel/http/etag';
+import { findAnswer } from '@baton/kernel/http/idempotency';
+import type { Page } from '@baton/kernel/http/paging';
+import type { Answer, Surroundings } from '@baton/kernel/http/service';
+import { ConcurrencyLimit } from '@baton/kernel/limits/concurrency-limit';
 import {
   endPathUse,
   keepPath,

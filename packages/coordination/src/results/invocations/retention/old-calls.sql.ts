@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { QueuePosition } from '../../../service/queue-walk.ts';
 
 export type OldCallRow = { id: string; tenant_id: string; finished_at: string };

@@ -1,6 +1,6 @@
-import { reply } from '@baton/kernel/service';
-import { QueryWord } from '@baton/kernel/wire';
-import { idParams } from '../../../organisation/keys.ts';
+import { reply } from '@baton/kernel/http/service';
+import { idParams } from '@baton/values/keys';
+import { QueryWord } from '@baton/values/wire';
 import { endpoint } from '../../context.ts';
 import {
   ExternalReference,

@@ -1,8 +1,8 @@
-import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, pageQuery } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
-import { sql } from '@baton/kernel/sql';
-import type { JsonObject } from '@baton/kernel/wire';
+import { queryBuilder } from '@baton/kernel/database/db';
+import { type ListOrder, pageQuery } from '@baton/kernel/database/list';
+import { sql } from '@baton/kernel/database/sql';
+import type { Page } from '@baton/kernel/http/paging';
+import type { JsonObject } from '@baton/values/wire';
 import type { ExternalName, ExternalReferenceRow } from './external-reference.ts';
 
 export interface NewReference extends ExternalName {

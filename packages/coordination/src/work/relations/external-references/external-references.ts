@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson } from '@baton/kernel/idempotency';
-import { newId } from '@baton/kernel/ids';
-import { type ItemPage, listPage } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import { type ItemPage, listPage } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
+import { canonicalJson } from '@baton/values/canonical-json';
+import { eventText } from '@baton/values/event-text';
+import { newId } from '@baton/values/ids';
 import { emit } from '../../../ledger/journal/journal.ts';
 import { getProjectRow } from '../../../organisation/projects/projects.ts';
-import { checkDocument, eventText, refuseSecretKeys } from '../../../service/documents.ts';
+import { checkDocument, refuseSecretKeys } from '../../../service/documents.ts';
 import { holds, type Permission } from '../../../service/permissions.ts';
 import { viewerOf } from '../../../service/sight/sight.ts';
 import type { Context } from '../../context.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
+import { newId } from '@baton/values/ids';
 import { agentSpec, linkAgent, publishAgent } from '../../../testing/agents.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import { done, makeTask, makeWorker, openSession, type Worker } from '../../../testing/leases.ts';

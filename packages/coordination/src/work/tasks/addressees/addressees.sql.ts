@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** Whom a task is for; null in all three where nobody is. */
 export interface AddresseeRow {

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** Whether a principal had a run of a task. */
 export function hasRunOf(tenantId: string, taskId: string, principalId: string) {

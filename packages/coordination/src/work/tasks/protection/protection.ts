@@ -1,5 +1,5 @@
-import { canonicalJson } from '@baton/kernel/idempotency';
-import type { JsonObject } from '@baton/kernel/wire';
+import { canonicalJson } from '@baton/values/canonical-json';
+import type { JsonObject } from '@baton/values/wire';
 import type { AcceptanceCheck, TaskCheck } from '../../../definitions/acceptance/acceptance.ts';
 import { withoutAuthor } from '../../../definitions/acceptance/author.ts';
 import type { Evidence, TaskEvidence } from '../../../definitions/acceptance/evidence.ts';

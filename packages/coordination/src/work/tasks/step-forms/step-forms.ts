@@ -1,8 +1,8 @@
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import { faultsOfForm, valuesForForm } from '@baton/process-engine/forms/form-values';
+import type { Json, JsonObject } from '@baton/values/wire';
 import type { Origin } from '../../../definitions/acceptance/origin.ts';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
-import { faultsOfForm, valuesForForm } from './form-values.ts';
 import { findStepName, type StepNameRow } from './step-forms.sql.ts';
 import { parseStepName } from './step-name.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../../testing/identity.ts';
 import { made, makePrincipal, makeServiceAccount, makeToken } from '../../../testing/objects.ts';
 import { makeProvisioning } from '../../../testing/provisioning.ts';

@@ -1,4 +1,4 @@
-import { ConcurrencyLimit } from '@baton/kernel/concurrency-limit';
+import { ConcurrencyLimit } from '@baton/kernel/limits/concurrency-limit';
 import { recordedTransaction } from '../../../records/journal/recorded-transaction.ts';
 import type { Context } from '../../context.ts';
 import { sourceOf } from './scim-access.ts';

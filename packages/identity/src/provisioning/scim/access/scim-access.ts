@@ -1,6 +1,6 @@
-import { type CredentialReads, credentialReads } from '@baton/kernel/concurrency-limit';
-import type { RequestHead } from '@baton/kernel/http-message';
-import type { Operation } from '@baton/kernel/service';
+import type { RequestHead } from '@baton/kernel/http/http-message';
+import type { Operation } from '@baton/kernel/http/service';
+import { type CredentialReads, credentialReads } from '@baton/kernel/limits/concurrency-limit';
 import { limitFailures } from '../../../credentials/failure-limits/failure-limits.ts';
 import {
   AccessTokenRefused,

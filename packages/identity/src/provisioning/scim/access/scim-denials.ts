@@ -1,4 +1,4 @@
-import type { Logger } from '@baton/kernel/log';
+import type { Logger } from '@baton/kernel/process/log';
 import type { ExchangeLedger } from '../../../issuing/exchange/exchange-ledger.ts';
 import { type AuditEntry, auditDraft } from '../../../records/audit.ts';
 

@@ -1,4 +1,4 @@
-import { InstantInput } from '@baton/kernel/wire';
+import { InstantInput } from '@baton/values/wire';
 import { fail } from '../../errors.ts';
 import type { Attribute } from '../protocol/attributes.ts';
 import { isUuid, ordered } from './expression.sql.ts';

@@ -1,4 +1,4 @@
-import { InstantInput, type Json, type JsonObject } from '@baton/kernel/wire';
+import { InstantInput, type Json, type JsonObject } from '@baton/values/wire';
 import { fail } from '../../errors.ts';
 import { type Attribute, attributeNamed } from '../protocol/attributes.ts';
 import type { Comparison, Filter, Operator } from './filter-grammar.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { processorMsOf } from '@baton/kernel/testing/processor-time';
 import { assertTookLess, byDepth } from '@baton/testing/depth';
 import { startIdentity, type TestIdentity } from '../../../testing/identity.ts';

@@ -1,4 +1,4 @@
-import type { Statement } from '@baton/kernel/sql';
+import type { Statement } from '@baton/kernel/database/sql';
 import { fail } from '../../errors.ts';
 import { parseAttributePath } from '../protocol/attribute-path.ts';
 import type { ResourceKind } from '../protocol/attributes.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type Db, sqlState } from '@baton/kernel/db';
-import type { Reply } from '@baton/kernel/service';
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import { type Db, sqlState } from '@baton/kernel/database/db';
+import type { Reply } from '@baton/kernel/http/service';
+import type { Json, JsonObject } from '@baton/values/wire';
 import { fail } from '../../errors.ts';
 import type { Settings } from '../../settings.ts';
 import { limitConcurrency } from '../access/concurrency-limit.ts';

@@ -1,4 +1,4 @@
-import type { Statement } from '@baton/kernel/sql';
+import type { Statement } from '@baton/kernel/database/sql';
 import { fail } from '../../errors.ts';
 import type { ResourceKind } from '../protocol/attributes.ts';
 import { directionOf, type PageOrder, type ResourceList, type Shape, tableOf } from './listing.sql.ts';

@@ -1,6 +1,6 @@
-import type { Db } from '@baton/kernel/db';
-import type { Reply } from '@baton/kernel/service';
-import type { JsonObject } from '@baton/kernel/wire';
+import type { Db } from '@baton/kernel/database/db';
+import type { Reply } from '@baton/kernel/http/service';
+import type { JsonObject } from '@baton/values/wire';
 import type { ResourceKind } from '../protocol/attributes.ts';
 import { scimListReply } from '../protocol/scim-answer.ts';
 import { ResourceList } from './listing.sql.ts';

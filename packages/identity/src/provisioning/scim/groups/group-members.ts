@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { Json, JsonObject } from '@baton/values/wire';
 import { groupMembershipAdded, groupMembershipRemoved } from '../../../directory/groups/groups.events.ts';
 import { emit } from '../../../records/journal/journal.ts';
 import type { Context } from '../../context.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { RowOf } from '@baton/kernel/row';
-import type { JsonObject } from '@baton/kernel/wire';
+import type { RowOf } from '@baton/kernel/database/row';
+import type { JsonObject } from '@baton/values/wire';
 import type { Tables } from '../../../service/schema.ts';
 import { optionalText, requiredText } from '../protocol/documents.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type Db, violatedConstraint } from '@baton/kernel/db';
-import type { Reply } from '@baton/kernel/service';
-import type { JsonObject } from '@baton/kernel/wire';
+import { type Db, violatedConstraint } from '@baton/kernel/database/db';
+import type { Reply } from '@baton/kernel/http/service';
+import type { JsonObject } from '@baton/values/wire';
 import { removeGroup } from '../../../directory/groups/group-deletion.ts';
 import { groupCreated, groupUpdated } from '../../../directory/groups/groups.events.ts';
 import { audit } from '../../../records/audit.ts';

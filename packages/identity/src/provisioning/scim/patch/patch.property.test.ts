@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { processorMsOf } from '@baton/kernel/testing/processor-time';
-import type { JsonObject } from '@baton/kernel/wire';
 import { assertTookLess, byDepth } from '@baton/testing/depth';
+import type { JsonObject } from '@baton/values/wire';
 import { startIdentity, type TestIdentity } from '../../../testing/identity.ts';
 import { made } from '../../../testing/objects.ts';
 import { makeProvisioning } from '../../../testing/provisioning.ts';

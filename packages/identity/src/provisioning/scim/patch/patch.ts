@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { Json, JsonObject } from '@baton/values/wire';
 import type { Attribute } from '../protocol/attributes.ts';
 import { isObject, parseAttribute } from '../protocol/documents.ts';
 import type { PatchOperation, Verb } from './operations.ts';

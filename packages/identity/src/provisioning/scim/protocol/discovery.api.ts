@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { QueryWord } from '@baton/kernel/wire';
+import { QueryWord } from '@baton/values/wire';
 import { endpoint } from '../../context.ts';
 import { fail } from '../../errors.ts';
 import {

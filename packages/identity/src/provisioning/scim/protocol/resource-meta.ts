@@ -1,5 +1,5 @@
-import { namesTag } from '@baton/kernel/etag';
-import type { JsonObject } from '@baton/kernel/wire';
+import { namesTag } from '@baton/kernel/http/etag';
+import type { JsonObject } from '@baton/values/wire';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
 import type { ResourceKind } from './attributes.ts';

@@ -1,5 +1,5 @@
-import { type Reply, reply } from '@baton/kernel/service';
-import { FreeObject, type JsonObject } from '@baton/kernel/wire';
+import { type Reply, reply } from '@baton/kernel/http/service';
+import { FreeObject, type JsonObject } from '@baton/values/wire';
 import { scimMediaType } from './scim-errors.ts';
 
 const listUrn = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';

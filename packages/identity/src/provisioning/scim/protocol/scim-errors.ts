@@ -1,4 +1,4 @@
-import type { Details } from '@baton/kernel/refusal';
+import type { Details } from '@baton/kernel/http/refusal';
 import { type ErrorCode, errors } from '../../errors.ts';
 
 const errorUrn = 'urn:ietf:params:scim:api:messages:2.0:Error';

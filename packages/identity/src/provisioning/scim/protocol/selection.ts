@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { Json, JsonObject } from '@baton/values/wire';
 import { fail } from '../../errors.ts';
 import { type ResourceKind, sameName } from './attributes.ts';
 import { isObject } from './documents.ts';

@@ -1,5 +1,5 @@
-import type { Reply } from '@baton/kernel/service';
-import type { JsonObject } from '@baton/kernel/wire';
+import type { Reply } from '@baton/kernel/http/service';
+import type { JsonObject } from '@baton/values/wire';
 import type { Context } from '../../context.ts';
 import { sourceOf } from '../access/scim-access.ts';
 import type { ListOrder } from '../filter/listing.ts';

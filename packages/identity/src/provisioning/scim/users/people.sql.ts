@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** Statements over the principal, the membership and the external identity behind a SCIM user. */
 

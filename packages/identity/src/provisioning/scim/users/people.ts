@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Db } from '@baton/kernel/db';
+import type { Db } from '@baton/kernel/database/db';
 import { externalIdentityLinked } from '../../../directory/external-identities/external-identities.events.ts';
 import { principalCreated } from '../../../directory/principals/principals.events.ts';
 import {

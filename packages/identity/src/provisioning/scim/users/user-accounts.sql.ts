@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 
 /** The id of a user's account in the upstream directory, and how often the account was restored. */
 export function findUpstreamAccount(userId: string) {

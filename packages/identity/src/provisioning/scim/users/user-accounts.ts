@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Refusal } from '@baton/kernel/refusal';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { auditDraft } from '../../../records/audit.ts';
 import type { AuditAction } from '../../../records/drafts.ts';
 import type { ScimSource } from '../../caller.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { longTest } from '@baton/testing/depth';
 import { startIdentity, type TestIdentity } from '../../../testing/identity.ts';
 import { makeProvisioning, type Provisioning } from '../../../testing/provisioning.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import type { JsonObject } from '@baton/values/wire';
 import type { Context } from '../../context.ts';
 import { sourceOf } from '../access/scim-access.ts';
 import { metaOf, scimBase } from '../protocol/resource-meta.ts';

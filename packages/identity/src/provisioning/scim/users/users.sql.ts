@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import type { UserContent, UserRow } from './user.ts';
 
 /** The columns of `UserRow`, for a list whose text is put together per request. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/database/sql';
 import { startIdentity, type TestIdentity } from '../../../testing/identity.ts';
 import { made, makeAudience, makeToken, signIn } from '../../../testing/objects.ts';
 import { makeProvisioning, type Provisioning } from '../../../testing/provisioning.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { violatedConstraint } from '@baton/kernel/db';
-import type { Reply } from '@baton/kernel/service';
-import type { JsonObject } from '@baton/kernel/wire';
+import { violatedConstraint } from '@baton/kernel/database/db';
+import type { Reply } from '@baton/kernel/http/service';
+import type { JsonObject } from '@baton/values/wire';
 import { groupMembershipRemoved } from '../../../directory/groups/groups.events.ts';
 import type { LockedPerson } from '../../../directory/principals/principals.ts';
 import { audit } from '../../../records/audit.ts';

@@ -1,0 +1,27 @@
+import { nodesOf } from '@baton/values/json';
+import { prepareSchema } from '@baton/values/json-schema/schema';
+import { SchemaDefect } from '@baton/values/json-schema/schema-tree';
+import type { JsonObject } from '@baton/values/wire';
+import { checkDocument, type DocumentBounds, refuseSecretText } from './documents.ts';
+import { fail } from './errors.ts';
+
+/**
+ * Refuses what can't be kept as a JSON Schema of a tenant (core, section 1.9): first its size, then its form, then secrets
+ * in its texts. Names of properties may be those of secrets.
+ * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `invalid_json_schema` with `field`, `path`,
+ * `message` and, of a reference that leads to nothing, `ref`; `secret_material_rejected`
+ */
+export function checkStoredSchema(value: unknown, bounds: DocumentBounds): asserts value is JsonObject {
+  checkDocument(value, bounds);
+  const { field } = bounds;
+  try {
+    prepareSchema(value);
+  } catch (error) {
+    if (!(error instanceof SchemaDefect)) throw error;
+    const { path, message, ref } = error;
+    const shownPath = path.slice(0, 200).toWellFormed();
+    fail('invalid_json_schema', { field, path: shownPath, message, ...(ref !== undefined && { ref }) });
+  }
+  const texts = [...nodesOf(value)].flatMap(({ value: one }) => (typeof one === 'string' ? [one] : []));
+  refuseSecretText(texts.join('\n'), field);
+}

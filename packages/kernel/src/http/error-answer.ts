@@ -1,0 +1,125 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { lingerBeforeClose } from '../listener/lingering-close.ts';
+import { observer } from '../process/observer.ts';
+import { isTemporary } from './command.ts';
+import { declaredBytesOf, headOf, type RequestHead, send, write } from './http-message.ts';
+import {
+  ClientGone,
+  envelopeAt,
+  InvalidRequest,
+  Refusal,
+  type RenderError,
+  UnstorableText,
+} from './refusal.ts';
+import type { ServiceRuntime } from './runtime.ts';
+import { endpointName, type Operation } from './service.ts';
+
+/** What of a runtime it takes to answer an error. */
+type Reporting = Pick<
+  ServiceRuntime<unknown, object>,
+  'name' | 'log' | 'metrics' | 'pipelineCodes' | 'refused' | 'render' | 'envelopes' | 'trustedProxies'
+>;
+
+/** A request that failed; `endpoint` is undefined when its path or method has no route. */
+interface Failed {
+  readonly head: RequestHead;
+  readonly endpoint: Operation | undefined;
+  readonly render: RenderError;
+}
+
+/** What a body may declare where there is no endpoint whose bound would count. */
+const unroutedBytesMax = 1024 * 1024;
+const routingCodes: readonly string[] = ['not_found', 'method_not_allowed'];
+
+/** The form of the errors at a path, which need not have an endpoint. */
+export function rendererAt({ envelopes = [], render }: Reporting, path: string): RenderError {
+  return envelopeAt(envelopes, path)?.render ?? render;
+}
+
+/** Answers a failed request in its envelope, counts it, and logs our own failures and the hidden reasons of refusals. */
+export function answerError(
+  runtime: Reporting,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  failed: Failed,
+  thrown: unknown,
+): void {
+  // The client has left: nobody reads an answer, and it is no failure of ours.
+  if (thrown instanceof ClientGone) return void reply.hijack();
+  const { head } = failed;
+  const name = failed.endpoint === undefined ? `${head.method} (no route)` : endpointName(failed.endpoint);
+  const error = observer() === undefined ? thrown : observed(runtime, name, failed.endpoint, thrown);
+  if (error instanceof Refusal) runtime.refused?.(error);
+  const { status, body, headers } = failed.render(error, head.requestId);
+  logError(runtime, name, head, status, error);
+  runtime.metrics.count(head.method, status, 0);
+  // The rest of a body that is too large, or that is bytes, is of no use: the connection ends with the answer.
+  const isCutOff = (status === 413 || failed.endpoint?.bytes === true) && !request.raw.complete;
+  if (isCutOff) lingerBeforeClose(request.raw);
+  send(reply, head, status, body, isCutOff ? { ...headers, connection: 'close' } : headers);
+}
+
+/** Answers a request that no endpoint takes. A body that is declared too large comes first (core section 1.2, step 2). */
+export function answerUnrouted(
+  runtime: Reporting,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: unknown,
+): void {
+  const head = headOf(request.raw, runtime.trustedProxies);
+  const isRouting = error instanceof Refusal && routingCodes.includes(error.code);
+  const isTooLarge = isRouting && declaredBytesOf(head) > unroutedBytesMax;
+  const reason = isTooLarge ? new Refusal('request_too_large', { maxBytes: unroutedBytesMax }) : error;
+  const render = rendererAt(runtime, head.path);
+  answerError(runtime, request, reply, { head, endpoint: undefined, render }, reason);
+}
+
+/** Answers 404 to a path that the router can't decode. */
+export function answerBadUrl(runtime: Reporting, req: IncomingMessage, res: ServerResponse): void {
+  const head = headOf(req, runtime.trustedProxies);
+  const render = rendererAt(runtime, head.path);
+  const { status, body, headers } = render(new Refusal('not_found'), head.requestId);
+  runtime.metrics.count(head.method, status, 0);
+  write(res, head, status, body, headers);
+}
+
+function logError(
+  { log }: Reporting,
+  endpoint: string,
+  { requestId, address }: RequestHead,
+  status: number,
+  error: unknown,
+): void {
+  if (error instanceof Refusal) {
+    // A refusal of 500 or more is logged as a failure where its cause was found, not here.
+    const { code, reason } = error;
+    if (reason !== undefined) log.info({ endpoint, code, reason, requestId, address }, 'refused');
+  } else if (status >= 500) log.error({ err: error, endpoint, requestId }, 'request failed');
+}
+
+/** Tells the tests about an error; a refusal that its endpoint doesn't declare becomes a failure of the program. */
+function observed(
+  runtime: Reporting,
+  name: string,
+  endpoint: Operation | undefined,
+  error: unknown,
+): unknown {
+  const code = codeOf(error);
+  observer()?.refused(runtime.name, name, code);
+  const isDeclared = endpoint === undefined || endpoint.errors.includes(code);
+  if (isDeclared || !(error instanceof Refusal) || runtime.pipelineCodes.has(code)) return error;
+  try {
+    return observer()?.violated(`${runtime.name}: ${name} answered ${code}, which it does not declare`);
+  } catch (violation) {
+    return violation;
+  }
+}
+
+/** The code of an error in the table of errors, for the tests. */
+function codeOf(error: unknown): string {
+  if (error instanceof Refusal) return error.code;
+  if (error instanceof InvalidRequest) return 'invalid_request';
+  if (error instanceof UnstorableText) return 'validation_error';
+  return isTemporary(error) ? 'unavailable' : 'internal_error';
+}

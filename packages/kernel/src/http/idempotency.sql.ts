@@ -1,0 +1,52 @@
+import { sql } from '../database/sql.ts';
+
+/** A command with an Idempotency-Key. */
+export interface KeyedCall {
+  tenantId: string;
+  key: string;
+  fingerprint: string;
+}
+
+/**
+ * Takes the key, also one whose answer has expired; changes no row when another request has it. The wait for a duplicate
+ * is bounded by a lock timeout of its own; the last step of the statement restores the usual one.
+ */
+export function insertKey({ tenantId, key, fingerprint }: KeyedCall, storedSeconds: number, waitMs: number) {
+  return sql`
+    with bound as (
+      select current_setting('lock_timeout') as usual, set_config('lock_timeout', ${`${waitMs}`}, true)
+    )
+    insert into idempotency_keys (tenant_id, key, fingerprint, expires_at)
+    select ${tenantId}, ${key}, ${fingerprint}, now() + make_interval(secs => ${storedSeconds})
+    from bound
+    on conflict (tenant_id, key) do update
+      set fingerprint = excluded.fingerprint, expires_at = excluded.expires_at, status = null, body = null
+      where idempotency_keys.expires_at <= now()
+    returning set_config('lock_timeout', (select usual from bound), true)`;
+}
+
+export function findKey({ tenantId, key }: KeyedCall) {
+  return sql<{ fingerprint: string; status: number; body: unknown }>`
+    select fingerprint, status, body from idempotency_keys where tenant_id = ${tenantId} and key = ${key}`;
+}
+
+export function findLiveKey({ tenantId, key }: KeyedCall) {
+  return sql<{ fingerprint: string; status: number; body: unknown }>`
+    select fingerprint, status, body from idempotency_keys
+    where tenant_id = ${tenantId} and key = ${key} and expires_at > now() and status is not null`;
+}
+
+export function updateKey({ tenantId, key }: KeyedCall, status: number, body: string | null) {
+  return sql`
+    update idempotency_keys set status = ${status}, body = ${body} where tenant_id = ${tenantId} and key = ${key}`;
+}
+
+export function deleteKey({ tenantId, key }: KeyedCall) {
+  return sql`delete from idempotency_keys where tenant_id = ${tenantId} and key = ${key}`;
+}
+
+export function deleteDueKeys(rowsMax: number) {
+  return sql`
+    delete from idempotency_keys where ctid in (
+      select ctid from idempotency_keys where expires_at <= now() limit ${rowsMax})`;
+}

@@ -1,0 +1,85 @@
+import type { Logger } from 'pino';
+import type { Db, Pool } from '../database/db.ts';
+import type { Turns } from '../limits/concurrency-limit.ts';
+import type { Networks } from '../listener/client-address.ts';
+import type { RequestMetrics } from '../process/metrics.ts';
+import type { RequestHead } from './http-message.ts';
+import type { IdempotencyOptions } from './idempotency.ts';
+import type { ParsedInput } from './input.ts';
+import type { ErrorEnvelope, Refusal, RenderError } from './refusal.ts';
+import type { Answer, Operation } from './service.ts';
+
+/** A request whose caller is known, on its way to a handler. */
+export interface Call<Caller> extends RequestHead {
+  /** The endpoint's name. */
+  readonly endpoint: string;
+  readonly caller: Caller;
+  /** Calls the listener when nobody reads the answer any more: the client has left, or the answer is sent. */
+  readonly whenGone: (listener: () => void) => void;
+}
+
+/** Runs a request up to its commit: its turn, its transaction, its handler. May be called again after it threw. */
+export type Act<Caller> = (call: Call<Caller>, input: ParsedInput) => Promise<Answer>;
+
+/** A request whose form is good, before its permission is looked at. */
+export interface JudgedRequest<Caller> {
+  readonly call: Call<Caller>;
+  readonly endpoint: Operation;
+  readonly input: ParsedInput;
+  /** Statements outside of a transaction, each in a turn of its own. */
+  readonly db: Db;
+}
+
+/** What one service adds to the pipeline. `Caller` is who asks, `Context` is what a handler gets. */
+export interface ServiceRuntime<Caller, Context extends object> {
+  readonly name: string;
+  readonly basePath: string;
+  readonly pool: Pool;
+  readonly log: Logger;
+  readonly metrics: RequestMetrics;
+  /** Whose X-Forwarded-For tells the address of the client. */
+  readonly trustedProxies?: Networks;
+  /** Absent where no endpoint stores answers under a key. */
+  readonly idempotency?: IdempotencyOptions;
+  /** The codes that any endpoint may answer without declaring them: those of the pipeline itself. */
+  readonly pipelineCodes: ReadonlySet<string>;
+  bodyBytesMax(endpoint: Operation): number;
+  /** Whether the declared length is checked before the credential. */
+  sizeBeforeCredential(endpoint: Operation): boolean;
+  /** Who asks; throws a Refusal. Called before anything of the request's content is looked at. */
+  authenticate(head: RequestHead, endpoint: Operation): Promise<Caller>;
+  /** Undefined for a caller without a tenant of its own: an administrator, or nobody yet. */
+  tenantOf(caller: Caller): string | undefined;
+  /** Checks the flat permission; throws a Refusal. */
+  authorize(caller: Caller, endpoint: Operation): void;
+  /**
+   * Where others decide what a caller may do: asks them, while no transaction, connection or turn is held, and lets the
+   * request go on with a caller that carries their decisions. Absent: `authorize` knows by itself.
+   */
+  judged?(request: JudgedRequest<Caller>, act: Act<Caller>): Promise<Answer>;
+  /** The same for an endpoint with `permissionFirst`, whose request was not read yet. */
+  judgedFirst?(caller: Caller, endpoint: Operation): Promise<Caller>;
+  /** No statement is its own transaction: `lockCaller` must come before each write. */
+  readonly locksAlways?: boolean;
+  /** Limits what runs at once for a caller; whoever waits for a turn holds no connection. Undefined: no limit. */
+  turnsOf?(caller: Caller, endpoint: Operation, params: Readonly<Record<string, unknown>>): Turns | undefined;
+  /** The longest that one statement of a list may run; absent, as long as any other. */
+  readonly listTimeoutMs?: number;
+  /** Whose keys and fingerprints they are; needed where idempotency is. */
+  keyOwner?(caller: Caller): { tenantId: string; principalId: string };
+  /** Whether this caller must send a key wherever keys are taken. */
+  requiresKey?(caller: Caller): boolean;
+  /** Locks the caller's row for the command and refuses one that is no longer active. */
+  lockCaller?(tx: Db, caller: Caller): Promise<void>;
+  context(call: Call<Caller>, db: Db, transactional: boolean): Context;
+  /** Writes what the handler left for the end of its transaction: journal rows. */
+  beforeCommit?(context: Context): Promise<void>;
+  /** After the commit: wakes readers. Must not throw. The answer waits for what it returns. */
+  committed?(context: Context): Promise<void> | void;
+  /** What the service counts of a refusal, before it is answered. */
+  refused?(refusal: Refusal): void;
+  /** The usual form of an error. */
+  readonly render: RenderError;
+  /** The groups of endpoints whose errors have another form. */
+  readonly envelopes?: readonly ErrorEnvelope[];
+}

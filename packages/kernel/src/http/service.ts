@@ -1,0 +1,328 @@
+import type { z } from 'zod';
+import type { Incoming } from '../listener/byte-stream.ts';
+import type { KeyedCall } from './idempotency.sql.ts';
+import type { Page } from './paging.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type Shape = Record<string, z.ZodType>;
+/** The statuses of success with the form of their bodies; null for an empty one. */
+export type Returns = Readonly<Record<number, z.ZodType | null>>;
+
+/** One type of event: what its payload holds is checked whenever the tests write it. */
+export interface EventDeclaration<Payload extends z.ZodType = z.ZodType> {
+  readonly type: string;
+  readonly version: number;
+  /** The kind of object whose stream the event belongs to. */
+  readonly entity: string;
+  readonly payload: Payload;
+}
+
+export function defineEvent<Payload extends z.ZodType>(
+  type: string,
+  entity: string,
+  payload: Payload,
+  version = 1,
+): EventDeclaration<Payload> {
+  return { type, version, entity, payload };
+}
+
+/** The vocabulary of one service, given once as types: its endpoints accept nothing else. */
+export interface Vocabulary {
+  code: string;
+  permission: string;
+  /** Kinds of credential other than the service's usual one. */
+  auth: string;
+  context: object;
+}
+
+type Fields<S extends Shape | undefined> = S extends Shape
+  ? { [K in keyof S]: z.output<S[K]> }
+  : Record<string, never>;
+type BodyOf<B> = B extends z.ZodType ? z.output<B> : undefined;
+type BodiesOf<R extends Returns> = {
+  [Status in keyof R]: R[Status] extends z.ZodType ? z.output<R[Status]> : undefined;
+}[keyof R];
+
+export interface Input<P, Q, B, X = never> {
+  readonly params: P;
+  readonly query: Q;
+  readonly body: B;
+  /** The version that If-Match names; 0 where the endpoint has no `ifMatch`, -1 where it is optional and absent. */
+  readonly ifMatch: number;
+  /** Present where the endpoint is `paging`. */
+  readonly page: Page;
+  /** What `around` gave the command. */
+  readonly prepared: X;
+}
+
+/** What happens around a command, outside of its transaction; see `EndpointSpec.around`. */
+export interface Surroundings<X, C> {
+  readonly incoming: Incoming;
+  /** Its `db` is no transaction: each statement is its own, and waits its turn. */
+  readonly context: C;
+  /** The Idempotency-Key of the call. What was answered under it before is answered again without `around`. */
+  readonly keyed: KeyedCall | undefined;
+  /**
+   * Runs the command, as an endpoint without `around` would be run. Call it once.
+   * @param sent what stands for the bytes of the body in the fingerprint of an Idempotency-Key
+   */
+  command(prepared: X, sent?: object): Promise<Answer>;
+}
+
+/** What a request is answered. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** An answer with a status of its own or with headers; everything else is the first status of `returns`. */
+export class Reply<Body> {
+  readonly status: number;
+  readonly body: Body;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, body: Body, headers: Record<string, string> = {}) {
+    this.status = status;
+    this.body = body;
+    this.headers = headers;
+  }
+}
+
+export function reply<Body>(status: number, body: Body, headers?: Record<string, string>): Reply<Body> {
+  return new Reply(status, body, headers);
+}
+
+export interface EndpointSpec<
+  V extends Vocabulary,
+  P extends Shape | undefined,
+  Q extends Shape | undefined,
+  B extends z.ZodType | undefined,
+  R extends Returns,
+  X = undefined,
+> {
+  /** Names the operation for client generators and the matrix fixtures: verb and noun, unique in the service, stable. */
+  id: string;
+  method: Method;
+  /** Below the service's base path, with `{name}` for a parameter and `:verb` for an action. */
+  path: string;
+  /** The path starts at the root instead: health, metrics, well-known documents. */
+  root?: boolean;
+  summary: string;
+  description?: string;
+  /** Any one of them suffices. Absent: the handler decides (ownership), or `auth` does. */
+  permission?: V['permission'] | readonly V['permission'][];
+  /** Those of `permission` that a refusal names; absent, all of them. For permissions that only the owner of the object uses. */
+  deniedAs?: readonly V['permission'][];
+  /** One of these is needed besides. */
+  alsoOneOf?: readonly V['permission'][];
+  /** Which credential the endpoint takes. Absent: the service's usual one. */
+  auth?: V['auth'];
+  params?: P;
+  query?: Q;
+  /**
+   * Unknown names in the query are ignored, and the known ones may come in any case: where a standard wants it. `kept`:
+   * those of others that call back are passed on with the known ones, as they were sent.
+   */
+  looseQuery?: boolean | 'kept';
+  body?: B;
+  /** An absent body is read as `{}`. */
+  bodyOptional?: boolean;
+  /** The body is a form (application/x-www-form-urlencoded): an object of texts, no name twice. */
+  form?: boolean;
+  /** The body is bytes of any type; nothing reads them but `around`. */
+  bytes?: boolean;
+  /** The longest body in bytes, where it is not that of the service for this kind of credential. */
+  bodyBytesMax?: number;
+  /** The body may be longer than usual: few of them are read and worked on at once, of one tenant and of all. */
+  largeBody?: boolean;
+  returns: R;
+  /** What this endpoint can answer besides the pipeline's own codes, in the contract's order. */
+  errors?: readonly V['code'][];
+  emits?: readonly EventDeclaration[];
+  /** `own`: the handler stores keys itself. Absent: `accepted` for a mutation, unless the service has another default. */
+  idempotency?: 'accepted' | 'required' | 'own' | 'ignored';
+  /** The entity prefix that If-Match must carry; the header is then required, unless `ifMatchOptional`. */
+  ifMatch?: string;
+  /** The header may be absent or blank; the handler's `ifMatch` is then -1. */
+  ifMatchOptional?: boolean;
+  /** The permission is checked before If-Match: 403 then comes before 428. */
+  permissionFirst?: boolean;
+  /** The entity prefix of the ETag of the answer, from its `rowVersion` where it has one, else from its `version`. */
+  etag?: string;
+  paging?: boolean;
+  /** A list that is asked for by POST: it takes the turns of reads, and its statements have the time of a list. */
+  isList?: boolean;
+  /**
+   * `command` (the default of a mutation): all in one transaction. `statement`: the handler runs one statement that is
+   * its own transaction, and gets a transaction only when a key must be stored with it. `none` (the default of a
+   * read): on the pool.
+   */
+  transaction?: 'command' | 'statement' | 'none';
+  /** The handler locks the caller itself, because it locks another principal too and the order matters. */
+  handlerLocksCaller?: boolean;
+  /** It stops somebody, and waits in no line behind other requests. */
+  isEmergency?: boolean;
+  /** Paths of secrets and tokens in the answer: null in the stored copy. The answer carries `Cache-Control: no-store`. */
+  secrets?: readonly string[];
+  /** Fields of the body that hold secrets: the fingerprint of an Idempotency-Key leaves them out. */
+  unprinted?: readonly string[];
+  /** A body that is accepted: shown in the docs, sent by the matrix tests. */
+  example?: unknown;
+  /** Checks of a list's own filters, after the permission and before `limit`. */
+  checkFilters?(query: Fields<Q>): void;
+  /** Checks of the body alone that come before the idempotency key and the permission. */
+  precheck?(input: Input<Fields<P>, Fields<Q>, BodyOf<B>>): void;
+  /**
+   * For what must not happen in a transaction: reading the bytes of the body, and asking the network. Runs after the
+   * permission, holds no connection of the database and no turn, and calls `command` for the rest. A request whose
+   * Idempotency-Key has an answer already gets that one instead, unless its body is bytes.
+   */
+  around?(
+    input: Input<Fields<P>, Fields<Q>, BodyOf<B>>,
+    surroundings: Surroundings<X, V['context']>,
+  ): Promise<Answer>;
+  handle(
+    input: Input<Fields<P>, Fields<Q>, BodyOf<B>, X>,
+    context: V['context'],
+  ): Promise<BodiesOf<R> | Reply<BodiesOf<R>>> | BodiesOf<R> | Reply<BodiesOf<R>>;
+}
+
+/** An endpoint as the pipeline, the docs and the matrix tests see it. */
+export interface Endpoint<Context = object> {
+  readonly id: string;
+  readonly method: Method;
+  readonly path: string;
+  readonly root: boolean;
+  readonly summary: string;
+  readonly description: string | undefined;
+  readonly permission: readonly string[];
+  readonly deniedAs: readonly string[];
+  readonly alsoOneOf: readonly string[];
+  readonly auth: string | undefined;
+  readonly params: Shape;
+  readonly query: Shape;
+  readonly looseQuery: boolean | 'kept';
+  readonly body: z.ZodType | undefined;
+  readonly bodyOptional: boolean;
+  readonly form: boolean;
+  readonly bytes: boolean;
+  readonly bodyBytesMax: number | undefined;
+  readonly largeBody: boolean;
+  readonly returns: Returns;
+  readonly status: number;
+  readonly errors: readonly string[];
+  readonly emits: readonly EventDeclaration[];
+  readonly idempotency: 'accepted' | 'required' | 'own' | 'ignored';
+  readonly ifMatch: string | undefined;
+  readonly ifMatchOptional: boolean;
+  readonly permissionFirst: boolean;
+  readonly etag: string | undefined;
+  readonly paging: boolean;
+  readonly isList: boolean;
+  readonly transaction: 'command' | 'statement' | 'none';
+  readonly handlerLocksCaller: boolean;
+  readonly isEmergency: boolean;
+  readonly secrets: readonly string[];
+  readonly unprinted: readonly string[];
+  readonly example: unknown;
+  readonly checkFilters: ((query: never) => void) | undefined;
+  readonly precheck: ((input: Input<never, never, never>) => void) | undefined;
+  readonly around:
+    | ((input: Input<never, never, never>, surroundings: Surroundings<never, Context>) => Promise<Answer>)
+    | undefined;
+  readonly handle: (input: Input<never, never, never, never>, context: Context) => unknown;
+}
+
+/** An endpoint without what runs in it. */
+export type Operation = Omit<Endpoint, 'handle' | 'checkFilters' | 'precheck' | 'around'>;
+
+/**
+ * Makes the `endpoint` function of a service whose vocabulary is `V`. Everything else about an operation (route, strict
+ * parsing, permission, OpenAPI, docs, matrix and truth tests) is derived from what is declared with it.
+ * @param defaults what a mutation of this service does with an Idempotency-Key unless it says otherwise
+ */
+export function endpointsOf<V extends Vocabulary>(
+  defaults: { idempotency: Endpoint['idempotency'] } = { idempotency: 'accepted' },
+) {
+  return <
+    const P extends Shape | undefined = undefined,
+    const Q extends Shape | undefined = undefined,
+    B extends z.ZodType | undefined = undefined,
+    const R extends Returns = Returns,
+    X = undefined,
+  >(
+    spec: EndpointSpec<V, P, Q, B, R, X>,
+  ): Endpoint<V['context']> => {
+    const reads = spec.method === 'GET';
+    const permission = typeof spec.permission === 'string' ? [spec.permission] : (spec.permission ?? []);
+    return {
+      id: spec.id,
+      method: spec.method,
+      path: spec.path,
+      root: spec.root ?? false,
+      summary: spec.summary,
+      description: spec.description,
+      permission,
+      deniedAs: spec.deniedAs ?? permission,
+      alsoOneOf: spec.alsoOneOf ?? [],
+      auth: spec.auth,
+      params: spec.params ?? {},
+      query: spec.query ?? {},
+      looseQuery: spec.looseQuery ?? false,
+      body: spec.body,
+      bodyOptional: spec.bodyOptional ?? false,
+      form: spec.form ?? false,
+      bytes: spec.bytes ?? false,
+      bodyBytesMax: spec.bodyBytesMax,
+      largeBody: spec.largeBody ?? false,
+      returns: spec.returns,
+      status: Math.min(...Object.keys(spec.returns).map(Number)),
+      errors: spec.errors ?? [],
+      emits: spec.emits ?? [],
+      idempotency: spec.idempotency ?? (reads ? 'ignored' : defaults.idempotency),
+      ifMatch: spec.ifMatch,
+      ifMatchOptional: spec.ifMatchOptional ?? false,
+      permissionFirst: spec.permissionFirst ?? false,
+      etag: spec.etag,
+      paging: spec.paging ?? false,
+      isList: spec.isList ?? (reads && spec.paging === true),
+      transaction: spec.transaction ?? (reads ? 'none' : 'command'),
+      handlerLocksCaller: spec.handlerLocksCaller ?? false,
+      isEmergency: spec.isEmergency ?? false,
+      secrets: spec.secrets ?? [],
+      unprinted: spec.unprinted ?? [],
+      example: spec.example,
+      checkFilters: spec.checkFilters,
+      precheck: spec.precheck,
+      around: spec.around,
+      handle: spec.handle,
+    };
+  };
+}
+
+/** The path of an endpoint from the root of its service on. */
+export function pathOf(basePath: string, { root, path }: Pick<Operation, 'root' | 'path'>): string {
+  return root ? path : `${basePath}${path}`;
+}
+
+/** `POST /tasks/{ref}:claim`, the name of an endpoint in docs, tests and metrics. */
+export function endpointName(endpoint: Pick<Operation, 'method' | 'path'>): string {
+  return `${endpoint.method} ${endpoint.path}`;
+}
+
+/**
+ * Whether a request can carry text that PostgreSQL stores not (NUL, half a surrogate pair) past the forms of the path, the query
+ * and the body, so that it is refused for that.
+ */
+export function takesText({
+  params,
+  query,
+  body,
+  looseQuery,
+  paging,
+}: Pick<Operation, 'params' | 'query' | 'body' | 'looseQuery' | 'paging'>): boolean {
+  const isText = (form: z.ZodType) => form.safeParse('a\0b').success;
+  const known = [...Object.values(params), ...Object.values(query)];
+  return body !== undefined || looseQuery === 'kept' || paging || known.some(isText);
+}

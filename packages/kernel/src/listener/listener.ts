@@ -1,0 +1,91 @@
+import { createServer, type Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { RunningService } from '../http/running-service.ts';
+import { boundBody } from './body-time.ts';
+
+/** What answers on a port. */
+export type Listening = Pick<RunningService, 'handler' | 'upgrade' | 'unreadable'>;
+
+/**
+ * How long and how many: with Node's own values (60 s for headers, 300 s for a request, looked at every 30 s, no limit of
+ * connections) slow headers lasted 89 s, and a slow body over 100 s.
+ */
+export const listenerBounds = {
+  /** From the connection, or the first byte of a further request, to the end of the headers. */
+  headersMsMax: 10_000,
+  /** To the end of the body: 1 MiB at 35 KB a second. */
+  requestMsMax: 30_000,
+  /** The same of a request whose body is a stream of bytes, once its caller is known: 100 MiB at 175 KB a second. */
+  streamMsMax: 600_000,
+  /** Between two requests; longer than the 60 s of the usual reverse proxies, which then close first. */
+  idleMsMax: 65_000,
+  /** Without a byte in either direction; longer than any answer takes (30 s of waiting for events). */
+  silenceMsMax: 120_000,
+  /** With 15,000 of them open streams, requests still find room. */
+  connectionsMax: 18_000,
+  /** How often the first two are looked at. */
+  checkEveryMs: 1000,
+};
+
+/** Idle connections are closed at most this often for new ones: each time all connections are looked through. */
+const makeRoomEveryMs = 100;
+
+/** Makes the server of every port that Baton opens, with its bounds. */
+export function createListener(service: Listening, bounds = listenerBounds): Server {
+  const options = {
+    headersTimeout: bounds.headersMsMax,
+    requestTimeout: bounds.streamMsMax,
+    keepAliveTimeout: bounds.idleMsMax,
+    connectionsCheckingInterval: bounds.checkEveryMs,
+  };
+  const server = createServer(options, (req, res) => {
+    boundBody(server, req, bounds.requestMsMax);
+    isolated(res, () => service.handler(req, res));
+  });
+  server.timeout = bounds.silenceMsMax;
+  server.maxConnections = bounds.connectionsMax;
+  server.on('upgrade', (req, socket, head) => {
+    // Node took its own listener away: without one, a client that breaks off would end the process.
+    socket.on('error', () => socket.destroy());
+    if (service.upgrade === undefined) refuseUpgrade(socket, '404 Not Found');
+    else isolated(socket, () => service.upgrade?.(req, socket, head));
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (service.unreadable === undefined) socket.destroy();
+    else service.unreadable(error, socket);
+  });
+  let madeRoomAt = -Infinity;
+  server.on('drop', () => {
+    if (performance.now() - madeRoomAt < makeRoomEveryMs) return;
+    madeRoomAt = performance.now();
+    server.closeIdleConnections();
+  });
+  return server;
+}
+
+/** A fault in a service costs the connection that met it: thrown further, it would end the process, and with it all others. */
+function isolated(connection: { destroy(): unknown }, serve: () => void): void {
+  try {
+    serve();
+  } catch (error) {
+    connection.destroy();
+    process.emitWarning(error as Error);
+  }
+}
+
+/** Answers an upgrade without a body and closes the connection, also when the client would keep it open. */
+export function refuseUpgrade(socket: Duplex, status: string): void {
+  const end = () => socket.destroy();
+  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`, end);
+}
+
+/** @throws Error of the system when the port can't be had */
+export function openPort(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((done, refuse) => {
+    server.once('error', refuse);
+    server.listen(port, host, () => {
+      server.off('error', refuse);
+      done();
+    });
+  });
+}

@@ -1,0 +1,43 @@
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { newTraceHex } from '@baton/values/ids';
+import { InvalidRequest, type RenderError } from '../http/refusal.ts';
+
+/** A listener of a server's `clientError`: gets what could not be parsed as a request, and its connection. */
+export type UnreadableHandler = (error: NodeJS.ErrnoException, socket: Duplex) => void;
+
+const messageOf: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: 'The headers are too large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive in time',
+};
+
+/** Whatever the service's own status for a wrong form is: nothing of the request could be read. */
+const status = 400;
+
+/**
+ * Answers what the HTTP parser refuses (headers that are too large, no HTTP at all) with 400 in the service's usual
+ * envelope, and ends the connection. Nothing of what was sent is repeated.
+ */
+export function answerUnreadable(render: RenderError): UnreadableHandler {
+  return (error, socket) => {
+    // An answer that is half out can't be followed by another one.
+    const { _httpMessage: answering } = socket as Duplex & { _httpMessage?: ServerResponse | null };
+    if (!socket.writable || error.code === 'ECONNRESET' || answering?.headersSent === true) {
+      socket.destroy();
+      return;
+    }
+    const requestId = `req_${newTraceHex()}`;
+    const message = messageOf[error.code ?? ''] ?? 'The request is not valid HTTP';
+    const problem = { in: 'header', path: [], type: 'unreadable', message } as const;
+    const { body } = render(new InvalidRequest([problem]), requestId);
+    const content = JSON.stringify(body);
+    const head = [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      'content-type: application/json; charset=utf-8',
+      `content-length: ${Buffer.byteLength(content)}`,
+      `x-request-id: ${requestId}`,
+      'connection: close',
+    ];
+    socket.end(`${head.join('\r\n')}\r\n\r\n${content}`);
+  };
+}

@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+
+const page = (title: string) => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="stylesheet" href="docs/swagger-ui.css">
+</head>
+<body>
+<div id="api"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+`;
+
+const start = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#api', deepLinking: true, validatorUrl: null,
+  docExpansion: 'none', persistAuthorization: true });
+`;
+
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** What a service says of itself, open to everybody. */
+export interface ServiceDocs {
+  /** Of the page. */
+  readonly title: string;
+  /** What `/openapi.json` answers. Asked for once, by the first request. */
+  openapi(): Promise<object>;
+  /** What `/asyncapi.json` answers, where the service sends something by itself. */
+  asyncapi?(): Promise<object>;
+}
+
+/**
+ * Reads a document that `npm run generate` has written to `openapi/`. Making one from the declarations takes 0.6 s of
+ * processor time, for which every other request of the process would wait.
+ * @param name of the file, as `coordination.json`; @throws Error when there is no such file
+ */
+export async function generatedDocument(name: string): Promise<object> {
+  const text = await readFile(join(import.meta.dirname, '../../../../openapi', name), 'utf8');
+  const { 'x-generated-by': _generator, ...document } = JSON.parse(text) as Record<string, unknown>;
+  return document;
+}
+
+/**
+ * `GET /openapi.json`, `GET /asyncapi.json` where there is one, and the interactive page `GET /docs`. The page is served
+ * whole from here: it works without the internet, and below a prefix, because its links are relative.
+ */
+export function addDocs(app: FastifyInstance, docs: ServiceDocs): void {
+  const assets = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  for (const name of ['openapi', 'asyncapi'] as const) {
+    if (docs[name] === undefined) continue;
+    const document = once(async () => JSON.stringify(await docs[name]?.()));
+    app.get(`/${name}.json`, async (_request, reply) =>
+      reply.type('application/json; charset=utf-8').send(await document()),
+    );
+  }
+  app.get('/docs', (_request, reply) =>
+    reply
+      .headers({
+        'content-security-policy': policy,
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+      })
+      .type('text/html; charset=utf-8')
+      .send(page(docs.title)),
+  );
+  app.get('/docs/start.js', (_request, reply) => reply.type('text/javascript; charset=utf-8').send(start));
+  for (const [file, type] of [
+    ['swagger-ui.css', 'text/css'],
+    ['swagger-ui-bundle.js', 'text/javascript'],
+  ] as const) {
+    app.get(`/docs/${file}`, async (_request, reply) =>
+      reply
+        .type(`${type}; charset=utf-8`)
+        .header('cache-control', 'public, max-age=3600')
+        .send(await readFile(join(assets, file))),
+    );
+  }
+}
+
+/** The same answer for every call; a failure is tried again by the next one. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let kept: Promise<T> | undefined;
+  return () => {
+    kept ??= work().catch((error) => {
+      kept = undefined;
+      throw error;
+    });
+    return kept;
+  };
+}

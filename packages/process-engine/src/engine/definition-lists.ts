@@ -1,0 +1,77 @@
+import type { Correlation, ProcessSpec, Stage, Timer } from '../language/definition.ts';
+import type { Trigger } from '../language/forms.ts';
+import { innerStepsOf, type Step } from '../language/step.ts';
+
+/** What is done at an event, of `correlate` and of `onEvent`. */
+export interface Handler {
+  readonly on: Trigger;
+  /** Which instance the event is for; undefined: the one that it comes from, or whose open work it is about. */
+  readonly key: string | undefined;
+  readonly set: Correlation['set'];
+  /** The list of its steps: `correlate/<n>`, `event/<n>`; undefined for one that only writes. */
+  readonly list: string | undefined;
+}
+
+/** A definition made ready for the engine: every list of steps by its key, and every element by its id. */
+export interface Definition {
+  readonly key: string;
+  readonly version: number;
+  readonly spec: ProcessSpec;
+  /** Those of `correlate` and then those of `onEvent`: inputs name them by their place here. */
+  readonly handlers: readonly Handler[];
+  /** Keys: `stage/<id>`, `discretionary/<step id>`, `timer/<id>`, `correlate/<n>`, `event/<n>`, and `<step id>` with a path for what stands in a step. */
+  readonly lists: ReadonlyMap<string, readonly Step[]>;
+  readonly steps: ReadonlyMap<string, Step>;
+  readonly stages: ReadonlyMap<string, Stage>;
+  /** Timers of the definition and of its stages, with the stage of each. */
+  readonly timers: ReadonlyMap<string, { readonly timer: Timer; readonly stage: string | null }>;
+}
+
+export function prepareDefinition(key: string, spec: ProcessSpec): Definition {
+  const lists = new Map<string, readonly Step[]>();
+  const steps = new Map<string, Step>();
+  const keep = (listKey: string, list: readonly Step[]): void => {
+    lists.set(listKey, list);
+    for (const step of list) {
+      steps.set(step.id, step);
+      for (const inner of innerStepsOf(step)) keep(step.id + inner.path, inner.steps);
+    }
+  };
+  const timers = new Map<string, { timer: Timer; stage: string | null }>();
+  const keepTimers = (given: readonly Timer[], stage: string | null) => {
+    for (const timer of given) {
+      timers.set(timer.id, { timer, stage });
+      keep(`timer/${timer.id}`, timer.do);
+    }
+  };
+  for (const stage of spec.stages) {
+    keep(`stage/${stage.id}`, stage.steps);
+    for (const step of stage.discretionary) keep(discretionaryList(step.id), [step]);
+    keepTimers(stage.timers, stage.id);
+  }
+  keepTimers(spec.timers, null);
+  const handlers = handlersOf(spec);
+  for (const { list, do: own } of handlers) if (list !== undefined && own !== undefined) keep(list, own);
+  const stages = new Map(spec.stages.map((stage) => [stage.id, stage]));
+  return { key, version: spec.version, spec, handlers, lists, steps, stages, timers };
+}
+
+/** The list of a discretionary step: each begins by itself. */
+export const discretionaryList = (step: string) => `discretionary/${step}`;
+
+/** What a definition does at events, in the order in which inputs name it. */
+export function handlersOf({
+  correlate,
+  onEvent,
+}: Pick<ProcessSpec, 'correlate' | 'onEvent'>): (Handler & { readonly do: readonly Step[] | undefined })[] {
+  return [
+    ...correlate.map(({ on, key, set, do: list }, n) => ({
+      on,
+      key,
+      set,
+      do: list,
+      list: list === undefined ? undefined : `correlate/${n}`,
+    })),
+    ...onEvent.map(({ on, key, do: list }, n) => ({ on, key, set: undefined, do: list, list: `event/${n}` })),
+  ];
+}

@@ -1,0 +1,37 @@
+import type { Quorum } from '../../language/step.ts';
+
+export type Vote = 'pending' | 'approved' | 'rejected' | 'left';
+export type QuorumEnd = 'approved' | 'rejected';
+export type QuorumReason = 'quorum_reached' | 'quorum_unreachable' | 'no_approvers' | 'all_voted';
+
+/** How many of `voters` must approve (organisation, section 15.4): of percent p of N, max(1, ⌈p·N/100⌉). */
+export function approvalsNeeded(quorum: Quorum, voters: number): number {
+  if (quorum === 'all') return voters;
+  if (quorum === 'any') return 1;
+  if ('atLeast' in quorum) return quorum.atLeast;
+  return Math.max(1, Math.ceil((quorum.percent * voters) / 100));
+}
+
+/**
+ * Whether a vote is over, and how. Who left is taken out, and the quorum is counted anew of those who remain.
+ * @param early whether it ends as soon as the result can't change any more; else when all have voted
+ * @returns undefined while it goes on
+ */
+export function resultOf(
+  votes: readonly Vote[],
+  quorum: Quorum,
+  early: boolean,
+): { outcome: QuorumEnd; reason: QuorumReason } | undefined {
+  const count = (wanted: Vote) => votes.filter((vote) => vote === wanted).length;
+  const [approved, pending] = [count('approved'), count('pending')];
+  const voters = votes.length - count('left');
+  if (voters === 0) return { outcome: 'rejected', reason: 'no_approvers' };
+  const needed = approvalsNeeded(quorum, voters);
+  if (pending === 0)
+    return approved >= needed
+      ? { outcome: 'approved', reason: 'all_voted' }
+      : { outcome: 'rejected', reason: needed > voters ? 'quorum_unreachable' : 'all_voted' };
+  if (!early) return undefined;
+  if (approved >= needed) return { outcome: 'approved', reason: 'quorum_reached' };
+  return approved + pending < needed ? { outcome: 'rejected', reason: 'quorum_unreachable' } : undefined;
+}

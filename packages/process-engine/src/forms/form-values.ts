@@ -1,0 +1,27 @@
+import type { SchemaFault } from '@baton/values/json-schema/evaluation';
+import { prepareSchema } from '@baton/values/json-schema/schema';
+import { SchemaDefect } from '@baton/values/json-schema/schema-tree';
+import type { JsonObject } from '@baton/values/wire';
+
+/**
+ * The custom fields of a task that are the result of its step: those that the form names, or all of them where it names none. The
+ * completion validates the same fields that the process then reads.
+ */
+export function valuesForForm(form: JsonObject | null | undefined, customFields: JsonObject): JsonObject {
+  const properties = form?.['properties'];
+  if (typeof properties !== 'object' || properties === null) return customFields;
+  const named = Object.keys(properties).filter((name) => Object.hasOwn(customFields, name));
+  return Object.fromEntries(named.map((name) => [name, customFields[name] ?? null]));
+}
+
+/** Why a result does not fit a form, at most 20 faults; none where it fits. */
+export function faultsOfForm(form: JsonObject | null | undefined, values: JsonObject): SchemaFault[] {
+  if (form == null) return [];
+  try {
+    return prepareSchema(form).faultsOf(values);
+  } catch (error) {
+    // Published forms are valid; those of tasks from before the upgrade could be replaced by any document.
+    if (error instanceof SchemaDefect) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import { DisplayName, TypeKey } from '@baton/values/keys';
+import { FreeObject, Uuid } from '@baton/values/wire';
+import {
+  AssigneeChain,
+  DataWrites,
+  DueInput,
+  ElementId,
+  Expression,
+  GovernedBy,
+  Template,
+  Trigger,
+} from './forms.ts';
+import { Steps } from './step.ts';
+
+/**
+ * The language of processes (organisation, sections 15.2 and 28): the form of a definition. What the form doesn't say is
+ * checked by `validate.ts`.
+ */
+
+const itemsMax = 20;
+
+/** What starts an instance: its key, and what is written to its data. Both read `event`. */
+const Start = z.strictObject({ on: Trigger, key: Expression, set: DataWrites.optional() });
+
+/** What happens to the running instance whose key the event gives. `set` and `do` read `event` and `data`. */
+const Correlation = z.strictObject({
+  on: Trigger,
+  key: Expression,
+  set: DataWrites.optional(),
+  do: Steps.optional(),
+});
+export type Correlation = z.output<typeof Correlation>;
+
+/**
+ * What is done at an event: in the instance whose key it gives, or, without a key, in the instance that the event comes from
+ * (correlation `process:<id>`) or whose open task or approval it is about.
+ */
+const EventHandler = z.strictObject({ on: Trigger, key: Expression.optional(), do: Steps });
+export type EventHandler = z.output<typeof EventHandler>;
+
+/** Fires at an instant, computed from `data` and computed again when what it reads changes. Interrupting ends what is open. */
+const Timer = z.strictObject({
+  id: ElementId,
+  at: Expression,
+  interrupting: z.boolean().default(false),
+  do: Steps,
+});
+export type Timer = z.output<typeof Timer>;
+const Timers = z.array(Timer).max(itemsMax).default([]);
+
+const Milestone = z.strictObject({ id: ElementId, when: Expression });
+export type Milestone = z.output<typeof Milestone>;
+
+/**
+ * A stage begins when `entry` holds; without one, the first at once and each other when the one before it is completed. It is
+ * completed when its steps are done, or when `exit` holds. A discretionary step begins once while the stage is active, when its
+ * `when` comes to hold. The stage waits for one that has begun, and for no other.
+ */
+const Stage = z.strictObject({
+  id: ElementId,
+  displayName: DisplayName.optional(),
+  entry: Expression.optional(),
+  exit: Expression.optional(),
+  repeatable: z.boolean().default(false).describe('Whether it begins again when entry holds again.'),
+  steps: Steps,
+  discretionary: z.union([Steps.max(itemsMax), z.tuple([])]).default([]),
+  milestones: z.array(Milestone).max(itemsMax).default([]),
+  timers: Timers,
+});
+export type Stage = z.output<typeof Stage>;
+
+/**
+ * A decision table. Conditions read each input by its id, with `-` written as `_`, and `data`; `true` matches always. What
+ * comes out is an object by the ids of the outputs, of the first rule that matches, of the only one, or of each of them.
+ */
+const DecisionTable = z.strictObject({
+  id: ElementId,
+  hitPolicy: z.enum(['first', 'unique', 'collect']).default('first'),
+  inputs: z.array(z.strictObject({ id: ElementId, expr: Expression })).max(itemsMax),
+  outputs: z
+    .array(z.strictObject({ id: ElementId }))
+    .min(1)
+    .max(itemsMax),
+  rules: z
+    .array(
+      z.strictObject({
+        when: z.array(Expression).max(itemsMax),
+        // oxlint-disable-next-line unicorn/no-thenable -- the contract's name of what comes out of a row
+        then: z.array(Expression).max(itemsMax),
+      }),
+    )
+    .min(1)
+    .max(500),
+});
+export type DecisionTable = z.output<typeof DecisionTable>;
+
+/** What memory is told about each instance, when it starts and when it ends. */
+const Memory = z.strictObject({
+  case: z.strictObject({ kind: z.literal('case'), key: Expression, title: Template }),
+  facts: z
+    .array(z.strictObject({ predicate: z.string().min(1).max(256), object: Template }))
+    .max(50)
+    .default([])
+    .describe('About the case.'),
+  entities: z
+    .array(z.strictObject({ type: z.string().min(1).max(128), key: Expression, title: Template.optional() }))
+    .max(30)
+    .default([]),
+  documents: z
+    .strictObject({ artifacts: z.array(TypeKey).max(20).describe('Types of artifacts.') })
+    .optional(),
+});
+export type Memory = z.output<typeof Memory>;
+
+/** A task that is filed when an instance ends, to look back at it. */
+const Retrospective = z.strictObject({
+  taskType: TypeKey,
+  title: Template,
+  assign: AssigneeChain.optional(),
+  due: DueInput.optional(),
+});
+
+const versionNumber = z.int().min(1).max(999_999_999);
+
+/** What becomes of instances of an earlier version. `map` says which element an earlier one has become; null: none. */
+const Migration = z.strictObject({
+  from: versionNumber,
+  to: versionNumber,
+  policy: z.enum(['pin', 'migrate']),
+  map: z.record(ElementId, ElementId.nullable()).optional(),
+});
+export type Migration = z.output<typeof Migration>;
+
+export const ProcessSpec = z
+  .strictObject({
+    version: versionNumber,
+    displayName: DisplayName,
+    description: z.string().max(4000).default(''),
+    workspaceId: Uuid.nullable().default(null),
+    identity: z
+      .strictObject({ agent: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/) })
+      .optional()
+      .describe('In whose name it acts. Required, with a problem code of its own.'),
+    owner: AssigneeChain.optional(),
+    calendar: TypeKey.optional(),
+    due: DueInput.optional(),
+    data: FreeObject.describe('A JSON Schema of what an instance knows.'),
+    start: Start,
+    correlate: z.array(Correlation).max(itemsMax).default([]),
+    onEvent: z.array(EventHandler).max(itemsMax).default([]),
+    timers: Timers,
+    decisions: z.array(DecisionTable).max(50).default([]),
+    governedBy: GovernedBy.default([]),
+    memory: Memory.optional(),
+    retrospective: Retrospective.optional(),
+    migrations: z.array(Migration).max(50).default([]),
+    stages: z.array(Stage).min(1).max(50),
+  })
+  .meta({ id: 'ProcessSpec' });
+/** A definition with the defaults of what it leaves out. */
+export type ProcessSpec = z.output<typeof ProcessSpec>;

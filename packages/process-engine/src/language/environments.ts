@@ -1,0 +1,224 @@
+import type { JsonObject } from '@baton/values/wire';
+import type { DecisionTable, ProcessSpec } from './definition.ts';
+import type { ExpressionEnvironment } from './expressions/expressions.ts';
+import {
+  bool,
+  dyn,
+  int,
+  isObject,
+  listOf,
+  mapOf,
+  nil,
+  objectOf,
+  type SchemaReading,
+  string,
+  type Type,
+  timestamp,
+  typeOfSchema,
+} from './expressions/types.ts';
+import { kindOf, type Step } from './step.ts';
+
+/** What expressions may read, by where they stand (organisation, section 15.3). What is missing reads as null. */
+
+/** What expressions read of `event`. */
+const eventFields = {
+  id: string,
+  type: string,
+  time: timestamp,
+  entityType: string,
+  entityId: string,
+  actorId: string,
+  correlationId: string,
+  payload: mapOf(dyn),
+};
+const event = objectOf(eventFields);
+
+const stepWith = (result: Type) =>
+  objectOf({
+    id: string,
+    skill: string,
+    status: string,
+    input: dyn,
+    result,
+    error: objectOf({ type: string, status: int, detail: string }),
+  });
+const step = stepWith(dyn);
+
+/** The same for what reads the result of a step whose type is known. */
+export function withResult(environment: ExpressionEnvironment, result: Type): ExpressionEnvironment {
+  if (result.kind === 'dyn') return environment;
+  return { ...environment, variables: new Map([...environment.variables, ['step', stepWith(result)]]) };
+}
+
+const task = objectOf({
+  id: string,
+  publicId: string,
+  typeKey: string,
+  typeVersion: int,
+  title: string,
+  status: string,
+  systemStatusCategory: string,
+  priority: string,
+  workspaceId: string,
+  assigneeId: string,
+  customFields: mapOf(dyn),
+});
+
+const instance = objectOf({ id: string, key: string, version: int, startedAt: timestamp, clock: timestamp });
+
+export interface ProcessEnvironments {
+  /** Before there is an instance: `event`. */
+  readonly event: ExpressionEnvironment;
+  /** Of a running instance: `data`, `instance`, `stage`, `milestone`. */
+  readonly instance: ExpressionEnvironment;
+  /** Of a step: the same, `step` and `task`. */
+  readonly step: ExpressionEnvironment;
+  /** Of a step that an event has begun, and of triggers inside of an instance: the same, and `event`. */
+  readonly handler: ExpressionEnvironment;
+  /** Of a decision table: its inputs by id, and `data`. */
+  readonly tables: ReadonlyMap<string, ExpressionEnvironment>;
+}
+
+/** All patterns of a definition's expressions together; 20 µs each to compile. */
+const patternSizesMax = 2000;
+
+/** @param inputTypes of decision tables, where they are known: `table/input` */
+export function environmentsOf(
+  { data, stages, decisions }: Pick<ProcessSpec, 'data' | 'stages' | 'decisions'>,
+  inputTypes: ReadonlyMap<string, Type> = new Map(),
+): ProcessEnvironments {
+  const patterns = { sizeLeft: patternSizesMax };
+  const known = (variables: Readonly<Record<string, Type>>): ExpressionEnvironment => ({
+    variables: new Map(Object.entries(variables)),
+    patterns,
+  });
+  const dataType = typeOfSchema(data);
+  const state = objectOf({ completed: bool, active: bool });
+  const running = {
+    data: dataType,
+    instance,
+    stage: objectOf(Object.fromEntries(stages.map(({ id }) => [id, state]))),
+    milestone: objectOf(
+      Object.fromEntries(stages.flatMap(({ milestones }) => milestones).map(({ id }) => [id, bool])),
+    ),
+  };
+  const ofStep = { ...running, step, task };
+  const inputsOf = ({ id: table, inputs }: DecisionTable) =>
+    inputs.map(({ id }): [string, Type] => [variableOf(id), inputTypes.get(`${table}/${id}`) ?? dyn]);
+  return {
+    event: known({ event }),
+    instance: known(running),
+    step: known(ofStep),
+    handler: known({ ...ofStep, event }),
+    tables: new Map(
+      decisions.map((table) => [table.id, known({ data: dataType, ...Object.fromEntries(inputsOf(table)) })]),
+    ),
+  };
+}
+
+/** The variable that an element's id is. */
+export function variableOf(id: string): string {
+  return id.replaceAll('-', '_');
+}
+
+const voted = objectOf({
+  outcome: string,
+  reason: string,
+  votes: listOf(objectOf({ principalId: string, vote: string })),
+});
+const called = objectOf({ outcome: string, data: mapOf(dyn) });
+const remembered = objectOf({ observationId: string, eventId: string });
+/** As a result the event is JSON: nothing reads its time as an instant. */
+const heard = objectOf({ ...eventFields, time: string });
+
+/**
+ * The type of `step.result` before `output`, as far as it is known when a definition is published (organisation, section 15.2);
+ * else `dyn`.
+ * @param outputs what skills give out, by `name@version`
+ * @param as how the schemas of forms and skills are read
+ */
+export function resultTypeOf(
+  step: Step,
+  { decisions }: Pick<ProcessSpec, 'decisions'>,
+  outputs: ReadonlyMap<string, JsonObject>,
+  as: SchemaReading = {},
+): Type {
+  switch (kindOf(step)) {
+    case 'human':
+      // Of the task's fields only those that the form names.
+      return isObject(step.human?.form?.['properties']) ? formType(step, as) : mapOf(dyn);
+    case 'approve':
+      return voted;
+    case 'call':
+      if (step.call?.skill !== undefined) return skillType(outputs.get(step.call.skill), as);
+      return step.call?.process === undefined ? mapOf(dyn) : called;
+    case 'decide':
+      return tableType(decisions.find(({ id }) => id === step.decide?.table));
+    case 'recall':
+      return mapOf(dyn);
+    case 'remember':
+      return remembered;
+    case 'listen':
+      return heard;
+    case 'fork':
+      return step.fork?.mode === 'compete' ? objectOf({ winner: string }) : nil;
+    case 'compensate':
+      return listOf(string);
+    case 'raise':
+      return dyn;
+    default:
+      return nil;
+  }
+}
+
+function formType({ human }: Step, as: SchemaReading): Type {
+  const type = human?.form === undefined ? dyn : typeOnce(human.form, as);
+  return type.kind === 'object' ? type : dyn;
+}
+
+/** A contract may allow more than the fields that it names. */
+function skillType(outputs: JsonObject | undefined, as: SchemaReading): Type {
+  return outputs === undefined ? dyn : typeOnce(outputs, { ...as, isOpen: true });
+}
+
+/** By their schemas: many steps may call one skill, and many fields be exported of one result. */
+const typesOfSchemas = new WeakMap<JsonObject, Map<string, Type>>();
+
+function typeOnce(schema: JsonObject, as: SchemaReading): Type {
+  const types = typesOfSchemas.get(schema) ?? new Map<string, Type>();
+  typesOfSchemas.set(schema, types);
+  const key = `${as.isOpen === true}/${as.hasAnyNumbers === true}`;
+  const type = types.get(key) ?? typeOfSchema(schema, as);
+  types.set(key, type);
+  return type;
+}
+
+function tableType(table: DecisionTable | undefined): Type {
+  if (table === undefined) return dyn;
+  const row = objectOf(Object.fromEntries(table.outputs.map(({ id }) => [id, dyn])));
+  return table.hitPolicy === 'collect' ? listOf(row) : row;
+}
+
+/** The type of what `output` gives, as the next expression reads it: JSON has no instants, spans and optional values. */
+export function asResult(type: Type): Type {
+  switch (type.kind) {
+    case 'timestamp':
+    case 'duration':
+      return string;
+    case 'optional':
+      return asResult(type.of);
+    case 'list':
+    case 'map':
+      return { ...type, of: asResult(type.of) };
+    case 'object':
+      // Objects that hold instants are flat: events and instances.
+      return {
+        ...type,
+        fields: new Map([...type.fields].map(([name, of]) => [name, isTime(of) ? string : of])),
+      };
+    default:
+      return type;
+  }
+}
+
+const isTime = ({ kind }: Type) => kind === 'timestamp' || kind === 'duration';

@@ -1,0 +1,37 @@
+import type { Pattern } from '@baton/values/json-schema/patterns';
+import type { WorkingCalendar } from '../../calendars/working-calendar.ts';
+import type { Meter, Value } from './values.ts';
+
+/** The evaluation took more steps than `CP_CEL_COST_LIMIT`. */
+export class CostExceeded extends Error {}
+
+/** One evaluation: what it reads, and what it may still cost. */
+export class Run implements Meter {
+  readonly roots: Readonly<Record<string, Value | undefined>>;
+  /** What macros have bound, by the number that the compiler gave it. */
+  readonly locals: Value[] = [];
+  readonly calendarOf: CalendarLookup;
+  /** Patterns that it has paid for. */
+  readonly patterns = new Map<string, Pattern>();
+  #stepsLeft: number;
+
+  constructor(roots: Run['roots'], costLimit: number, calendarOf: CalendarLookup) {
+    this.roots = roots;
+    this.calendarOf = calendarOf;
+    this.#stepsLeft = costLimit;
+  }
+
+  /** Also of one that went beyond what it may cost. */
+  get stepsLeft(): number {
+    return Math.max(0, this.#stepsLeft);
+  }
+
+  /** @throws CostExceeded */
+  spend(steps: number): void {
+    this.#stepsLeft -= steps;
+    if (this.#stepsLeft < 0) throw new CostExceeded();
+  }
+}
+
+/** A calendar by its key, or that of the process for null; undefined for none. */
+export type CalendarLookup = (key: string | null) => WorkingCalendar | undefined;

@@ -1,0 +1,184 @@
+import type { Json, JsonObject } from '../wire.ts';
+import { pointerKey, type Resource, type Subschema } from './evaluation.ts';
+import { isObject, keywordForms } from './keywords.ts';
+import { compilePattern, type Pattern, patternSize, patternSizeMax, patternSizesMax } from './patterns.ts';
+
+/** References of one schema: more than any that people wrote had. */
+const referencesMax = 1_000;
+
+/** Why a document is not a schema that can be applied: where, and what. */
+export class SchemaDefect extends Error {
+  readonly path: string;
+  readonly ref: string | undefined;
+
+  constructor(path: string, message: string, ref?: string) {
+    super(message);
+    this.path = path;
+    this.ref = ref;
+  }
+}
+
+/** A schema as it was read: every schema inside of it by its JSON pointer. */
+export interface SchemaTree {
+  readonly subschemas: ReadonlyMap<string, Subschema>;
+  readonly documents: ReadonlyMap<Subschema, Json>;
+  readonly patterns: ReadonlyMap<string, Pattern>;
+  /** The schema that a reference inside of a resource leads to, if any. */
+  targetOf(resource: Resource, reference: string): Subschema | undefined;
+}
+
+/** @throws SchemaDefect */
+export function readSchema(document: Json): SchemaTree {
+  const reader = new SchemaReader();
+  reader.read(document, '', { pointer: '', anchors: new Map(), dynamicAnchors: new Map() });
+  reader.requireTargets();
+  reader.requireEnds();
+  return reader;
+}
+
+class SchemaReader implements SchemaTree {
+  readonly subschemas = new Map<string, Subschema>();
+  readonly documents = new Map<Subschema, Json>();
+  readonly patterns = new Map<string, Pattern>();
+  readonly #references: { from: Subschema; keyword: string; reference: string }[] = [];
+  /** For each schema those that are applied to the same value as it is. */
+  readonly #applied = new Map<Subschema, Subschema[]>();
+  #patternSizes = 0;
+
+  read(schema: Json, pointer: string, outer: Resource): Subschema {
+    if (!isObject(schema) && typeof schema !== 'boolean')
+      throw new SchemaDefect(pointer, 'must be a schema: an object, true or false');
+    const isResource = isObject(schema) && Object.hasOwn(schema, '$id') && pointer !== '';
+    const resource: Resource = isResource
+      ? { pointer, anchors: new Map(), dynamicAnchors: new Map() }
+      : outer;
+    const subschema: Subschema = { pointer, resource, checks: [], tracks: false };
+    this.subschemas.set(pointer, subschema);
+    this.documents.set(subschema, schema);
+    this.#applied.set(subschema, []);
+    if (isObject(schema))
+      for (const [name, value] of Object.entries(schema)) this.#readKeyword(subschema, name, value);
+    return subschema;
+  }
+
+  #readKeyword(subschema: Subschema, name: string, value: Json): void {
+    const form = keywordForms.get(name);
+    if (form === undefined) return;
+    const pointer = subschema.pointer + pointerKey(name);
+    const fault = form.fault(value);
+    if (fault !== undefined)
+      throw new SchemaDefect(
+        pointer,
+        fault,
+        name.endsWith('Ref') || name === '$ref' ? shown(value) : undefined,
+      );
+    if (name === '$ref' || name === '$dynamicRef') this.#note(subschema, name, value as string);
+    if (name === '$anchor' || name === '$dynamicAnchor')
+      this.#name(subschema, pointer, name, value as string);
+    if (name === 'pattern') this.#compile(value as string, pointer);
+    if (name === 'patternProperties')
+      for (const text of Object.keys(value as JsonObject)) this.#compile(text, pointer + pointerKey(text));
+    const inside = this.#readInside(subschema, form.place, value, pointer);
+    if (appliesToSame.has(name)) (this.#applied.get(subschema) as Subschema[]).push(...inside);
+  }
+
+  #readInside({ resource }: Subschema, place: string, value: Json, pointer: string): Subschema[] {
+    if (place === 'value') return [];
+    if (place === 'schema') return [this.read(value, pointer, resource)];
+    return Object.entries(value as JsonObject).map(([key, schema]) =>
+      this.read(schema, pointer + pointerKey(key), resource),
+    );
+  }
+
+  #note(from: Subschema, keyword: string, reference: string): void {
+    this.#references.push({ from, keyword, reference });
+    if (this.#references.length > referencesMax)
+      throw new SchemaDefect(from.pointer, `must not hold more than ${referencesMax} references`);
+  }
+
+  #name(subschema: Subschema, pointer: string, keyword: string, name: string): void {
+    const { anchors, dynamicAnchors } = subschema.resource;
+    if (anchors.has(name)) throw new SchemaDefect(pointer, 'must be a name that no other anchor has');
+    anchors.set(name, subschema);
+    if (keyword === '$dynamicAnchor') dynamicAnchors.set(name, subschema);
+  }
+
+  #compile(text: string, pointer: string): void {
+    if (this.patterns.has(text)) return;
+    const size = patternSize(text);
+    this.#patternSizes += size;
+    if (size > patternSizeMax || this.#patternSizes > patternSizesMax)
+      throw new SchemaDefect(
+        pointer,
+        `is too large a pattern: ${patternSizeMax} is the most, ${patternSizesMax} for all of a schema`,
+      );
+    try {
+      this.patterns.set(text, compilePattern(text));
+    } catch {
+      throw new SchemaDefect(pointer, 'is no pattern of RE2, which can be matched in linear time');
+    }
+  }
+
+  targetOf(resource: Resource, reference: string): Subschema | undefined {
+    const fragment = decoded(reference.slice(1));
+    if (fragment === undefined) return undefined;
+    if (fragment === '' || fragment[0] === '/') return this.subschemas.get(resource.pointer + fragment);
+    return resource.anchors.get(fragment);
+  }
+
+  requireTargets(): void {
+    for (const { from, keyword, reference } of this.#references) {
+      const target = this.targetOf(from.resource, reference);
+      if (target === undefined)
+        throw new SchemaDefect(`${from.pointer}/${keyword}`, 'leads to no schema', shown(reference));
+      (this.#applied.get(from) as Subschema[]).push(target);
+    }
+  }
+
+  /** Refuses a schema that leads back to itself on the same value: applying it would never end. */
+  requireEnds(): void {
+    const ended = new Set<Subschema>();
+    for (const start of this.subschemas.values()) {
+      // The schemas that lead to the one that is looked at, each with those that are still to be looked at behind it.
+      const way = [{ subschema: start, rest: [...(this.#applied.get(start) as Subschema[])] }];
+      const onWay = new Set([start]);
+      for (let last = way.at(-1); last !== undefined; last = way.at(-1)) {
+        const next = last.rest.pop();
+        if (next === undefined) {
+          ended.add(last.subschema);
+          onWay.delete(last.subschema);
+          way.pop();
+        } else if (onWay.has(next)) throw new SchemaDefect(next.pointer, 'leads back to itself');
+        else if (!ended.has(next)) {
+          onWay.add(next);
+          way.push({ subschema: next, rest: [...(this.#applied.get(next) as Subschema[])] });
+        }
+      }
+    }
+  }
+}
+
+/** Keywords whose schemas are applied to the value itself, and not to something inside of it. */
+const appliesToSame: ReadonlySet<string> = new Set([
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'not',
+  'if',
+  'then',
+  'else',
+  'dependentSchemas',
+]);
+
+function decoded(fragment: string): string | undefined {
+  try {
+    return decodeURIComponent(fragment);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What was sent, as a refusal shows it. */
+function shown(value: Json): string {
+  return String(value).slice(0, 200).toWellFormed();
+}

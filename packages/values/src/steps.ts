@@ -1,0 +1,7 @@
+/** Takes all steps at once. */
+export function finished<T>(steps: Iterator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
