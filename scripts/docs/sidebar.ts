@@ -23,14 +23,14 @@ const ownSections: readonly Section[] = [
       { file: 'README.md', label: 'Quick start' },
       { file: 'docs/coordination.md', label: 'Set up work' },
       { file: 'docs/mcp.md', label: 'Connect an MCP agent' },
-      { file: 'docs/runner.md', label: 'Run any program as an agent' },
+      { file: 'docs/runner.md', label: 'Run any program' },
       { file: 'packages/sdk/README.md', label: 'Use the SDK' },
     ],
   },
   {
     label: 'Guides',
     entries: [
-      { file: 'docs/organisation.md', label: 'Rules, calendars, knowledge' },
+      { file: 'docs/organisation.md', label: 'Rules and calendars' },
       { file: 'docs/processes.md', label: 'Processes' },
       { file: 'docs/agents.md', label: 'Agents and connections' },
       { file: 'docs/identity.md', label: 'Identity' },
