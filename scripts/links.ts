@@ -48,7 +48,7 @@ function deadReferences(known: Known, file: string, text: string): string[] {
   return referencesOf(text)
     .filter(({ target }) => !isExternal(target))
     .flatMap(({ target, line }) => {
-      const [path = '', anchor] = decoded(target).split('#') as [string, string?];
+      const [path, anchor] = decoded(target).split('#') as [string, string?];
       const reason = path.startsWith('/')
         ? 'starts with a slash: link by a relative path'
         : reasonOf(known, path === '' ? file : normalize(join(dirname(file), path)), anchor);

@@ -99,7 +99,7 @@ class SiteLinks {
   rewrite(page: Page, pathTo: (other: Page) => string): string {
     return replaceReferences(page.body, (target) => {
       if (isExternal(target)) return target;
-      const [path = '', anchor] = target.split('#') as [string, string?];
+      const [path, anchor] = target.split('#') as [string, string?];
       if (path === '') return anchor === page.titleAnchor ? pathTo(page) : target;
       const file = normalize(`${dirname(page.file)}/${decodeURI(path)}`).replace(/\/$/, '');
       const other = this.#pages.get(file) ?? this.#pages.get(`${file}/README.md`);
@@ -113,10 +113,10 @@ class SiteLinks {
   nameLinkedPages(page: Page): string {
     const code = maskBlocks(page.body);
     return page.body.replaceAll(/\[([\w./-]+\.md)\]\(([^\s()]+)\)/g, (link, name, target, index) => {
-      const [path = '', anchor] = (target as string).split('#') as [string, string?];
+      const [path, anchor] = (target as string).split('#') as [string, string?];
       const other = this.#pages.get(normalize(`${dirname(page.file)}/${path}`));
       const isName = other !== undefined && other.file.endsWith(name as string) && code[index] === '[';
-      if (!isName) return link as string;
+      if (!isName) return link;
       const heading = headingsOf(other.body).find((one) => one.anchor === anchor);
       return `[${heading?.text ?? other.title}](${target as string})`;
     });
