@@ -1,6 +1,6 @@
 import { endpointsOf } from '@baton/kernel/http/service';
-import type { Context as LowerContext } from '../operations/context.ts';
 import type { Auth } from '../service/auth.ts';
+import type { Context as LowerContext } from '../service/context.ts';
 import type { AuditKey } from './audit-chain/audit-key.ts';
 import type { AuditDraft, EventDraft } from './drafts.ts';
 import type { ErrorCode } from './errors.ts';

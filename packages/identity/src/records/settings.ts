@@ -1,5 +1,5 @@
 import { integer, type SettingValues, text } from '@baton/kernel/process/config';
-import { settings as lowerSettings } from '../operations/settings.ts';
+import { settings as lowerSettings } from '../service/settings.ts';
 
 /** The settings that this layer reads, and those of the layers below it. */
 export const settings = {

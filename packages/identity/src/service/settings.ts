@@ -1,9 +1,13 @@
-import { flag, integer, type SettingValues, text } from '@baton/kernel/process/config';
+import { flag, integer, list, type SettingValues, text } from '@baton/kernel/process/config';
 
 const seconds = 'seconds';
 
 /** The settings that this layer reads. */
 export const settings = {
+  IAM_OUTBOUND_ALLOWED_HOSTS: list({
+    default: [],
+    doc: 'Hosts (`host` or `host:port`) that may be private and be asked over http, where an identity provider or a provisioning source names them; all others are asked over https on public addresses only.',
+  }),
   IAM_DATABASE_URL: text({
     default: 'postgresql://iam:iam@localhost:5435/iam',
     secret: true,

@@ -1,7 +1,0 @@
-import type { Context as LowerContext } from '../service/context.ts';
-import type { Settings } from './settings.ts';
-
-/** What a handler of this layer works with. */
-export interface Context extends LowerContext {
-  readonly settings: Settings;
-}
