@@ -4,17 +4,7 @@ import { cyclesOf } from './cycles.ts';
 
 /** The layers of each service, lowest first. A file imports its own layer or a lower one. */
 export const layers: Readonly<Record<string, readonly string[]>> = {
-  identity: [
-    'service',
-    'operations',
-    'records',
-    'directory',
-    'credentials',
-    'issuing',
-    'sign-in',
-    'provisioning',
-    'app',
-  ],
+  identity: ['service', 'records', 'directory', 'credentials', 'issuing', 'sign-in', 'provisioning', 'app'],
   coordination: [
     'service',
     'ledger',
@@ -44,6 +34,8 @@ const usable: Readonly<Record<string, readonly string[]>> = {
   values: [],
   'process-engine': ['values'],
   kernel: ['values'],
+  demo: ['sdk', 'values'],
+  cli: ['demo', 'sdk', 'values'],
   identity: ['kernel', 'values'],
   coordination: ['kernel', 'process-engine', 'values'],
 };
@@ -54,7 +46,7 @@ const pureModules = new Set(['node:crypto', 'node:net', 'node:util']);
 const impurePackages = new Set(['fastify', 'kysely', 'pg', 'pino']);
 
 /** Packages that know Baton only through its wire contract. */
-const clients = new Set(['cli', 'mcp', 'runner', 'console']);
+const clients = new Set(['cli', 'demo', 'mcp', 'runner', 'console']);
 
 /** One `import` or `export … from` of a file: what it names, and the repository's file behind it, if any. */
 export interface Import {
@@ -161,8 +153,9 @@ function betweenPackages(here: Place, there: Place): string | undefined {
   const [from, to] = [here.pack as string, there.pack as string];
   if (there.isTesting) return here.isTesting ? undefined : 'test support is for tests';
   if (from === 'platform') return undefined;
+  if (usable[from]?.includes(to)) return undefined;
   if (clients.has(from) || from === 'testing') return to === 'sdk' ? undefined : 'a client uses the sdk only';
-  return usable[from]?.includes(to) ? undefined : `${from} may not use ${to}`;
+  return `${from} may not use ${to}`;
 }
 
 /** A pure package computes: it reads no file, opens no connection, and keeps no time. `node:net` tells addresses apart. */

@@ -1,19 +1,23 @@
 import type { Command } from 'commander';
+import { generateBacklog } from '@baton/demo/backlog-generator';
+import type { BacklogPlan } from '@baton/demo/backlog-plan';
+import { runDemo } from '@baton/demo/demo';
+import { startDemoMemory } from '@baton/demo/organisation/demo-memory';
+import { organisationLines, runOrganisationDemo } from '@baton/demo/organisation/organisation-demo';
+import { allHolds, resultJson, resultLines } from '@baton/demo/report';
 import { invocation } from '../../../../bin/invocation.mjs';
 import { type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { type Connection, findOwnConnection } from '../connection.ts';
+import { httpTransport } from '../http-transport.ts';
 import { readBacklog } from '../import/forms/beads-lines.ts';
 import { PlainError } from '../plain-error.ts';
+import { Progress } from '../progress.ts';
 import { anyResult } from '../result-form.ts';
 import { show } from '../show.ts';
 import { wholeNumber } from '../whole-number.ts';
-import { generateBacklog } from './backlog-generator.ts';
-import { runDemo } from './demo.ts';
-import { type ImportPlan, planImport } from './import-plan.ts';
-import { addLiveDemo } from './live/live.command.ts';
-import { startDemoMemory } from './organisation/demo-memory.ts';
-import { organisationLines, runOrganisationDemo } from './organisation/organisation-demo.ts';
-import { allHolds, resultJson, resultLines } from './report.ts';
+import { planImport } from './import-plan.ts';
+import { addLiveDemo } from './live.command.ts';
+import { withPlainFailures } from './plain-failures.ts';
 import { isReady, startTemporaryBaton } from './temporary-baton.ts';
 
 interface Options extends CommonOptions {
@@ -56,19 +60,21 @@ export function addDemo(program: Command, context: CommandContext): void {
 }
 
 async function demonstrate(
-  plan: ImportPlan,
+  plan: BacklogPlan,
   options: Options,
   { output }: CommandContext,
   connection: Connection,
 ): Promise<void> {
   const { agents, kill = false, workMs } = options;
-  const result = await runDemo(connection, plan, { agents, kill, workMs }, output);
+  const result = await withPlainFailures(
+    runDemo(connection, httpTransport(), plan, { agents, kill, workMs }, new Progress(output)),
+  );
   await show(output, options, resultJson(result), () => resultLines(result));
   if (!allHolds(result)) process.exitCode = 1;
 }
 
 /** @throws PlainError */
-function planOf(options: Options): ImportPlan {
+function planOf(options: Options): BacklogPlan {
   const issues =
     options.from === undefined ? generateBacklog(options.tasks ?? generatedTasks) : readBacklog(options.from);
   const plan = planImport(issues.slice(0, options.tasks), options.keepStatus !== true);
@@ -86,7 +92,7 @@ async function demonstrateOrganisation(options: Options, context: CommandContext
   };
   try {
     await withBaton(options, context, settings, async (connection) => {
-      const result = await runOrganisationDemo(connection);
+      const result = await withPlainFailures(runOrganisationDemo(connection, httpTransport()));
       await show(context.output, options, result, () => organisationLines(result));
     });
   } finally {

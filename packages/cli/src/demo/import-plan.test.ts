@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { generateBacklog } from '@baton/demo/backlog-generator';
 import { backEdges } from '../import/cycles.ts';
 import type { Dependency, Issue } from '../import/forms/beads-lines.ts';
 import { droppedLines } from '../import/relations.ts';
-import { generateBacklog } from './backlog-generator.ts';
 import { planImport } from './import-plan.ts';
 
 function issue(id: string, status = 'open', dependencies: Dependency[] = [], priority = 2): Issue {

@@ -1,27 +1,7 @@
-import type { NewTask } from '@baton/sdk';
+import type { BacklogPlan, PlannedTask } from '@baton/demo/backlog-plan';
+import { needsApproval, specialtyOf } from '@baton/demo/specialties';
 import { fateOf, type Issue, priorityOf, relationsIn } from '../import/forms/beads-lines.ts';
-import { type Dropped, type Fate, keptRelations, type PlannedRelation } from '../import/relations.ts';
-import { needsApproval, specialtyOf } from './specialties.ts';
-
-export interface PlannedTask {
-  readonly issueId: string;
-  readonly fate: Fate;
-  readonly issueType: string;
-  /** Whether a person must approve it before an agent may take it. */
-  readonly isGated: boolean;
-  /** What the task is made of, without the assignee. */
-  readonly body: Pick<NewTask, 'typeKey' | 'requirements'> & {
-    readonly title: string;
-    readonly priority: 'critical' | 'high' | 'medium' | 'low';
-    readonly customFields: { readonly issueId: string; readonly issueType: string };
-  };
-}
-
-export interface ImportPlan {
-  readonly tasks: readonly PlannedTask[];
-  readonly relations: readonly PlannedRelation[];
-  readonly dropped: Dropped;
-}
+import { type Dropped, droppedLines, keptRelations } from '../import/relations.ts';
 
 const titleCharactersMax = 500;
 
@@ -30,7 +10,10 @@ const titleCharactersMax = 500;
  * open tasks. `blocks` becomes `depends_on`, `parent-child` becomes `parent`, any other dependency `related_to`.
  * @param reopen treats every issue as open, to do the whole backlog again
  */
-export function planImport(issues: readonly Issue[], reopen = false): ImportPlan {
+export function planImport(
+  issues: readonly Issue[],
+  reopen = false,
+): BacklogPlan & { readonly dropped: Dropped } {
   let open = 0;
   const tasks = issues.map((issue) => {
     const task = planTask(issue, reopen);
@@ -40,7 +23,7 @@ export function planImport(issues: readonly Issue[], reopen = false): ImportPlan
   const fates = new Map(tasks.map(({ issueId, fate }) => [issueId, fate]));
   const dropped: Dropped = { dangling: 0, closingCycle: 0, waitingForDeleted: 0, repeated: 0 };
   const relations = keptRelations(relationsIn(issues), fates, dropped);
-  return { tasks, relations, dropped };
+  return { tasks, relations, dropped, droppedLines: droppedLines(dropped) };
 }
 
 function planTask(issue: Issue, reopen: boolean): Omit<PlannedTask, 'isGated'> {

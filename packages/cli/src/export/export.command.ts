@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type BatonClient, BatonError, type Task } from '@baton/sdk';
+import { forEachConcurrently } from '@baton/values/concurrently';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
-import { forEachConcurrently } from '../concurrently.ts';
 import { type ConsoleOutput, clearLine } from '../console-output.ts';
 import { exportFormat } from '../import/forms/baton.ts';
 import { fieldsNamed } from '../result-form.ts';

@@ -1,5 +1,5 @@
 import type { BatonClient, ExternalReference } from '@baton/sdk';
-import { forEachConcurrently } from '../concurrently.ts';
+import { forEachConcurrently } from '@baton/values/concurrently';
 import { PlainError } from '../plain-error.ts';
 
 /** What an import before has made of an item. */

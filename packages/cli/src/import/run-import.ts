@@ -1,6 +1,6 @@
 import { type BatonClient, BatonError } from '@baton/sdk';
+import { forEachConcurrently } from '@baton/values/concurrently';
 import { type Attempt, keysNotKept } from '../attempt-keys.ts';
-import { forEachConcurrently } from '../concurrently.ts';
 import type { ConsoleOutput } from '../console-output.ts';
 import { textOf } from '../error-text.ts';
 import { PlainError } from '../plain-error.ts';

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatonClient } from '@baton/sdk';
+import type { Connection } from '@baton/sdk/node';
 import { visible } from '@baton/sdk/node';
-import { invocation } from '../../../../../bin/invocation.mjs';
-import type { Connection } from '../../connection.ts';
-import { PlainError } from '../../plain-error.ts';
+import { invocation } from '../../../../bin/invocation.mjs';
+import { DemoFailed } from '../demo-failed.ts';
 import { removeDemo } from '../demo-removal.ts';
 import { createDemoWorkspace, type DemoWorkspace, findDemoWorkspaces } from '../demo-workspace.ts';
-import { type Access, openAccess } from '../participants.ts';
+import { type Access, type HttpTransport, openAccess } from '../participants.ts';
 import { liveBacklog, stalledTaskKey } from './backlog.ts';
 import { runLiveAgent } from './live-agent.ts';
 import { createLiveTasks } from './live-tasks.ts';
@@ -51,15 +51,19 @@ const headStartMs = 700;
 
 /**
  * Lets agents do the backlog of the live demo in a workspace of its own, at a speed at which a person can watch.
- * @throws PlainError where a demo runs or was not removed
+ * @throws DemoFailed where a demo runs or was not removed
  */
-export async function runLiveDemo(connection: Connection, options: LiveDemoOptions): Promise<LiveDemoResult> {
-  const access = openAccess(connection);
+export async function runLiveDemo(
+  connection: Connection,
+  http: HttpTransport,
+  options: LiveDemoOptions,
+): Promise<LiveDemoResult> {
+  const access = openAccess(connection, http);
   const { baton } = access;
   try {
     const [before] = await findDemoWorkspaces(baton, 'live');
     if (before !== undefined)
-      throw new PlainError(
+      throw new DemoFailed(
         `A demo already exists (${before.slug}). Remove it first with ${invocation()} demo remove.`,
       );
     const { principal: visitor } = await baton.harness.getContext();
@@ -67,7 +71,7 @@ export async function runLiveDemo(connection: Connection, options: LiveDemoOptio
     try {
       return await perform(access, workspace, visitor.id, options);
     } catch (error) {
-      if (await isBeingRemoved(baton, workspace.id)) throw new PlainError('The demo was removed.');
+      if (await isBeingRemoved(baton, workspace.id)) throw new DemoFailed('The demo was removed.');
       // Half a demo helps nobody.
       await removeDemo(baton, workspace, connection.tenantId);
       throw error;

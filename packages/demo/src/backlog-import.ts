@@ -1,6 +1,6 @@
 import { type BatonClient, etagOf } from '@baton/sdk';
-import { forEachConcurrently } from '../concurrently.ts';
-import type { ImportPlan, PlannedTask } from './import-plan.ts';
+import { forEachConcurrently } from '@baton/values/concurrently';
+import type { BacklogPlan, PlannedTask } from './backlog-plan.ts';
 import type { Participants } from './participants.ts';
 import { isFeature } from './specialties.ts';
 
@@ -23,7 +23,7 @@ const concurrencyMax = 16;
  */
 export async function importBacklog(
   operator: BatonClient,
-  plan: ImportPlan,
+  plan: BacklogPlan,
   { workspace, featureTypeId, reviewer }: Pick<Participants, 'workspace' | 'featureTypeId' | 'reviewer'>,
   onStep: () => void,
 ): Promise<ImportedBacklog> {

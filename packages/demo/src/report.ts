@@ -1,5 +1,4 @@
-import { droppedLines } from '../import/relations.ts';
-import type { ImportPlan } from './import-plan.ts';
+import type { BacklogPlan } from './backlog-plan.ts';
 import { percentile } from './latency.ts';
 import type { Proof } from './proof.ts';
 import { type Tally, total } from './tally.ts';
@@ -7,7 +6,7 @@ import { type Tally, total } from './tally.ts';
 export interface DemoResult {
   /** The slug of the demo's workspace. */
   readonly workspace: string;
-  readonly plan: ImportPlan;
+  readonly plan: BacklogPlan;
   readonly agents: number;
   readonly importSeconds: number;
   readonly drainSeconds: number;
@@ -67,7 +66,7 @@ export function resultLines(result: DemoResult): string[] {
   return [
     '',
     `Imported ${plan.tasks.length} issues in ${seconds(result.importSeconds)}: ${open} are open work, ${done} are done, ${deleted} are deleted; ${plan.relations.length} relations.`,
-    ...droppedLines(plan.dropped),
+    ...plan.droppedLines,
     `${agents} agents worked for ${seconds(result.drainSeconds)}: ${tally.claims} claims (${perSecond}/s, p50 ${ms(tally.claimMs, 50)}, p99 ${ms(tally.claimMs, 99)}), ${result.exchanges} token exchanges.`,
     `Conflicts: ${total(tally.conflicts)}${byCode(tally.conflicts)}.`,
     ...killLines(tally),
@@ -97,7 +96,7 @@ function killLines(tally: Tally): string[] {
   ];
 }
 
-function countFates({ tasks }: ImportPlan) {
+function countFates({ tasks }: BacklogPlan) {
   const countOf = (wanted: string) => tasks.filter(({ fate }) => fate === wanted).length;
   return { open: countOf('open'), done: countOf('done'), deleted: countOf('deleted') };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatonClient, RuleEvaluation } from '@baton/sdk';
-import { PlainError } from '../../plain-error.ts';
+import { DemoFailed } from '../demo-failed.ts';
 import { demoRole } from '../demo-role.ts';
 import type { Participant } from '../participants.ts';
 import type { Company } from './company.ts';
@@ -69,13 +69,13 @@ export async function finishOneTask(
 
 /**
  * Waits until the rule was asked about the finished task, and reads from the journal what it made.
- * @throws PlainError when nothing came of it in time
+ * @throws DemoFailed when nothing came of it in time
  */
 export async function findWhatFollowed(operator: BatonClient, company: Company): Promise<DerivedTask> {
   const evaluation = await firstEvaluation(operator, company.rule.id);
   const [taskId] = evaluation.createdTaskIds;
   if (evaluation.status !== 'matched' || taskId === undefined)
-    throw new PlainError(`The rule ${company.rule.key} ended ${evaluation.status} and made no task.`);
+    throw new DemoFailed(`The rule ${company.rule.key} ended ${evaluation.status} and made no task.`);
   const { publicId, title, status } = await operator.tasks.get(taskId);
   const payload = await derivationOf(operator, taskId);
   return {
@@ -101,7 +101,7 @@ async function firstEvaluation(operator: BatonClient, ruleId: string): Promise<R
     );
     if (found !== undefined) return found;
   }
-  throw new PlainError(`No rule was asked within ${waitMs / 1000} s: is a worker running?`);
+  throw new DemoFailed(`No rule was asked within ${waitMs / 1000} s: is a worker running?`);
 }
 
 async function derivationOf(
@@ -113,5 +113,5 @@ async function derivationOf(
     const [event] = (await operator.events.list(query)).items;
     if (event !== undefined) return event.payload;
   }
-  throw new PlainError(`The journal does not say where the task ${taskId} comes from.`);
+  throw new DemoFailed(`The journal does not say where the task ${taskId} comes from.`);
 }

@@ -1,5 +1,5 @@
 import { type BatonClient, BatonError, etagOf, type Workspace, type WorkspaceTreeNode } from '@baton/sdk';
-import { forEachConcurrently } from '../concurrently.ts';
+import { forEachConcurrently } from '@baton/values/concurrently';
 import { slugPrefixes } from './demo-workspace.ts';
 import { retireCompany } from './organisation/company-removal.ts';
 import { deprecateFeatureType } from './specialties.ts';

@@ -1,5 +1,19 @@
-import type { Dependency, Issue } from '../import/forms/beads-lines.ts';
 import { pick, seededRandom } from './seeded-random.ts';
+
+/** One issue of a backlog, as a line of a file of beads has it. */
+export interface GeneratedIssue {
+  readonly id: string;
+  readonly title: string;
+  readonly status: string;
+  readonly priority: number;
+  readonly issue_type: string;
+  readonly dependencies: readonly GeneratedDependency[];
+}
+
+interface GeneratedDependency {
+  readonly on: string;
+  readonly type: string;
+}
 
 const verbs = ['Fix', 'Add', 'Remove', 'Rename', 'Document', 'Test', 'Speed up', 'Review', 'Split', 'Port'];
 const things = [
@@ -34,7 +48,7 @@ const reach = 40;
  * Generates a backlog shaped like a real one: chains of blockers, epics with children, a few closed issues. The same
  * seed gives the same backlog, and its dependencies have no cycle.
  */
-export function generateBacklog(issues: number, seed = 1): Issue[] {
+export function generateBacklog(issues: number, seed = 1): GeneratedIssue[] {
   const random = seededRandom(seed);
   return Array.from({ length: issues }, (_, index) => {
     const isEpic = index % epicEvery === 0;
@@ -49,8 +63,10 @@ export function generateBacklog(issues: number, seed = 1): Issue[] {
   });
 }
 
-function dependenciesOf(index: number, random: () => number): Dependency[] {
-  const dependencies: Dependency[] = [{ on: idOf(index - (index % epicEvery)), type: 'parent-child' }];
+function dependenciesOf(index: number, random: () => number): GeneratedDependency[] {
+  const dependencies: GeneratedDependency[] = [
+    { on: idOf(index - (index % epicEvery)), type: 'parent-child' },
+  ];
   if (random() < blocksShare)
     dependencies.push({
       on: idOf(index - 1 - Math.floor(random() * Math.min(index, reach))),

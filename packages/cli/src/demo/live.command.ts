@@ -1,14 +1,16 @@
 import type { Command } from 'commander';
-import { invocation } from '../../../../../bin/invocation.mjs';
-import { type CommandContext, type CommonOptions, withCommonOptions } from '../../command-context.ts';
-import { readConnection } from '../../connection.ts';
-import { anyResult } from '../../result-form.ts';
-import { show } from '../../show.ts';
-import { wholeNumber } from '../../whole-number.ts';
-import { type RemovedDemo, removeDemo } from '../demo-removal.ts';
-import { findDemoWorkspaces } from '../demo-workspace.ts';
-import { openAccess } from '../participants.ts';
-import { runLiveDemo } from './live-demo.ts';
+import { type RemovedDemo, removeDemo } from '@baton/demo/demo-removal';
+import { findDemoWorkspaces } from '@baton/demo/demo-workspace';
+import { runLiveDemo } from '@baton/demo/live/live-demo';
+import { openAccess } from '@baton/demo/participants';
+import { invocation } from '../../../../bin/invocation.mjs';
+import { type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
+import { readConnection } from '../connection.ts';
+import { httpTransport } from '../http-transport.ts';
+import { anyResult } from '../result-form.ts';
+import { show } from '../show.ts';
+import { wholeNumber } from '../whole-number.ts';
+import { withPlainFailures } from './plain-failures.ts';
 
 interface LiveOptions extends CommonOptions {
   readonly stepMs: number;
@@ -38,7 +40,7 @@ export function addLiveDemo(demo: Command, context: CommandContext): void {
   withCommonOptions(remove, anyResult).action(async (_options, command: Command) => {
     const options = command.optsWithGlobals<CommonOptions>();
     const connection = readConnection(options, context.config);
-    const { baton, close } = openAccess(connection);
+    const { baton, close } = openAccess(connection, httpTransport());
     try {
       const removed: RemovedDemo[] = [];
       for (const workspace of await findDemoWorkspaces(baton))
@@ -57,16 +59,18 @@ async function watchable(options: LiveOptions, { config, output }: CommandContex
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, onSignal);
   try {
-    const result = await runLiveDemo(connection, {
-      stepMs: options.stepMs,
-      waitMs: options.waitMinutes * 60_000,
-      signal: stop.signal,
-      ready(workspaceId) {
-        output.progress(`Watch it at ${connection.coordinationUrl}/?workspace=${workspaceId}&view=board\n`);
-        output.progress(`(${invocation()} console signs your browser in.)\n`);
-      },
-      say: (line) => output.progress(`${line}\n`),
-    });
+    const result = await withPlainFailures(
+      runLiveDemo(connection, httpTransport(), {
+        stepMs: options.stepMs,
+        waitMs: options.waitMinutes * 60_000,
+        signal: stop.signal,
+        ready(workspaceId) {
+          output.progress(`Watch it at ${connection.coordinationUrl}/?workspace=${workspaceId}&view=board\n`);
+          output.progress(`(${invocation()} console signs your browser in.)\n`);
+        },
+        say: (line) => output.progress(`${line}\n`),
+      }),
+    );
     await show(output, options, result, () => [
       `${result.done} of ${result.tasks} tasks are done; ${result.refused.length} late write was refused (${result.refused.join(', ')}).`,
       ...(result.waits ? ['The rest waits: questions for you stand in the inbox of the console.'] : []),

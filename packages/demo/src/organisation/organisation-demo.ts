@@ -1,9 +1,9 @@
 import { type BatonClient, etagOf } from '@baton/sdk';
-import { invocation } from '../../../../../bin/invocation.mjs';
-import type { Connection } from '../../connection.ts';
+import type { Connection } from '@baton/sdk/node';
+import { invocation } from '../../../../bin/invocation.mjs';
 import { demoRole } from '../demo-role.ts';
 import { createDemoWorkspace } from '../demo-workspace.ts';
-import { openAccess } from '../participants.ts';
+import { type HttpTransport, openAccess } from '../participants.ts';
 import { type Company, foundCompany, runActions } from './company.ts';
 import { askMemory, attachKnowledge, type DemoKnowledge, knowledgeLines } from './knowledge.ts';
 import { type DerivedTask, type FinishedTask, findWhatFollowed, finishOneTask } from './what-followed.ts';
@@ -40,8 +40,11 @@ const agentPermissions = ['tasks.read', 'tasks.claim', 'task_types.read', 'sessi
  * Sets up a small company in a workspace of its own, lets an agent finish one task, and finds out what followed from it by rule.
  * The company remains for inspection until `baton demo remove`; nobody can act as one of its principals any more.
  */
-export async function runOrganisationDemo(connection: Connection): Promise<OrganisationResult> {
-  const access = openAccess(connection);
+export async function runOrganisationDemo(
+  connection: Connection,
+  http: HttpTransport,
+): Promise<OrganisationResult> {
+  const access = openAccess(connection, http);
   try {
     const workspace = await createDemoWorkspace(access.baton, 'organisation');
     const { baton: operator } = await access.create('demo operator', 'human', operatorPermissions, workspace);

@@ -1,12 +1,10 @@
-import type { Connection } from '../connection.ts';
-import type { ConsoleOutput } from '../console-output.ts';
-import { Progress } from '../progress.ts';
+import type { Connection } from '@baton/sdk/node';
 import { importBacklog } from './backlog-import.ts';
+import type { BacklogPlan } from './backlog-plan.ts';
 import { drainBacklog } from './drain.ts';
-import type { ImportPlan } from './import-plan.ts';
 import { replayJournal } from './journal-replay.ts';
 import { percentile } from './latency.ts';
-import { createParticipants, type Participants } from './participants.ts';
+import { createParticipants, type HttpTransport, type Participants } from './participants.ts';
 import { proveJournal } from './proof.ts';
 import type { DemoResult } from './report.ts';
 import { ClaimRate, Tally, total } from './tally.ts';
@@ -17,17 +15,24 @@ export interface DemoOptions {
   readonly workMs: number;
 }
 
+/** Shows how far the demo has come. */
+export interface DemoProgress {
+  /** Shows `name` until `end`, with the number of `total` that are done. */
+  begin(name: string, total: number, done: () => number, detail?: () => string): void;
+  end(): void;
+}
+
 const latencyWindowClaims = 1000;
 
 /** Imports the plan, lets the agents do the tasks, and proves from the journal that Baton kept its promises. */
 export async function runDemo(
   connection: Connection,
-  plan: ImportPlan,
+  http: HttpTransport,
+  plan: BacklogPlan,
   options: DemoOptions,
-  output: ConsoleOutput,
+  progress: DemoProgress,
 ): Promise<DemoResult> {
-  const participants = await createParticipants(connection, options.agents);
-  const progress = new Progress(output);
+  const participants = await createParticipants(connection, http, options.agents);
   try {
     return await runWithParticipants(participants, plan, options, progress);
   } finally {
@@ -39,9 +44,9 @@ export async function runDemo(
 
 async function runWithParticipants(
   participants: Participants,
-  plan: ImportPlan,
+  plan: BacklogPlan,
   { agents, kill, workMs }: DemoOptions,
-  progress: Progress,
+  progress: DemoProgress,
 ): Promise<DemoResult> {
   const startedMs = performance.now();
   const { baton: operator } = participants.operator;

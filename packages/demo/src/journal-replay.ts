@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatonClient, JournalEvent } from '@baton/sdk';
-import { PlainError } from '../plain-error.ts';
+import { DemoFailed } from './demo-failed.ts';
 
 const pageEvents = 200;
 const waitMs = 50;
@@ -9,7 +9,7 @@ const waitsMax = 600;
 /**
  * Reads the journal page by page, from `cursor` to the event for which `isLast` is true. An event is delivered once no
  * older transaction is open, so the last ones may take a moment.
- * @throws PlainError when that event is not delivered within 30 s
+ * @throws DemoFailed when that event is not delivered within 30 s
  */
 export async function replayJournal(
   baton: BatonClient,
@@ -27,5 +27,5 @@ export async function replayJournal(
     waits += 1;
     await sleep(waitMs);
   }
-  throw new PlainError('The journal did not deliver its last events within 30 s.');
+  throw new DemoFailed('The journal did not deliver its last events within 30 s.');
 }

@@ -1,11 +1,16 @@
 import { type BatonClient, createClient, type Transport } from '@baton/sdk';
-import { forEachConcurrently } from '../concurrently.ts';
-import type { Connection } from '../connection.ts';
-import { httpTransport } from '../http-transport.ts';
+import type { Connection } from '@baton/sdk/node';
+import { forEachConcurrently } from '@baton/values/concurrently';
 import { type AgentProgram, startProgram } from './agent-program.ts';
 import { type RemovedDemo, removeDemo } from './demo-removal.ts';
 import { createDemoWorkspace, type DemoWorkspace } from './demo-workspace.ts';
 import { canDebug, prepareSpecialties } from './specialties.ts';
+
+/** Requests over connections that stay open; `close` ends them. */
+export interface HttpTransport {
+  readonly send: Transport;
+  close(): void;
+}
 
 /** A principal in both services, with a client that uses its own personal access token. */
 export interface Participant {
@@ -72,8 +77,10 @@ export interface Access {
   revoke(): Promise<void>;
 }
 
-export function openAccess({ identityUrl, coordinationUrl, ...connection }: Connection): Access {
-  const { send: transport, close } = httpTransport();
+export function openAccess(
+  { identityUrl, coordinationUrl, ...connection }: Connection,
+  { send: transport, close }: HttpTransport,
+): Access {
   const clientOf = (token: string, over: Transport = transport): BatonClient =>
     createClient({
       identityUrl,
@@ -134,8 +141,12 @@ export function openAccess({ identityUrl, coordinationUrl, ...connection }: Conn
 }
 
 /** Makes the workspace of the demo of a backlog, an operator, a reviewer and `size` agents. */
-export async function createParticipants(connection: Connection, size: number): Promise<Participants> {
-  const access = openAccess(connection);
+export async function createParticipants(
+  connection: Connection,
+  http: HttpTransport,
+  size: number,
+): Promise<Participants> {
+  const access = openAccess(connection, http);
   const workspace = await createDemoWorkspace(access.baton, 'backlog');
   const remove = async () => {
     try {

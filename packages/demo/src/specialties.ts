@@ -1,5 +1,4 @@
 import type { BatonClient, NewTask, NewTaskType } from '@baton/sdk';
-import type { Issue } from '../import/forms/beads-lines.ts';
 import { demoRole } from './demo-role.ts';
 
 /**
@@ -30,7 +29,11 @@ export function isFeature(issueType: string): boolean {
 }
 
 /** The part of the body of POST /tasks that an issue's kind decides. */
-export function specialtyOf({ issue_type: type }: Issue): Pick<NewTask, 'typeKey' | 'requirements'> {
+export function specialtyOf({
+  issue_type: type,
+}: {
+  readonly issue_type: string;
+}): Pick<NewTask, 'typeKey' | 'requirements'> {
   const requirements = { roles: type === 'bug' ? [demoRole, debuggerRole] : [demoRole] };
   return { requirements, ...(isFeature(type) && { typeKey }) };
 }
