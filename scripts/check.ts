@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { findMapFaults } from './code-map.ts';
 import { checkLayers } from './layers.ts';
 import { checkoutTree, findDeadLinks } from './links.ts';
 import { checkExports } from './package-exports.ts';
@@ -37,6 +38,7 @@ const steps: Step[] = [
   { name: 'bounds', run: () => node(join(root, 'scripts', 'bounds.ts')) },
   { name: 'wall clock', run: () => wallClockAssertions(root).join('\n') },
   { name: 'links', run: () => findDeadLinks(checkoutTree(root)).join('\n') },
+  { name: 'code map', run: () => findMapFaults(checkoutTree(root)).join('\n') },
   { name: 'security page', run: () => untestedPromises(root).join('\n') },
   { name: 'generated files', run: generated },
 ];
