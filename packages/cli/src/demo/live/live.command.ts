@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { invocation } from '../../../../../bin/invocation.mjs';
 import { type CommandContext, type CommonOptions, withCommonOptions } from '../../command-context.ts';
 import { readConnection } from '../../connection.ts';
+import { counted } from '../../counted.ts';
 import { anyResult } from '../../result-form.ts';
 import { show } from '../../show.ts';
 import { wholeNumber } from '../../whole-number.ts';
@@ -68,7 +69,7 @@ async function watchable(options: LiveOptions, { config, output }: CommandContex
       say: (line) => output.progress(`${line}\n`),
     });
     await show(output, options, result, () => [
-      `${result.done} of ${result.tasks} tasks are done; ${result.refused.length} late write was refused (${result.refused.join(', ')}).`,
+      `${result.done} of ${counted(result.tasks, 'task')} done; ${counted(result.refused.length, 'late write')} refused (${result.refused.join(', ')}).`,
       ...(result.waits ? ['The rest waits: questions for you stand in the inbox of the console.'] : []),
       `Remove the demo with ${invocation()} demo remove.`,
     ]);
@@ -82,6 +83,6 @@ function removedLines(removed: readonly RemovedDemo[]): string[] {
   if (removed.length === 0) return ['There is no demo to remove.'];
   return removed.map(
     ({ workspace, agents, cancelledApprovals, cancelledTasks }) =>
-      `Removed ${workspace}: ${agents} agents disabled, ${cancelledTasks} open tasks and ${cancelledApprovals} questions cancelled, the workspace archived.`,
+      `Removed ${workspace}: ${counted(agents, 'agent')} disabled, ${counted(cancelledTasks, 'open task')} and ${counted(cancelledApprovals, 'question')} cancelled, the workspace archived.`,
   );
 }
