@@ -12,6 +12,7 @@ import type {
   Skill,
 } from '@baton/sdk';
 import { invocation } from '../../../../bin/invocation.mjs';
+import { counted } from '../counted.ts';
 import { objectIn } from '../json-object.ts';
 import { findId, findPrincipalId, findProjectId, findTaskId, findWorkspaceId } from '../names.ts';
 import { PlainError } from '../plain-error.ts';
@@ -31,6 +32,14 @@ function tenantOf({ access, options }: Called): string {
       'This is for whoever runs Baton: run it on its machine, where its connection file is (BATON_HOME).',
     );
   return tenant;
+}
+
+/** Without --all it leaves out the disabled principals of demos: a demo that was removed leaves a hundred of them. */
+async function* listPrincipals({ baton }: Called, { all, ...query }: Readonly<Record<string, unknown>>) {
+  for await (const principal of baton.principals.list(query)) {
+    const { status, metadata } = principal;
+    if (all === true || status !== 'disabled' || metadata['demo'] === undefined) yield principal;
+  }
 }
 
 /** Identity's pages have their own form of cursor. */
@@ -75,7 +84,7 @@ function disabledText({ displayName }: Item): string {
 
 function disabledPersonText({ revokedCredentials: count }: Item): string {
   return [
-    `Disabled: ${String(count)} tokens are revoked, and Baton refuses access tokens from before at once.`,
+    `Disabled: ${counted(Number(count), 'token')} revoked, and Baton refuses access tokens from before at once.`,
     `What remains: ${remaining}.`,
   ].join('\n');
 }
@@ -362,8 +371,9 @@ export const resources: readonly Resource[] = [
       filters: [
         ['--q <words>', 'whose name has words that begin so, or whose e-mail address does'],
         ['--kind <kind>', 'human, agent or service'],
+        ['--all', 'also the disabled principals of demos'],
       ],
-      call: ({ baton }, query) => baton.principals.list(query),
+      call: listPrincipals,
     },
     view: {
       argument: 'principal',
