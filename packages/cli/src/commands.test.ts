@@ -347,6 +347,33 @@ test('every list and its header', async () => {
   assert.match(await done(['principal', 'list']), /^ID +KIND +STATUS +NAME$/m);
 });
 
+test('a principal that only identity has disabled is listed as such, until it is enabled there', async () => {
+  const { tenantId, issuer } = baton.connection;
+  const displayName = `Dana ${process.pid}`;
+  const person = { kind: 'human' as const, displayName };
+  const { id: iamPrincipalId } = await baton.admin.identity.principals.create(tenantId, person);
+  const { id } = await baton.admin.principals.create(person);
+  const permissions = ['tasks.read'];
+  await baton.admin.principals.createIamBinding(id, {
+    issuer,
+    iamTenantId: tenantId,
+    iamPrincipalId,
+    permissions,
+  });
+  const listed = (...args: string[]) => done(['principal', 'list', '--q', displayName, ...args]);
+  const line = (status: string) => new RegExp(`^${id} +human +${status} +${displayName}$`, 'm');
+  assert.match(await listed(), line('active'));
+  await done(['directory', 'disable', iamPrincipalId]);
+  assert.match(await listed(), line('disabled at identity'));
+  const [item] = (JSON.parse(await listed('--json')) as { items: Record<string, unknown>[] }).items;
+  assert.deepEqual([item?.['status'], item?.['identityStatus']], ['active', 'disabled']);
+  // Without the secret of identity's administration.
+  const remote = { BATON_URL: baton.url, BATON_TOKEN: baton.connection.adminToken };
+  assert.match(await done(['principal', 'list', '--q', displayName], remote), line('active'));
+  await done(['directory', 'enable', iamPrincipalId]);
+  assert.match(await listed(), line('active'));
+});
+
 test('a token is issued, signs in, and is revoked', async () => {
   const [{ id: principal }] = (await json<{ items: { id: string }[] }>(['directory', 'list'])).items as [
     { id: string },
