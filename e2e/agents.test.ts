@@ -95,17 +95,21 @@ const labels = ['measure', 'count-words', 'code'];
 /** The runner's folder is not in the folder where the tests are run. */
 const apart = (name: string) => ['agent run', `agent run --folder "${join(folder, name)}"`] as const;
 
-test('the commands that the shell script is shown with work as written, on its own tasks only', {
-  skip: missing('curl', 'bash'),
-}, async () => {
-  const assertUntouched = await createStrangersTasks();
-  const printed = await runShown('agent-shell/README.md', [
-    ['https://example.com/', `${page}/page`],
-    apart('shown-shell'),
-  ]);
-  assert.match(printed, /done after/);
-  await assertUntouched();
-});
+longTest(
+  'the commands that the shell script is shown with work as written, on its own tasks only',
+  {
+    skip: missing('curl', 'bash'),
+  },
+  async () => {
+    const assertUntouched = await createStrangersTasks();
+    const printed = await runShown('agent-shell/README.md', [
+      ['https://example.com/', `${page}/page`],
+      apart('shown-shell'),
+    ]);
+    assert.match(printed, /done after/);
+    await assertUntouched();
+  },
+);
 
 test('the commands that the coding agent is shown with work as written, on its own tasks only', {
   skip: missing('git', 'bash'),
@@ -125,13 +129,17 @@ test('the commands that the coding agent is shown with work as written, on its o
   await assertUntouched();
 });
 
-test('the commands that the Python agent is shown with work as written, on its own tasks only', {
-  skip: missing('python3', 'bash'),
-}, async () => {
-  const assertUntouched = await createStrangersTasks();
-  assert.match(await runShown('agent-python/README.md', []), /TASK-\d+ done: 3 words/);
-  await assertUntouched();
-});
+longTest(
+  'the commands that the Python agent is shown with work as written, on its own tasks only',
+  {
+    skip: missing('python3', 'bash'),
+  },
+  async () => {
+    const assertUntouched = await createStrangersTasks();
+    assert.match(await runShown('agent-python/README.md', []), /TASK-\d+ done: 3 words/);
+    await assertUntouched();
+  },
+);
 
 test('the shell script measures a page, and gives back or fails what it can not do', {
   skip: missing('curl'),

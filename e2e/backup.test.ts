@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { type BatonProcess, baton } from '@baton/testing/baton-process';
-import { isLongProof } from '@baton/testing/depth';
+import { byDepth, isLongProof } from '@baton/testing/depth';
 
 let folder: string;
 let home: string;
@@ -126,7 +126,7 @@ test('a backup under traffic has all that was acknowledged before it, and what i
   const artifactId = await client.store('kept'.repeat(50_000));
   let writing = true;
   const during: string[] = [];
-  const writers = Array.from({ length: 4 }, async () => {
+  const writers = Array.from({ length: byDepth(1, 4) }, async () => {
     while (writing) during.push(await client.create('during'));
   });
   const { code, output } = await run(['backup', file], home);

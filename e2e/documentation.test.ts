@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -81,7 +81,9 @@ async function shell(
   return stdout;
 }
 
+// One Baton for all: a reader tries one page after the other. docs/apply.md is the first, because its example must be new there.
 for (const page of [
+  'docs/apply.md',
   'README.md',
   'docs/identity.md',
   'docs/coordination.md',
@@ -91,10 +93,11 @@ for (const page of [
 ])
   test(`every command of ${page} works as written`, { skip }, async () => {
     const lines = linesOf(page);
-    assert.ok(lines.includes('curl') && lines.includes('npx baton'));
+    assert.match(lines, /npx baton/);
     const stdout = await shell(lines, { isFoundByNpm: isLongProof });
     assert.ok(stdout.length > 100, stdout);
     assert.doesNotMatch(stdout, /"(detail|error)":(?!null)/);
+    if (page === 'docs/apply.md') assert.match(stdout, /^0 to create, 0 to change, \d+ unchanged\.$/m);
     if (page === 'README.md') await assertWalked();
   });
 
@@ -236,6 +239,53 @@ for (const page of ['README.md', 'packages/sdk/README.md'])
     });
     assert.match(stdout, /is terminal_success/);
   });
+
+/** Files of other trackers, made by us. */
+const trackers = join(repository, 'packages/cli/src/import/testing/sources');
+const issue = {
+  number: 1,
+  title: 'Mend the door',
+  state: 'OPEN',
+  url: 'https://github.com/acme/shop/issues/1',
+};
+
+/** Puts the files that docs/import.md names into a folder, which is also the home of its shell. */
+async function makeTrackers(place: string): Promise<void> {
+  await mkdir(join(place, '.beads'));
+  await cp(join(trackers, 'beads.jsonl'), join(place, '.beads/issues.jsonl'));
+  await cp(join(trackers, 'backlog-md'), join(place, 'shop'), { recursive: true });
+  await cp(join(trackers, 'taskmaster'), join(place, 'shop'), { recursive: true });
+  await writeFile(join(place, 'people.yaml'), 'ann: me\n');
+  await writeFile(
+    join(place, 'jira.csv'),
+    'Issue key,Summary,State,Blocked by\nDOOR-1,Sand the door,Shipped,\nDOOR-2,Paint the door,QA,DOOR-1\n',
+  );
+  await writeFile(join(place, 'issues-of-gh.json'), JSON.stringify([issue]));
+}
+
+test('every command of docs/import.md works as written', { skip }, async () => {
+  const place = await mkdtemp(join(folder, 'import-page-'));
+  await makeTrackers(place);
+  const importing = await startRunningBaton();
+  try {
+    const env = { HOME: place, XDG_CONFIG_HOME: join(place, 'config'), BATON_HOME: importing.home };
+    const signIn = `npx baton login --name elsewhere --url '${running.url}' <<< "$ELSEWHERE" && npx baton context local`;
+    await shell(signIn, { cwd: place, env: { ...env, ELSEWHERE: running.connection.adminToken } });
+    // The plans are confirmed by an option, since nobody is at a terminal; `gh` would need an account.
+    const lines = linesOf('docs/import.md')
+      .split('\n')
+      .map((line) => (/baton import/.test(line) && !/--(?:dry-run|yes)/.test(line) ? `${line} --yes` : line));
+    assert.equal(lines.filter((line) => / --yes$/.test(line)).length, 6);
+    await shell(['gh() { cat issues-of-gh.json; }', ...lines].join('\n'), { cwd: place, env });
+    const titles: string[] = [];
+    for await (const { title } of running.admin.tasks.list({ limit: 200 })) titles.push(title);
+    for (const title of ['Throw the bowls', 'Mend the door', 'Paint the door'])
+      assert.ok(titles.includes(title), title);
+  } finally {
+    await importing.stop();
+    keepLog(importing.process.output());
+  }
+});
 
 test('what docs/operations.md has for the watch and the history of a running Baton works as written', {
   skip,

@@ -22,19 +22,22 @@ Explicit settings take precedence, in this order. \`npx baton whoami\` prints wh
 4. The Baton of this machine, as its administrator: that of \`BATON_HOME\`, else of \`.baton\` in this folder or checkout.
 
 \`--url\` names another address; the administrator's token of this machine is sent to this machine only. A file
-\`.baton/connection.json\` in the current folder is used only if it belongs to you and nobody else can read it; for another one a command
-asks you at a terminal, and fails elsewhere.
+\`.baton/connection.json\` in the current folder is used only if it belongs to you, nobody else can read it, and, with \`BATON_TOKEN\` alone,
+it names this machine. For another one a command asks you at a terminal, and fails elsewhere.
 
 ## Names in place of ids
 
 A command accepts a principal by its name, its e-mail address or \`me\`, a workspace, role or goal by its slug, name or title, a project
-by its workspace, and a rule or task type by its key. If several match, the command lists them and does nothing.
+by its workspace, and a rule or task type by its key. \`--assignee none\` unassigns a task; a principal that is called so is selected by its
+id. A name is a whole name or one word of it. If several match, the command lists them and does nothing. Except for principals, a whole name
+takes precedence over a word: \`Maria\` matches both Maria and Maria Lopez, because anybody can take a name.
 
 ## JSON, and exit codes
 
-\`--json\` prints all of a result, \`--json a,b\` these fields of it or of its items, and \`--jq\` what a filter makes of it. Fields and filter
-are validated before anything is sent. If a filter fails on the result of a command that has changed something, the error says so
-and shows the result.
+\`--json\` prints all of a result, and \`--json a,b\` these fields of it. For a list, \`--json\` prints a page, \`{"items":[...]}\`, and \`--json a,b\`
+an array, \`[...]\`. \`--jq\` filters what the command would print with the same \`--json\`: \`--jq '.items[].title'\`, or
+\`--json title --jq '.[].title'\`. Fields and filter are validated before anything is sent. If a filter fails on the result of a command that
+has changed something, the error says so and shows the result.
 
 | Exit code | |
 |---|---|
@@ -54,7 +57,7 @@ export function writeCli(): GeneratedFile {
   const commands = leavesOf(program).filter((leaf) => !names.has(termOf(leaf).replace(/ [A-Z]+$/, '')));
   const common = commands.find((command) => optionsOf(command, true).length > 0);
   const sections = [
-    `\n## Options of all commands\n\n${common === undefined ? '' : optionTable(optionsOf(common, true))}`,
+    `\n## Options of all commands\n\nThey may also stand before the command: \`npx baton --profile work task list\`.\n\n${common === undefined ? '' : optionTable(optionsOf(common, true))}`,
     ...commands.map(sectionOf),
     `\n## Programs\n\n${tableOf(['Program', 'What it does'], programs)}`,
   ];

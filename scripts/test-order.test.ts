@@ -42,8 +42,8 @@ test('short files of a service share a process, unless they say that they must n
     [path('coordination', 'c')]: '',
     [path('coordination', 'long')]: 'x'.repeat(200_000),
     [path('coordination', 'liveness')]: '',
-    [path('kernel', 'a')]: '',
-    [path('kernel', 'b')]: '',
+    [path('runner', 'a')]: '',
+    [path('runner', 'b')]: '',
   };
   try {
     for (const [file, text] of Object.entries(texts)) {

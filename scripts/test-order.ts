@@ -22,7 +22,7 @@ const groupSecondsMax = 60;
 const ownProcess = /^\/\/ Needs a process of its own: ./m;
 /** Files of one surface share loaded modules; outside of the services they also share one running Baton. */
 const surfaces =
-  /^(?:packages\/(?:identity|coordination|cli|mcp)\/src|packages\/console\/web|e2e\/console)\//;
+  /^(?:packages\/(?:identity|coordination|kernel|sdk|cli|mcp)\/src|packages\/console\/web|e2e\/console)\//;
 
 export interface Shard {
   /** From 1 to `total`. */

@@ -44,8 +44,8 @@ export interface TestLimits {
   readonly groupTimeoutMs: number;
 }
 
-/** A third of a file's time it waits: for a time limit, a lock, a program that starts. */
-const filesPerCore = 1.5;
+/** A file waits for a third to a half of its time: for a timeout, a lock, a program that starts. */
+const filesPerCore = 2;
 /** The throw-away PostgreSQL takes 200 connections, and a test file up to a dozen. */
 const filesAtOnceMax = 16;
 

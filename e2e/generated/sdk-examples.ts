@@ -1,7 +1,7 @@
 // GENERATED from the doc comments of packages/sdk by: npm run generate
 
 import { createClient, etagOf, fetchTransport, newIdempotencyKey, presentSubject, revealHidden, subjectChanges, type Transport } from '@baton/sdk';
-import { fileStore, findAccess, findConnection, parseConnection, visible } from '@baton/sdk/node';
+import { certificateCodeOf, fileStore, findAccess, findConnection, parseConnection, visible } from '@baton/sdk/node';
 import type { ExampleWorld } from '../testing/sdk-example-world.ts';
 
 /** By the place of each: what its doc comment shows. */
@@ -38,6 +38,9 @@ export const sdkExamples: Readonly<Record<string, (world: ExampleWorld) => Promi
     const baton = createClient({ url, credential: { token } });
     const task = await baton.tasks.create({ title: 'Fix the flaky test' });
     console.log(`${task.publicId} is ${task.status}`);
+  },
+  'certificate-failure.ts: certificateCodeOf': async ({ baton }) => {
+    await baton.tasks.list({ limit: 1 }).catch((error: unknown) => console.log(certificateCodeOf(error)));
   },
   'client.ts: Api.request': async ({ baton }) => {
     const made = await baton.request('POST', '/api/v1/tasks', { body: { title: 'Fix it' } });

@@ -148,6 +148,7 @@ create table api_keys (
   constraint api_keys_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
   constraint api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX api_keys_of_deciders ON public.api_keys USING btree (tenant_id, created_at DESC, id DESC) WHERE ((revoked_at IS NULL) AND (permissions && '{approvals.decide,admin}'::text[]));
 CREATE INDEX api_keys_of_principal ON public.api_keys USING btree (principal_id);
 CREATE TRIGGER api_keys_note_revoked AFTER UPDATE OF revoked_at ON public.api_keys FOR EACH ROW WHEN (((new.revoked_at IS NOT NULL) AND (old.revoked_at IS NULL))) EXECUTE FUNCTION note_credential_change();
 
@@ -867,6 +868,7 @@ create table iam_bindings (
   constraint iam_bindings_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
   constraint iam_bindings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX iam_bindings_of_deciders ON public.iam_bindings USING btree (tenant_id, created_at DESC, id DESC) WHERE ((status = 'active'::text) AND (permissions && '{approvals.decide,admin}'::text[]));
 CREATE INDEX iam_bindings_of_principal ON public.iam_bindings USING btree (principal_id, created_at DESC);
 CREATE TRIGGER iam_bindings_note_change AFTER UPDATE OF status, permissions ON public.iam_bindings FOR EACH ROW WHEN (((new.status <> old.status) OR (new.permissions <> old.permissions))) EXECUTE FUNCTION note_credential_change();
 
@@ -2133,7 +2135,7 @@ CREATE INDEX tasks_of_type ON public.tasks USING btree (tenant_id, type_id, crea
 CREATE TRIGGER tasks_index_words_added AFTER INSERT ON public.tasks FOR EACH ROW EXECUTE FUNCTION index_task_words();
 CREATE TRIGGER tasks_index_words_changed AFTER UPDATE OF title, description ON public.tasks FOR EACH ROW WHEN (((old.title <> new.title) OR (old.description <> new.description))) EXECUTE FUNCTION index_task_words();
 CREATE TRIGGER tasks_never_truncated BEFORE TRUNCATE ON public.tasks FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
-CREATE TRIGGER tasks_note_availability BEFORE UPDATE OF start_date, workspace_id, type_id, starts_at, retry_at, failed_attempts, category ON public.tasks FOR EACH ROW WHEN (((((new.failed_attempts > 0) OR (new.retry_at IS NOT NULL)) AND (((new.category)::text ~~ 'terminal%'::text) OR ((new.category)::text <> (old.category)::text))) OR (old.failed_attempts <> new.failed_attempts) OR (old.retry_at IS DISTINCT FROM new.retry_at) OR (old.starts_at IS DISTINCT FROM new.starts_at) OR (old.start_date IS DISTINCT FROM new.start_date) OR ((new.start_date IS NOT NULL) AND ((old.workspace_id IS DISTINCT FROM new.workspace_id) OR (old.type_id <> new.type_id))))) EXECUTE FUNCTION note_availability();
+CREATE TRIGGER tasks_note_availability BEFORE UPDATE OF start_date, workspace_id, type_id, starts_at, retry_at, failed_attempts, category, status ON public.tasks FOR EACH ROW WHEN (((((new.failed_attempts > 0) OR (new.retry_at IS NOT NULL)) AND (((new.category)::text ~~ 'terminal%'::text) OR ((new.category)::text <> (old.category)::text) OR (((new.category)::text = 'blocked'::text) AND (new.status <> old.status)))) OR (old.failed_attempts <> new.failed_attempts) OR (old.retry_at IS DISTINCT FROM new.retry_at) OR (old.starts_at IS DISTINCT FROM new.starts_at) OR (old.start_date IS DISTINCT FROM new.start_date) OR ((new.start_date IS NOT NULL) AND ((old.workspace_id IS DISTINCT FROM new.workspace_id) OR (old.type_id <> new.type_id))))) EXECUTE FUNCTION note_availability();
 CREATE TRIGGER tasks_note_inputs BEFORE INSERT ON public.tasks FOR EACH ROW WHEN (new.is_restricted) EXECUTE FUNCTION note_inputs_of_new_task();
 CREATE TRIGGER tasks_note_inputs_of_type AFTER UPDATE OF type_id ON public.tasks FOR EACH ROW WHEN ((old.type_id <> new.type_id)) EXECUTE FUNCTION note_inputs_of_new_type();
 CREATE TRIGGER tasks_note_over AFTER UPDATE OF category ON public.tasks FOR EACH ROW WHEN ((((new.category)::text ~~ 'terminal%'::text) AND ((old.category)::text !~~ 'terminal%'::text))) EXECUTE FUNCTION note_task_over();
@@ -2499,6 +2501,16 @@ begin
   update journal_floors set deleted_position = last_position, deleted_sequence = last_sequence where tenant_id = tenant;
   return cardinality(places);
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.ends_hold(old tasks, new tasks)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select old.category = 'blocked' and (new.category <> 'blocked'
+    or new.status <> old.status and is_claimable_blocked(new.type_id, new.status)
+      and not is_claimable_blocked(old.type_id, old.status))
+$function$;
 
 CREATE OR REPLACE FUNCTION public.enter_journal_epoch()
  RETURNS text
@@ -3078,7 +3090,7 @@ begin
       new.starts_at := start_of_work(new.workspace_id, new.type_id, new.start_date);
     end if;
     if new.category like 'terminal%'
-      or old.category = 'blocked' and new.category <> 'blocked' and new.active_claim_id is not distinct from old.active_claim_id then
+      or new.active_claim_id is not distinct from old.active_claim_id and ends_hold(old, new) then
       new.failed_attempts := 0;
       new.retry_at := null;
     elsif new.failed_attempts > old.failed_attempts and is_last_attempt(new.type_id, new.failed_attempts - 1) then
@@ -3304,9 +3316,8 @@ CREATE OR REPLACE FUNCTION public.note_zone_of_calendar()
  LANGUAGE plpgsql
 AS $function$
 begin
-  if exists (select from workspaces where tenant_id = new.tenant_id and calendar_key = new.key)
-    and (select spec ->> 'timezone' from calendar_versions where id = new.id)
-      is distinct from (select spec ->> 'timezone' from calendar_versions where id = old.id) then
+  if (select spec ->> 'timezone' from calendar_versions where id = new.id)
+    is distinct from (select spec ->> 'timezone' from calendar_versions where id = old.id) then
     perform note_zone_change(new.tenant_id);
   end if;
   return null;

@@ -1,4 +1,5 @@
-import { type BatonClient, createClient, type Transport, type WireRequest } from '@baton/sdk';
+import { type BatonClient, BatonError, createClient, type Transport, type WireRequest } from '@baton/sdk';
+import { visible } from '@baton/sdk/node';
 import { invocation } from '../../../bin/invocation.mjs';
 import type { CliConfig } from './config.ts';
 import { type ConnectionOptions, findConnection, isThisMachine } from './connection.ts';
@@ -111,6 +112,11 @@ function ofMachine(url: string | undefined, options: AccessOptions, config: CliC
 
 const baseOf = (url: string) => url.replace(/\/+$/, '');
 
+const nobodyText = ({ home }: CliConfig) =>
+  home === undefined
+    ? 'Nobody is signed in'
+    : `BATON_HOME (${visible(home)}) has no connection.json, so nobody is signed in`;
+
 /** @param source what people read about it @throws PlainError where there is no connection file */
 function ofConnection(
   options: AccessOptions,
@@ -121,7 +127,7 @@ function ofConnection(
   const found = findConnection(options, config, { sendsOwnToken });
   if (found === undefined)
     throw new PlainError(
-      `Nobody is signed in: ${invocation()} login signs in to a Baton elsewhere, ${invocation()} start starts one here.`,
+      `${nobodyText(config)}: ${invocation()} login signs in to a Baton elsewhere, ${invocation()} start starts one here.`,
       { exitCode: exitCodes.notSignedIn },
     );
   const { coordinationUrl, identityUrl, adminToken, iamBootstrapToken, tenantId, issuer } = found;
@@ -158,9 +164,16 @@ export async function withClient<Value>(
   onSend: (request: WireRequest) => void = () => undefined,
 ): Promise<Value> {
   const { send, close } = httpTransport();
-  const transport: Transport = (request) => {
+  let missing: Missing | undefined;
+  const transport: Transport = async (request) => {
     onSend(request);
-    return send(request);
+    const answer = await send(request);
+    if (answer.status === 404)
+      missing = {
+        path: new URL(request.url).pathname,
+        requestId: answer.headers.get('x-request-id') ?? undefined,
+      };
+    return answer;
   };
   try {
     return await work(
@@ -172,7 +185,23 @@ export async function withClient<Value>(
         ...(adminSecret !== undefined && { adminSecret }),
       }),
     );
+  } catch (error) {
+    throw missing === undefined ? error : withPath(error, missing);
   } finally {
     close();
   }
+}
+
+/** The last request that found nothing. */
+interface Missing {
+  readonly path: string;
+  readonly requestId: string | undefined;
+}
+
+/** The error of this request with its path, where the service names nothing that is missing; any other error as it is. */
+function withPath(error: unknown, { path, requestId }: Missing): unknown {
+  if (!(error instanceof BatonError) || error.status !== 404 || error.requestId !== requestId) return error;
+  const { code, message, status, details, cause } = error;
+  if (Object.keys(details).length > 0) return error;
+  return new BatonError({ code, message, status, requestId, cause, details: { path } });
 }

@@ -24,7 +24,7 @@ export function withCommonOptions(command: Command, result: DeclaredResult): Com
   declareResult(command, result);
   return command
     .option('--json [fields]', 'print JSON for a program: all of it, or these fields, separated by commas')
-    .option('--jq <filter>', 'print what this filter of jq makes of the JSON')
+    .option('--jq <filter>', 'print what this filter of jq makes of the JSON that --json would print')
     .option('--profile <name>', 'as whom you signed in by that name (baton context)')
     .option('--connection <file>', 'the connection file (default: connection.json in BATON_HOME or .baton)')
     .option('--url <address>', 'the address of Baton, instead of the one that is known');

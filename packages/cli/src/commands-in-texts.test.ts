@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { type Command, CommanderError } from 'commander';
 import { repository } from '@baton/testing/baton-process';
+import { splitArgs } from './leading-options.ts';
 import { PlainError } from './plain-error.ts';
 import { buildProgram, leavesOf, otherPrograms, termOf } from './program.ts';
 
@@ -121,7 +122,7 @@ const proseWords = (tail: string) =>
 
 /** What is wrong with a mention; undefined where nothing is. */
 async function faultOf({ tail, isRun }: Mention): Promise<string | undefined> {
-  const words = isRun ? shellWords(tail) : proseWords(tail);
+  const { rest: words } = splitArgs(isRun ? shellWords(tail) : proseWords(tail), program);
   const [first = ''] = words;
   if (/^(?:COMMAND|WORD|…|\.\.\.)$/.test(first) || words.length === 0) return undefined;
   const other = programWords.find((one) => one.every((word, at) => words[at] === word));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Task } from '@baton/sdk';
-import { repository } from '@baton/testing/baton-process';
 import { type Participant, type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
 import { runCommand } from './testing/run-command.ts';
+import { commandLine, noTerminal, runAtTerminal } from './testing/terminal.ts';
 
 // The command line, against a whole Baton.
 
@@ -347,6 +347,33 @@ test('every list and its header', async () => {
   assert.match(await done(['principal', 'list']), /^ID +KIND +STATUS +NAME$/m);
 });
 
+test('a principal that only identity has disabled is listed as such, until it is enabled there', async () => {
+  const { tenantId, issuer } = baton.connection;
+  const displayName = `Dana ${process.pid}`;
+  const person = { kind: 'human' as const, displayName };
+  const { id: iamPrincipalId } = await baton.admin.identity.principals.create(tenantId, person);
+  const { id } = await baton.admin.principals.create(person);
+  const permissions = ['tasks.read'];
+  await baton.admin.principals.createIamBinding(id, {
+    issuer,
+    iamTenantId: tenantId,
+    iamPrincipalId,
+    permissions,
+  });
+  const listed = (...args: string[]) => done(['principal', 'list', '--q', displayName, ...args]);
+  const line = (status: string) => new RegExp(`^${id} +human +${status} +${displayName}$`, 'm');
+  assert.match(await listed(), line('active'));
+  await done(['directory', 'disable', iamPrincipalId]);
+  assert.match(await listed(), line('disabled at identity'));
+  const [item] = (JSON.parse(await listed('--json')) as { items: Record<string, unknown>[] }).items;
+  assert.deepEqual([item?.['status'], item?.['identityStatus']], ['active', 'disabled']);
+  // Without the secret of identity's administration.
+  const remote = { BATON_URL: baton.url, BATON_TOKEN: baton.connection.adminToken };
+  assert.match(await done(['principal', 'list', '--q', displayName], remote), line('active'));
+  await done(['directory', 'enable', iamPrincipalId]);
+  assert.match(await listed(), line('active'));
+});
+
 test('a token is issued, signs in, and is revoked', async () => {
   const [{ id: principal }] = (await json<{ items: { id: string }[] }>(['directory', 'list'])).items as [
     { id: string },
@@ -405,6 +432,7 @@ test('json has the fields that are wanted, and goes through jq', async () => {
   const fields = JSON.parse(await done(['task', 'list', '--q', 'jq', '--json', 'publicId,title']));
   assert.deepEqual(fields, [{ publicId, title: 'For jq' }]);
   assert.equal(await done(['task', 'view', publicId, '--jq', '.title']), 'For jq\n');
+  assert.equal(await done(['task', 'list', '--q', 'jq', '--jq', '.items[].title']), 'For jq\n');
   assert.equal(await done(['task', 'list', '--q', 'jq', '--json', 'title', '--jq', '.[].title']), 'For jq\n');
   const unknown = await run(['task', 'view', publicId, '--json', 'colour']);
   assert.deepEqual(
@@ -483,12 +511,11 @@ test('doctor finds nothing wrong here, and says what to do where there is', asyn
 });
 
 test('at a terminal, JSON and what a filter prints move no cursor; a program gets them as they are', {
-  skip: spawnSync('script', ['--version']).error !== undefined && 'script is not installed',
+  skip: noTerminal,
 }, async () => {
   const title = 'Hostile\u001b[2J\u009b2J\u202e';
   const { publicId } = await baton.admin.tasks.create({ title });
-  const main = join(repository, 'packages/cli/src/main.ts');
-  const env = { PATH: process.env.PATH, HOME: folder, BATON_HOME: baton.home };
+  const env = { HOME: folder, BATON_HOME: baton.home };
   const moves = (text: string) => ['\u001b', '\u009b', '\u202e'].some((one) => text.includes(one));
   for (const [words, prints] of [
     [`task view ${publicId} --json title`, JSON.stringify({ title })],
@@ -496,17 +523,16 @@ test('at a terminal, JSON and what a filter prints move no cursor; a program get
     [`task view ${publicId} --jq .`, undefined],
     [`api GET /tasks/${publicId} --json`, undefined],
   ] as const) {
-    const command = `${process.execPath} --disable-warning=ExperimentalWarning ${main} ${words}`;
-    const piped = execFileSync('sh', ['-c', command], { env, encoding: 'utf8' });
+    const command = commandLine(words);
+    const piped = execFileSync('sh', ['-c', command], {
+      env: { PATH: process.env.PATH, ...env },
+      encoding: 'utf8',
+    });
     assert.ok(moves(piped), words);
     if (prints !== undefined) assert.equal(piped, `${prints}\n`);
-    const atTerminal = execFileSync('script', ['-qec', command, '/dev/null'], {
-      env,
-      encoding: 'utf8',
-      input: '',
-    });
-    assert.ok(!moves(atTerminal), words);
-    assert.match(atTerminal, /Hostile\\u001b\[2J\\u009b2J\\u202e/, words);
+    const { text } = await runAtTerminal(command, { cwd: folder, env });
+    assert.ok(!moves(text), words);
+    assert.match(text, /Hostile\\u001b\[2J\\u009b2J\\u202e/, words);
   }
 });
 
@@ -545,7 +571,11 @@ test('nobody signed in, and a task that is not there', async () => {
   assert.equal(nobody.code, 4);
   const missing = await run(['task', 'view', 'TASK-999999']);
   assert.equal(missing.code, 1);
-  assert.match(missing.text, /^not_found: .* \(request req_\w+\)\n$/);
+  assert.match(missing.text, /^not_found: .* \(\/api\/v1\/tasks\/TASK-999999\) \(request req_\w+\)\n$/);
+  const assignee = '00000000-0000-4000-8000-000000000000';
+  const { publicId } = await baton.admin.tasks.create({ title: 'For nobody' });
+  const unknown = await run(['task', 'edit', publicId, '--assignee', assignee]);
+  assert.match(unknown.text, new RegExp(`^not_found: .* \\(assigneeId ${assignee}\\) `));
 });
 
 test('text of others can not move the cursor of a terminal', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
+import { noTerminal, runAtTerminal } from './testing/terminal.ts';
 
 const clearLine = '\r\u001b[2K';
 const hostile = 'a\u001b]52;c;eA==\u0007\u009b2J\u202eb\tc\n';
@@ -12,14 +13,14 @@ const script = `
 const shown = 'a\\u001b]52;c;eA==\\u0007\\u009b2J\\u202eb\tc\n';
 
 test('on both outputs a terminal gets no control character of others, and a file gets each as it is', {
-  skip: spawnSync('script', ['--version']).error !== undefined && 'script is not installed',
-}, () => {
+  skip: noTerminal,
+}, async () => {
   const args = ['--disable-warning=ExperimentalWarning', '--input-type=module-typescript', '-e', script];
   const piped = spawnSync(process.execPath, args, { encoding: 'utf8' });
   assert.equal(piped.status, 0, piped.stderr);
   assert.equal(piped.stdout, hostile);
   assert.equal(piped.stderr, `${hostile}${clearLine}${hostile}`);
   const quoted = [process.execPath, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
-  const { stdout } = spawnSync('script', ['-qec', quoted, '/dev/null'], { encoding: 'utf8', input: '' });
-  assert.equal(stdout.replaceAll('\r\n', '\n'), `${shown}${clearLine}${shown}${shown}`);
+  const { text } = await runAtTerminal(quoted, { cwd: import.meta.dirname, env: {} });
+  assert.equal(text, `${shown}${clearLine}${shown}${shown}`);
 });

@@ -12,7 +12,7 @@ const connectionHint = () =>
 export function textOf(error: BatonError): string {
   const about = error.requestId === undefined ? '' : ` (request ${error.requestId})`;
   const hint = hintOf(error);
-  return `${error.code}: ${error.message}${problemsIn(error)}${wantedBy(error)}${about}${hint === undefined ? '' : `\n${hint}`}`;
+  return `${error.code}: ${error.message}${problemsIn(error)}${missingIn(error)}${wantedBy(error)}${about}${hint === undefined ? '' : `\n${hint}`}`;
 }
 
 /** What the user can do about it; undefined where the message says it. */
@@ -41,6 +41,14 @@ function problemsIn({ details }: BatonError): string {
     `${loc ?? path ?? ''} ${message ?? code ?? ''}`.trim(),
   );
   return ` (${texts.join('; ')})`;
+}
+
+/** What was not found: as the service names it, else the path of the request. */
+function missingIn({ status, details }: BatonError): string {
+  if (status !== 404) return '';
+  const named = Object.entries(details).filter(([, value]) => ['string', 'number'].includes(typeof value));
+  if (named.length === 0) return '';
+  return ` (${named.map(([name, value]) => (name === 'path' ? String(value) : `${name} ${String(value)}`)).join(', ')})`;
 }
 
 /** What a right request has: the permission, or one of the values that there are. */

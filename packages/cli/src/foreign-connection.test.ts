@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -7,7 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { program, repository } from '@baton/testing/baton-process';
+import { program } from '@baton/testing/baton-process';
+import { commandLine, noTerminal, runAtTerminal } from './testing/terminal.ts';
 
 // A folder that somebody else has made, with a connection file that leads to a server of theirs.
 
@@ -93,31 +93,20 @@ test('a token of the user goes to no other machine that a file in the current fo
 });
 
 test('a person at a terminal is asked, and named files are used', {
-  skip: spawnSync('script', ['--version']).error !== undefined && 'script is not installed',
+  skip: noTerminal,
 }, async () => {
-  const command = `${process.execPath} --disable-warning=ExperimentalWarning ${join(repository, cli)} tasks --json`;
-  const answer = async (text: string) => {
-    const env = { PATH: process.env.PATH, HOME: folder };
-    const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder, env });
-    let printed = '';
-    let isAnswered = false;
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => {
-        printed += chunk.toString();
-        if (isAnswered || !printed.includes('Only yes goes on: ')) return;
-        isAnswered = true;
-        child.stdin.write(`${text}\n`);
-      });
-    const [code] = (await once(child, 'close')) as [number];
-    child.stdin.destroy();
-    return { code, printed };
-  };
+  const answer = (text: string) =>
+    runAtTerminal(commandLine('tasks --json'), {
+      cwd: folder,
+      env: { HOME: folder },
+      answers: [`${text}\n`],
+    });
   const no = await answer('no');
-  assert.equal(no.code, 4, no.printed);
-  assert.match(no.printed, refusal);
+  assert.equal(no.code, 4, no.text);
+  assert.match(no.text, refusal);
   assert.deepEqual(asked, []);
   const yes = await answer('yes');
-  assert.equal(yes.code, 0, yes.printed);
+  assert.equal(yes.code, 0, yes.text);
   assert.ok(asked.length > 0);
   asked.length = 0;
   const named = program(

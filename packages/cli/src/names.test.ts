@@ -59,6 +59,9 @@ test('an assignee is named by name or e-mail address, in any case', async () => 
   }
   const { id } = await json<Task>('task', 'create', 'For nobody yet');
   assert.equal((await json<Task>('task', 'edit', id, '--assignee', email)).assigneeId, idOf('Otto'));
+  assert.equal((await json<Task>('task', 'edit', id, '--assignee', 'none')).assigneeId, null);
+  assert.match((await run('task', 'view', id)).text, /^assignee +none$/m);
+  assert.equal((await json<Task>('task', 'create', 'For nobody', '--assignee', 'none')).assigneeId, null);
 });
 
 test('of several that fit all are listed, and nothing is done', async () => {
@@ -101,6 +104,21 @@ test('a principal is shown, disabled and enabled by name; a disabled one is list
     (await run('principal', 'enable', name)).text,
     new RegExp(`^${name} is enabled\\. Its links to identity`, 'm'),
   );
+});
+
+test('disabled principals of a demo are listed only with --all', async () => {
+  const demo = `Demo${process.pid}`;
+  const make = (name: string, metadata: Record<string, string>) =>
+    baton.admin.principals.create({ kind: 'agent', displayName: `${name} ${demo}`, metadata });
+  const removed = await make('Removed', { demo: 'demo-1' });
+  for (const { id } of [removed, await make('Left', {})]) await baton.admin.principals.disable(id, {});
+  await make('Working', { demo: 'demo-2' });
+  const namesIn = async (...more: string[]) => {
+    const { items } = await json<{ items: Principal[] }>('principal', 'list', '--q', demo, ...more);
+    return items.map(({ displayName }) => displayName.split(' ')[0]).sort();
+  };
+  assert.deepEqual(await namesIn(), ['Left', 'Working']);
+  assert.deepEqual(await namesIn('--all'), ['Left', 'Removed', 'Working']);
 });
 
 test('workspaces, projects, goals, rules, roles and task types are named by their slugs, titles and keys', async () => {

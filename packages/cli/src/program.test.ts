@@ -111,6 +111,42 @@ test('a bad option is one sentence and code 2', async () => {
   );
 });
 
+test('options of all commands are accepted before the command; behind it they win', async () => {
+  const page = { items: [], nextCursor: null };
+  for (const line of [
+    ['--json', 'task', 'list'],
+    ['--url', 'http://127.0.0.1:9', '--jq=.', 'task', 'list', '--url'],
+    ['--json', 'id', '--jq', '.', 'tasks'],
+  ]) {
+    const { code, lines, stderr } = await withAnswer(200, page, () => {
+      const { coordinationUrl } = JSON.parse(readFileSync(join(home, 'connection.json'), 'utf8'));
+      return run(...line, ...(line.at(-1) === '--url' ? [coordinationUrl] : []));
+    });
+    assert.equal(code, 0, stderr);
+    assert.ok(lines[0]?.startsWith('{"items":[]') || lines[0] === '[]', lines[0]);
+  }
+  const field = await run('--json', 'colour', 'task', 'list');
+  assert.deepEqual([field.code, field.stderr.startsWith('There is no field colour; ')], [2, true]);
+  const profile = await run('--profile', 'nobody', 'whoami');
+  assert.match(profile.stderr, /^There is no profile nobody \(--profile\)/);
+  const wrong = await run('--url', 'x', 'task', 'bogus');
+  assert.match(wrong.stderr, /^Unknown command 'bogus': see npx baton task --help/);
+  for (const words of [['mcp'], ['agent', 'run', '--exec', 'true'], ['completion', 'bash']]) {
+    const { code, stderr } = await run('--profile', 'x', ...words);
+    assert.equal(code, 2);
+    assert.match(stderr, /^--profile can't stand before .*: see npx baton \w+/);
+  }
+});
+
+test('a BATON_HOME without a connection file is named', async () => {
+  const { code, stderr } = await run('whoami');
+  assert.equal(code, 4);
+  assert.ok(
+    stderr.startsWith(`BATON_HOME (${home}) has no connection.json, so nobody is signed in: `),
+    stderr,
+  );
+});
+
 test('without a Baton the command says how to start one', async () => {
   const { code, stderr } = await run('whoami', '--connection', join(home, 'missing.json'));
   assert.equal(code, 1);

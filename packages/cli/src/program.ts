@@ -18,6 +18,7 @@ import { addEvents } from './events/events.command.ts';
 import { addExport } from './export/export.command.ts';
 import { addFieldsHelp, descendants, groupCommands, helpConfiguration } from './help.ts';
 import { addImport } from './import/import.command.ts';
+import { applyLeading, splitArgs } from './leading-options.ts';
 import { withPresentName } from './old-names.ts';
 import { addOperations } from './operations/operations.command.ts';
 import { PlainError } from './plain-error.ts';
@@ -62,8 +63,7 @@ export function buildProgram(context: CommandContext): Command {
       writeOut: (text) => context.output.line(text.trimEnd()),
       outputError: () => undefined,
     })
-    .configureHelp(helpConfiguration)
-    .hook('preAction', (_program, command) => requireShowable(command));
+    .configureHelp(helpConfiguration);
   addDemo(program, context);
   addConsole(program, context);
   addStatus(program, context);
@@ -88,7 +88,7 @@ export function buildProgram(context: CommandContext): Command {
   for (const command of descendants(program)) command.exitOverride().copyInheritedSettings(program);
   return program.addHelpText(
     'after',
-    `\n${invocation()} COMMAND --help describes a command, for example ${invocation()} task --help. All but the programs that serve accept --json and --jq.\nExit codes: 0 done, 1 failed, 2 usage error, 4 not signed in.`,
+    `\n${invocation()} COMMAND --help describes a command, for example ${invocation()} task --help. All but the programs that serve accept --json and --jq. The options of all commands may stand before the command.\nExit codes: 0 done, 1 failed, 2 usage error, 4 not signed in.`,
   );
 }
 
@@ -99,12 +99,18 @@ export function buildProgram(context: CommandContext): Command {
  */
 export async function runProgram(args: readonly string[], context: CommandContext): Promise<number> {
   const program = buildProgram(context);
+  const { leading, rest } = splitArgs(args, program);
+  program.hook('preAction', (_program, command) => {
+    applyLeading(command, leading);
+    return requireShowable(command);
+  });
   try {
-    await program.parseAsync(args.length === 0 ? ['--help'] : withPresentName(args), { from: 'user' });
+    requireOwnCommand(leading, rest);
+    await program.parseAsync(rest.length === 0 ? ['--help'] : withPresentName(rest), { from: 'user' });
     return Number(process.exitCode ?? 0);
   } catch (error) {
     if (error instanceof OutputClosed) return 0;
-    if (error instanceof CommanderError) return exitCodeOf(error, namedCommand(program, args), context);
+    if (error instanceof CommanderError) return exitCodeOf(error, namedCommand(program, rest), context);
     if (error instanceof ForeignConnection && canAsk(context.output))
       return runIfAgreed(args, context, error);
     if (error instanceof BatonError) {
@@ -115,6 +121,19 @@ export async function runProgram(args: readonly string[], context: CommandContex
     context.output.progress(`${terminalText(error.message)}\n`);
     return error.exitCode;
   }
+}
+
+/** bin/baton.mjs runs other programs only as the first words. @throws PlainError if options stand before one */
+function requireOwnCommand(leading: readonly string[], rest: readonly string[]): void {
+  const names = otherPrograms.map(([command]) => command.replace(/ <.*/, ''));
+  const other = names.find((name) => `${rest.join(' ')} `.startsWith(`${name} `));
+  if (leading.length > 0 && other !== undefined)
+    throw new PlainError(
+      `${String(leading[0])} can't stand before ${other}: see ${invocation()} ${other} --help.`,
+      {
+        exitCode: exitCodes.usage,
+      },
+    );
 }
 
 /** Every command looks up the connection file before it does anything, so it can be run again from the start. */

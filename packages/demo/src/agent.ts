@@ -89,7 +89,7 @@ async function doTask(
     else if (killPoint === 'running') program.kill();
     else {
       await lease.succeed({});
-      tally.tasksDone += 1;
+      tally.addDoneTask(lease.task.id);
     }
   } catch (error) {
     if (!lease.signal.aborted) throw error;

@@ -83,8 +83,7 @@ async function untilDone(
     const query = { workspaceId: workspace.id, systemStatusCategory: 'active', limit: 1 } as const;
     const { items } = await operator.baton.tasks.list(query);
     if (items.length === 0) {
-      // Counts also the tasks whose agent was killed before it got the answer.
-      tally.tasksDone = tasks;
+      tally.completeAll(tasks);
       return;
     }
     if (tally.claims !== claimsSeen) {

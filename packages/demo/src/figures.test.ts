@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { planKills } from './kill-plan.ts';
 import { percentile } from './latency.ts';
 import { seededRandom } from './seeded-random.ts';
+import { Tally } from './tally.ts';
 
 test('percentiles are by nearest rank', () => {
   const values = Array.from({ length: 100 }, (_, index) => 100 - index);
@@ -20,4 +21,12 @@ test('one claim in twenty ends with a kill, at least three, and no more than the
   assert.equal(planKills(2).size, 2);
   assert.equal(planKills(0).size, 0);
   for (const claim of planKills(400, seededRandom(1)).keys()) assert.ok(claim >= 1 && claim <= 400);
+});
+
+test('a task that is taken and finished twice counts once', () => {
+  const tally = new Tally();
+  for (const id of ['a', 'b', 'a']) tally.addDoneTask(id);
+  assert.equal(tally.tasksDone, 2);
+  tally.completeAll(3);
+  assert.equal(tally.tasksDone, 3);
 });

@@ -1,3 +1,4 @@
+import { counted } from '@baton/values/counted';
 import type { BacklogPlan } from './backlog-plan.ts';
 import { percentile } from './latency.ts';
 import type { Proof } from './proof.ts';
@@ -65,12 +66,12 @@ export function resultLines(result: DemoResult): string[] {
   const perSecond = Math.round(tally.claims / result.drainSeconds);
   return [
     '',
-    `Imported ${plan.tasks.length} issues in ${seconds(result.importSeconds)}: ${open} are open work, ${done} are done, ${deleted} are deleted; ${plan.relations.length} relations.`,
+    `Imported ${counted(plan.tasks.length, 'issue')} in ${seconds(result.importSeconds)}: ${open} are open work, ${done} are done, ${deleted} are deleted; ${counted(plan.relations.length, 'relation')}.`,
     ...plan.droppedLines,
-    `${agents} agents worked for ${seconds(result.drainSeconds)}: ${tally.claims} claims (${perSecond}/s, p50 ${ms(tally.claimMs, 50)}, p99 ${ms(tally.claimMs, 99)}), ${result.exchanges} token exchanges.`,
+    `${counted(agents, 'agent')} worked for ${seconds(result.drainSeconds)}: ${counted(tally.claims, 'claim')} (${perSecond}/s, p50 ${ms(tally.claimMs, 50)}, p99 ${ms(tally.claimMs, 99)}), ${counted(result.exchanges, 'token exchange')}.`,
     `Conflicts: ${total(tally.conflicts)}${byCode(tally.conflicts)}.`,
     ...killLines(tally),
-    `A person gave ${tally.approved} approvals. ${tally.budgetsRefused} actions beyond a run's budget were refused${tally.budgetsExceeded === 0 ? '' : `; ${tally.budgetsExceeded} WERE ACCEPTED`}.`,
+    `A person gave ${counted(tally.approved, 'approval')}. Refused beyond a run's budget: ${counted(tally.budgetsRefused, 'action')}${tally.budgetsExceeded === 0 ? '' : `; ${tally.budgetsExceeded} WERE ACCEPTED`}.`,
     '',
     `Proof, from the journal replayed in ${seconds(result.replaySeconds)}:`,
     ...proof.checks.flatMap(({ statement, looked, violations }) => [
@@ -92,7 +93,7 @@ function killLines(tally: Tally): string[] {
   const accepted =
     tally.stalledAccepted === 0 ? '' : `; ${tally.stalledAccepted} WRITES OF STALLED AGENTS WERE ACCEPTED`;
   return [
-    `Killed ${tally.killed} agents that held leases. Those that resumed later were refused ${total(tally.stalledRefused)} times${byCode(tally.stalledRefused)}${accepted}.`,
+    `Killed ${counted(tally.killed, 'agent')} while they held leases. Those that resumed later were refused ${counted(total(tally.stalledRefused), 'time')}${byCode(tally.stalledRefused)}${accepted}.`,
   ];
 }
 

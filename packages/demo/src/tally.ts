@@ -2,7 +2,6 @@ const rateWindowMs = 500;
 
 /** Counters of what the agents saw, for display only: the proof does not use them. */
 export class Tally {
-  tasksDone = 0;
   claims = 0;
   /** Duration of every granted claim, measured by its agent. */
   readonly claimMs: number[] = [];
@@ -18,6 +17,23 @@ export class Tally {
   /** Actions beyond a run's budget: refused, and accepted, which must stay 0. */
   budgetsRefused = 0;
   budgetsExceeded = 0;
+  readonly #doneTaskIds = new Set<string>();
+  #tasksInAll: number | undefined;
+
+  /** How many tasks are done. */
+  get tasksDone(): number {
+    return this.#tasksInAll ?? this.#doneTaskIds.size;
+  }
+
+  /** Counts a task once: one whose checks or approvals keep it open after a successful run is taken again. */
+  addDoneTask(id: string): void {
+    this.#doneTaskIds.add(id);
+  }
+
+  /** The service has no unfinished task any more. That includes tasks whose agent was killed before it got the response. */
+  completeAll(tasks: number): void {
+    this.#tasksInAll = tasks;
+  }
 }
 
 /** Claims per second over the last half second or more; the first call counts from the start. */

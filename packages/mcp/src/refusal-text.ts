@@ -1,6 +1,7 @@
 import { BatonError, LeaseLostError } from '@baton/sdk';
 import { seen } from './others-text.ts';
 import { NoApproverError } from './tools/approver.ts';
+import { UnansweredFormError } from './tools/process-form.ts';
 import { NotHeldError } from './workplace.ts';
 
 const messageCharactersMax = 600;
@@ -22,6 +23,7 @@ const plainDetail = /^[\w.:/@[\]+-]{1,100}$/;
 /** The text of a failure for an agent: what happened, and what to do next. @throws errors that are defects of this program */
 export function refusalText(error: unknown): string {
   if (error instanceof NotHeldError || error instanceof NoApproverError) return error.message;
+  if (error instanceof UnansweredFormError) return `${refusalText(error.refusal)}\n${error.form}`;
   if (error instanceof LeaseLostError)
     return `${capital(error.message)}. Stop working on this task now, write nothing more for it, and don't try this call again. work_next gives you other work.`;
   if (error instanceof BatonError) {

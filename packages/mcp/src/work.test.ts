@@ -62,6 +62,12 @@ describe('work over MCP', { concurrency: 4 }, () => {
     const mcp = await baton.connect(agent.token);
     const taken = await mcp.call('work_next', { task: named.publicId });
     assert.match(taken, new RegExp(`^You hold ${named.publicId}`));
+    for (const ref of [named.publicId.toLowerCase(), named.id]) {
+      const again = await mcp.call('work_next', { task: ref });
+      assert.match(again, new RegExp(`^You already hold ${named.publicId}`));
+      assert.equal(leaseIn(again), leaseIn(taken));
+      assert.match(again, /"title": "named"/);
+    }
     const rival = await baton.connect((await baton.participant()).token);
     assert.match(
       await rival.refused('work_next', { task: named.publicId }),
@@ -269,7 +275,7 @@ describe('work over MCP', { concurrency: 4 }, () => {
     const lease = leaseIn(taken);
     assert.match(
       await mcp.refused('work_done', { lease, summary: 'weighed' }),
-      /^custom_fields_invalid: .*Details: must have the property weight/,
+      /^custom_fields_invalid: .*Details: must have the property weight[^]*"title": "Weight in kg"/,
     );
     assert.match(
       await mcp.refused('work_done', { lease, summary: 'weighed', fields: { weight: 0 } }),

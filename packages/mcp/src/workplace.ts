@@ -72,6 +72,16 @@ export class Workplace {
     }
   }
 
+  /** The live lease of this client on a task. @param ref its id, or as TASK-000042 */
+  findByTask(ref: string): Lease | undefined {
+    const wanted = ref.toLowerCase();
+    const held = [...this.#held.values()].find(
+      ({ lease }) => lease.isLive() && [lease.task.id, lease.task.publicId.toLowerCase()].includes(wanted),
+    );
+    if (held !== undefined) held.usedAtMs = performance.now();
+    return held?.lease;
+  }
+
   /** A lease that certainly lives. @throws NotHeldError */
   find(id: string): Lease {
     const held = this.#held.get(id);

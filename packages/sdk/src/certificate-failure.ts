@@ -13,7 +13,12 @@ const certificateCodes: readonly string[] = [
 /** How many causes of causes are examined. */
 const causesMax = 5;
 
-/** The code by which a certificate was refused; undefined for any other failure. Browsers don't say. */
+/**
+ * The code by which a certificate was rejected; undefined for any other failure. Browsers don't report it.
+ * @param error of a request, or whatever wraps it as its cause
+ * @example
+ * await baton.tasks.list({ limit: 1 }).catch((error: unknown) => console.log(certificateCodeOf(error)));
+ */
 export function certificateCodeOf(error: unknown): string | undefined {
   let at = error;
   for (let depth = 0; depth < causesMax && at instanceof Error; depth += 1, at = at.cause) {

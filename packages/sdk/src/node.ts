@@ -1,3 +1,4 @@
+export { certificateCodeOf } from './certificate-failure.ts';
 export { type Access, findAccess } from './node/access.ts';
 export {
   type Connection,

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Approval, etagOf, presentSubject } from '@baton/sdk';
-import { repository } from '@baton/testing/baton-process';
 import { type Participant, type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
 import { runCommand } from '../testing/run-command.ts';
+import { type Answer, commandLine, endOfInput, noTerminal, runAtTerminal } from '../testing/terminal.ts';
 import { reviewLines } from './subject-lines.ts';
 
 // Approvals at the command line, against a whole Baton.
@@ -43,43 +41,13 @@ after(async () => {
 const run = (...args: readonly string[]) =>
   runCommand(['approval', ...args], { HOME: folder, BATON_URL: baton.url, BATON_TOKEN: person.token });
 
-type Answer = string | (() => Promise<string>);
-
-/**
- * Runs one command at a pseudo-terminal, through a shell.
- * @param answers what is typed at each question; the end of the input where there are more questions
- */
-async function runAtTerminal(args: readonly string[], answers: readonly Answer[]) {
-  const main = join(repository, 'packages/cli/src/main.ts');
-  const command = `${process.execPath} --disable-warning=ExperimentalWarning ${main} approval ${args.join(' ')}`;
-  const env = { PATH: process.env.PATH, HOME: folder, BATON_URL: baton.url, BATON_TOKEN: person.token };
-  const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder, env });
-  child.stdout.setEncoding('utf8');
-  let printed = '';
-  let questions = 0;
-  const failures: unknown[] = [];
-  const type = async (answer: Answer) =>
-    child.stdin.write(typeof answer === 'string' ? answer : await answer());
-  child.stdout.on('data', (chunk: string) => {
-    printed += chunk;
-    while (printed.split('Only yes goes on: ').length - 1 > questions) {
-      type(answers[questions] ?? endOfInput).catch((error: unknown) => {
-        failures.push(error);
-        child.kill();
-      });
-      questions += 1;
-    }
+/** @param answers what is typed at each question */
+const atTerminal = (args: readonly string[], answers: readonly Answer[]) =>
+  runAtTerminal(commandLine(`approval ${args.join(' ')}`), {
+    cwd: folder,
+    env: { HOME: folder, BATON_URL: baton.url, BATON_TOKEN: person.token },
+    answers,
   });
-  const [code] = (await once(child, 'close')) as [number];
-  child.stdin.destroy();
-  const text = printed.replaceAll('\r\n', '\n');
-  assert.deepEqual(failures, []);
-  assert.equal(questions, answers.length, text);
-  return { code, text };
-}
-
-/** As Ctrl-D sends it. */
-const endOfInput = '\u0004';
 
 /** A payment to ACME, and the gate that asks the person for it. */
 async function requestPayment() {
@@ -249,11 +217,11 @@ describe('what a decision is about', () => {
 });
 
 describe('at a terminal', {
-  skip: spawnSync('script', ['--version']).error !== undefined && 'script is not installed',
+  skip: noTerminal,
 }, () => {
   test('the subject is shown and approved after a yes', async () => {
     const { id } = await requestPayment();
-    const { code, text } = await runAtTerminal(['approve', id, '--comment', 'Yes.'], ['yes\n']);
+    const { code, text } = await atTerminal(['approve', id, '--comment', 'Yes.'], ['yes\n']);
     assert.equal(code, 0, text);
     const [shown = '', after = ''] = text.split('Approve it? ');
     assert.match(shown, /^comment +May I pay it\?$/m);
@@ -266,7 +234,7 @@ describe('at a terminal', {
   test('anything but a yes, and the end of the input, approves nothing', async () => {
     const { id } = await requestPayment();
     for (const answer of ['y\n', '\n', endOfInput]) {
-      const { code, text } = await runAtTerminal(['approve', id], [answer]);
+      const { code, text } = await atTerminal(['approve', id], [answer]);
       assert.equal(code, 1, text);
       assert.match(text, /Nothing was approved\.$/m);
       assert.equal((await approvalOf(id)).status, 'pending');
@@ -276,7 +244,7 @@ describe('at a terminal', {
   test('what changed since the request is approved after it was shown', async () => {
     const { id, change } = await requestPayment();
     await change({ to: 'Mallory', amount: 1_000_000 });
-    const { code, text } = await runAtTerminal(['approve', id], ['yes\n']);
+    const { code, text } = await atTerminal(['approve', id], ['yes\n']);
     assert.equal(code, 0, text);
     const [shown = ''] = text.split('Approve the current version? ');
     assert.match(shown, /^ {4}- ACME Ltd\n {4}\+ Mallory$/m);
@@ -289,7 +257,7 @@ describe('at a terminal', {
       await change({ to: 'Mallory', amount: 10 });
       return 'yes\n';
     };
-    const { code, text } = await runAtTerminal(['approve', id], [changing, 'no\n']);
+    const { code, text } = await atTerminal(['approve', id], [changing, 'no\n']);
     assert.equal(code, 1, text);
     const [, between = '', after = ''] = text.split(/Approve it\? |Approve the current version\? /);
     assert.match(between, /It changed while you were reviewing it\. Nothing was approved\.$/m);
@@ -301,9 +269,9 @@ describe('at a terminal', {
   test('what is asked about is in sight where the output goes into a file, and nothing is asked with --yes', async () => {
     const { id } = await requestPayment();
     const file = join(folder, 'output');
-    const asked = await runAtTerminal(['approve', id, '>', file], ['no\n']);
+    const asked = await atTerminal(['approve', id, '>', file], ['no\n']);
     assert.match(asked.text, /^ {2}customFields\.to +ACME Ltd$/m);
-    const { code, text } = await runAtTerminal(['approve', id, '--yes'], []);
+    const { code, text } = await atTerminal(['approve', id, '--yes'], []);
     assert.equal(code, 0, text);
     assert.match(text, /^It is approved\.$/m);
   });

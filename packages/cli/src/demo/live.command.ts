@@ -3,6 +3,7 @@ import { type RemovedDemo, removeDemo } from '@baton/demo/demo-removal';
 import { findDemoWorkspaces } from '@baton/demo/demo-workspace';
 import { runLiveDemo } from '@baton/demo/live/live-demo';
 import { openAccess } from '@baton/demo/participants';
+import { counted } from '@baton/values/counted';
 import { invocation } from '../../../../bin/invocation.mjs';
 import { type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { readConnection } from '../connection.ts';
@@ -72,7 +73,7 @@ async function watchable(options: LiveOptions, { config, output }: CommandContex
       }),
     );
     await show(output, options, result, () => [
-      `${result.done} of ${result.tasks} tasks are done; ${result.refused.length} late write was refused (${result.refused.join(', ')}).`,
+      `${result.done} of ${counted(result.tasks, 'task')} done; ${counted(result.refused.length, 'late write')} refused (${result.refused.join(', ')}).`,
       ...(result.waits ? ['The rest waits: questions for you stand in the inbox of the console.'] : []),
       `Remove the demo with ${invocation()} demo remove.`,
     ]);
@@ -86,6 +87,6 @@ function removedLines(removed: readonly RemovedDemo[]): string[] {
   if (removed.length === 0) return ['There is no demo to remove.'];
   return removed.map(
     ({ workspace, agents, cancelledApprovals, cancelledTasks }) =>
-      `Removed ${workspace}: ${agents} agents disabled, ${cancelledTasks} open tasks and ${cancelledApprovals} questions cancelled, the workspace archived.`,
+      `Removed ${workspace}: ${counted(agents, 'agent')} disabled, ${counted(cancelledTasks, 'open task')} and ${counted(cancelledApprovals, 'question')} cancelled, the workspace archived.`,
   );
 }

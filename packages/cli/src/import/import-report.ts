@@ -1,3 +1,4 @@
+import { counted } from '@baton/values/counted';
 import type { ImportChange } from './compare.ts';
 import { visible } from './reading.ts';
 import type { ImportPlan, ImportResult } from './run-import.ts';
@@ -18,7 +19,7 @@ export function planLines({ source, changes, begun }: ImportPlan): string[] {
     ...(writing.length > changesShownMax ? [`  and ${writing.length - changesShownMax} more`] : []),
     ...source.leftOut.lines.map(visible),
     ...(begun > 0 ? [`${begun} of those to change were begun by an import that was ended half-way.`] : []),
-    `${count('create')} to create, ${count('change')} to change, ${count('unchanged')} unchanged; ${relations} relations and ${comments} comments to write.`,
+    `${count('create')} to create, ${count('change')} to change, ${count('unchanged')} unchanged; ${counted(relations, 'relation')} and ${counted(comments, 'comment')} to write.`,
   ];
 }
 

@@ -188,7 +188,7 @@ test('a backlog of beads becomes tasks; again, nothing changes; what changed the
   assert.equal(asked.code, 2);
   assert.match(asked.text, /^\+ create {2}x-1 {2}Plan it {2}\(done\)$/m);
   assert.match(asked.text, /^! 1 × assignee is nobody here: map names by --people \(ann\)$/m);
-  assert.match(asked.text, /^4 to create, 0 to change, 0 unchanged; 2 relations and 1 comments to write\.$/m);
+  assert.match(asked.text, /^4 to create, 0 to change, 0 unchanged; 2 relations and 1 comment to write\.$/m);
   assert.match(asked.text, /Nothing was changed: say --yes/);
   assert.equal((await imported('beads/issue/')).size, 0);
 
@@ -557,15 +557,26 @@ test('an export holds all that the API lists; another tenant gets its tasks from
   const own = await run(['import', 'baton', file, '--yes']);
   assert.deepEqual([own.code, /is of the tenant that you are signed in to/.test(own.text)], [1, true]);
 
-  // As another tenant sees it: this one knows none of the names in the file.
+  // As another tenant sees it: this one knows none of the names in the file. A process made the second task.
   const elsewhere = join(folder, 'elsewhere.jsonl');
+  const step = {
+    externalSystem: 'control-plane',
+    externalType: 'process_step',
+    externalId: 'an-instance:a-step',
+  };
+  const lines = text.split('\n').map((line) => {
+    if (!line.includes('"title":"Second to move"')) return line;
+    const fields = JSON.parse(line) as { references?: object[] };
+    return JSON.stringify({ ...fields, references: [...(fields.references ?? []), step] });
+  });
   writeFileSync(
     elsewhere,
-    text.replaceAll(baton.connection.tenantId, '0190b2c4-0000-4000-8000-000000000001'),
+    lines.join('\n').replaceAll(baton.connection.tenantId, '0190b2c4-0000-4000-8000-000000000001'),
   );
   const before = (await imported('')).size;
   const told = await done(['import', 'baton', elsewhere, '--yes']);
   assert.match(told, /^! \d+ × is a principal, which an import does not make/m);
+  assert.match(told, /^! 1 × was a step of a process, which an import does not make/m);
   const moved = await tasksOf('baton/task/');
   const [one, two] = [moved[first.id] as Task, moved[second.id] as Task];
   const shape = ({ title, description, priority, workspaceId: place, customFields, dueDate }: Task) => ({

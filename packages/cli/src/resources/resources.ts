@@ -11,38 +11,25 @@ import type {
   Run,
   Skill,
 } from '@baton/sdk';
+import { counted } from '@baton/values/counted';
 import { invocation } from '../../../../bin/invocation.mjs';
 import { objectIn } from '../json-object.ts';
 import { findId, findPrincipalId, findProjectId, findTaskId, findWorkspaceId } from '../names.ts';
-import { PlainError } from '../plain-error.ts';
 import { fieldsNamed, responseOf } from '../result-form.ts';
 import { wholeNumber } from '../whole-number.ts';
 import { createArtifact } from './artifact-create.ts';
+import { statusText, withIdentityStatus } from './identity-status.ts';
 import { organisationResources } from './organisation.ts';
+import { peopleOf, tenantOf } from './people.ts';
 import { type Called, columnsOf, type Item, type Resource } from './resource.ts';
 
 const reason = ['--reason <text>', 'why, for the journal'] as const;
 
-/** What identity's administration needs, which only the owner of a Baton on this machine has. */
-function tenantOf({ access, options }: Called): string {
-  const tenant = (options['tenant'] as string | undefined) ?? access.tenantId;
-  if (tenant === undefined || access.adminSecret === undefined)
-    throw new PlainError(
-      'This is for whoever runs Baton: run it on its machine, where its connection file is (BATON_HOME).',
-    );
-  return tenant;
-}
-
-/** Identity's pages have their own form of cursor. */
-async function* peopleOf(called: Called, q?: string): AsyncGenerator<identity.Principal> {
-  const tenant = tenantOf(called);
-  for (let after: string | null | undefined; after !== null; ) {
-    const page = await called.baton.identity.principals.list(tenant, {
-      ...(after !== undefined && { after }),
-      ...(q !== undefined && { q }),
-    });
-    yield* page.items;
-    after = page.next_after;
+/** Without --all it leaves out the disabled principals of demos: a demo that was removed leaves a hundred of them. */
+async function* listPrincipals({ baton }: Called, { all, ...query }: Readonly<Record<string, unknown>>) {
+  for await (const principal of baton.principals.list(query)) {
+    const { status, metadata } = principal;
+    if (all === true || status !== 'disabled' || metadata['demo'] === undefined) yield principal;
   }
 }
 
@@ -75,7 +62,7 @@ function disabledText({ displayName }: Item): string {
 
 function disabledPersonText({ revokedCredentials: count }: Item): string {
   return [
-    `Disabled: ${String(count)} tokens are revoked, and Baton refuses access tokens from before at once.`,
+    `Disabled: ${counted(Number(count), 'token')} revoked, and Baton refuses access tokens from before at once.`,
     `What remains: ${remaining}.`,
   ].join('\n');
 }
@@ -353,17 +340,17 @@ export const resources: readonly Resource[] = [
     summary: 'people, agents and services at coordination',
     list: {
       operation: 'listPrincipals',
-      columns: columnsOf<Principal>(
-        ['ID', 'id'],
-        ['KIND', 'kind'],
-        ['STATUS', 'status'],
-        ['NAME', 'displayName'],
-      ),
+      columns: [
+        ...columnsOf<Principal>(['ID', 'id'], ['KIND', 'kind']),
+        ['STATUS', statusText],
+        ...columnsOf<Principal>(['NAME', 'displayName']),
+      ],
       filters: [
         ['--q <words>', 'whose name has words that begin so, or whose e-mail address does'],
         ['--kind <kind>', 'human, agent or service'],
+        ['--all', 'also the disabled principals of demos'],
       ],
-      call: ({ baton }, query) => baton.principals.list(query),
+      call: (called, query) => withIdentityStatus(called, listPrincipals(called, query)),
     },
     view: {
       argument: 'principal',

@@ -139,6 +139,10 @@ test('what the service refuses is said with the field, and a form that fits comp
     [customFields['weight'], customFields['fragile'], customFields['size']],
     [2.5, true, 'small'],
   );
+  const shown = await run('task', 'view', task.publicId);
+  const [, answers = ''] =
+    /^answers to the form of its process step:\n((?: {2}.*\n)+)/m.exec(shown.text) ?? [];
+  assert.deepEqual(answers.trim().split(/\n */).sort(), ['fragile = true', 'size = small', 'weight = 2.5']);
 });
 
 test('a task without a form takes no field', async () => {

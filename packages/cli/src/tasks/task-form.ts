@@ -53,6 +53,13 @@ export function formLines({ form, context, values, errors }: TaskForm): string[]
   return [...passed, ...fields, ...errors.map(problemLine)];
 }
 
+/** The values of the fields that have one, a line each. */
+export function answerLines({ form, values }: TaskForm): string[] {
+  return Object.keys(form?.properties ?? {})
+    .filter((name) => values[name] !== undefined)
+    .map((name) => `${name} = ${shown(values[name])}`);
+}
+
 const problemLine = ({ path, message }: TaskForm['errors'][number]) =>
   `missing or wrong: ${path === '' ? '' : `${path.slice(1)} `}${message}`;
 

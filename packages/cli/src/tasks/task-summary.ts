@@ -1,5 +1,5 @@
 import { type BatonClient, BatonError, type Task, type TaskComment } from '@baton/sdk';
-import { formLines, readTaskForm, type TaskForm } from './task-form.ts';
+import { answerLines, formLines, readTaskForm, type TaskForm } from './task-form.ts';
 import { whyLines } from './why-lines.ts';
 
 /** Comments that a person sees without asking for all. */
@@ -7,6 +7,9 @@ export const shownComments = 3;
 const shownArtifacts = 5;
 const outputCharactersMax = 2_000;
 const namesMax = 50;
+
+/** The assignee of a task that has none: `task view` prints it, and `--assignee` takes it. */
+export const unassigned = 'none';
 
 /** What is read beside the task for the page of a person; undefined for what the caller may not read. */
 export interface TaskSurroundings {
@@ -23,13 +26,12 @@ export async function readSurroundings(
   task: Task,
   authors: readonly string[],
 ): Promise<TaskSurroundings> {
-  const isOpen = !task.systemStatusCategory.startsWith('terminal');
   const [claimability, runs, artifacts, workspace, form] = await Promise.all([
     permitted(baton.tasks.getClaimability(task.id)),
     permitted(baton.runs.list({ taskId: task.id, status: 'succeeded', limit: 1 })),
     permitted(baton.artifacts.list({ taskId: task.id, limit: shownArtifacts })),
     task.workspaceId === null ? undefined : permitted(baton.workspaces.get(task.workspaceId)),
-    isOpen ? permitted(readTaskForm(baton, task)) : undefined,
+    permitted(readTaskForm(baton, task)),
   ]);
   const people = [task.assigneeId, task.ownerId, ...authors, ...holdersIn(claimability)];
   return {
@@ -92,7 +94,7 @@ export function summaryLines(
     ['status', task.status],
     ['priority', task.priority],
     ['type', task.typeKey],
-    ['assignee', task.assigneeId === null ? 'nobody' : nameOf(task.assigneeId)],
+    ['assignee', task.assigneeId === null ? unassigned : nameOf(task.assigneeId)],
     ['owner', task.ownerId === null ? null : nameOf(task.ownerId)],
     ['holder', holderText(around)],
     ['workspace', around.workspace],
@@ -106,7 +108,7 @@ export function summaryLines(
   return [
     ...shown.map(([label, text]) => `${label.padEnd(width)}  ${text}`),
     ...section('what is to be done', task.description.split('\n')),
-    ...section('form of its process step', around.form === undefined ? [] : formLines(around.form)),
+    ...formSection(task, around),
     ...section('result', resultLines(around)),
     ...section('why it does not move', standstillLines(task, around)),
     ...section(
@@ -142,10 +144,20 @@ const shortened = (text: string) =>
 /** Empty for a task that has ended or is held: it needs no explanation. */
 function standstillLines(task: Task, { claimability, nameOf }: TaskSurroundings): string[] {
   if (claimability === undefined || claimability.claimable) return [];
-  if (task.systemStatusCategory.startsWith('terminal')) return [];
+  if (isOver(task)) return [];
   const reasons = claimability.reasons.filter(({ code }) => code !== 'task_already_claimed');
   return reasons.length === 0 ? [] : whyLines(task.publicId, { claimable: false, reasons }, nameOf).slice(1);
 }
+
+/** What the form asks for; of a task that has ended, the answers. */
+function formSection(task: Task, { form }: TaskSurroundings): string[] {
+  if (form === undefined) return [];
+  return isOver(task)
+    ? section('answers to the form of its process step', answerLines(form))
+    : section('form of its process step', formLines(form));
+}
+
+const isOver = ({ systemStatusCategory }: Task) => systemStatusCategory.startsWith('terminal');
 
 function section(heading: string, lines: readonly string[]): string[] {
   const empty = lines.every((line) => line.trim() === '');

@@ -11,7 +11,7 @@ import type { Resource } from '../resources/resource.ts';
 import { responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
 import { addTaskMoves } from './task-moves.command.ts';
-import { holdersIn, namesOf } from './task-summary.ts';
+import { holdersIn, namesOf, unassigned } from './task-summary.ts';
 import { addTaskView } from './task-view.command.ts';
 import { whyLines } from './why-lines.ts';
 
@@ -46,10 +46,15 @@ interface TaskFields {
 async function fieldsIn(baton: BatonClient, { priority, assignee, start, due }: TaskFields) {
   return {
     ...(priority !== undefined && { priority }),
-    ...(assignee !== undefined && { assigneeId: await findPrincipalId(baton, assignee) }),
+    ...(assignee !== undefined && { assigneeId: await findAssigneeId(baton, assignee) }),
     ...(start !== undefined && { startDate: start }),
     ...(due !== undefined && { dueDate: due }),
   };
+}
+
+/** @returns null for `none`, which unassigns the task; a principal of that name is named by its id */
+async function findAssigneeId(baton: BatonClient, assignee: string): Promise<string | null> {
+  return assignee === unassigned ? null : findPrincipalId(baton, assignee);
 }
 
 /** `baton task …`: everything about tasks that a person does at a terminal. */
@@ -119,7 +124,7 @@ function withFields(command: Command, operation: string): Command {
     .addOption(new Option('--priority <word>', 'how urgent it is').choices(priorities))
     .option(
       '--assignee <principal>',
-      'whose task it is: a name, an e-mail address or an id; `me` is yourself',
+      `whose task it is: a name, an e-mail address or an id; \`me\` is yourself, \`${unassigned}\` is nobody`,
     )
     .option('--start <date>', 'when it begins, as 2026-12-24 or 2026-12-24T12:00:00Z')
     .option('--due <date>', 'when it is due, as 2026-12-24T12:00:00Z');

@@ -16,7 +16,11 @@ export interface AskedQuestion {
 }
 
 /** Answers a request instead of the point; undefined leaves it to the point. */
-export type Behaviour = (path: string, body: never, res: ServerResponse) => 'answered' | undefined;
+export type Behaviour = (
+  path: string,
+  body: never,
+  res: ServerResponse,
+) => 'answered' | undefined | Promise<undefined>;
 
 /**
  * A decision point that speaks the contract's wire (organisation, section 21.2) and AuthZEN 1.0, and gives out the tokens
@@ -148,7 +152,7 @@ export async function startPolicyService(): Promise<TestPolicy> {
     }
     keepMessage({ authorization: req.headers.authorization ?? '' }, '');
     requests.push({ path, body, authorization: req.headers.authorization });
-    if (behaviour?.(path, body as never, res) === 'answered') return;
+    if ((await behaviour?.(path, body as never, res)) === 'answered') return;
     const judge = answers[path];
     if (judge === undefined) return send(res, 404, { detail: 'not found' });
     send(res, 200, judge(body));

@@ -1,3 +1,5 @@
+// Needs a process of its own: it replaces the observer of the process.
+
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-import { type BatonClient, etagOf, type Lease, type Task } from '@baton/sdk';
+import { type BatonClient, BatonError, etagOf, type Lease, type Task } from '@baton/sdk';
 import { documentFromOthers } from '../others-text.ts';
 import { lines } from '../tool.ts';
 
@@ -23,6 +23,31 @@ export async function formText(
       ...(Object.keys(values).length > 0 && { values }),
     }),
   );
+}
+
+/** A task that isn't completed because its form isn't satisfied, with the form. */
+export class UnansweredFormError extends Error {
+  override readonly name = 'UnansweredFormError';
+  readonly refusal: BatonError;
+  readonly form: string;
+
+  constructor(refusal: BatonError, form: string) {
+    super(refusal.message, { cause: refusal });
+    this.refusal = refusal;
+    this.form = form;
+  }
+}
+
+/** @returns an UnansweredFormError for the refusal of a completion whose answers don't satisfy the form; any other error as it is */
+export async function withForm(
+  error: unknown,
+  baton: BatonClient,
+  task: Task,
+  signal: AbortSignal,
+): Promise<unknown> {
+  if (!(error instanceof BatonError) || error.code !== 'custom_fields_invalid') return error;
+  const form = await formText(baton, task, signal).catch(() => undefined);
+  return form === undefined ? error : new UnansweredFormError(error, form);
 }
 
 /** Writes answers into the custom fields of a task that is held, and keeps its other fields. @throws BatonError, LeaseLostError */

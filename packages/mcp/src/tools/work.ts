@@ -4,7 +4,7 @@ import { jsonObject, leaseId, shortText, taskRef } from '../inputs.ts';
 import { documentFromOthers, fromOthers } from '../others-text.ts';
 import { lines, tool } from '../tool.ts';
 import { approvalDeciders, askApproval } from './ask-approval.ts';
-import { formText, writeAnswers } from './process-form.ts';
+import { formText, withForm, writeAnswers } from './process-form.ts';
 import { taskText } from './task-text.ts';
 import { blocked } from './work-blocked.ts';
 import { workPermissions } from './work-permissions.ts';
@@ -31,6 +31,9 @@ const next = tool({
   }),
   async run({ task, workspaceId, projectId, assignedToMe, waitSeconds }, { baton, workplace, signal }) {
     if (task !== undefined) {
+      const held = workplace.findByTask(task);
+      if (held !== undefined)
+        return takenText(held, await readBriefing(held, baton, signal), { isHeldAlready: true });
       const named = await workplace.take({ task, once: true });
       if (named === undefined) throw new TypeError(`${task} could not be taken: read it with task_get`);
       return takenText(named, await briefingOf(named, baton, signal));
@@ -89,9 +92,12 @@ const done = tool({
   }),
   async run({ lease: id, summary, output, fields }, { baton, workplace, signal }) {
     const lease = workplace.find(id);
-    if (fields !== undefined) await writeAnswers(baton, lease, fields, signal);
-    const task = await lease.succeed({ summary, ...output }, { signal });
-    return doneText(task);
+    try {
+      if (fields !== undefined) await writeAnswers(baton, lease, fields, signal);
+      return doneText(await lease.succeed({ summary, ...output }, { signal }));
+    } catch (error) {
+      throw await withForm(error, baton, lease.task, signal);
+    }
   },
 });
 
@@ -106,13 +112,7 @@ interface Briefing {
 /** An agent that gets no answer knows no lease, and so nobody would do the task: it is given back. @throws why */
 async function briefingOf(lease: Lease, baton: BatonClient, signal: AbortSignal): Promise<Briefing> {
   try {
-    signal.throwIfAborted();
-    const [context, form] = await Promise.all([
-      lease.context({ signal }),
-      formText(baton, lease.task, signal),
-    ]);
-    signal.throwIfAborted();
-    return { context, form };
+    return await readBriefing(lease, baton, signal);
   } catch (error) {
     const reason = signal.aborted ? 'mcp_request_cancelled' : 'mcp_context_not_read';
     await lease
@@ -122,7 +122,18 @@ async function briefingOf(lease: Lease, baton: BatonClient, signal: AbortSignal)
   }
 }
 
-function takenText({ claim, task, isResumed }: Lease, { context, form }: Briefing): string {
+async function readBriefing(lease: Lease, baton: BatonClient, signal: AbortSignal): Promise<Briefing> {
+  signal.throwIfAborted();
+  const [context, form] = await Promise.all([lease.context({ signal }), formText(baton, lease.task, signal)]);
+  signal.throwIfAborted();
+  return { context, form };
+}
+
+function takenText(
+  { claim, task, isResumed }: Lease,
+  { context, form }: Briefing,
+  { isHeldAlready = false } = {},
+): string {
   // The context has the newest first.
   const earlier = context.checkpoints
     .slice(0, checkpointsShown)
@@ -130,10 +141,10 @@ function takenText({ claim, task, isResumed }: Lease, { context, form }: Briefin
     .toReversed();
   const instructions = context.instructions.layers.map(({ text }) => text).join('\n\n');
   return lines(
-    `You hold ${task.publicId}. Lease: ${claim.id}`,
+    `You ${isHeldAlready ? 'already hold' : 'hold'} ${task.publicId}. Lease: ${claim.id}`,
     'Nobody else can take it while you do. Do the task; save steps with work_checkpoint, at least every 10 minutes; then call work_done, or work_blocked, or ask_approval.',
     isResumed || earlier.length > 0
-      ? 'Somebody began it before: go on from the checkpoints below.'
+      ? `${isHeldAlready ? 'It has been begun' : 'Somebody began it before'}: go on from the checkpoints below.`
       : undefined,
     taskText(task),
     form,

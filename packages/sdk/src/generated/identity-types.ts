@@ -655,7 +655,7 @@ export type RevocationList = {
 /** Seconds since 1970: every token with an earlier `iat` is revoked. 0, unless more was revoked at once than the list holds. */
 not_before: number;
 revoked: Array<{
-/** Of the UUID, in lower case, of a principal (`sub`), a credential (`credential_id`) or a tenant (`tenant_id`); base64url. */
+/** Of the UUID, in lower case, of a principal (`sub`), a credential (`credential_id`) or a tenant (`tenant_id`); or of an identity provider: of `tenant_id`, a space and `client_id`. base64url. */
 sha256: string;
 /** Its tokens with an earlier `iat` are revoked; null: all of them. */
 not_before: number | null;

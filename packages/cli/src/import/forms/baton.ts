@@ -145,6 +145,10 @@ function itemOf(fields: Fields, place: string, { people, pathOf }: Known, leftOu
   const [dueDate, startDate] = [textIn(task['dueDate']), textIn(task['startDate'])];
   if (listIn(task['acceptance']).length > 0)
     leftOut.add('has checks of its own, which an import does not make', id);
+  const names = listIn(fields['references']).flatMap(externalNameOf);
+  const writable = names.filter((name) => !isProcessStep(name));
+  if (writable.length < names.length)
+    leftOut.add('was a step of a process, which an import does not make', id);
   const assigneeId = textIn(task['assigneeId']);
   const assignee = assigneeId === undefined ? undefined : (people.get(assigneeId) ?? assigneeId);
   const status = Object.hasOwn(categories, category) ? categories[category] : undefined;
@@ -165,7 +169,7 @@ function itemOf(fields: Fields, place: string, { people, pathOf }: Known, leftOu
       customFields: objectIn(task['customFields']),
       links: listIn(fields['relations']).flatMap(linkOf),
       comments: listIn(fields['comments']).flatMap((one) => commentOf(one, people)),
-      names: listIn(fields['references']).flatMap(externalNameOf),
+      names: writable,
     },
   ];
 }
@@ -196,3 +200,7 @@ function externalNameOf({ externalSystem, externalType, externalId, metadata }: 
   if (![externalSystem, externalType, externalId].every((one) => typeof one === 'string')) return [];
   return [{ externalSystem, externalType, externalId, metadata: objectIn(metadata) } as ExternalName];
 }
+
+/** Whether a name says which step of a process made the task. Only processes may write such a name. */
+const isProcessStep = ({ externalSystem, externalType }: ExternalName): boolean =>
+  externalSystem === 'control-plane' && externalType === 'process_step';

@@ -30,7 +30,7 @@ const noList = { not_before: 0, revoked: [] };
 
 const statusOf = async (actor: Pick<Actor, 'get'>) => (await actor.get('/tasks?limit=1')).status;
 
-test('a token is refused once its principal, credential or tenant is revoked, and admitted when it is not any more', async () => {
+test('a token is refused once its principal, credential, tenant or identity provider is revoked, and admitted when it is not any more', async () => {
   baton.issuer.revoke(noList);
   const { url, close } = await baton.another();
   const actor = await baton.actor();
@@ -40,6 +40,7 @@ test('a token is refused once its principal, credential or tenant is revoked, an
     tenant_id: actor.tenantId,
     scope: ['control-plane:read'],
     credential_id: credentialId,
+    client_id: 'idp:corporate',
   });
   const call = async () => {
     const { status } = await fetch(`${url}/api/v1/tasks?limit=1`, {
@@ -48,7 +49,7 @@ test('a token is refused once its principal, credential or tenant is revoked, an
     return status;
   };
   assert.equal(await call(), 200);
-  for (const id of [actor.iamPrincipalId, credentialId, actor.tenantId]) {
+  for (const id of [actor.iamPrincipalId, credentialId, actor.tenantId, `${actor.tenantId} idp:corporate`]) {
     baton.issuer.revoke(listOf(id));
     await until(async () => (await call()) === 401, 'the token is refused');
     baton.issuer.revoke(noList);
@@ -98,6 +99,7 @@ const claimsOf = (more: Partial<TokenClaims> = {}): TokenClaims => ({
   purposeRef: undefined,
   acr: undefined,
   credentialId: undefined,
+  clientId: undefined,
   issuedAtSeconds: nowSeconds(),
   expiresAtMs: Date.now() + 3_600_000,
   ...more,

@@ -75,7 +75,8 @@ class PolledRevocations implements Revocations {
     this.#refuseUnproven(claims);
     if (claims.issuedAtSeconds < this.#notBeforeSeconds) return true;
     if (this.#entries.size === 0) return false;
-    return [claims.iamPrincipalId, claims.credentialId, claims.iamTenantId].some((id) => {
+    const { iamPrincipalId, credentialId, iamTenantId, clientId } = claims;
+    return [iamPrincipalId, credentialId, iamTenantId, `${iamTenantId} ${clientId}`].some((id) => {
       const notBefore = id === undefined ? undefined : this.#entries.get(hash('sha256', id, 'base64url'));
       return notBefore !== undefined && (notBefore === null || claims.issuedAtSeconds < notBefore);
     });

@@ -15,6 +15,8 @@ export interface TokenClaims {
   readonly acr: string | undefined;
   /** The credential that was exchanged for it (`credential_id`), if the token has that claim. */
   readonly credentialId: string | undefined;
+  /** By what it was obtained (`client_id`): for a person who signed in, `idp:` and the key of the identity provider. */
+  readonly clientId: string | undefined;
   readonly issuedAtSeconds: number;
   /** When it ends, leeway included. */
   readonly expiresAtMs: number;
@@ -118,6 +120,7 @@ function claimsOf(payload: Record<string, unknown>, settings: Settings): TokenCl
     purpose_ref: purposeRef,
     acr,
     credential_id: credentialId,
+    client_id: clientId,
   } = payload;
   if (iss !== settings.CP_IAM_ISSUER) throw new TokenRefused('issuer');
   const audience = Array.isArray(aud) && aud.length === 1 ? aud[0] : aud;
@@ -140,6 +143,7 @@ function claimsOf(payload: Record<string, unknown>, settings: Settings): TokenCl
     purposeRef: typeof purposeRef === 'string' ? purposeRef : undefined,
     acr: typeof acr === 'string' ? acr : undefined,
     credentialId: typeof credentialId === 'string' ? credentialId : undefined,
+    clientId: typeof clientId === 'string' ? clientId : undefined,
     issuedAtSeconds: iat as number,
     expiresAtMs: ((exp as number) + leewaySeconds) * 1000,
   };

@@ -553,7 +553,7 @@ test('a workspace that moves while the point is asked about it is asked about an
     if (principalId === actor.iamPrincipalId && resource?.id === inner.id && moved === undefined)
       moved = baton.pool.run(sql`
         update workspaces set parent_id = ${closed.id}, path = array[${closed.id}, ${inner.id}]::uuid[] where id = ${inner.id}`);
-    return undefined;
+    return moved?.then(() => undefined);
   });
   const sent = actor.patch(`/tasks/${task.id}`, { workspaceId: inner.id }, { 'if-match': 'task-1' });
   const { resource } = await refused(sent, 403, 'permission_denied');

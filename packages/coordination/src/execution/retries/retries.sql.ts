@@ -7,14 +7,18 @@ export interface EndOfClaimRow {
   is_expired: boolean;
   /** Whether it was counted. */
   is_noted: boolean;
+  /** Whether the attempts at its task ended before, and the task has a comment that says so. */
+  is_reported: boolean;
 }
 
 export function findEndOfClaim(tenantId: string, claimId: string) {
   return sql<EndOfClaimRow>`
     select c.status = 'stale' or coalesce(c.release_reason = 'session_expired', false) as is_noted,
       c.status = 'stale' or coalesce(c.release_reason = 'session_expired', false)
-        or c.status = 'active' and (c.expires_at <= clock_timestamp() or s.expires_at <= clock_timestamp()) as is_expired
-    from claims c join sessions s on s.id = c.session_id
+        or c.status = 'active' and (c.expires_at <= clock_timestamp() or s.expires_at <= clock_timestamp()) as is_expired,
+      coalesce(t.retry_at = attempts_are_over(), false)
+        and not exists (select from exhausted_tasks e where e.task_id = t.id) as is_reported
+    from claims c join sessions s on s.id = c.session_id join tasks t on t.id = c.task_id
     where c.id = ${claimId} and c.tenant_id = ${tenantId}`;
 }
 

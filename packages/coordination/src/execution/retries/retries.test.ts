@@ -254,6 +254,70 @@ test('a type without a blocked status holds the task back until somebody makes i
   await claimTask(worker, id);
 });
 
+test('attempts that have ended are reported once, however often a run fails afterwards', async () => {
+  const statuses = [
+    { key: 'open', category: 'active' },
+    { key: 'done', category: 'terminal_success' },
+  ];
+  const transitions = [{ from: 'open', to: ['done'] }];
+  const typeKey = await typed(
+    { maxAttempts: 1 },
+    { lifecycleSchema: { statuses, transitions, initialStatus: 'open' } },
+  );
+  const reports = async (id: string) => [
+    (await done(baton.admin.get(`/tasks/${id}/comments`))).items.length,
+    (await eventsNamed(id, 'task.attempts_exhausted')).length,
+  ];
+  const again = await makeRun(baton, worker, { task: { typeKey } });
+  await done(worker.actor.post(`/runs/${again.run.id}:fail`, {}));
+  const body = { claimId: again.claim.id, fencingToken: again.claim.fencingToken };
+  const second = await done(worker.actor.post(`/tasks/${again.task.id}:start-run`, body), 201);
+  await done(worker.actor.post(`/runs/${second.id}:fail`, {}));
+  assert.deepEqual(await reports(again.task.id), [1, 1]);
+  assert.equal((await read(again.task.id)).availableAt, '9999-12-31T23:59:59.999Z');
+
+  const late = await makeRun(baton, worker, { task: { typeKey } });
+  await endClaimLease(baton, late.task.id);
+  await expireDueClaims(background.tools).run();
+  await blockExhaustedTasks(background.tools).run();
+  await done(worker.actor.post(`/runs/${late.run.id}:fail`, {}));
+  assert.deepEqual(await reports(late.task.id), [1, 1]);
+
+  // The failure is faster than the worker, and reports it.
+  const next = await makeRun(baton, worker, { task: { typeKey } });
+  await endClaimLease(baton, next.task.id);
+  await expireDueClaims(background.tools).run();
+  await done(worker.actor.post(`/runs/${next.run.id}:fail`, {}));
+  await blockExhaustedTasks(background.tools).run();
+  assert.deepEqual(await reports(next.task.id), [1, 1]);
+});
+
+test('a move from an on-hold status to one that claims start from begins the count anew', async () => {
+  const statuses = [
+    { key: 'open', category: 'active' },
+    { key: 'waiting', category: 'blocked' },
+    { key: 'retry', category: 'blocked' },
+    { key: 'done', category: 'terminal_success' },
+  ];
+  const transitions = [
+    { from: 'open', to: ['waiting'] },
+    { from: 'waiting', to: ['retry'] },
+    { from: 'retry', to: ['waiting', 'done'] },
+  ];
+  const lifecycleSchema = { statuses, transitions, initialStatus: 'open', claimFrom: ['retry'] };
+  const typeKey = await typed({ maxAttempts: 2, backoffSeconds: 100 }, { lifecycleSchema });
+  const { id } = await makeTask(baton, { typeKey });
+  await failOnce(baton, worker, id);
+  await letComeDue(baton, id);
+  const held = await failOnce(baton, worker, id);
+  assert.equal(held.status, 'waiting');
+  const ifMatch = { 'if-match': `task-${held.version}` };
+  await done(baton.admin.patch(`/tasks/${id}`, { status: 'retry' }, ifMatch));
+  const failed = await failOnce(baton, worker, id);
+  assert.equal(failed.status, 'retry');
+  assertPause(failed, 100);
+});
+
 test('an expired lease counts as a failed attempt without a pause, whoever ends it, and only once', async () => {
   const typeKey = await typed({ backoffSeconds: 100, maxBackoffSeconds: 10_000 });
   const { id } = await makeTask(baton, { typeKey });

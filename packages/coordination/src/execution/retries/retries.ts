@@ -50,7 +50,7 @@ export async function countFailure(
     }),
   );
   if (row === undefined) throw new Error('a locked task does not exist');
-  if (row.is_exhausted) return endAttempts(context, row, rules, reason);
+  if (row.is_exhausted) return endAttempts(context, row, rules, reason, claim?.is_reported);
   // A pause of before may last longer.
   if (!row.is_paused || row.retry_at === task.retry_at) return;
   emit(
@@ -79,12 +79,14 @@ export async function countSuccess({ db, tenantId }: Context, task: TaskRow): Pr
  * Ends the attempts at a locked task: moves it to the first status that its lifecycle allows and that puts it on hold, and writes a
  * comment of the core with the reason. Without such a status it keeps its own, and is held back all the same. A task that is on hold
  * already gets no second comment.
+ * @param isReported whether the attempts had ended before, and comment and event say so
  */
 export async function endAttempts(
   context: Context,
   task: TaskRow,
   rules: TypeRules,
   reason: string,
+  isReported = false,
 ): Promise<void> {
   const { db, tenantId } = context;
   const isOnHold = ({ key, category }: Pick<LifecycleStatus, 'key' | 'category'>) =>
@@ -94,7 +96,7 @@ export async function endAttempts(
   const to = isOnHold(here) ? here : (moves.find((move) => move !== undefined && isOnHold(move)) ?? here);
   const row = await db.row(updateTaskToExhausted(tenantId, task.id, { ...to, isOnHold: isOnHold(to) }));
   if (row === undefined) throw new Error('a locked task does not exist');
-  if (isOnHold(here)) return;
+  if (isReported || isOnHold(here)) return;
   const text = textOf(row, reason, isOnHold(to));
   await writeCoreComment(context, { id: task.id, workspaceId: task.workspace_id }, text);
   emit(

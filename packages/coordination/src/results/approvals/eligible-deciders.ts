@@ -1,5 +1,4 @@
 import { requireMayFile } from '../../access/policy/filed-in.ts';
-import type { Permission } from '../../service/permissions.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import { getTask } from '../../work/tasks/tasks.ts';
@@ -7,9 +6,6 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type EligibleDeciders, shownMax } from './eligible-decider.ts';
 import { findEligibleDeciders } from './eligible-deciders.sql.ts';
-
-/** Whoever has one of them can decide; `admin` covers every permission. */
-const deciding: readonly Permission[] = ['approvals.decide', 'admin'];
 
 /**
  * The people who could decide about a task, and the roles that they hold, for callers who may request an approval. A decision
@@ -21,7 +17,7 @@ export async function listEligibleDeciders(context: Context, ref: TaskRef): Prom
   await requireMayFile(context, 'approvals.manage', workspaceId);
   const { db, tenantId, settings } = context;
   const viewerId = await viewerOf(context);
-  const asked = { tenantId, taskId, viewerId, permissions: deciding, limit: shownMax };
+  const asked = { tenantId, taskId, viewerId, limit: shownMax };
   const found = (await db.row(findEligibleDeciders(asked))) ?? fail('not_found');
   return { ...found, hasMore: found.hasMore || settings.CP_AUTHZ_MODE === 'policy' };
 }

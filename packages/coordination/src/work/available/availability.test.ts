@@ -167,6 +167,26 @@ test('a date begins at midnight in the zone of the nearest calendar above, anoth
   );
 });
 
+test('a zone that is published while the first workspace of its calendar is being created applies there, too', async () => {
+  const key = `c${newId()}`;
+  await publishCalendar(key, 'Pacific/Kiritimati');
+  await publishCalendar(key, 'Asia/Kolkata');
+  await settle();
+  const startDate = dateOf(inDays(3));
+  const at = (hours: number) => new Date(Date.parse(startDate) + hours * 3_600_000).toISOString();
+  // The publication of a version is under way, and doesn't see the workspace.
+  const task = await baton.pool.transaction(async (tx) => {
+    await tx.run(sql`
+      update calendars set id = (select id from calendar_versions where key = ${key} and version = 1)
+      where key = ${key}`);
+    const { id: workspaceId } = await makeWorkspace(baton, { calendarKey: key });
+    return makeTask(baton, { workspaceId, startDate });
+  });
+  assert.equal(task.availableAt, at(-5.5));
+  await settle();
+  assert.equal((await read(task.id)).availableAt, at(-14));
+});
+
 test('a zone that PostgreSQL does not know counts as UTC', async () => {
   const key = `c${newId()}`;
   await publishCalendar(key, 'Europe/Berlin');

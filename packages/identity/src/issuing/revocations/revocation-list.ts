@@ -2,8 +2,10 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 
 /**
- * What makes access tokens invalid before they expire: the principal, credential or tenant in their claims. Anybody may read it,
- * so ids are hashed; they are random, so a hash reveals none that the reader doesn't know.
+ * What makes access tokens invalid before they expire: the principal, credential, tenant or identity provider in their claims.
+ * Anybody may read it, so ids are hashed; they are random, so a hash reveals none that the reader doesn't know. That of a provider
+ * includes its tenant's id, because its key can be guessed. A disabled external identity has no entry of its own: its principal
+ * has one.
  */
 export const RevocationList = z
   .strictObject({
@@ -17,7 +19,7 @@ export const RevocationList = z
         sha256: z
           .string()
           .describe(
-            'Of the UUID, in lower case, of a principal (`sub`), a credential (`credential_id`) or a tenant (`tenant_id`); base64url.',
+            'Of the UUID, in lower case, of a principal (`sub`), a credential (`credential_id`) or a tenant (`tenant_id`); or of an identity provider: of `tenant_id`, a space and `client_id`. base64url.',
           ),
         not_before: z
           .int()
@@ -33,10 +35,12 @@ export type RevocationList = z.infer<typeof RevocationList>;
 export interface RevocationEvent {
   readonly tenant_id: string;
   readonly type: RevocationType;
-  /** The principal, credential or tenant. */
+  /** The principal, credential, tenant or identity provider. */
   readonly aggregate_id: string;
   /** Of a tenant. */
   readonly status: string | null;
+  /** Of an identity provider. */
+  readonly key: string | null;
   readonly at_seconds: number;
   /** Of a principal that was enabled. */
   readonly sessions_not_before: number | null;
@@ -47,6 +51,8 @@ const revocationTypes = [
   'principal.enabled',
   'credential.revoked',
   'tenant.updated',
+  'identity_provider.disabled',
+  'identity_provider.enabled',
 ] as const;
 type RevocationType = (typeof revocationTypes)[number];
 
@@ -63,7 +69,7 @@ export interface RevocationBounds {
 
 /**
  * Makes the list from the events of the last minutes.
- * @param events the newest of each principal, credential and tenant, the newest first
+ * @param events the newest of each principal, credential, tenant and identity provider, the newest first
  */
 export function makeRevocationList(
   events: readonly RevocationEvent[],
@@ -75,7 +81,7 @@ export function makeRevocationList(
     const count = (counts.get(event.tenant_id) ?? 0) + 1;
     counts.set(event.tenant_id, count);
     if (count <= entriesOfTenantMax) {
-      if (revokes(event)) revoked.set(event.aggregate_id, event.sessions_not_before);
+      if (revokes(event)) revoked.set(subjectOf(event), event.sessions_not_before);
     } else if (!revoked.has(event.tenant_id)) revoked.set(event.tenant_id, event.at_seconds + 1);
   }
   const leftOut = events[entriesMax];
@@ -88,9 +94,14 @@ export function makeRevocationList(
   };
 }
 
-/** A tenant that is active again has its tokens back; a principal has only those from after it was enabled. */
+/** A tenant or provider that is active again has its tokens back; a principal has only those from after it was enabled. */
 function revokes({ type, status }: RevocationEvent): boolean {
-  return type !== 'tenant.updated' || status === 'disabled';
+  return type !== 'identity_provider.enabled' && (type !== 'tenant.updated' || status === 'disabled');
+}
+
+/** What the entry has the hash of. */
+function subjectOf({ type, aggregate_id: id, tenant_id: tenantId, key }: RevocationEvent): string {
+  return type === 'identity_provider.disabled' ? `${tenantId} idp:${key}` : id;
 }
 
 /** Whether the list covers an access token with these claims. */
@@ -101,11 +112,14 @@ export function isRevoked(
     sub,
     credential_id,
     tenant_id,
-  }: { iat: number; sub: string; credential_id: string; tenant_id: string },
+    client_id,
+  }: { iat: number; sub: string; credential_id: string; tenant_id: string; client_id?: unknown },
 ): boolean {
   if (iat < not_before) return true;
   if (revoked.length === 0) return false;
-  const hashes = [sub, credential_id, tenant_id].map((id) => hash('sha256', id, 'base64url'));
+  const hashes = [sub, credential_id, tenant_id, `${tenant_id} ${client_id}`].map((id) =>
+    hash('sha256', id, 'base64url'),
+  );
   return revoked.some(
     (entry) => hashes.includes(entry.sha256) && (entry.not_before === null || iat < entry.not_before),
   );

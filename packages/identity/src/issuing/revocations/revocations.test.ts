@@ -153,6 +153,7 @@ describe('more revocations than the list holds', () => {
     type: 'principal.disabled' as const,
     aggregate_id: `id-${n}`,
     status: null,
+    key: null,
     at_seconds: 100 - n,
     sessions_not_before: null,
   });
@@ -218,7 +219,8 @@ test('the list is read by its own index, whatever the journal holds', async () =
     await tx.run(sql`set local enable_seqscan = off`);
     const plan = await tx.rows(sql`
       explain select sequence from events
-      where type in ('principal.disabled', 'principal.enabled', 'credential.revoked', 'tenant.updated')
+      where type in ('principal.disabled', 'principal.enabled', 'credential.revoked', 'tenant.updated',
+          'identity_provider.disabled', 'identity_provider.enabled')
         and occurred_at > now() - make_interval(secs => ${420})`);
     assert.match(JSON.stringify(plan), /events_of_revocations/);
   });

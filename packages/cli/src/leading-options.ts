@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import { invocation } from '../../../bin/invocation.mjs';
+import { commonOptionNames } from './command-context.ts';
+import { exitCodes } from './error-text.ts';
+import { termOf } from './help.ts';
+import { PlainError } from './plain-error.ts';
+
+/** A command line whose options of all commands may stand before the command: `baton --profile work task list`. */
+export interface SplitArgs {
+  readonly leading: readonly string[];
+  /** From the command on. */
+  readonly rest: readonly string[];
+}
+
+/** Before a command `--json` takes fields only where the next word is no command. */
+export function splitArgs(args: readonly string[], { commands }: Command): SplitArgs {
+  let at = 0;
+  for (let word = args[at]; word !== undefined; word = args[at]) {
+    const [name = ''] = word.split('=', 1);
+    if (!commonOptionNames.includes(name)) break;
+    const next = args[at + 1] ?? '-';
+    const isAlone =
+      word !== name ||
+      (name === '--json' && (next.startsWith('-') || commands.some((command) => command.name() === next)));
+    at += isAlone ? 1 : 2;
+  }
+  return { leading: args.slice(0, at), rest: args.slice(at) };
+}
+
+/** Sets the options that stand before a command; those behind it win. @throws PlainError for a command that has no such option */
+export function applyLeading(command: Command, leading: readonly string[]): void {
+  const behind = command.options
+    .map((option) => option.attributeName())
+    .filter((name) => command.getOptionValueSource(name) === 'cli')
+    .map((name) => [name, command.getOptionValue(name) as unknown] as const);
+  const { unknown } = command.parseOptions([...leading]);
+  if (unknown.length > 0)
+    throw new PlainError(
+      `${String(unknown[0])} can't stand before ${termOf(command)}: see ${invocation()} ${termOf(command)} --help.`,
+      { exitCode: exitCodes.usage },
+    );
+  for (const [name, value] of behind) command.setOptionValueWithSource(name, value, 'cli');
+}
