@@ -275,7 +275,7 @@ test('every command of docs/import.md works as written', { skip }, async () => {
     const lines = linesOf('docs/import.md')
       .split('\n')
       .map((line) => (/baton import/.test(line) && !/--(?:dry-run|yes)/.test(line) ? `${line} --yes` : line));
-    assert.equal(lines.filter((line) => / --yes$/.test(line)).length, 6);
+    assert.equal(lines.filter((line) => line.endsWith(' --yes')).length, 6);
     await shell(['gh() { cat issues-of-gh.json; }', ...lines].join('\n'), { cwd: place, env });
     const titles: string[] = [];
     for await (const { title } of running.admin.tasks.list({ limit: 200 })) titles.push(title);
