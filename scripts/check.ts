@@ -9,6 +9,7 @@ import { checkExports } from './package-exports.ts';
 import { untestedPromises } from './security-page.ts';
 import { oversizedFiles, sourceFiles } from './sources.ts';
 import { wallClockAssertions } from './wall-clock.ts';
+import { checkWords } from './words.ts';
 
 const root = dirname(import.meta.dirname);
 const linesMax = 500;
@@ -38,6 +39,7 @@ const steps: Step[] = [
   { name: 'bounds', run: () => node(join(root, 'scripts', 'bounds.ts')) },
   { name: 'wall clock', run: () => wallClockAssertions(root).join('\n') },
   { name: 'links', run: () => findDeadLinks(checkoutTree(root)).join('\n') },
+  { name: 'words', run: () => checkWords(checkoutTree(root)).join('\n') },
   { name: 'code map', run: () => findMapFaults(checkoutTree(root)).join('\n') },
   { name: 'security page', run: () => untestedPromises(root).join('\n') },
   { name: 'generated files', run: generated },
