@@ -15,6 +15,15 @@ export function textOf(error: BatonError): string {
   return `${error.code}: ${error.message}${problemsIn(error)}${missingIn(error)}${wantedBy(error)}${about}${hint === undefined ? '' : `\n${hint}`}`;
 }
 
+/** Codes that no service defines: those of the client have status 0, these two stand for an error without a code. */
+const undocumentedCodes = ['unreadable_answer', 'scim_error'];
+
+/** Where the code is described: the address that the service sent, else the page of this repository. */
+export function docsHintFor({ code, status, docs }: BatonError): string | undefined {
+  if (docs !== undefined) return `See ${docs}`;
+  return status === 0 || undocumentedCodes.includes(code) ? undefined : `See docs/errors.md#${code}`;
+}
+
 /** What the user can do about it; undefined where the message says it. */
 function hintOf({ code, status, cause }: BatonError): string | undefined {
   if (code === 'network_error' || code === 'deadline_exceeded')

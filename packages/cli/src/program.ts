@@ -12,7 +12,7 @@ import { addConsole } from './console.command.ts';
 import { OutputClosed } from './console-output.ts';
 import { addDemo } from './demo/demo.command.ts';
 import { addDoctor } from './doctor.command.ts';
-import { exitCodeFor, exitCodes, textOf } from './error-text.ts';
+import { docsHintFor, exitCodeFor, exitCodes, textOf } from './error-text.ts';
 import { addEventTail } from './events/event-tail.command.ts';
 import { addEvents } from './events/events.command.ts';
 import { addExport } from './export/export.command.ts';
@@ -114,7 +114,8 @@ export async function runProgram(args: readonly string[], context: CommandContex
     if (error instanceof ForeignConnection && canAsk(context.output))
       return runIfAgreed(args, context, error);
     if (error instanceof BatonError) {
-      context.output.progress(`${terminalText(textOf(error))}\n`);
+      const lines = [textOf(error), docsHintFor(error)].filter((line) => line !== undefined);
+      context.output.progress(`${terminalText(lines.join('\n'))}\n`);
       return exitCodeFor(error);
     }
     if (!(error instanceof PlainError)) throw error;

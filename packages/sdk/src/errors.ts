@@ -19,6 +19,7 @@ export interface ErrorFields {
   readonly details?: Readonly<Record<string, unknown>>;
   readonly retryable?: boolean;
   readonly retryAfterMs?: number | undefined;
+  readonly docs?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -35,6 +36,8 @@ export class BatonError extends Error {
   readonly retryable: boolean;
   /** How long the service asks to wait, in milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** The address of the page that describes the code, if the service's operator has set one. */
+  readonly docs: string | undefined;
 
   constructor(fields: ErrorFields) {
     super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause });
@@ -44,6 +47,7 @@ export class BatonError extends Error {
     this.details = fields.details ?? {};
     this.retryable = fields.retryable ?? false;
     this.retryAfterMs = fields.retryAfterMs;
+    this.docs = fields.docs;
   }
 }
 
@@ -70,6 +74,7 @@ export function errorOf(status: number, text: string, header: (name: string) => 
     details: said?.details ?? {},
     retryable: passingStatuses.has(status) || said?.code === 'idempotency_in_flight',
     retryAfterMs: retryAfterMsOf(header('retry-after')),
+    docs: said?.docs,
   });
 }
 
@@ -86,6 +91,7 @@ interface SaidError {
   readonly message: string;
   readonly details?: Readonly<Record<string, unknown>>;
   readonly requestId?: string;
+  readonly docs?: string | undefined;
 }
 
 /** Coordination says `{error: {code, message, …}}`, identity `{detail: code}` or a list of faults, its SCIM side `{scimType, detail}`. */
@@ -93,14 +99,18 @@ function errorIn(text: string): SaidError | undefined {
   const body = jsonIn(text);
   if (!isRecord(body)) return undefined;
   const { error, detail, scimType, schemas } = body;
-  if (isRecord(error) && typeof error['code'] === 'string') return error as unknown as SaidError;
-  if (typeof error === 'string') return saidBy(error, body['error_description']);
+  if (isRecord(error) && typeof error['code'] === 'string')
+    return { ...(error as unknown as SaidError), docs: addressIn(error['docs']) };
+  const docs = addressIn(body['docs'] ?? body['error_uri']);
+  if (typeof error === 'string') return { ...saidBy(error, body['error_description']), docs };
   if (Array.isArray(schemas)) return saidBy(typeof scimType === 'string' ? scimType : 'scim_error', detail);
-  if (typeof detail === 'string') return saidBy(detail, undefined);
+  if (typeof detail === 'string') return { ...saidBy(detail, undefined), docs };
   if (!Array.isArray(detail)) return undefined;
   const faults = detail.filter(isRecord).map(({ loc, msg }) => `${[loc].flat().join('.')}: ${String(msg)}`);
-  return { ...saidBy('invalid_request', faults.join('; ')), details: { problems: detail } };
+  return { ...saidBy('invalid_request', faults.join('; ')), details: { problems: detail }, docs };
 }
+
+const addressIn = (value: unknown) => (typeof value === 'string' ? value : undefined);
 
 function saidBy(code: string, message: unknown): SaidError {
   const words = code.replaceAll('_', ' ');

@@ -11,6 +11,10 @@ const ErrorEnvelope = z
       message: z.string().meta({ description: 'For people; do not parse it.' }),
       details: z.record(z.string(), z.unknown()),
       requestId: z.string(),
+      docs: z
+        .string()
+        .optional()
+        .meta({ description: 'The page that describes the code, if the operator has set its address.' }),
     }),
   })
   .meta({ id: 'Error' });

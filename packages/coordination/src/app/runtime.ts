@@ -1,6 +1,13 @@
 import type { Pool } from '@baton/kernel/database/db';
 import { isTemporary } from '@baton/kernel/http/command';
-import { InvalidRequest, Refusal, type RenderedError, UnstorableText } from '@baton/kernel/http/refusal';
+import { docsOf } from '@baton/kernel/http/error-docs';
+import {
+  InvalidRequest,
+  Refusal,
+  type RenderError,
+  type RenderedError,
+  UnstorableText,
+} from '@baton/kernel/http/refusal';
 import type { ServiceRuntime } from '@baton/kernel/http/runtime';
 import { type Operation, takesText } from '@baton/kernel/http/service';
 import { ConcurrencyLimit, Turns } from '@baton/kernel/limits/concurrency-limit';
@@ -160,7 +167,7 @@ export function coordinationRuntime(
       if (['stale_claim', 'run_not_active'].includes(code)) counters.staleFencingRejections.inc();
       if (code === 'cursor_from_other_history') health.refusedCursor();
     },
-    render: renderError,
+    render: errorRenderer(settings.CP_DOCS_BASE_URL),
   };
 }
 
@@ -174,20 +181,26 @@ function refuseMissingPermission({ permissions }: Caller, endpoint: Operation): 
       fail('permission_denied', { required });
 }
 
-/** The error envelope (section 1.4). Nothing of an unhandled failure is shown. */
-export function renderError(error: unknown, requestId: string): RenderedError {
-  const envelope = (
-    code: ErrorCode,
-    details: object,
-    headers?: Readonly<Record<string, string>>,
-  ): RenderedError => {
-    const { status, when } = errors[code];
-    return {
-      status,
-      body: { error: { code, message: when, details, requestId } },
-      ...(headers && { headers }),
-    };
-  };
+function errorRenderer(docsBaseUrl: string | undefined): RenderError {
+  return (error, requestId) =>
+    renderError(error, (code, details, headers) => {
+      const { status, when } = errors[code];
+      const docs = docsOf(docsBaseUrl, code);
+      const body = {
+        error: { code, message: when, details, requestId, ...(docs !== undefined && { docs }) },
+      };
+      return { status, body, ...(headers && { headers }) };
+    });
+}
+
+type Envelope = (
+  code: ErrorCode,
+  details: object,
+  headers?: Readonly<Record<string, string>>,
+) => RenderedError;
+
+/** Reveals nothing about an unhandled failure. */
+function renderError(error: unknown, envelope: Envelope): RenderedError {
   if (error instanceof Refusal && error.code in errors) {
     const rendered = envelope(error.code as ErrorCode, error.details, error.headers);
     return { ...rendered, status: error.status ?? rendered.status };

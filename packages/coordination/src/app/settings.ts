@@ -1,3 +1,4 @@
+import { docsBaseUrl } from '@baton/kernel/http/error-docs';
 import { networks } from '@baton/kernel/listener/client-address';
 import {
   choice,
@@ -51,6 +52,7 @@ export const settings = {
     default: 'info',
     doc: 'The least severe line that is logged.',
   }),
+  CP_DOCS_BASE_URL: docsBaseUrl(),
   CP_CORS_ORIGINS: list({ default: [], doc: 'Origins of web pages that may call; empty turns CORS off.' }),
   CP_MAX_BODY_BYTES: integer({ default: 1_048_576, min: 1024, unit: 'bytes', doc: 'The largest JSON body.' }),
   CP_IDEMPOTENCY_PENDING_TTL_SECONDS: integer({

@@ -4,7 +4,7 @@ import type { Operation } from '@baton/kernel/http/service';
 import { openApi, type RefusalForm } from '@baton/kernel/openapi/openapi';
 import { errors } from '../provisioning/errors.ts';
 import { sections } from './endpoints.ts';
-import { renderError, standardEnvelopes } from './error-envelopes.ts';
+import { errorRenderer, standardEnvelopes } from './error-envelopes.ts';
 import { pipelineCodesOf } from './runtime.ts';
 
 const Problem = z
@@ -17,9 +17,15 @@ const Problem = z
   })
   .meta({ id: 'Problem' });
 
+const docs = z
+  .string()
+  .optional()
+  .meta({ description: 'The page that describes the code, if the operator has set its address.' });
+
 const ErrorEnvelope = z
   .strictObject({
     detail: z.union([z.string().meta({ description: 'Stable; react to it.' }), z.array(Problem)]),
+    docs,
   })
   .meta({ id: 'Error' });
 
@@ -34,7 +40,7 @@ const ScimErrorEnvelope = z
   .meta({ id: 'ScimError' });
 
 /** RFC 6749, section 5.2. */
-const OauthErrorEnvelope = z.strictObject({ error: z.string() }).meta({ id: 'OauthError' });
+const OauthErrorEnvelope = z.strictObject({ error: z.string(), error_uri: docs }).meta({ id: 'OauthError' });
 
 const errorForms = { Error: ErrorEnvelope, ScimError: ScimErrorEnvelope, OauthError: OauthErrorEnvelope };
 
@@ -73,8 +79,8 @@ export function describeApi(): object {
 
 /** As the service itself would answer. */
 function refusalOf(endpoint: Operation, code: string): RefusalForm {
-  const envelope = envelopeAt(standardEnvelopes, endpoint.path);
-  const render = envelope?.render ?? renderError;
+  const envelope = envelopeAt(standardEnvelopes(), endpoint.path);
+  const render = envelope?.render ?? errorRenderer();
   const { status, headers } = render(failureOf(endpoint, code), '');
   const schema = envelope?.schema ?? 'Error';
   return { status, error: errorForms[schema], mediaType: headers?.['content-type'] ?? 'application/json' };

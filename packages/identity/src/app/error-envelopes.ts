@@ -1,8 +1,10 @@
 import { isTemporary } from '@baton/kernel/http/command';
+import { docsOf } from '@baton/kernel/http/error-docs';
 import {
   type ErrorEnvelope,
   InvalidRequest,
   Refusal,
+  type RenderError,
   type RenderedError,
   UnstorableText,
 } from '@baton/kernel/http/refusal';
@@ -10,40 +12,62 @@ import { oauthError } from '../issuing/oauth2/oauth2-errors.ts';
 import { type ErrorCode, errors } from '../provisioning/errors.ts';
 import { scimError } from '../provisioning/scim/protocol/scim-errors.ts';
 
-/** A standard's form of errors; `schema` is its name in the API description. */
+/** `schema` is the name of the error's form in the API description. */
 interface StandardEnvelope extends ErrorEnvelope {
   readonly schema: 'ScimError' | 'OauthError';
 }
 
-/** The groups of endpoints that answer errors as their standard wants it: RFC 7644 (SCIM) and RFC 6749 (OAuth 2.0). */
-export const standardEnvelopes: readonly StandardEnvelope[] = [
-  { basePath: '/scim', schema: 'ScimError', render: renderScimError },
-  { basePath: '/oauth2', schema: 'OauthError', render: (error) => oauthError(renderError(error)) },
-];
+/** The groups of endpoints whose errors follow a standard: RFC 7644 (SCIM) and RFC 6749 (OAuth 2.0). */
+export function standardEnvelopes(docsBaseUrl?: string): readonly StandardEnvelope[] {
+  const render = errorRenderer(docsBaseUrl);
+  return [
+    { basePath: '/scim', schema: 'ScimError', render: renderScimError },
+    {
+      basePath: '/oauth2',
+      schema: 'OauthError',
+      render: (error, requestId) => oauthError(render(error, requestId)),
+    },
+  ];
+}
 
-/** The usual envelope (contract, 1.8 to 1.13): a code, or the list of what is wrong with the form of a request. */
-export function renderError(error: unknown): RenderedError {
-  if (error instanceof Refusal && error.code in errors)
-    return {
-      status: error.status ?? errors[error.code as ErrorCode].status,
-      body: { detail: error.code },
-      headers: error.headers,
-    };
+/** The usual envelope: a code, or the list of problems in the form of a request; and the page that describes the code. */
+export function errorRenderer(docsBaseUrl?: string): RenderError {
+  return (error) => {
+    const { code, ...rendered } = renderError(error);
+    const docs = docsOf(docsBaseUrl, code);
+    return docs === undefined ? rendered : { ...rendered, body: { ...rendered.body, docs } };
+  };
+}
+
+interface CodedError extends RenderedError {
+  readonly code: ErrorCode;
+  readonly body: { readonly detail: unknown };
+}
+
+function renderError(error: unknown): CodedError {
+  if (error instanceof Refusal && error.code in errors) {
+    const code = error.code as ErrorCode;
+    const status = error.status ?? errors[code].status;
+    return { code, status, body: { detail: code }, headers: error.headers };
+  }
   if (error instanceof InvalidRequest) {
     const detail = error.problems.map(({ type, in: where, path, message }) => ({
       type,
       loc: [where, ...path],
       msg: message,
     }));
-    return { status: 422, body: { detail } };
+    return { code: 'invalid_request', status: 422, body: { detail } };
   }
   if (error instanceof UnstorableText) {
     const msg = 'must not hold NUL characters or halves of surrogate pairs';
-    return { status: 422, body: { detail: [{ type: error.code, loc: locationOf(error.path), msg }] } };
+    const detail = [{ type: error.code, loc: locationOf(error.path), msg }];
+    return { code: 'validation_error', status: 422, body: { detail } };
   }
-  if (isTemporary(error))
-    return { status: 503, body: { detail: 'unavailable' }, headers: { 'retry-after': '1' } };
-  return { status: 500, body: { detail: 'Internal Server Error' } };
+  if (isTemporary(error)) {
+    const headers = { 'retry-after': '1' };
+    return { code: 'unavailable', status: 503, body: { detail: 'unavailable' }, headers };
+  }
+  return { code: 'internal_error', status: 500, body: { detail: 'Internal Server Error' } };
 }
 
 function renderScimError(error: unknown): RenderedError {

@@ -9,7 +9,7 @@ import { createScimAdmission } from '../provisioning/scim/access/scim-access.ts'
 import { flushRecords } from '../records/journal/journal.ts';
 import { type AdminSecrets, createAdmission } from './admission.ts';
 import { type Context, contextOf, type Tools } from './context.ts';
-import { renderError, standardEnvelopes } from './error-envelopes.ts';
+import { errorRenderer, standardEnvelopes } from './error-envelopes.ts';
 
 const adminBodyBytesMax = 1_048_576;
 /** Of a route without a credential in a header: anybody can send it, and any number of them at once. */
@@ -134,7 +134,7 @@ export function identityRuntime(
     },
     beforeCommit: flushRecords,
     committed: ({ eventTypes }) => tools.revocationFeed.noteCommitted(eventTypes),
-    render: renderError,
-    envelopes: standardEnvelopes,
+    render: errorRenderer(tools.settings.IAM_DOCS_BASE_URL),
+    envelopes: standardEnvelopes(tools.settings.IAM_DOCS_BASE_URL),
   };
 }

@@ -1,3 +1,4 @@
+import { docsBaseUrl } from '@baton/kernel/http/error-docs';
 import { networks } from '@baton/kernel/listener/client-address';
 import { choice, integer, readSettings, type SettingValues, text } from '@baton/kernel/process/config';
 import { deriveSettings } from '../issuing/settings.ts';
@@ -25,6 +26,7 @@ export const settings = {
   IAM_TRUSTED_PROXIES: networks({
     doc: 'Networks of the proxies in front, for instance `["10.0.0.0/8"]`: the address of a client, for limits and the log, is then the last one in `X-Forwarded-For` that is none of theirs. Without it the header is ignored. Name no network from which clients connect directly.',
   }),
+  IAM_DOCS_BASE_URL: docsBaseUrl(),
   IAM_LOG_LEVEL: choice(['debug', 'info', 'warn', 'error'], {
     default: 'info',
     doc: 'The least severe line that is logged.',

@@ -2,12 +2,23 @@ export type Details = Readonly<Record<string, unknown>>;
 
 export interface ErrorRow {
   readonly status: number;
-  /** A second status, where an endpoint answers the code for a reason of its own; the refusal then carries it. */
+  /** A second status, where an endpoint uses the code for a different reason; the refusal then carries it. */
   readonly otherStatus?: number;
-  /** When a client meets it; also the human text of the envelope. */
+  /** When the code occurs; also the message of the error. */
   readonly when: string;
-  /** What a client does about it. */
-  readonly react?: string;
+  /** What to do about it. */
+  readonly react: string;
+  /** Present where the form of the request is at fault. */
+  readonly example?: ErrorExample;
+}
+
+/**
+ * A refused request and its correction, for the page of error codes: `POST /tasks {"title":" "}`. Paths are those of the
+ * API description without `/api/v1`; a test compares them with the declared endpoints.
+ */
+export interface ErrorExample {
+  readonly refused: string;
+  readonly right: string;
 }
 
 export type ErrorTable = Readonly<Record<string, ErrorRow>>;

@@ -1,9 +1,9 @@
 import type { RenderedError } from '@baton/kernel/http/refusal';
 
-/** Our codes in the terms of RFC 6749, section 5.2, RFC 8707, RFC 8693, section 2.2.2, and RFC 7009, section 2.2.1. */
+/** Baton's codes in the terms of RFC 6749 (5.2), RFC 8707, RFC 8693 (2.2.2) and RFC 7009 (2.2.1). */
 const names: Readonly<Record<string, string>> = {
   invalid_client: 'invalid_client',
-  // That of the token which is to be exchanged.
+  // The token that is to be exchanged.
   invalid_token: 'invalid_request',
   unsupported_grant_type: 'unsupported_grant_type',
   unsupported_token_type: 'unsupported_token_type',
@@ -13,14 +13,17 @@ const names: Readonly<Record<string, string>> = {
   unavailable: 'temporarily_unavailable',
 };
 
-/** The same refusal in the form of RFC 6749, which answers 400 where we answer 403 or 422. */
+/** The same refusal in the form of RFC 6749, which uses status 400 where other endpoints use 403 or 422. */
 export function oauthError({ status, body, headers }: RenderedError): RenderedError {
-  const { detail } = body as { detail: unknown };
+  const { detail, docs } = body as { detail: unknown; docs?: string };
   const known = typeof detail === 'string' ? names[detail] : 'invalid_request';
   const isMalformed = status === 403 || status === 422 || detail === 'invalid_token';
   return {
     status: isMalformed ? 400 : status,
-    body: { error: known ?? (status < 500 ? 'invalid_request' : 'server_error') },
+    body: {
+      error: known ?? (status < 500 ? 'invalid_request' : 'server_error'),
+      ...(docs !== undefined && { error_uri: docs }),
+    },
     headers: {
       ...headers,
       ...(status === 401 && !isMalformed && { 'www-authenticate': 'Basic realm="iam"' }),
