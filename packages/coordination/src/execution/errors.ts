@@ -2,7 +2,7 @@ import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { conflict, forbidden, invalid } from '../service/error-rows.ts';
 import { errors as lowerErrors } from '../work/errors.ts';
 
-/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+/** The error codes of this layer and of those below it: status, when a client receives the code, what to do. */
 export const errors = {
   delegation_required: forbidden('No live delegation lets the caller act for that person.'),
   session_owner_mismatch: forbidden('The session belongs to another principal.'),
@@ -58,5 +58,5 @@ export const errors = {
 
 export type ErrorCode = keyof typeof errors;
 
-/** Refuses the request with one of these codes; `reason` goes to the log only. */
+/** Refuses the request with one of these codes. `reason` is only logged. */
 export const fail: Fail<ErrorCode> = refuse;

@@ -7,7 +7,7 @@ import { CurrencyCode } from '../usage/usage.ts';
 
 export const actionStatuses = ['started', 'completed', 'failed'] as const;
 
-/** What one action has used; null where it did not say. */
+/** Usage of one action; null where it was not reported. */
 const ActionUsage = z
   .strictObject({
     inputTokens: z.int().nullable(),
@@ -17,7 +17,7 @@ const ActionUsage = z
   })
   .meta({ id: 'ActionUsage' });
 
-/** One thing that an executor did in a run, kept beside the journal (core, section 10). */
+/** A recorded step of a run, stored outside the journal (docs/reference/actions-and-usage.md#actions). */
 export const Action = z
   .strictObject({
     id: Uuid,
@@ -40,7 +40,7 @@ export const Action = z
   .meta({ id: 'RunAction' });
 export type Action = z.infer<typeof Action>;
 
-/** A million units of a currency, and more tokens than a model takes in a year: sums stay exact. */
+/** One million currency units, and more tokens than a model processes in a year. Sums stay exact. */
 const costMicrosMax = 1_000_000_000_000;
 const tokensMax = 2_147_483_647;
 
@@ -57,7 +57,7 @@ export type UsageInput = z.output<typeof UsageInput>;
 
 const externalReference = z.string().max(2000).nullish();
 const metadata = z.unknown().default({}).meta({ type: 'object', 'x-maxBytes': documentBytesMax });
-/** Another word is refused with a code of its own. */
+/** Other values are refused with their own code. */
 const word = z.string().max(queryWordCharactersMax);
 
 export const ActionRequest = z

@@ -14,10 +14,11 @@ export const actionsApi = [
     id: 'createRunAction',
     method: 'POST',
     path: '/runs/{id}/actions',
-    summary: 'Record what the executor of a run did, and what it used.',
+    summary: 'Record an action of a run and its usage.',
     description:
-      'Only under the live claim of the run. `seq` counts from 1 without gaps. `metadata.capabilityMismatch` is the ' +
-      "service's own: the protocol of the action's skill, where its session named others as `skills.protocol.*`.",
+      'Requires the live claim of the run. `seq` counts from 1 without gaps. `metadata.capabilityMismatch` is set ' +
+      'by the ' +
+      "service: the protocol of the action's skill, if its session listed other protocols as `skills.protocol.*`.",
     permission: 'tasks.claim',
     params,
     body: ActionRequest,
@@ -42,7 +43,8 @@ export const actionsApi = [
     path: '/runs/{id}/actions',
     summary: 'List the actions of a run, oldest first.',
     description:
-      'Without `limit` and `cursor` the list comes whole, up to 10,000 entries and 4 MiB; what is beyond has a cursor.',
+      'Without `limit` and `cursor`, returns the whole list, up to 10,000 entries and 4 MiB, and a cursor for the ' +
+      'rest.',
     permission: ['tasks.read', 'tasks.claim'],
     params,
     query: journalQuery,
@@ -54,8 +56,8 @@ export const actionsApi = [
     id: 'finishRunAction',
     method: 'POST',
     path: '/runs/{id}/actions/{aid}:finish',
-    summary: 'Finish an action that was recorded as started.',
-    description: 'Only under the live claim of the run. Metadata and usage are added to what the action has.',
+    summary: 'Finish a started action.',
+    description: 'Requires the live claim of the run. Metadata and usage are added to those of the action.',
     permission: 'tasks.claim',
     params: { ...params, aid: Uuid },
     body: ActionResult,

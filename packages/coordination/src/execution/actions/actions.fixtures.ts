@@ -2,7 +2,7 @@ import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 import { run } from '../runs/runs.fixtures.ts';
 
-/** A started action of the run of the request. */
+/** A started action of the requested run. */
 const action = defineObject({
   path: '/runs/{id}/actions/{aid}',
   make: async ({ actor, get }) =>

@@ -3,7 +3,7 @@ import type { JsonObject } from '@baton/values/wire';
 import type { JournalSlice } from '../runs/journal-page.ts';
 import type { ActionRow } from './action.ts';
 
-/** What an action adds to the sums of its run. */
+/** The amounts that an action adds to its run's totals. */
 export interface UsedAmounts {
   inputTokens: number | null;
   outputTokens: number | null;
@@ -25,8 +25,8 @@ export interface NewAction {
 }
 
 /**
- * Writes an action with the next number of its run, whose row must be locked, adds what it used to the run's sums and
- * notes the run's progress. Sums stop at the largest integer that a double holds.
+ * Inserts an action with the next number of its run, adds its usage to the run's totals and records progress. The run's
+ * row must be locked. Totals are capped at the largest integer that a double represents exactly.
  */
 export function insertAction({ usage, ...action }: NewAction) {
   const metadata = JSON.stringify(action.metadata);
@@ -57,7 +57,7 @@ export function findAction(tenantId: string, runId: string, actionId: string) {
     select * from run_actions where id = ${actionId} and run_id = ${runId} and tenant_id = ${tenantId}`;
 }
 
-/** Finishes a started action under the run's lock, and adds what it used; no row when it was finished before. */
+/** Finishes a started action under the run's lock and adds its usage. Returns no row if it was already finished. */
 export function updateActionToFinished({
   usage,
   ...action
@@ -91,9 +91,9 @@ export function updateActionToFinished({
 }
 
 /**
- * A skill by `name` or `name@version`, assigned to the principal of a run and not disabled; with its protocol where the
- * run's session named protocols and not this one.
- * @param granted as `name@version` those to choose from; null for all
+ * Finds an enabled skill, given as `name` or `name@version`, that is assigned to the run's principal. Includes its
+ * protocol if the run's session listed protocols and this isn't one of them.
+ * @param granted the allowed skills as `name@version`; null for all
  */
 export function findAssignedSkill(
   tenantId: string,
@@ -115,7 +115,7 @@ export function findAssignedSkill(
     order by k.created_at desc, k.id desc limit 1`;
 }
 
-/** What a handle grants of a skill: this version, or any for a name without one. */
+/** Finds the matching skills that a handle grants: the given version, or any version if the name has none. */
 export function findGrantedSkills(tenantId: string, handleId: string, skill: string) {
   return sql<{ name: string }>`
     select g.name from child_handles h, unnest(h.skills) as g(name)
@@ -123,7 +123,7 @@ export function findGrantedSkills(tenantId: string, handleId: string, skill: str
       and (g.name = ${skill} or starts_with(g.name, ${skill} || '@'))`;
 }
 
-/** How many actions a run has; no row for an unknown run. */
+/** Counts the actions of a run; no row for an unknown run. */
 export function countActions(tenantId: string, runId: string) {
   return sql<{ count: number }>`
     select action_count as count from runs where id = ${runId} and tenant_id = ${tenantId}`;

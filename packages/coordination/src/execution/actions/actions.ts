@@ -31,11 +31,12 @@ import {
 const nameCharactersMax = 200;
 
 /**
- * Records what an executor did, or began to do (core, section 10). Only under the run's live claim. What is refused takes
- * no number and no budget. It writes no event: actions are the run's own audit record. What a session says of protocols
- * refuses nothing: a skill of another one is noted in `metadata.capabilityMismatch` (section 6.3).
- * @throws Refusal `invalid_action`, `invalid_status`, those of a document, those of `requireLiveRun`, `budget_exceeded`,
- * `run_cancel_requested`, `tool_not_authorized`
+ * Records an action of an executor, started or already finished (docs/reference/actions-and-usage.md#actions). Requires
+ * the run's live claim. A refused action uses no number and no budget. No event is emitted: actions are the run's own
+ * audit record. The session's protocols never cause a refusal: a skill with another protocol is recorded in
+ * `metadata.capabilityMismatch` (docs/reference/sessions.md#harness-protocol).
+ * @throws Refusal `invalid_action`, `invalid_status`, those of a document, those of `requireLiveRun`,
+ * `budget_exceeded`, `run_cancel_requested`, `tool_not_authorized`
  */
 export async function createAction(
   context: Context,
@@ -73,14 +74,14 @@ export async function createAction(
   return actionOf(row as ActionRow);
 }
 
-/** The metadata with the service's own member, whatever was sent under its name; it counts for no bound. */
+/** Sets the service's own member of the metadata, which overwrites any submitted value and counts for no limit. */
 function withMismatch(metadata: JsonObject, protocol: Json | undefined): JsonObject {
   const { capabilityMismatch: _, ...sent } = metadata;
   return protocol == null ? sent : { ...sent, capabilityMismatch: protocol };
 }
 
 /**
- * Finishes a started action, once. Its metadata is added to what it had, and what it used to what it had used.
+ * Finishes a started action, once. Its metadata and usage are added to the recorded ones.
  * @throws Refusal `invalid_status`, those of a document, `not_found`, those of `requireLiveRun`,
  * `action_already_finished`, `invalid_action`
  */
@@ -96,7 +97,7 @@ export async function finishAction(
   checkDocument(added, { field: 'metadata' });
   if ((await db.row(findAction(tenantId, runId, actionId))) === undefined) fail('not_found');
   const run = await requireLiveRun(context, runId);
-  // Read again: the run's lock keeps it as it is now.
+  // Read again under the run's lock, so that it can't change.
   const action = (await db.row(findAction(tenantId, runId, actionId))) as ActionRow;
   if (action.status !== 'started') fail('action_already_finished', { actionId, status: action.status });
   await refuseOtherCurrency(context, run, used.currency, action.currency);
@@ -117,8 +118,8 @@ export async function finishAction(
 }
 
 /**
- * The newest version that is assigned to the run's principal and not disabled, or the one that is named.
- * @param granted as `name@version` those that the run's handle grants; null for a run that nobody launched
+ * Finds the given version of a skill or its newest one, if it is enabled and assigned to the run's principal.
+ * @param granted the skills, as `name@version`, that the run's handle grants; null if the run was not launched
  */
 async function requireSkill(
   { db, tenantId }: Context,
@@ -131,8 +132,9 @@ async function requireSkill(
 }
 
 /**
- * A launched run uses the skills that its handle grants, `name@version` each, whatever its principal may use.
- * @returns those that `skill` may stand for
+ * A launched run may only use the skills that its handle grants, each as `name@version`, whatever is assigned to its
+ * principal.
+ * @returns the granted skills that match `skill`
  */
 async function requireGrantedSkill(
   { db, tenantId }: Context,
@@ -147,7 +149,7 @@ function requireStatus(status: string, known: readonly string[]): void {
   if (!known.includes(status)) fail('invalid_status', { known });
 }
 
-/** @throws Refusal `invalid_action` for a currency that nobody knows */
+/** @throws Refusal `invalid_action` for an unknown currency */
 function usedAmounts(usage: UsageInput | null | undefined): UsedAmounts {
   const { inputTokens = null, outputTokens = null, costMicros = null } = usage ?? {};
   const currency = usage?.currency ?? (costMicros === null ? null : currencyDefault);
@@ -156,7 +158,7 @@ function usedAmounts(usage: UsageInput | null | undefined): UsedAmounts {
   return { inputTokens, outputTokens, costMicros, currency };
 }
 
-/** The actions of a run, oldest first. @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor` */
+/** Lists the actions of a run, oldest first. @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor` */
 export async function listActions(
   { db, tenantId }: Context,
   runId: string,

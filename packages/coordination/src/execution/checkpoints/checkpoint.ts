@@ -4,7 +4,7 @@ import { FreeObject, type JsonObject, queryWordCharactersMax, Timestamp, Uuid } 
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 
-/** What an executor noted of its way, for whoever goes on after it (core, section 10). */
+/** Progress saved by an executor, for the next one (docs/reference/actions-and-usage.md#checkpoints). */
 export const Checkpoint = z
   .strictObject({
     id: Uuid,

@@ -14,8 +14,8 @@ export const checkpointsApi = [
     id: 'createCheckpoint',
     method: 'POST',
     path: '/runs/{id}/checkpoints',
-    summary: 'Note how far a run has come, for whoever goes on after it.',
-    description: 'Only under the live claim of the run. `seq` counts from 1 without gaps.',
+    summary: 'Save a checkpoint of a run, for its next executor.',
+    description: 'Requires the live claim of the run. `seq` counts from 1 without gaps.',
     permission: 'tasks.claim',
     params,
     body: CheckpointRequest,
@@ -38,7 +38,8 @@ export const checkpointsApi = [
     path: '/runs/{id}/checkpoints',
     summary: 'List the checkpoints of a run, oldest first.',
     description:
-      'Without `limit` and `cursor` the list comes whole, up to 10,000 entries and 4 MiB; what is beyond has a cursor.',
+      'Without `limit` and `cursor`, returns the whole list, up to 10,000 entries and 4 MiB, and a cursor for the ' +
+      'rest.',
     permission: ['tasks.read', 'tasks.claim'],
     params,
     query: journalQuery,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** The data of the checkpoint stays out of the journal. */
+/** The journal excludes the checkpoint's data. */
 export const runCheckpointed = defineEvent(
   'run.checkpointed',
   'run',

@@ -15,7 +15,7 @@ import { countCheckpoints, findCheckpoints, insertCheckpoint } from './checkpoin
 const kindCharactersMax = 100;
 
 /**
- * Notes how far a run has come (core, section 10). Only under the run's live claim.
+ * Saves a checkpoint of a run (docs/reference/actions-and-usage.md#checkpoints). Requires the run's live claim.
  * @throws Refusal `invalid_checkpoint`, those of a document, those of `requireLiveRun`, `budget_exceeded`
  */
 export async function createCheckpoint(
@@ -54,7 +54,7 @@ function requireKind(kind: string): void {
     fail('invalid_checkpoint', { field: 'kind', maxLength: kindCharactersMax });
 }
 
-/** The checkpoints of a run, oldest first. @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor` */
+/** Lists the checkpoints of a run, oldest first. @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor` */
 export async function listCheckpoints(
   { db, tenantId }: Context,
   runId: string,

@@ -8,7 +8,7 @@ import { runStatuses } from '../runs/run.ts';
 export const cancellationPolicies = ['cascade_cooperative', 'detach'] as const;
 export const childStatuses = ['pending', ...runStatuses, 'revoked', 'expired'] as const;
 
-/** What a child may do at most. */
+/** The upper bound of a child's rights. */
 export const ChildGrant = z
   .strictObject({
     permissions: z.array(z.string()),
@@ -17,7 +17,7 @@ export const ChildGrant = z
   })
   .meta({ id: 'ChildGrant' });
 
-/** What a child left to its parent when it ended; written once. */
+/** The result that a child returns to its parent when it ends; written once. */
 export const ChildResult = z
   .strictObject({
     outcome: z.enum(['succeeded', 'failed', 'cancelled']),
@@ -29,7 +29,10 @@ export const ChildResult = z
   })
   .meta({ id: 'ChildResult' });
 
-/** Ties a run to a task that it launched, and to the run that works on it (core, section 12). */
+/**
+ * Links a run to a task that it launched and to the run of that task
+ * (docs/reference/actions-and-usage.md#child-handles).
+ */
 export const ChildHandle = z
   .strictObject({
     id: Uuid,
@@ -59,21 +62,23 @@ export const ChildHandlePage = z
   .meta({ id: 'ChildHandlePage' });
 export type ChildHandlePage = z.infer<typeof ChildHandlePage>;
 
-/** `handleToken` is shown once; it points at the handle and grants nothing. */
+/** `handleToken` is shown once. It identifies the handle and grants nothing. */
 export const LaunchedChild = z
   .strictObject({ childHandle: ChildHandle, childTask: Task, handleToken: z.string().nullable() })
   .meta({ id: 'LaunchedChild' });
 export type LaunchedChild = z.infer<typeof LaunchedChild>;
 
 const word = z.string().max(queryWordCharactersMax);
-/** What is beyond is no list of rights any more; how many a grant may name is refused with a code of its own. */
+/** A schema limit far above the allowed number of rights, which is refused with its own code. */
 const names = z.array(word).max(1000).nullish();
 
 const { title, description, priority, workspaceId, ownerId, assigneeId } = NewTask.shape;
 
 export const NewChild = z
   .strictObject({
-    correlationId: word.meta({ description: 'The launch under this name is made once in a run.' }),
+    correlationId: word.meta({
+      description: 'Unique within the run: a repeated launch returns the first child.',
+    }),
     title,
     description,
     priority,
@@ -82,7 +87,7 @@ export const NewChild = z
     assigneeId,
     grant: z
       .strictObject({ permissions: names, capabilities: names, skills: names })
-      .meta({ id: 'ChildGrantRequest', description: 'What is left out is inherited; `[]` is nothing.' })
+      .meta({ id: 'ChildGrantRequest', description: 'Omitted kinds are inherited; `[]` grants nothing.' })
       .nullish(),
     cancellationPolicy: word.default('cascade_cooperative'),
     expiresInSeconds: z.int().default(604_800),
@@ -90,7 +95,7 @@ export const NewChild = z
   .meta({ id: 'NewChild' });
 export type NewChild = z.output<typeof NewChild>;
 
-/** A handle with what is derived from its child's task and run. */
+/** A handle with the state derived from its child's task and run. */
 export type ChildHandleViewRow = ChildHandleRow & {
   child_task_public_id: string;
   status: (typeof childStatuses)[number];

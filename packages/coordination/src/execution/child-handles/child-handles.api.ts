@@ -30,7 +30,7 @@ const revocation = {
   returns: { 200: ChildHandleResult },
   errors: ['not_found', 'run_holder_mismatch'],
   emits: [childRevoked, controlMessageAccepted, runCancelRequested, childCancelRequested],
-  example: { reason: 'The answer is known already.' },
+  example: { reason: 'The decision is already known.' },
 } as const;
 
 export const childHandlesApi = [
@@ -38,11 +38,11 @@ export const childHandlesApi = [
     id: 'launchChild',
     method: 'POST',
     path,
-    summary: 'Launch a child of a run: a task, and the handle to follow it by.',
+    summary: 'Launch a child of a run: a task, and a handle to track it.',
     description:
-      'For the principal of the run, under its live claim. A correlation id that the run used before is answered with ' +
-      'its child. Rights that are left out of the grant are inherited; none can be added. A task with 1,000 relations ' +
-      'takes no more: `invalid_relation`.',
+      'For the principal of the run, under its live claim. A correlation id that the run has already used returns ' +
+      'its child. Omitted rights of the grant are inherited; none can be added. A task with 1,000 relations ' +
+      'accepts no more: `invalid_relation`.',
     permission: 'tasks.claim',
     alsoOneOf: ['tasks.write'],
     params,
@@ -79,7 +79,7 @@ export const childHandlesApi = [
     method: 'GET',
     path,
     summary: 'List the children that a run launched, oldest first.',
-    description: 'With `active` those that are pending, running or suspended, or, if false, the others.',
+    description: 'With `active`, those that are pending, running or suspended; with false, the others.',
     permission: 'tasks.read',
     params,
     query: { active: QueryFlag.optional() },
@@ -93,7 +93,7 @@ export const childHandlesApi = [
     id: 'getChildHandle',
     method: 'GET',
     path: '/child-handles/{idOrToken}',
-    summary: 'Read a child handle, by its id or its token.',
+    summary: 'Read a child handle by its id or its token.',
     permission: 'tasks.read',
     params: { idOrToken: QueryWord },
     returns: { 200: ChildHandleResult },
@@ -107,8 +107,9 @@ export const childHandlesApi = [
     path: '/child-handles/{id}:revoke',
     summary: 'Revoke a launch.',
     description:
-      'For the principal of the run that launched it, or with `claims.manage`. No run of the child starts any more; ' +
-      'with `cancelChild` the one that runs is asked to stop. Repeated, it changes nothing.',
+      'For the principal of the run that launched it, or with `claims.manage`. No further run of the child can ' +
+      'start; ' +
+      'with `cancelChild`, its active run gets a cancel request. Repeating the call changes nothing.',
     params,
     ...revocation,
     handle: ({ params: { id: handleId }, body }, context) => revokeChildHandle(context, { handleId }, body),

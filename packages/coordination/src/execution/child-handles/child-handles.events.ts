@@ -3,7 +3,10 @@ import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 import { cancellationPolicies } from './child-handle.ts';
 
-/** The child's title and description stand in `task.created` of its task, not here; of its grant the sizes. */
+/**
+ * The child's title and description are in the `task.created` event of its task. Of the grant, only the sizes are
+ * given.
+ */
 export const childLaunched = defineEvent(
   'run.child.launched',
   'run',

@@ -15,11 +15,11 @@ export function findHandleByCorrelation(tenantId: string, parentRunId: string, c
     where parent_run_id = ${parentRunId} and correlation_id = ${correlationId} and tenant_id = ${tenantId}`;
 }
 
-/** Handles of a run behind a position, in the order of their making. */
+/** Lists the handles of a run after a position, in the order of creation. */
 export function findHandles(of: {
   tenantId: string;
   parentRunId: string;
-  /** Only those whose child may still do something, or only the others. */
+  /** True for active children only, false for the others only. */
   active: boolean | null;
   after: { createdAt: string; id: string };
   rowsMax: number;
@@ -35,7 +35,7 @@ export function findHandles(of: {
     order by h.created_at, h.id limit ${of.rowsMax}`;
 }
 
-/** The names of the capabilities of a principal, and its skills that are not disabled, in alphabetical order. */
+/** Lists the capability names of a principal and its enabled skills, in alphabetical order. */
 export function findAssigned(tenantId: string, principalId: string, namesMax: number) {
   return sql<{ capabilities: string[]; skills: string[] }>`
     select array(
@@ -66,7 +66,7 @@ export interface NewHandle {
   expiresInSeconds: number;
 }
 
-/** Writes a handle, and its id on its task. */
+/** Inserts a handle and stores its id on the task. */
 export function insertHandle(handle: NewHandle) {
   return sql<object>`
     with launched as (
@@ -81,12 +81,12 @@ export function insertHandle(handle: NewHandle) {
     from launched`;
 }
 
-/** Locks the task of a handle's child: no run of it starts meanwhile. */
+/** Locks the task of a handle's child, so that no run of it can start. */
 export function lockChildTask(tenantId: string, taskId: string) {
   return sql<object>`select from tasks where id = ${taskId} and tenant_id = ${tenantId} for no key update`;
 }
 
-/** Locks the run that a handle is bound to, before the handle. */
+/** Locks the run that a handle is bound to. Must be called before the handle is locked. */
 export function lockChildRun(tenantId: string, handleId: string) {
   return sql<{ id: string }>`
     select r.id from child_handles h join runs r on r.id = h.child_run_id
@@ -94,7 +94,7 @@ export function lockChildRun(tenantId: string, handleId: string) {
     for no key update of r`;
 }
 
-/** Returns no row for a handle that is revoked already. */
+/** Returns no row if the handle is already revoked. */
 export function updateHandleToRevoked(tenantId: string, handleId: string, reason: string) {
   return sql<ChildHandleOfParentRow>`
     with revoked as (

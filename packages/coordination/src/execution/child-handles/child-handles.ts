@@ -18,7 +18,7 @@ import {
 import { isSecretOf, parseHandleRef } from './handle-token.ts';
 
 /**
- * Reads a handle by its id or its token. A token with a wrong secret is answered as one of a handle that doesn't exist.
+ * Reads a handle by its id or its token. A token with a wrong secret is refused like one of an unknown handle.
  * @throws Refusal `invalid_child_handle_ref`, `invalid_child_handle_token`, `not_found`
  */
 export async function getChildHandle(context: Context, ref: string): Promise<ChildHandle> {
@@ -33,8 +33,8 @@ const cursorPrefix = 'cd1_';
 const start = { createdAt: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
 
 /**
- * The children that a run launched, oldest first.
- * @param active only those that are pending, running or suspended; false for the others, absent for all
+ * Lists the children that a run launched, oldest first.
+ * @param active true for those that are pending, running or suspended, false for the others, absent for all
  * @throws Refusal `invalid_cursor`, `not_found`
  */
 export async function listChildHandles(
@@ -67,10 +67,10 @@ function positionOf(cursor: string, runId: string) {
 }
 
 /**
- * Revokes a launch: no run of the child starts any more, and none of its runs launches further. Repeated, it changes
- * nothing.
- * @param of.runId the run of the path, which must be the one that launched it
- * @param request.cancelChild asks the run that works on it to stop by itself
+ * Revokes a launch: no further run of the child can start, and none of its runs can launch children. Repeating it
+ * changes nothing.
+ * @param of.runId the run in the path, which must be the one that launched the child
+ * @param request.cancelChild also sends a cancel request to the child's active run
  * @throws Refusal `not_found`, `run_holder_mismatch`
  */
 export async function revokeChildHandle(
@@ -82,7 +82,7 @@ export async function revokeChildHandle(
   const handle = await handleOf(context, of);
   if (handle.revoked_at !== null) return { childHandle: childHandleOf(handle) };
   const { id, child_task_id: childTaskId } = handle;
-  // Task, run, handle: the order of every command that locks several of them.
+  // The lock order of every command that locks several of them: task, run, handle.
   if (cancelChild) await db.row(lockChildTask(tenantId, childTaskId));
   const run = cancelChild ? await db.row(lockChildRun(tenantId, id)) : undefined;
   const revoked = await db.row(updateHandleToRevoked(tenantId, id, reason));

@@ -5,7 +5,7 @@ import { fail } from '../errors.ts';
 import type { NewChild } from './child-handle.ts';
 import { findAssigned } from './child-handles.sql.ts';
 
-/** What a run may do, by the three kinds of rights. */
+/** The rights of a run, of three kinds. */
 export interface Grant {
   readonly permissions: readonly string[];
   readonly capabilities: readonly string[];
@@ -29,13 +29,13 @@ export function checkGrant(asked: NewChild['grant']): void {
   if (unknown.length > 0) fail('invalid_child_grant', { field: 'permissions', unknown });
 }
 
-/** Capabilities, and skills, that are inherited without being named; of more than that the first by name. */
+/** Capabilities and skills that are inherited without being named. Beyond this number, the first by name. */
 const inheritedMax = 1000;
 
 /**
- * The ceiling of a run: what its own handle grants or, where nobody launched it, what its principal has. A delegation that
- * narrows its session narrows the permissions of both.
- * @param own the handle that the run was launched by
+ * The ceiling of a run: the rights that its own handle grants or, if it was not launched, those of its principal. A
+ * delegation that restricts the session restricts the permissions in both cases.
+ * @param own the handle by which the run was launched
  */
 export async function ceilingOf(context: Context, runId: string, own: Grant | undefined): Promise<Grant> {
   const { permissions, capabilities, skills } = own ?? (await assignedTo(context));
@@ -45,8 +45,7 @@ export async function ceilingOf(context: Context, runId: string, own: Grant | un
 }
 
 /**
- * What the caller may do with the credential of this request, the capabilities it has, and its skills as `name@version` but
- * for those that are disabled.
+ * The caller's permissions under this request's credential, its capabilities, and its enabled skills as `name@version`.
  */
 async function assignedTo({ db, tenantId, caller }: Context): Promise<Grant> {
   const { capabilities = [], skills = [] } =
@@ -54,7 +53,7 @@ async function assignedTo({ db, tenantId, caller }: Context): Promise<Grant> {
   return { permissions: [...caller.permissions], capabilities, skills };
 }
 
-/** What both lists cover; `admin` covers all. */
+/** The entries that both lists cover; `admin` covers all. */
 function intersection(left: readonly string[], right: readonly string[]): string[] {
   const [held, allowed] = [new Set(left), new Set(right)];
   return [...new Set([...left, ...right])].filter(
@@ -63,8 +62,8 @@ function intersection(left: readonly string[], right: readonly string[]): string
 }
 
 /**
- * The rights of a child: what is asked for, and of each kind that is left out all that its parent has.
- * @throws Refusal `child_grant_exceeds_parent` that names what the parent lacks
+ * Computes the rights of a child: the requested ones, and for each omitted kind all rights of its parent.
+ * @throws Refusal `child_grant_exceeds_parent` with the rights that the parent lacks
  */
 export function narrowedGrant(ceiling: Grant, asked: NewChild['grant']): Grant {
   const held = new Set(ceiling.permissions);

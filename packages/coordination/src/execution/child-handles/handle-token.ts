@@ -3,11 +3,11 @@ import { observer } from '@baton/kernel/process/observer';
 import { fail } from '../errors.ts';
 
 /**
- * Tokens of child handles: `ch1_<32 hex of the id>_<secret>`, where the secret is 256 random bits in base64url. A token
- * points at its handle and grants nothing; only the SHA-256 of its secret is kept.
+ * A token of a child handle: `ch1_<32 hex of the id>_<secret>`, where the secret is 256 random bits in base64url. It
+ * identifies its handle and grants nothing. Only the SHA-256 of the secret is stored.
  */
 export interface HandleToken {
-  /** Shown once, in the answer to the launch. */
+  /** Shown once, in the response to the launch. */
   readonly token: string;
   readonly secretHash: string;
 }
@@ -22,10 +22,10 @@ export function newHandleToken(handleId: string): HandleToken {
   return { token, secretHash: hashOf(secret) };
 }
 
-/** A handle named in a path: by its id, or by its token. */
+/** A handle as given in a path: by its id or by its token. */
 export interface HandleRef {
   readonly id: string;
-  /** The secret that was shown with it; undefined where the id alone was. */
+  /** The secret of the token; undefined if only the id was given. */
   readonly secret: string | undefined;
 }
 

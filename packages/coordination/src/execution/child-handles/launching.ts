@@ -21,11 +21,13 @@ const expirySecondsMax = 7_776_000;
 const depthMax = 8;
 
 /**
- * Launches a child of a run: a task, and the handle by which the run follows it, in one transaction (core, section 12).
- * A correlation id that the run used before is answered with the child that it made, whatever became of the run.
+ * Launches a child of a run, in one transaction: a task, and the handle by which the run tracks it
+ * (docs/reference/actions-and-usage.md#launch). A correlation id that the run has already used returns the existing
+ * child, whatever the state of the run.
  * @throws Refusal `invalid_correlation_id`, `invalid_cancellation_policy`, `invalid_child_expiry`,
- * `invalid_child_grant`, those of `requireLiveRun`, `permission_denied`, `child_handle_revoked`, `child_handle_expired`,
- * `child_grant_exceeded`, `child_grant_exceeds_parent`, `child_depth_exceeded`, those of a new task, `invalid_relation`
+ * `invalid_child_grant`, those of `requireLiveRun`, `permission_denied`, `child_handle_revoked`,
+ * `child_handle_expired`, `child_grant_exceeded`, `child_grant_exceeds_parent`, `child_depth_exceeded`, those of a new
+ * task, `invalid_relation`
  */
 export async function launchChild(
   context: Context,
@@ -37,7 +39,7 @@ export async function launchChild(
   const known = await launchedBefore(context, runId, request.correlationId);
   if (known !== undefined) return known;
   const run = await requireLiveRun(context, runId);
-  // Another launch of the run may have come first while this one waited for the task.
+  // A concurrent launch of the run may have used the id while this one waited for the task's lock.
   const first = await launchedBefore(context, runId, request.correlationId);
   if (first !== undefined) return first;
   await requireDelegated(context, { runId }, 'tasks.write');
@@ -105,7 +107,7 @@ async function launchedBefore(
 }
 
 async function grantOf(context: Context, run: LiveRunRow, request: NewChild) {
-  // Under its lock: a revocation of the run's own launch waits for this one, or refuses it.
+  // Under the handle's lock: a concurrent revocation of the run's own launch waits, or causes this refusal.
   const own =
     run.child_handle_id === null
       ? undefined

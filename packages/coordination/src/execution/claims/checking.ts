@@ -4,7 +4,7 @@ import { findClaimCheck } from './checking.sql.ts';
 import type { ClaimCheck } from './claim.ts';
 
 /**
- * Whether a claim, shown with its fencing token, protects its task now (core, section 25). It changes nothing.
+ * Checks whether a claim and its fencing token currently protect the task (docs/reference/claims.md#check). Read-only.
  * @throws Refusal `not_found`
  */
 export async function checkClaim(

@@ -7,9 +7,9 @@ export interface NewClaims {
   principalId: string;
   iamPrincipalId: string | null;
   sessionId: string;
-  /** In the order in which they are handed out. */
+  /** In the order of assignment. */
   taskIds: readonly string[];
-  /** One for each task to take, no more. */
+  /** One for each task to claim, at most. */
   claimIds: readonly string[];
   claimedEventIds: readonly string[];
   expiredEventIds: readonly string[];
@@ -18,18 +18,20 @@ export interface NewClaims {
   correlationId: string;
   requestId: string;
   traceRunId: string;
-  /** Whether the events are also written for delivery to others. */
+  /** Whether the events are also written to the outbox. */
   writesOutbox: boolean;
 }
 
-/** A new claim, with the payloads of its events. */
+/** A new claim with the payloads of its events. */
 export type NextClaimRow = ClaimRow & { claimed_payload: unknown; expired_payload: unknown };
 
 /**
- * Takes the first of these tasks that are free and that nobody has locked, as many as there are claim ids, with their
- * journal and outbox rows, and takes them out of the queue. Each is judged as `insertClaim` judges it, on its row and under its
- * lock; a rival's is passed over (`skip locked`), so nobody waits and nobody is refused. Claim and event are made from the
- * task's new row alone: for a hundred tasks, joins of what the statement has written cost as much as all else.
+ * Claims the first of these tasks that are free and not locked, as many as there are claim ids, writes their journal
+ * and outbox rows and removes them from the queue.
+ *
+ * Each task is checked as in `insertClaim`, on its row and under its lock. Tasks locked by rivals are skipped (`skip
+ * locked`), so no request waits or is refused. Claims and events are computed from the task's new row alone: with 100
+ * tasks, joins with the rows that the statement has written doubled its cost.
  */
 export function insertNextClaims(request: NewClaims) {
   return sql<NextClaimRow>`
@@ -37,7 +39,7 @@ export function insertNextClaims(request: NewClaims) {
       select t.id, t.active_claim_id as dead_claim_id, asked.n
       from unnest((select ${request.taskIds}::uuid[])) with ordinality asked (id, n) join tasks t on t.id = asked.id
       where t.tenant_id = ${request.tenantId} and t.category not in ('terminal_success', 'terminal_cancelled')
-        -- A dead claim that began after this statement can't be seen, and so not be ended by it: it is left for the next one.
+        -- A dead claim that began after this statement is invisible and so can't be ended here. Its task is skipped.
         and (t.active_claim_id is null or exists (
           select from claims c join sessions s on s.id = c.session_id
           where c.id = t.active_claim_id
@@ -81,7 +83,7 @@ export function insertNextClaims(request: NewClaims) {
       select taken.active_claim_id, ${request.tenantId}, taken.id, ${request.sessionId}, ${request.principalId},
         taken.claim_epoch, ${request.intent}, ${request.ttlSeconds}::integer, taken.at, taken.at, taken.lease_expires_at,
         taken.lease_expires_at
-      -- joined, so that a dead claim is off the unique index before the new one enters it
+      -- joined, so that the dead claim leaves the unique index before the new one enters it
       from taken left join reaped on reaped.task_id = taken.id
     ), said as (
       select taken.n, 1 as part, (${request.expiredEventIds}::uuid[])[taken.n] as id, 'claim.expired' as type,
@@ -112,7 +114,7 @@ export function insertNextClaims(request: NewClaims) {
     order by taken.n`;
 }
 
-/** Takes tasks that a live claim holds out of the queue; those that somebody has locked are left for later. */
+/** Removes tasks with a live claim from the queue. Locked tasks are skipped and removed later. */
 export function deleteHeldFromQueue(tenantId: string, taskIds: readonly string[]) {
   return sql<{ task_id: string }>`
     with held as materialized (
@@ -129,7 +131,7 @@ export function findTasksById(tenantId: string, taskIds: readonly string[]) {
   return sql<TaskRow>`
     select t.*, tt.key as type_key, tt.version as type_version,
       (select project_id from workspaces where id = t.workspace_id) as project_id
-    -- As a subquery: the plan for an array at hand depends on its length, so PostgreSQL would make it anew for each call.
+    -- A subquery, because the plan for an array parameter depends on its length: PostgreSQL would replan each call.
     from unnest((select ${taskIds}::uuid[])) as given (id)
     cross join lateral (select * from tasks where id = given.id offset 0) t join task_types tt on tt.id = t.type_id
     where t.tenant_id = ${tenantId}`;

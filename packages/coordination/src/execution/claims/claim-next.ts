@@ -16,12 +16,12 @@ import { taskClaimed } from './claims.events.ts';
 import { claimTtl, refuseTtl } from './ttl.ts';
 
 const countMax = 100;
-/** How many tasks more than asked for are looked at first: rivals have locked some of them. */
+/** Extra tasks read in the first round, since rivals have locked some of them. */
 const spareRows = 64;
-/** Each round looks at this many times the rows of the one before, up to the most. */
+/** Each round reads this many times the rows of the previous round, up to the maximum. */
 const roundGrowth = 4;
 const roundRowsMax = 10_000;
-/** Bounds one call behind very many rows that are out of date; the next call goes on behind them. */
+/** Bounds a call when the head of the queue has very many stale rows. The next call continues after them. */
 const roundsMax = 12;
 
 export const ClaimNextRequest = ClaimRequest.extend({
@@ -35,7 +35,7 @@ export const ClaimNextRequest = ClaimRequest.extend({
   includeAssigned: z
     .boolean()
     .nullish()
-    .describe('Also tasks that are assigned to others: all by priority, then age.'),
+    .describe('Include tasks assigned to others: all by priority, then age.'),
 }).meta({ id: 'ClaimNextRequest' });
 export type ClaimNextRequest = z.output<typeof ClaimNextRequest>;
 
@@ -45,9 +45,10 @@ export const NextWork = z
 export type NextWork = z.infer<typeof NextWork>;
 
 /**
- * Claims the next tasks of the queue for the caller's session, in one transaction (core, section 25): those that are assigned to
- * the caller, then unassigned ones, each the most urgent first, then the oldest, and the children of one parent a second apart. Rivals share the work: a task that another has
- * locked is passed over.
+ * Claims the next tasks of the queue for the caller's session, in one transaction
+ * (docs/reference/claims.md#claim-the-next-tasks): first those assigned to the caller, then unassigned ones. Each group
+ * is ordered by priority, then age, and children of the same parent are spaced one second apart. Concurrent callers
+ * share the queue: a task locked by a rival is skipped.
  * @throws Refusal `permission_denied`, those of a session, `not_found`, `invalid_ttl`
  */
 export async function claimNextTasks(context: Context, request: ClaimNextRequest): Promise<NextWork> {
@@ -65,7 +66,10 @@ export async function claimNextTasks(context: Context, request: ClaimNextRequest
   };
 }
 
-/** Takes the first that no rival has locked, else looks at more and more of the queue until enough is taken, or nothing is left. */
+/**
+ * Claims the first tasks that no rival has locked. Reads more and more of the queue until enough are claimed or the
+ * queue is exhausted.
+ */
 async function takeNext(
   context: Context,
   search: WorkSearch,
@@ -97,7 +101,7 @@ async function takeNext(
   return taken;
 }
 
-/** Those that the caller may claim and see, where each task is judged by itself. */
+/** The tasks that the caller may claim and see. Each task is checked separately. */
 function permitted({ caller: { permissions } }: Context, taskIds: readonly string[]): readonly string[] {
   return permittedIds(
     permissions,
@@ -143,7 +147,7 @@ function noteGranted(context: Context, lease: NextClaimRow): void {
   context.afterCommit.push(() => context.counters.claimTakeovers.inc());
 }
 
-/** The filters as a query has them: null and absent mean the same. */
+/** Removes null filters: null and absent mean the same. */
 function withoutNulls(request: ClaimNextRequest) {
   return {
     workspaceId: request.workspaceId ?? undefined,

@@ -5,7 +5,7 @@ import type { ClaimRow } from '../../leases/lease-rows.ts';
 
 export const claimStatuses = ['active', 'released', 'stale'] as const;
 
-/** An exclusive, expiring lease on a task (core, section 9). `id` and `claimId` are one value. */
+/** An exclusive, expiring lease on a task (docs/reference/claims.md). `id` and `claimId` are one value. */
 export const Claim = z
   .strictObject({
     id: Uuid,
@@ -28,7 +28,7 @@ export type Claim = z.infer<typeof Claim>;
 
 export const claimCheckReasons = ['live', 'released', 'expired', 'superseded', 'session_inactive'] as const;
 
-/** Whether a claim protects its task at this moment (core, section 25). */
+/** Whether a claim currently protects its task (docs/reference/claims.md#check). */
 export const ClaimCheck = z
   .strictObject({
     live: z.boolean(),

@@ -47,9 +47,12 @@ export const claimsApi = [
     id: 'claimNextTasks',
     method: 'POST',
     path: '/work:claim-next',
-    summary: 'Claim the next tasks that the caller may do: its own first, then by priority and age.',
+    summary: 'Claim the next available tasks: assigned to the caller first, then by priority and age.',
     description:
-      'Tasks that are assigned to the caller come first, then those that are unassigned; those of others only with includeAssigned. Rivals share the work: nobody waits for another, and nobody gets what another has. Children of one parent have their turn a second apart, so none takes all while others wait. Empty when there is nothing to do.',
+      'Tasks assigned to the caller are claimed first, then unassigned ones; those of others only with ' +
+      'includeAssigned. Concurrent callers never wait for each other and never claim the same task. Children of one ' +
+      "parent are spaced one second apart, so that one parent can't fill the queue. The list is empty when no task " +
+      'is available.',
     permission: 'tasks.claim',
     alsoOneOf: ['tasks.read'],
     body: ClaimNextRequest,
@@ -88,7 +91,8 @@ export const claimsApi = [
     path: '/claims/{id}:heartbeat',
     summary: 'Extend or shorten the lease of a claim.',
     description:
-      'For its holder, or with `claims.manage`. Beat every third of the lease. Without `ttlSeconds` it is renewed by the length it was taken for.',
+      'For its holder, or with `claims.manage`. Send a heartbeat every third of the lease. Without `ttlSeconds`, ' +
+      'the lease is renewed for its original length.',
     permission: ['tasks.claim', 'claims.manage'],
     params,
     body: z.strictObject({ ttlSeconds: z.int().nullish() }).meta({ id: 'ClaimHeartbeat' }),
@@ -111,9 +115,10 @@ export const claimsApi = [
     id: 'checkClaim',
     method: 'POST',
     path: '/claims/{id}:check',
-    summary: 'Whether a claim and its fencing token protect the task now.',
+    summary: 'Check whether a claim and its fencing token currently protect the task.',
     description:
-      'For gateways outside (git, deployments) that must refuse a stale holder. `superseded` when the token is not that of the last claim of the task.',
+      'For external gateways (Git, deployments) that must reject a stale holder. `superseded` if the token is not ' +
+      'that of the last claim of the task.',
     permission: 'tasks.read',
     params,
     body: z.strictObject({ fencingToken: z.int() }).meta({ id: 'ClaimCheckRequest' }),
@@ -128,8 +133,8 @@ export const claimsApi = [
     id: 'releaseClaim',
     method: 'POST',
     path: '/claims/{id}:release',
-    summary: 'Give a task back.',
-    description: 'For its holder, or with `claims.manage`. A claim that ended before stays as it is.',
+    summary: 'Release a claim.',
+    description: "For its holder, or with `claims.manage`. A claim that has already ended doesn't change.",
     permission: ['tasks.claim', 'claims.manage'],
     params,
     body: z

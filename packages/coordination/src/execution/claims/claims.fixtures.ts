@@ -3,7 +3,7 @@ import { claimTask, endClaimLease } from '../../testing/leases.ts';
 import { task } from '../../work/tasks/tasks.fixtures.ts';
 import { session } from '../sessions/sessions.fixtures.ts';
 
-/** A live claim on the task of the request. */
+/** A live claim on the requested task. */
 export const claim = defineObject({
   path: '/claims/{id}',
   make: async ({ actor, get }) =>

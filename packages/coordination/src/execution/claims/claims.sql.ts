@@ -21,7 +21,7 @@ export interface NewClaim {
   principalId: string;
   iamPrincipalId: string | null;
   ref: TaskRef;
-  /** Whether whom the task is for was checked before, under its lock. */
+  /** Whether the task's addressee was already checked, under the task's lock. */
   isEligible: boolean;
   sessionId: string;
   claimId: string;
@@ -32,11 +32,11 @@ export interface NewClaim {
   correlationId: string;
   requestId: string;
   traceRunId: string;
-  /** Whether its events are also written for delivery to others. */
+  /** Whether its events are also written to the outbox. */
   writesOutbox: boolean;
 }
 
-/** The new claim, with the payloads of its events. */
+/** The new claim with the payloads of its events. */
 export type InsertedClaimRow = ClaimRow & {
   reaped_claim_id: string | null;
   claimed_payload: unknown;
@@ -44,20 +44,21 @@ export type InsertedClaimRow = ClaimRow & {
 };
 
 /**
- * Takes the lease in one statement and one round trip, with its journal and outbox rows; no row when the task can't be
- * claimed.
+ * Claims a task in one statement and one round trip, with the journal and outbox rows. Returns no row if the task can't
+ * be claimed.
  *
- * There is one winner, because all that rivals compete for is on the task's row: after a wait for its lock, PostgreSQL
- * evaluates the `where` again on the new row, prerequisites included. The session of the present claim is seen and judged
- * as of the statement's start, which is enough: a dead session stays dead. By a later clock, one that was renewed during
- * the wait would look dead. `enter_own_session` shares the locks of the caller and of the own session against a disable or a
- * close under way. The unique index `claims_one_active` is the second guard.
+ * Only one rival can win, because everything that they compete for is on the task's row: after waiting for its lock,
+ * PostgreSQL evaluates the `where` again on the new row, prerequisites included. The session of the current claim is
+ * read as of the start of the statement. That is enough, because a dead session stays dead; with a later clock, a
+ * session that was renewed during the wait would look dead. `enter_own_session` takes shared locks on the caller and
+ * the caller's session, against a concurrent disable or close. The unique index `claims_one_active` is the second
+ * guard.
  *
- * An expired lease counts as a failed attempt (`is_expired`), by whoever ends it first. Where it would be the last one, the
- * task is not taken over: the worker moves it to a blocked status.
+ * An expired lease counts as a failed attempt (`is_expired`); the command that ends it first counts it. If it is the
+ * last allowed attempt, the task is not taken over: the worker moves it to a blocked status.
  *
- * The own lease begins, and the own session is judged, at `free.at`, read once the task is locked: whoever only locks
- * the task and changes nothing lets PostgreSQL go on with what it computed before the wait.
+ * The new lease starts, and the caller's session is checked, at `free.at`, which is read once the task is locked: if a
+ * rival locks the task without changing it, PostgreSQL continues with the values from before the wait.
  */
 export function insertClaim(request: NewClaim) {
   return sql<InsertedClaimRow>`
@@ -96,8 +97,8 @@ export function insertClaim(request: NewClaim) {
     ), reaped as (
       update claims c set status = 'stale', released_at = taken.at,
         release_reason = case when c.expires_at <= taken.at then 'expired' else 'session_inactive' end
-      -- Written so that it is found by its id even by a plan that was made, and kept, while the table was empty: a join, or
-      -- a look for active claims, then read a whole index each time.
+      -- A subquery, so that the claim is found by its id even with a plan that was cached while the table was empty: a
+      -- join, or a search for active claims, then read a whole index on each call.
       from taken where c.id = (select dead_claim_id from taken) and c.released_at is null
       returning c.id, c.task_id, c.session_id, c.release_reason as reason
     ), made as (
@@ -106,7 +107,7 @@ export function insertClaim(request: NewClaim) {
       select ${request.claimId}, ${request.tenantId}, taken.id, ${request.sessionId}, ${request.principalId},
         taken.claim_epoch, ${request.intent}, ${request.ttlSeconds}::integer, taken.at, taken.at, taken.lease_expires_at,
         taken.lease_expires_at
-      -- joined, so that the dead claim is off the unique index before the new one enters it
+      -- joined, so that the dead claim leaves the unique index before the new one enters it
       from taken left join reaped on reaped.task_id = taken.id
       returning *
     ), said as (
@@ -126,7 +127,7 @@ export function insertClaim(request: NewClaim) {
         iam_actor_id, session_id, correlation_id, request_id, trace_run_id, payload)
       select id, ${request.tenantId}, type, 1, entity_type, entity_id, workspace_id, ${request.principalId},
         ${request.iamPrincipalId}, session_id, ${request.correlationId}, ${request.requestId}, ${request.traceRunId}, payload
-      -- The parts of \`said\` come one after the other, so that the end of the dead claim has the lower sequence.
+      -- The branches of this union are evaluated in order, so the event of the dead claim gets the lower sequence.
       from said
       returning sequence
     ), queued as (
@@ -174,7 +175,7 @@ export function listOfClaims(tenantId: string, filter: ClaimFilter): SeenList<Cl
 function findClaims(tenantId: string, filter: ClaimFilter, page: Page): PageQuery<ClaimRow> {
   const found = matching(build.selectFrom('claims').selectAll().where('tenant_id', '=', tenantId), filter);
   if (filter.status !== undefined || filter.task_id !== undefined) return pageQuery(found, newestFirst, page);
-  // The indexes of all claims, and of those of a session, begin with the status.
+  // The indexes on claims, and on those of a session, start with the status.
   const parts = claimStatuses.map((status) => found.where('status', '=', status));
   return mergedPageQuery(parts, newestFirst, page);
 }

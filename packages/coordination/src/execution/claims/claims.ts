@@ -21,13 +21,13 @@ import { findClaim, type InsertedClaimRow, insertClaim, listOfClaims } from './c
 import { findLeaseState, lockTaskOfClaim } from './heartbeat.sql.ts';
 import { claimTtl, refuseTtl } from './ttl.ts';
 
-/** While a task is locked, only a relation that is added meanwhile can change whether it may be claimed. */
+/** While the task is locked, only a concurrently added relation can change whether it is claimable. */
 const attemptsMax = 3;
 
 /**
- * Takes the lease on a task for the caller's session (core, section 9).
- * The usual case is one statement on its own. When that grants nothing, two reads find the first reason in the contract's
- * order. Only when they find none, because it went away meanwhile, is it tried again in a transaction that locks first.
+ * Claims a task for the caller's session (docs/reference/claims.md#claim-a-task). The usual case is a single statement.
+ * If it returns no claim, two reads find the first reason in the documented order of refusals. If they find none,
+ * because the obstacle has meanwhile disappeared, the claim is retried in a transaction that takes the locks first.
  */
 export async function claimTask(context: Context, ref: TaskRef, request: ClaimRequest): Promise<Claim> {
   await requireDelegated(context, request, 'tasks.claim');
@@ -49,15 +49,15 @@ export async function claimTask(context: Context, ref: TaskRef, request: ClaimRe
       if (lease !== undefined) return granted(context, lease);
     }
     await requireLiveSession(context, request.sessionId);
-    // It locks the task and finds the caller eligible, or refuses.
+    // Locks the task and checks that the caller is eligible, or refuses.
     await requireClaimableTask(context, ref);
     if (ttlSeconds === undefined) refuseTtl(context);
   }
-  throw new Error('a claim was refused although nothing stood in its way');
+  throw new Error('a claim was refused without an obstacle');
 }
 
 /**
- * Takes over the task of a claim that is dead, or that ended before.
+ * Takes over the task of a claim that has ended or whose lease has expired.
  * @throws Refusal `not_found`, those of a session, `claim_not_expired` while the claim is live, those of `claimTask`
  */
 export async function reclaimTask(context: Context, claimId: string, request: ClaimRequest): Promise<Claim> {
@@ -91,7 +91,7 @@ export async function getClaim(context: Context, claimId: string): Promise<Claim
 }
 
 /**
- * Releases a claim for its holder or a manager; one that ended before stays as it is.
+ * Releases a claim, for its holder or a manager. A claim that has already ended doesn't change.
  * @throws Refusal `not_found`, `claim_holder_mismatch`
  */
 export async function releaseClaim(context: Context, claimId: string, reason: string): Promise<Claim> {

@@ -2,20 +2,21 @@ import { sql } from '@baton/kernel/database/sql';
 import type { ClaimRow, SessionRow } from '../../leases/lease-rows.ts';
 
 /**
- * Moves the lease of a live claim, on the task and on the claim together; no row when anything stands in the way.
+ * Extends the lease of a live claim, on the task and on the claim together. Returns no row if the claim can't be
+ * extended.
  *
- * Whoever ends the claim (a release, a take-over, the sweeper, a completion) writes the task's row: a heartbeat that
- * waited for one of them has `active_claim_id` and the lease evaluated again on the new row. The locks of the caller and
- * of the session are shared against a disable or a close under way. Leases are judged, and the new one begins, at
- * `held.at`, once the task is locked: whoever only locks it and changes nothing lets PostgreSQL go on with what it
- * computed before the wait.
+ * Every command that ends a claim (a release, a take-over, the sweeper, a completion) writes the task's row: a
+ * heartbeat that waited for one of them evaluates `active_claim_id` and the lease again on the new row. Shared locks on
+ * the caller and the session protect against a concurrent disable or close. The leases are checked, and the new one
+ * starts, at `held.at`, which is read once the task is locked: if a rival locks the task without changing it,
+ * PostgreSQL continues with the values from before the wait.
  */
 export function updateClaimLease(beat: {
   tenantId: string;
   claimId: string;
   callerId: string;
   mayManage: boolean;
-  /** Null for the length that it was taken for. */
+  /** Null for the original length. */
   ttlSeconds: number | null;
 }) {
   return sql<ClaimRow>`
@@ -56,7 +57,7 @@ export type LeaseStateRow = Pick<ClaimRow, 'holder_id' | 'status' | 'expires_at'
   delegation_over: boolean;
 };
 
-/** Locks the claim's task, so that what is read next can't change; no row for an unknown claim. */
+/** Locks the claim's task, so that the following reads can't change; no row for an unknown claim. */
 export function lockTaskOfClaim(tenantId: string, claimId: string) {
   return sql<{ id: string }>`
     select t.id from tasks t
@@ -64,7 +65,7 @@ export function lockTaskOfClaim(tenantId: string, claimId: string) {
     for no key update`;
 }
 
-/** All that decides whether a claim is live. */
+/** Reads all state that decides whether a claim is live. */
 export function findLeaseState(tenantId: string, claimId: string) {
   return sql<LeaseStateRow>`
     select c.holder_id, c.status, c.expires_at, c.session_id, s.status as session_status,

@@ -7,12 +7,12 @@ import { fail } from '../errors.ts';
 import { type Claim, claimOf } from './claim.ts';
 import { findLeaseState, type LeaseStateRow, lockTaskOfClaim, updateClaimLease } from './heartbeat.sql.ts';
 
-/** A session that closes meanwhile isn't covered by the task's lock, so the state may change once after it was read. */
+/** The task's lock doesn't cover a session that closes meanwhile, so the state may change once after it was read. */
 const attemptsMax = 3;
 
 /**
- * Extends or shortens the lease of a claim (core, section 9); without a length, by the one it was taken for. The usual
- * case is one statement on its own, without an event; only when it changes nothing is it repeated under the task's lock
+ * Extends or shortens the lease of a claim (docs/reference/claims.md#heartbeat); by default by its original length. The
+ * usual case is a single statement without an event. Only if it changes nothing is it repeated under the task's lock,
  * to find the reason.
  * @throws Refusal `not_found`, `claim_holder_mismatch`, `claim_not_active`, `claim_expired`, `session_not_active`,
  * `invalid_ttl`
@@ -42,7 +42,7 @@ export async function heartbeatClaim(
     const row = await beat();
     if (row !== undefined) return claimOf(row);
   }
-  throw new Error('a heartbeat was refused although nothing stood in its way');
+  throw new Error('a heartbeat was refused without an obstacle');
 }
 
 async function refuseDeadLease(context: Context, claimId: string, mayManage: boolean): Promise<void> {
@@ -53,7 +53,7 @@ async function refuseDeadLease(context: Context, claimId: string, mayManage: boo
     fail('claim_holder_mismatch', { claimId });
   if (state.status !== 'active') fail('claim_not_active', { claimId, status: state.status });
   if (state.lease_over) fail('claim_expired', { claimId, expiresAt: state.expires_at });
-  // A session over its lease is stale, whether or not anybody has recorded it.
+  // A session whose lease has expired is stale, even before the worker records it.
   const sessionStatus = state.session_status === 'active' ? 'stale' : state.session_status;
   if (state.session_over) fail('session_not_active', { sessionId, status: sessionStatus });
   if (!state.delegation_over) return;

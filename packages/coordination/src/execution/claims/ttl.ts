@@ -2,7 +2,9 @@ import { leaseBounds } from '../../leases/lease-bounds.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 
-/** The asked lease in seconds, or undefined when it is out of bounds: that is refused last. */
+/**
+ * The requested lease in seconds; undefined if it is out of bounds, which is the last refusal in the documented order.
+ */
 export function claimTtl({ settings }: Context, asked: number | null | undefined): number | undefined {
   const { min, usual, max } = leaseBounds(settings, 'CP_CLAIM');
   const ttlSeconds = asked ?? usual;

@@ -7,14 +7,14 @@ export interface Resolution {
   messageId: string;
   status: string;
   safeBoundary: string | null;
-  /** Blank keeps the sender's. */
+  /** A blank value keeps the sender's reason. */
   reason: string;
   acknowledgedBy: string;
 }
 
 /**
- * Resolves an open message. The run, which is locked, gets its next version; an acknowledgement is a sign of progress, and
- * once a request to cancel is applied, the run records no further action.
+ * Resolves an open message. The run, which is locked, gets its next version. An acknowledgement counts as progress, and
+ * after an applied cancel request the run can't record further actions.
  */
 export function updateMessageToResolved(resolution: Resolution) {
   return sql<ControlMessageRow & { run_version: number }>`

@@ -29,9 +29,9 @@ const eventOf = {
 };
 
 /**
- * Says what the executor of a run made of its next message (core, section 11); only under the run's live claim. When it
- * applies a request to cancel, the runs that it launched are asked too, those that were launched so; where one can't be
- * written, the worker asks them.
+ * Resolves the next message of a run (docs/reference/actions-and-usage.md#acknowledge); requires the run's live claim.
+ * An applied cancel request is also sent to the runs that this run launched with a cascading policy. Those that can't
+ * be written are left to the worker.
  * @throws Refusal `invalid_control_status`, those of `checkAcknowledgement` and of `requireLiveRun`,
  * `run_version_conflict`, `not_found`, `control_message_terminal`, `control_message_version_conflict`,
  * `control_message_out_of_order`
@@ -66,7 +66,7 @@ export async function acknowledgeControlMessage(
   return { controlMessage: controlMessageOf(message), runVersion: message.run_version };
 }
 
-/** Messages are taken in their order. The run is locked, so none comes or goes meanwhile. */
+/** Messages are resolved in their order. The run is locked, so none is added or resolved concurrently. */
 async function requireTurn(
   { db, tenantId }: Context,
   { id: runId }: LiveRunRow,

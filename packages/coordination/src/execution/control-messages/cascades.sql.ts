@@ -4,7 +4,7 @@ import type { QueuePosition } from '../../service/queue-walk.ts';
 import type { Tables } from '../../service/schema.ts';
 import type { CascadeRoot } from './control-message.ts';
 
-/** Leaves the rest of a cancellation to the worker. */
+/** Schedules the rest of a cancellation for the worker. */
 export function insertCascade(tenantId: string, messageId: string, followsRelations: boolean) {
   return sql<object>`
     insert into run_cascades (message_id, tenant_id, follows_relations)
@@ -13,7 +13,7 @@ export function insertCascade(tenantId: string, messageId: string, followsRelati
 
 export type CascadeRow = Pick<RowOf<Tables['run_cascades']>, 'message_id' | 'tenant_id' | 'created_at'>;
 
-/** The oldest first; each is locked before it is worked on. */
+/** Oldest first; each is locked before it is processed. */
 export function findCascades([createdAt, id]: QueuePosition, rowsMax: number) {
   return sql<CascadeRow>`
     select message_id, tenant_id, created_at from run_cascades
@@ -21,7 +21,7 @@ export function findCascades([createdAt, id]: QueuePosition, rowsMax: number) {
     order by created_at, message_id limit ${rowsMax}`;
 }
 
-/** The message that an unfinished cancellation began with; no row when another worker has it, or when it is done. */
+/** Locks the message with which an unfinished cancellation began; no row if another worker has it or it is done. */
 export function tryLockCascade(tenantId: string, messageId: string) {
   return sql<CascadeRoot>`
     with cascade as materialized (
@@ -36,7 +36,7 @@ export function deleteCascade(tenantId: string, messageId: string) {
   return sql<object>`delete from run_cascades where message_id = ${messageId} and tenant_id = ${tenantId}`;
 }
 
-/** Running runs that a run launched to be asked with it, and that wait for no other request to cancel. */
+/** Running runs that a run launched with a cascading policy and that have no open cancel request. */
 export function findChildrenToAsk(
   tenantId: string,
   {

@@ -20,8 +20,8 @@ import { cancelNextTasks, cascadeBatchMax, findNextBelow } from './force-cancel.
 import { addMessages, cascadeKey } from './sending.ts';
 
 /**
- * Leaves what a cancellation has not reached yet to the worker.
- * @param followsRelations whether a forced one reaches by relations what was not launched
+ * Leaves the unfinished part of a cancellation to the worker.
+ * @param followsRelations whether a forced one also follows relations to tasks that were not launched
  */
 export async function leaveToWorker(
   { db, tenantId }: Context,
@@ -32,10 +32,10 @@ export async function leaveToWorker(
 }
 
 /**
- * Asks the runs that a run launched, and that are to be asked with it, to stop by themselves (core, section 11). Their
- * executors do the same with theirs when they apply it.
- * @param root the request to cancel that was applied
- * @returns how many were asked: fewer than a batch when no more are left
+ * Sends a cancel request to the runs that a run launched with a cascading policy
+ * (docs/reference/actions-and-usage.md#acknowledge). Their executors propagate it when they apply it.
+ * @param root the applied cancel request
+ * @returns the number of requests sent; fewer than a batch when none are left
  */
 export async function askChildren(context: Context, root: ControlMessageRow): Promise<number> {
   return askRuns(context, root, await findNextToAsk(context, root, []));
@@ -76,7 +76,7 @@ async function askRuns(
   return runIds.length;
 }
 
-/** Says on launched runs that their launch is why they are asked to stop. */
+/** Emits an event for each child run whose parent's cancellation reached it. */
 export async function noteChildrenAsked(
   context: Context,
   asked: readonly AddedMessageRow[],
@@ -110,8 +110,8 @@ export async function noteChildrenAsked(
 const cascadesMax = 10;
 
 /**
- * Goes on with cancellations that reach further than their first transaction, a batch of each at a time. Where a batch
- * fails, each of its entries is tried alone, and the next batches leave out those that fail.
+ * Continues cancellations that didn't finish in their first transaction, one batch of each at a time. If a batch fails,
+ * its entries are retried one by one, and later batches exclude those that fail.
  */
 export function continueCascades({ pool, command, log }: JobTools<Context>): Job {
   const name = 'cascades';
@@ -152,7 +152,7 @@ export function continueCascades({ pool, command, log }: JobTools<Context>): Job
   };
 }
 
-/** The next that a cancellation reaches: runs to be asked, or tasks below. */
+/** The next entries of a cancellation: runs to send a request to, or tasks further down. */
 function findNext(context: Context, root: CascadeRoot, except: readonly string[]): Promise<string[]> {
   return root.operation === 'request_cancel'
     ? findNextToAsk(context, root, except)
@@ -165,7 +165,7 @@ function reach(context: Context, root: ControlMessageRow, entryIds: readonly str
     : cancelNextTasks(context, root, entryIds);
 }
 
-/** @returns how many tasks or runs were handled; nothing left deletes the cascade */
+/** @returns the number of handled tasks or runs; when none are left, the cascade is deleted */
 async function continueCascade(
   context: Context,
   messageId: string,

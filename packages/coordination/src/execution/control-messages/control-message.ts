@@ -6,11 +6,14 @@ import type { Tables } from '../../service/schema.ts';
 export const controlOperations = ['queue', 'steer', 'redirect', 'request_cancel', 'force_cancel'] as const;
 export type ControlOperation = (typeof controlOperations)[number];
 export const controlStatuses = ['accepted', 'applied', 'rejected', 'superseded'] as const;
-/** What its executor can make of an accepted message. */
+/** The outcomes that an executor can report for an accepted message. */
 export const acknowledgements = ['applied', 'rejected', 'superseded'] as const;
 export type Acknowledgement = (typeof acknowledgements)[number];
 
-/** Something said to a run while it works (core, section 11). Its executor takes the messages in the order of `seq`. */
+/**
+ * A message to a running run (docs/reference/actions-and-usage.md#control-messages). Its executor processes messages in
+ * the order of `seq`.
+ */
 export const ControlMessage = z
   .strictObject({
     id: Uuid,
@@ -37,13 +40,13 @@ export const ControlMessage = z
   .meta({ id: 'ControlMessage' });
 export type ControlMessage = z.infer<typeof ControlMessage>;
 
-/** A message, and the version of its run after it. */
+/** A message and the version of its run after it. */
 export const ControlMessageResult = z
   .strictObject({ controlMessage: ControlMessage, runVersion: z.int().positive() })
   .meta({ id: 'ControlMessageResult' });
 export type ControlMessageResult = z.infer<typeof ControlMessageResult>;
 
-/** `nextCursor` is given on the last page too: what comes later follows it. */
+/** The last page has a `nextCursor` too, from which later messages are read. */
 export const ControlMessagePage = z
   .strictObject({ items: z.array(ControlMessage), nextCursor: z.string(), hasMore: z.boolean() })
   .meta({ id: 'ControlMessagePage' });
@@ -59,7 +62,9 @@ export const NewControlMessage = z
     causalPosition: z
       .string()
       .max(500)
-      .meta({ description: 'What the sender had seen of the run: a cursor, a checkpoint, a step.' }),
+      .meta({
+        description: 'The state of the run that the sender has seen: a cursor, a checkpoint, a step.',
+      }),
     directive: z.string().max(10_000).nullish(),
     reason,
     expectedRunVersion: Version,
@@ -78,7 +83,7 @@ export const ControlMessageAcknowledgement = z
       .string()
       .max(500)
       .nullish()
-      .meta({ description: 'The point of the work at which the message was applied.' }),
+      .meta({ description: 'The point in the work at which the message was applied.' }),
     reason,
   })
   .meta({ id: 'ControlMessageAcknowledgement' });
@@ -86,7 +91,10 @@ export type ControlMessageAcknowledgement = z.output<typeof ControlMessageAcknow
 
 export type ControlMessageRow = RowOf<Tables['run_control_messages']>;
 
-/** The message that a cancellation began with, and whether a forced one reaches by relations what was not launched. */
+/**
+ * The message with which a cancellation began, and whether a forced one also follows relations to tasks that were not
+ * launched.
+ */
 export type CascadeRoot = ControlMessageRow & { follows_relations: boolean };
 
 export const controlMessageOf = wireMapper<ControlMessageRow>()(ControlMessage, {});

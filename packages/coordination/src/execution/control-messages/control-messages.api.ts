@@ -32,11 +32,12 @@ export const controlMessagesApi = [
     id: 'sendControlMessage',
     method: 'POST',
     path,
-    summary: 'Say something to a running run.',
+    summary: 'Send a control message to a running run.',
     description:
-      'For its principal, or with `claims.manage`. Its executor takes queue, steer, redirect and request_cancel in ' +
-      'their order; force_cancel ends the run at once, and every run below it: those that it launched, and with ' +
-      '`claims.manage` also those whose tasks were only related by `spawned_by`. The worker ends what is locked at that moment.',
+      'For its principal, or with `claims.manage`. Its executor processes queue, steer, redirect and request_cancel ' +
+      'in ' +
+      'their order; force_cancel ends the run immediately, and every run below it: those that it launched, and with ' +
+      '`claims.manage` also those whose tasks are only related by `spawned_by`. The worker ends those that are locked.',
     permission: ['claims.manage', 'tasks.claim'],
     deniedAs: ['claims.manage'],
     params,
@@ -74,8 +75,8 @@ export const controlMessagesApi = [
     id: 'listControlMessages',
     method: 'GET',
     path,
-    summary: 'List what was said to a run, oldest first.',
-    description: 'The cursor of the last page can be used again: later messages follow it.',
+    summary: 'List the control messages of a run, oldest first.',
+    description: 'The cursor of the last page can be reused to read later messages.',
     permission: 'tasks.read',
     params,
     paging: true,
@@ -87,7 +88,7 @@ export const controlMessagesApi = [
     id: 'acknowledgeControlMessage',
     method: 'POST',
     path: '/runs/{id}/control-messages/{messageId}:acknowledge',
-    summary: 'Say what became of the next control message of a run.',
+    summary: 'Acknowledge the next control message of a run.',
     description: 'For the principal of the run, under its live claim.',
     permission: 'tasks.claim',
     params: { id: Uuid, messageId: Uuid },
@@ -132,8 +133,8 @@ export const controlMessagesApi = [
     id: 'requestRunCancel',
     method: 'POST',
     path: '/runs/{id}:request-cancel',
-    summary: 'Ask a running run to stop by itself.',
-    description: 'For its principal, or with `claims.manage`. Repeated, it changes nothing.',
+    summary: 'Request that a running run stop by itself.',
+    description: 'For its principal, or with `claims.manage`. Repeating the call changes nothing.',
     permission: ['claims.manage', 'tasks.claim'],
     deniedAs: ['claims.manage'],
     params,

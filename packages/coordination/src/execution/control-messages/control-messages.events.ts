@@ -23,7 +23,7 @@ export const controlMessageApplied = defineEvent('run.control_message.applied', 
 export const controlMessageRejected = defineEvent('run.control_message.rejected', 'run', resolved);
 export const controlMessageSuperseded = defineEvent('run.control_message.superseded', 'run', resolved);
 
-/** The first request to cancel. `reason` is given where `:request-cancel` made it. */
+/** The first cancel request. `reason` is set if it was sent with `:request-cancel`. */
 export const runCancelRequested = defineEvent(
   'run.cancel_requested',
   'run',
@@ -35,7 +35,7 @@ export const runCancelRequested = defineEvent(
   }),
 );
 
-/** Written on the child's run: its parent asks it to stop. */
+/** Emitted on the child's run when its parent's cancellation is propagated to it. */
 export const childCancelRequested = defineEvent(
   'run.child.cancel_requested',
   'run',

@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { EndedRunRow, RunRow } from '../../leases/lease-rows.ts';
 import type { ControlMessageRow, ControlOperation } from './control-message.ts';
 
-/** Locks a run, whatever its status, with the workspace of its task. */
+/** Locks a run, in any status, and returns it with the workspace of its task. */
 export function lockRun(tenantId: string, runId: string) {
   return sql<EndedRunRow>`
     select r.*, t.workspace_id from runs r join tasks t on t.id = r.task_id
@@ -10,7 +10,7 @@ export function lockRun(tenantId: string, runId: string) {
     for no key update of r`;
 }
 
-/** Whose run it is and on which task, which never change, with its status of now. */
+/** The principal and the task of a run, which never change, with its current status. */
 export function findRunHead(tenantId: string, runId: string) {
   return sql<Pick<RunRow, 'principal_id' | 'task_id' | 'status'>>`
     select principal_id, task_id, status from runs where id = ${runId} and tenant_id = ${tenantId}`;
@@ -28,14 +28,14 @@ export function findMessage(tenantId: string, runId: string, messageId: string) 
     where id = ${messageId} and run_id = ${runId} and tenant_id = ${tenantId}`;
 }
 
-/** The open messages of a run: how many, and the one whose turn it is. */
+/** The number of open messages of a run, and the next one to be resolved. */
 export function findOpenMessages(tenantId: string, runId: string) {
   return sql<{ open: number; earliest_id: string | null }>`
     select count(*) as open, (array_agg(id order by seq))[1] as earliest_id from run_control_messages
     where run_id = ${runId} and tenant_id = ${tenantId} and status = 'accepted'`;
 }
 
-/** Messages of a run behind a number, in their order. */
+/** Lists the messages of a run after a number, in their order. */
 export function findMessages(tenantId: string, runId: string, afterSeq: number, rowsMax: number) {
   return sql<ControlMessageRow>`
     select * from run_control_messages
@@ -57,20 +57,20 @@ export interface NewMessages {
   targets: readonly { message_id: string; run_id: string; key: string }[];
 }
 
-/** A message with what its events need of its run. */
+/** A message with the fields of its run that its events need. */
 export type AddedMessageRow = ControlMessageRow & {
   run_version: number;
   attempt: number;
   session_id: string;
   workspace_id: string | null;
   child_handle_id: string | null;
-  /** Whether nobody had asked the run to cancel before. */
+  /** Whether it is the run's first cancel request. */
   is_first: boolean;
 };
 
 /**
- * Adds an open message to each running run, which is locked and gets its next version. A request to cancel is noted on
- * the run, the first one stays.
+ * Adds an open message to each running run, which is locked and gets its next version. A cancel request is also
+ * recorded on the run; the first one is kept.
  */
 export function insertMessages(messages: NewMessages) {
   const cancels = messages.operation === 'request_cancel';

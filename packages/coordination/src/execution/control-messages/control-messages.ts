@@ -26,14 +26,14 @@ import { checkNewMessage, checkTexts } from './control-texts.ts';
 import { type ForceCancelled, forceCancel } from './force-cancel.ts';
 import { addMessages, requireRunVersion } from './sending.ts';
 
-/** Open messages of one run; a request to cancel finds room beyond those that give work. */
+/** Open messages of one run. Cancel requests have extra room, so that a full backlog of directives can't block them. */
 const openMax = { directives: 200, cancels: 250 };
-/** When a sender may find room again: its executor has to take a message first. */
+/** Delay after which a sender may retry: the executor has to resolve a message first. */
 const retryAfterSeconds = 5;
 
 /**
- * Says something to a running run (core, section 11). The key is the message's own: sent again it is the stored message,
- * also when the store of answers has forgotten it.
+ * Sends a message to a running run (docs/reference/actions-and-usage.md#send). The idempotency key belongs to the
+ * message itself: a repeated request returns the stored message, even after the idempotency record has expired.
  * @throws Refusal `permission_denied`, those of `checkNewMessage`, `not_found`, `run_not_active`,
  * `idempotency_key_reused`, `run_version_conflict`, `rate_limited`
  */
@@ -80,7 +80,7 @@ async function addMessage(
   return { message, runVersion: message.run_version, isUnfinished: false };
 }
 
-/** The message that the run got under this key before. @throws Refusal `idempotency_key_reused` */
+/** Finds the run's earlier message with this key. @throws Refusal `idempotency_key_reused` */
 async function storedMessage(
   { db, tenantId, caller, idempotencyKey: key }: Context,
   runId: string,
@@ -99,8 +99,10 @@ async function storedMessage(
 }
 
 /**
- * Asks a running run to stop by itself (core, section 10); repeated, it changes nothing.
- * @throws Refusal `not_found`, `permission_denied`, `unsafe_control_payload`, `secret_material_rejected`, `run_not_active`
+ * Requests that a running run stop by itself (docs/reference/actions-and-usage.md#request-a-cancel-without-a-message).
+ * Repeating it changes nothing.
+ * @throws Refusal `not_found`, `permission_denied`, `unsafe_control_payload`, `secret_material_rejected`,
+ * `run_not_active`
  */
 export async function requestCancel(context: Context, runId: string, reason: string): Promise<Run> {
   await requireController(context, runId);
@@ -120,7 +122,7 @@ export async function requestCancel(context: Context, runId: string, reason: str
 }
 
 /**
- * The run's own principal speaks to it, and whoever manages claims.
+ * Requires the run's own principal or the permission to manage claims.
  * @throws Refusal `permission_denied`
  */
 export async function requireController({ db, tenantId, caller }: Context, runId: string): Promise<void> {
@@ -133,7 +135,8 @@ export async function requireController({ db, tenantId, caller }: Context, runId
 const cursorPrefix = 'rc1_';
 
 /**
- * The messages of a run in their order. The cursor names the last one read, so that later ones follow it.
+ * Lists the messages of a run in their order. The cursor is the number of the last message read, so later ones follow
+ * it.
  * @throws Refusal `not_found`, `invalid_cursor`
  */
 export async function listControlMessages(

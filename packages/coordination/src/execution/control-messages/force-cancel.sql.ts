@@ -3,19 +3,17 @@ import type { ChildHandleOfParentRow } from '../../leases/children/child-handle-
 import type { EndedRunRow } from '../../leases/lease-rows.ts';
 import type { ControlMessageRow } from './control-message.ts';
 
-/** Lets one cancellation of a tree of runs go on at a time in a tenant, until its commit. */
+/** Serializes the cancellations of run trees in a tenant, until the commit. */
 export function lockCascades(tenantId: string) {
   return sql`select pg_advisory_xact_lock(hashtextextended(${`run_cascades/${tenantId}`}, 0))`;
 }
 
 /**
- * Tasks below a task, at any distance, with something to end: a running run, or a launch that was not taken up and is not
- * to outlive its parent. Launched tasks are found by their handles, which nobody can remove. Each task is visited once,
- * so a cycle ends the walk.
- *
- * The sub-select in an array makes each step one look into each index, as in the walks of relations.
- * @param rootTaskId the task where the walk begins, which is left out
- * @param of.followsRelations whether tasks that were related by `spawned_by` count too
+ * Finds the tasks below a task, at any depth, that have something to end: a running run, or a pending launch that must
+ * not outlive its parent. Launched tasks are found by their handles, which can't be removed. Each task is visited once,
+ * so cycles terminate. The subselect in an array makes each step an index lookup, as in the relation traversals.
+ * @param rootTaskId the task at which the traversal starts, which is excluded
+ * @param of.followsRelations whether tasks that are only related by `spawned_by` are included
  */
 export function findTasksToCancel(
   tenantId: string,
@@ -45,20 +43,20 @@ export function findTasksToCancel(
     order by below.id limit ${rowsMax}`;
 }
 
-/** Locks a task, waiting for it. */
+/** Locks a task, and waits for the lock. */
 export function lockTask(tenantId: string, taskId: string) {
   return sql<{ id: string }>`
     select id from tasks where id = ${taskId} and tenant_id = ${tenantId} for no key update`;
 }
 
-/** Locks those of these tasks that nobody else has locked. */
+/** Locks those of the tasks that are not locked. */
 export function lockFreeTasks(tenantId: string, taskIds: readonly string[]) {
   return sql<{ id: string }>`
     select id from tasks where id = any (${taskIds}::uuid[]) and tenant_id = ${tenantId}
     order by id for no key update skip locked`;
 }
 
-/** The running runs of locked tasks, locked too. */
+/** Locks the running runs of locked tasks. */
 export function lockRunsOfTasks(tenantId: string, taskIds: readonly string[]) {
   return sql<EndedRunRow>`
     select r.*, t.workspace_id from runs r join tasks t on t.id = r.task_id
@@ -67,7 +65,7 @@ export function lockRunsOfTasks(tenantId: string, taskIds: readonly string[]) {
     for no key update of r`;
 }
 
-/** Open messages of cancelled runs are over. */
+/** Supersedes the open messages of cancelled runs. */
 export function updateOpenToSuperseded(tenantId: string, runIds: readonly string[], safeBoundary: string) {
   return sql<ControlMessageRow>`
     with superseded as (
@@ -91,7 +89,7 @@ export interface NewForceCancel {
   targets: readonly { message_id: string; run_id: string; key: string }[];
 }
 
-/** Writes a message that is applied at once for each of the runs, which are locked. */
+/** Inserts an already applied message for each of the runs, which are locked. */
 export function insertForceCancels(messages: NewForceCancel) {
   return sql<ControlMessageRow>`
     insert into run_control_messages (id, tenant_id, run_id, task_id, seq, operation, status, causal_position, reason,
@@ -105,7 +103,7 @@ export function insertForceCancels(messages: NewForceCancel) {
     returning *`;
 }
 
-/** Ends locked, running runs; a message and its effect are two versions. */
+/** Ends running runs, which are locked. The message and its effect count as two versions. */
 export function updateRunsToCancelled(tenantId: string, runIds: readonly string[], reason: string) {
   return sql<EndedRunRow>`
     with cancelled as (
@@ -118,7 +116,7 @@ export function updateRunsToCancelled(tenantId: string, runIds: readonly string[
     select * from cancelled order by id`;
 }
 
-/** Launches of locked tasks that were not taken up, and are not to outlive their parents. */
+/** Revokes the pending launches of locked tasks that must not outlive their parents. */
 export function updatePendingToRevoked(tenantId: string, taskIds: readonly string[], reason: string) {
   return sql<ChildHandleOfParentRow>`
     with revoked as (

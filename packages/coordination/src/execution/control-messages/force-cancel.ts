@@ -24,7 +24,7 @@ import {
 } from './force-cancel.sql.ts';
 import { cascadeKey, payloadOf, requireRunVersion } from './sending.ts';
 
-/** How many tasks below the first one are ended in one transaction; the worker goes on with the others. */
+/** Number of tasks below the first one that are ended in one transaction. The worker ends the others. */
 export const cascadeBatchMax = 100;
 
 const safeBoundary = 'server:force_cancel';
@@ -33,19 +33,18 @@ const ofDescendant = 'parent_force_cancel';
 export interface ForceCancelled {
   readonly message: ControlMessageRow;
   readonly runVersion: number;
-  /** Whether something below is left for the worker. */
+  /** Whether a part of the tree is left to the worker. */
   readonly isUnfinished: boolean;
 }
 
 /**
- * Cancels a run at once, releases its claim, and does the same below it: to every running run of a task that was launched
- * by its task, at any distance and whatever its policy (core, section 11); with `followsRelations` also of a task that was
- * only related by `spawned_by`. The first of them end in this transaction; what another command has locked, and
- * all of them where one can't be written, are left to the worker.
- * Launches that nobody has taken up are revoked, unless they were made to outlive their parent.
- *
- * It waits for no lock of a task below: a completion holds its task and waits for those that depend on it.
- * @param storedMessage finds the message of the same key
+ * Cancels a run immediately, releases its claim, and does the same below it: to every running run of a task that its
+ * task launched, at any depth and with any policy (docs/reference/actions-and-usage.md#force-cancel); with
+ * `followsRelations`, also of a task that is only related by `spawned_by`. The first batch ends in this transaction.
+ * Runs locked by other commands are left to the worker, and so is the whole batch if one run can't be written. Pending
+ * launches are revoked, unless their policy lets them outlive their parent. No lock of a lower task is waited for: a
+ * completion holds its task and waits for its dependents.
+ * @param storedMessage finds the message with the same key
  * @throws Refusal `not_found`, `run_not_active`, `run_version_conflict`, those of `storedMessage`
  */
 export async function forceCancel(
@@ -88,9 +87,9 @@ export async function forceCancel(
 }
 
 /**
- * Does at once what a cancellation reaches. Where one entry can't be written, nothing of it is: the worker goes on, and
- * tries each alone.
- * @returns undefined when it failed
+ * Processes the first batch of a cancellation immediately. If one entry can't be written, the whole batch is rolled
+ * back and left to the worker, which retries entries one by one.
+ * @returns undefined if it failed
  */
 export function reachAtOnce<T>(
   context: Context,
@@ -115,7 +114,7 @@ async function tasksBelow(
 
 /**
  * The next tasks below the run of a forced cancellation that have something to end.
- * @param except the tasks that could not be handled and wait for their next try
+ * @param except the tasks that failed and are due for a retry
  */
 export async function findNextBelow(
   context: Context,
@@ -127,9 +126,9 @@ export async function findNextBelow(
 }
 
 /**
- * Ends what these tasks have. It waits for the first of them, while it holds no other task, so that nobody keeps a task
- * out of reach by locking it again and again.
- * @returns how many tasks were handled: not those that others have locked
+ * Ends the runs and launches of these tasks. It waits for the lock of the first task while it holds no other, so that
+ * repeated locks can't protect a task from cancellation.
+ * @returns the number of handled tasks, without those that others have locked
  */
 export async function cancelNextTasks(
   context: Context,
@@ -151,7 +150,7 @@ async function cancelFreeTasks(
   return freeIds.length;
 }
 
-/** Cancels the running runs of locked tasks and revokes their launches, in consequence of a message to a run above. */
+/** Cancels the running runs of locked tasks and revokes their launches, because of a message to a run above. */
 async function cancelTasks(
   context: Context,
   root: ControlMessageRow,
@@ -179,17 +178,17 @@ interface Cancellation {
   readonly causalPosition: string;
   readonly messageReason: string;
   readonly failureReason: string;
-  /** Why the run and its claim ended, for the journal. */
+  /** The reason, for the journal, why the run and its claim ended. */
   readonly endReason: string;
   readonly requestedBy: string;
   readonly requestId: string;
   readonly correlationId: string;
   readonly causationId: string | null;
-  /** The key of the message in each run. */
+  /** The message's key in each run. */
   readonly key: string;
 }
 
-/** Ends running runs whose tasks and rows are locked, in the contract's order of events for each. */
+/** Ends running runs whose tasks and rows are locked, and emits the events of each in the documented order. */
 async function cancelRuns(
   context: Context,
   runs: readonly EndedRunRow[],
@@ -200,7 +199,7 @@ async function cancelRuns(
   const { failureReason, endReason, causationId, messageReason: reason } = cancellation;
   const runIds = runs.map(({ id }) => id);
   const release = { reason: endReason, taskStatusMove: true, causationId };
-  // A run whose claim is gone leaves the task's new claim alone.
+  // The claim of a run may have ended already. The task's new claim is not affected.
   const claimIds = runs.map((run) => run.claim_id);
   const claims = new Map((await endClaims(context, claimIds, release)).map((claim) => [claim.id, claim]));
   const open = Map.groupBy(

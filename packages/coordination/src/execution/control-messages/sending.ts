@@ -12,30 +12,33 @@ export interface Sending {
   readonly causalPosition: string;
   readonly directive: string | null;
   readonly reason: string;
-  /** Who asks; absent, it is the caller. */
+  /** The requester; the caller by default. */
   readonly requestedBy?: { principalId: string; requestId: string; correlationId: string };
-  /** The message or the handle that this follows from. */
+  /** The message or the handle that caused this one. */
   readonly causationId: string | null;
 }
 
-/** The key of a message that the service sends by itself: begins with a blank, which is cut from what a header carries. */
+/**
+ * The key of a message that the service itself sends. Starts with a blank, which is trimmed from every header value, so
+ * no client can use it.
+ */
 export const ownKey = (name: string) => ` ${name}`;
 
-/** The key of the message that follows from another in each run. */
+/** The key, in each run, of the message that another one causes. */
 export const cascadeKey = ({ id }: ControlMessageRow) => ownKey(`cascade:${id}`);
 
 /**
- * Adds one open message to each of the runs, in the order of their ids, and says so in the journal. A run that isn't
- * running any more is passed over.
- * @param keyOf the message's key, unique in its run, by its own id
- * @param said the reason that `run.cancel_requested` repeats; absent, it names the message alone
+ * Adds one open message to each of the runs, in the order of their ids, and emits the events. Runs that are not running
+ * are skipped.
+ * @param keyOf returns the message's key, unique in its run, for its id
+ * @param reason the reason that `run.cancel_requested` contains; absent, only the message is named
  */
 export async function addMessages(
   context: Context,
   runIds: readonly string[],
   sending: Sending,
   keyOf: (messageId: string) => string,
-  said?: string,
+  reason?: string,
 ): Promise<AddedMessageRow[]> {
   const { db, tenantId, caller, requestId, correlationId } = context;
   const by = sending.requestedBy ?? { principalId: caller.principalId, requestId, correlationId };
@@ -57,7 +60,7 @@ export async function addMessages(
       targets,
     }),
   );
-  for (const message of added) noteAccepted(context, message, sending.causationId, said);
+  for (const message of added) noteAccepted(context, message, sending.causationId, reason);
   return added;
 }
 
@@ -65,7 +68,7 @@ function noteAccepted(
   context: Context,
   message: AddedMessageRow,
   causationId: string | null,
-  said: string | undefined,
+  reason: string | undefined,
 ): void {
   const about = {
     entityId: message.run_id,
@@ -79,11 +82,11 @@ function noteAccepted(
     taskId: message.task_id,
     attempt: message.attempt,
     controlMessageId: message.id,
-    ...(said !== undefined && { reason: eventText(said) }),
+    ...(reason !== undefined && { reason: eventText(reason) }),
   });
 }
 
-/** What the journal repeats of a message: no directive and no reason. */
+/** The fields of a message that the journal contains: neither the directive nor the reason. */
 export function payloadOf(message: ControlMessageRow) {
   const { task_id: taskId, id: controlMessageId, seq, operation, status } = message;
   const causalPosition = eventText(message.causal_position);

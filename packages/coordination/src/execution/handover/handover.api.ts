@@ -16,9 +16,10 @@ export const handoverApi = [
     id: 'getRunContext',
     method: 'GET',
     path: '/runs/{id}/context',
-    summary: 'Read all that whoever works on a run, or goes on after it, needs to know.',
+    summary: 'Read everything that the executor of a run, or its successor, needs to know.',
     description:
-      'With the newest 50 artifacts, pending approvals, child handles and checkpoints (over all attempts at the task, up to 1 MiB), and the control messages that wait. Read the journal from `eventCursor` on to stay informed.',
+      'With the newest 50 artifacts, pending approvals, child handles and checkpoints (of all attempts at the task, ' +
+      'up to 1 MiB), and the open control messages. Read the journal from `eventCursor` on for later changes.',
     permission: 'tasks.read',
     params,
     returns: { 200: RunContext },
@@ -29,9 +30,10 @@ export const handoverApi = [
     id: 'suspendRun',
     method: 'POST',
     path: '/runs/{id}:suspend',
-    summary: 'End a run for now, and free its task.',
+    summary: 'Suspend a run and release its task.',
     description:
-      'Only under the live claim of the run. To go on, claim the task again and start a new run; a suspended one is over.',
+      'Requires the live claim of the run. To continue, claim the task again and start a new run; a suspended run ' +
+      "can't be resumed.",
     permission: 'tasks.claim',
     params,
     body: SuspensionRequest,
@@ -46,8 +48,8 @@ export const handoverApi = [
     id: 'handOffRun',
     method: 'POST',
     path: '/runs/{id}:handoff',
-    summary: 'Leave a run to somebody else: a last checkpoint, and its task free.',
-    description: 'Only under the live claim of the run. An Idempotency-Key is recommended.',
+    summary: 'Hand a run over: save a last checkpoint and release its task.',
+    description: 'Requires the live claim of the run. An Idempotency-Key is recommended.',
     permission: 'tasks.claim',
     params,
     body: HandoffRequest,

@@ -13,7 +13,7 @@ export const runSuspended = defineEvent(
   }),
 );
 
-/** The checkpoint that was left for the next executor; its text stays out of the journal. */
+/** The checkpoint for the next executor. Its text is excluded from the journal. */
 export const runHandoffPrepared = defineEvent(
   'run.handoff_prepared',
   'run',

@@ -13,13 +13,13 @@ import { contextPartsOf, type RunContext, type RunContextRow } from './run-conte
 
 const listMax = 50;
 const messagesMax = 200;
-/** Of all checkpoints together, whose documents have up to 64 KiB each. */
+/** Total size of the checkpoints, whose documents have up to 64 KiB each. */
 const checkpointBytesMax = 1_048_576;
 
 /**
- * The context of a run (core, section 10.1), in seven statements whatever it holds; two more leave out what a person does
- * not see of other tasks. The journal's cursor is taken with
- * the first of them: what changes later comes from there.
+ * Reads the context of a run (docs/reference/runs.md#context), in seven statements whatever its size. For a person, two
+ * more exclude other tasks that the person can't see. The journal cursor is taken with the first statement, so later
+ * changes are read from there.
  * @throws Refusal `not_found`
  */
 export async function getRunContext(context: Context, runId: string): Promise<RunContext> {
@@ -43,7 +43,9 @@ export async function getRunContext(context: Context, runId: string): Promise<Ru
   };
 }
 
-/** Without relations to tasks, and inputs from tasks, that are out of the caller's sight (organisation, section 1.5). */
+/**
+ * Excludes relations to tasks, and inputs from tasks, that the caller can't see (docs/reference/README.md#visibility).
+ */
 async function withinSight(context: Context, row: RunContextRow): Promise<RunContextRow> {
   return {
     ...row,
@@ -52,7 +54,7 @@ async function withinSight(context: Context, row: RunContextRow): Promise<RunCon
   };
 }
 
-/** Inputs without the artifacts of tasks that the caller does not see. */
+/** Inputs without the artifacts of tasks that the caller can't see. */
 export async function inputsInSight(
   context: Context,
   inputs: RunContextRow['inputs'],

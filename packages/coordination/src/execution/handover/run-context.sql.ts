@@ -4,8 +4,8 @@ import type { ControlMessageRow } from '../control-messages/control-message.ts';
 import type { RunContextRow } from './run-context.ts';
 
 /**
- * Most of a run's context in one snapshot, with the journal's horizon of just that state; no row for an unknown run.
- * Each list has a bound of rows, and none of them holds free documents.
+ * Reads most of a run's context in one snapshot, with the journal horizon of the same snapshot; no row for an unknown
+ * run. Each list is bounded, and none contains free-form documents.
  */
 export function findRunContext(tenantId: string, runId: string, listMax: number, relationsMax: number) {
   return sql<RunContextRow>`
@@ -53,7 +53,7 @@ export function findRunContext(tenantId: string, runId: string, listMax: number,
 
 export type AttemptCheckpointRow = CheckpointRow & { attempt: number };
 
-/** The newest checkpoints of all runs of a task, while their documents come to so many bytes. */
+/** The newest checkpoints of all runs of a task, up to a total size of their documents. */
 export function findNewestCheckpoints(tenantId: string, taskId: string, rowsMax: number, bytesMax: number) {
   return sql<AttemptCheckpointRow>`
     select c.id, c.tenant_id, c.run_id, c.task_id, c.created_by_principal_id, c.seq, c.kind, c.data, c.data_bytes,
@@ -69,7 +69,7 @@ export function findNewestCheckpoints(tenantId: string, taskId: string, rowsMax:
     order by c.created_at desc, c.id desc`;
 }
 
-/** The messages that a run has not answered, in their order. */
+/** The open messages of a run, in their order. */
 export function findWaitingMessages(tenantId: string, runId: string, rowsMax: number) {
   return sql<ControlMessageRow>`
     select * from run_control_messages

@@ -46,7 +46,7 @@ const ContextClaim = Claim.pick({
   sessionId: true,
 }).meta({ id: 'ContextClaim' });
 
-/** A result without its documents; `GET /artifacts/{id}` has them. */
+/** A result without its documents, which `GET /artifacts/{id}` returns. */
 export const ContextArtifact = z
   .strictObject({
     id: Uuid,
@@ -75,8 +75,8 @@ const ContextApproval = z
   .meta({ id: 'ContextApproval' });
 
 /**
- * What the task's type takes from other tasks, newest first: of each of those tasks the artifact that the task is given, of
- * the newest 50 where there are more; null where there is none, or none that the caller sees.
+ * The inputs that the task's type takes from other tasks, newest first: for each of the newest 50 of those tasks, the
+ * artifact that is passed on; null if there is none, or none that the caller can see.
  */
 export const ContextInput = z
   .strictObject({
@@ -97,7 +97,7 @@ const Instructions = z
   })
   .meta({ id: 'Instructions' });
 
-/** All that whoever works on a run, or goes on after it, needs to know (core, section 10.1). */
+/** Everything that the executor of a run, or its successor, needs to know (docs/reference/runs.md#context). */
 export const RunContext = z
   .strictObject({
     run: ContextRun,
@@ -121,7 +121,7 @@ export const RunContext = z
   .meta({ id: 'RunContext' });
 export type RunContext = z.infer<typeof RunContext>;
 
-/** Parts come as JSON of wire names: only their instants have another form. */
+/** The parts are JSON with wire names. Only their instants need a conversion. */
 export interface RunContextRow {
   horizon: number;
   run: RunContext['run'];

@@ -2,14 +2,14 @@ import { sql } from '@baton/kernel/database/sql';
 import type { JsonObject } from '@baton/values/wire';
 import type { RunRow } from '../../leases/lease-rows.ts';
 
-/** An approval of the tenant; the table belongs to a layer above, which keeps its rows for good. */
+/** Finds an approval of the tenant. The table belongs to a higher layer, which never deletes rows. */
 export function findApprovalId(tenantId: string, approvalId: string) {
   return sql<{ id: string }>`select id from approvals where id = ${approvalId} and tenant_id = ${tenantId}`;
 }
 
 /**
- * Ends a running run for now; its row must be locked. The journal's horizon lies before this change.
- * @param metadata is added to the run's
+ * Suspends a running run, whose row must be locked. The returned journal horizon is earlier than this change.
+ * @param metadata is merged into the run's
  */
 export function updateRunToSuspended(tenantId: string, runId: string, metadata: JsonObject) {
   return sql<RunRow & { horizon: number }>`

@@ -24,7 +24,8 @@ import {
 } from './suspension.ts';
 
 /**
- * Ends a run for now and frees its task (core, section 10): whoever goes on takes a new claim and starts a new run.
+ * Suspends a run and releases its task (docs/reference/runs.md#suspend). The next executor takes a new claim and starts
+ * a new run.
  * @throws Refusal those of `requireLiveRun`, `not_found` for an unknown approval
  */
 export async function suspendRun(
@@ -44,9 +45,10 @@ async function requireApproval({ db, tenantId }: Context, approvalId: string): P
 }
 
 /**
- * The same with a last checkpoint, from which another executor, or a person, can go on (core, section 10).
- * @throws Refusal `invalid_handoff`, those of a document, `unsafe_handoff_payload`, `secret_material_rejected`, those of
- * `requireLiveRun`
+ * Suspends a run with a last checkpoint, from which another executor or a person can continue
+ * (docs/reference/actions-and-usage.md#handoff).
+ * @throws Refusal `invalid_handoff`, those of a document, `unsafe_handoff_payload`, `secret_material_rejected`, those
+ * of `requireLiveRun`
  */
 export async function handOffRun(
   context: Context,
@@ -77,7 +79,10 @@ export async function handOffRun(
   };
 }
 
-/** Shape before size, then what must not be kept for good, then secrets (core, section 1.9). */
+/**
+ * Checks the shape, then the size, then content that must not be stored permanently, then secrets
+ * (docs/reference/README.md#durable-text).
+ */
 function parseHandoff(given: unknown): { kind: string; data: JsonObject } {
   const parsed = HandoffCheckpoint.safeParse(given);
   if (!parsed.success) {

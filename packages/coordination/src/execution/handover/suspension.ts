@@ -13,14 +13,14 @@ export const SuspensionRequest = z
   .meta({ id: 'RunSuspension' });
 export type SuspensionRequest = z.output<typeof SuspensionRequest>;
 
-/** A run that ended for now, and its task, which is free again. */
+/** A suspended run, and its task, which is unclaimed again. */
 export const SuspendedRun = z.strictObject({ run: Run, task: Task }).meta({ id: 'SuspendedRun' });
 export type SuspendedRun = z.infer<typeof SuspendedRun>;
 
 export const HandoffRequest = z
   .strictObject({
     reason: z.string().min(1).max(200).default('human_harness_handoff'),
-    /** Of which not even the form is checked with the body: 422 `invalid_handoff` says what is wrong with it. */
+    /** Validated by the verb and not with the body, so that 422 `invalid_handoff` can describe the error. */
     checkpoint: z.unknown().meta({
       type: 'object',
       'x-maxBytes': documentBytesMax,
@@ -33,7 +33,7 @@ export type HandoffRequest = z.output<typeof HandoffRequest>;
 
 const texts = z.array(z.string().min(1).max(2000)).max(100).default([]);
 
-/** What is left for whoever goes on. Further fields are kept, within the bounds of a document. */
+/** The checkpoint for the next executor. Further fields are kept, within the limits of a document. */
 export const HandoffCheckpoint = z.strictObject({
   kind: z.literal('handoff').default('handoff'),
   data: z.looseObject({
@@ -46,7 +46,7 @@ export const HandoffCheckpoint = z.strictObject({
   }),
 });
 
-/** All that the next executor needs to go on. */
+/** Everything that the next executor needs to continue. */
 export const HandedOffRun = z
   .strictObject({
     run: Run,

@@ -21,9 +21,9 @@ const sectionBytesMax = 16_384;
 type Declared = Partial<Record<(typeof declaredSections)[number], Json>>;
 
 /**
- * Compiles the manifest of a run again (core, section 13), under the claim that is shown: the server's sections as they
- * are now, and of the declared ones those that are given, the others as before. A base with the same hash makes no new
- * version. No decision rests on what a harness declares.
+ * Compiles the manifest of a run again (docs/reference/runs.md#manifest), under the presented claim: the server's
+ * sections with their current values, and the declared sections as given, or unchanged if omitted. A base with the same
+ * hash makes no new version. No decision depends on the declarations of a harness.
  * @throws Refusal `server_authoritative_section`, those of a document, `non_canonical_value`, those of
  * `requireLiveRun`, `invalid_fallback_attempt`
  */
@@ -59,7 +59,7 @@ export async function compileManifest(
   return reply(201, await withPack(context, row as ManifestRow));
 }
 
-/** What the body declares; null takes back what was declared before. */
+/** The sections that the body declares; null removes an earlier declaration. */
 function declaredIn(request: ManifestCompilation): Declared {
   const declared: Declared = {};
   for (const field of declaredSections) {
@@ -82,7 +82,7 @@ function requireNextAttempt(active: ManifestRow, attempt: number | undefined): v
     fail('invalid_fallback_attempt', { attempt: attempt ?? null, activeAttempt });
 }
 
-/** Of the server's sections, what can change while a run runs. */
+/** The server's sections that can change during a run. */
 function serverPart({ caller }: Context, active: ManifestRow, around: SurroundingsRow): JsonObject {
   const identity = active.base['identity'] as JsonObject;
   const run = active.base['run'] as JsonObject;
@@ -98,7 +98,7 @@ function serverPart({ caller }: Context, active: ManifestRow, around: Surroundin
   };
 }
 
-/** What the projects above the run's task allow, and which of them is the nearest; null where there is none. */
+/** The policy of the projects above the run's task, with the nearest project; null if there is none. */
 async function policyAt(context: Context, workspaceId: string | null): Promise<JsonObject | null> {
   const layers = workspaceId === null ? [] : await layersAt(context, { workspaceId });
   const nearest = layers.at(-1);

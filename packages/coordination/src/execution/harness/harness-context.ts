@@ -41,7 +41,7 @@ const OwnRun = Run.pick({
   .extend({ status: z.enum(['running', 'suspended']) })
   .meta({ id: 'OwnRun' });
 
-/** What the caller is asked, and may answer now. */
+/** An approval that the caller can decide now. */
 const PendingApproval = z
   .strictObject({
     id: Uuid,
@@ -54,7 +54,7 @@ const PendingApproval = z
   })
   .meta({ id: 'PendingApproval' });
 
-/** What a harness needs to go on after a restart (core, section 6.4). */
+/** The state that a harness needs to continue after a restart (docs/reference/sessions.md#harness-context). */
 export const HarnessContext = z
   .strictObject({
     protocol: z.strictObject({ name: z.string(), supportedVersions: z.array(z.string()) }),
@@ -123,7 +123,7 @@ type OwnRunRow = Pick<
   | 'cancel_requested_at'
 > & { status: 'running' | 'suspended' };
 
-/** The rows inside of it come as JSON: their instants have the form of PostgreSQL's JSON, not that of columns. */
+/** The inner rows are JSON: their instants have PostgreSQL's JSON format, not that of columns. */
 export interface HarnessContextRow {
   horizon: number;
   tenant: Pick<TenantRow, 'id' | 'slug' | 'name'>;

@@ -8,9 +8,10 @@ export const harnessApi = [
     id: 'getHarnessContext',
     method: 'GET',
     path: '/harness/context',
-    summary: 'Find again, after a restart, what the caller holds and where its journal goes on.',
+    summary: "Read the caller's claims, runs and journal cursor after a restart.",
     description:
-      'A running run without a live claim among `activeClaims` is an orphan: end it with `:fail` and the reason `restart_recovery`.',
+      'A running run without a live claim among `activeClaims` is orphaned: end it with `:fail` and the reason ' +
+      '`restart_recovery`.',
     query: { sessionId: Uuid.optional() },
     returns: { 200: HarnessContext },
     errors: ['not_found'],

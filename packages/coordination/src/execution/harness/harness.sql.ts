@@ -2,10 +2,10 @@ import { sql } from '@baton/kernel/database/sql';
 import type { HarnessContextRow } from './harness-context.ts';
 
 /**
- * All that a harness finds again after a restart, in one statement: one snapshot, so a run is never shown without the
- * claim that it has, and the horizon of the journal belongs to exactly this state.
- * A claim is listed while it protects its task, which takes a live session too. The common tables are written into each
- * list (`not materialized`), or every ended session and run of a busy agent would be read.
+ * Reads everything that a harness needs after a restart in one statement. With one snapshot, a run is never returned
+ * without its claim, and the journal horizon belongs to exactly this state. A claim is listed while it protects its
+ * task, which also requires a live session. The common tables are inlined into each list (`not materialized`);
+ * otherwise every ended session and run of a busy agent would be read.
  */
 export function findHarnessContext(of: {
   tenantId: string;
@@ -14,9 +14,9 @@ export function findHarnessContext(of: {
   listMax: number;
   suspendedMax: number;
   approvalsMax: number;
-  /** Whether the caller is a person who may decide approvals at all. */
+  /** Whether the caller is a person who may decide approvals. */
   decides: boolean;
-  /** Sees only what is filed in its workspaces; null for who sees all. */
+  /** Restricts the result to the viewer's workspaces; null for unrestricted. */
   viewerId: string | null;
 }) {
   return sql<HarnessContextRow>`
@@ -70,7 +70,8 @@ export function findHarnessContext(of: {
         select a.id, a.task_id as "taskId", a.artifact_id as "artifactId", a.requested_by_principal_id as "requestedBy",
           a.gate, a.comment, a.created_at as "createdAt"
         from (
-          -- What the person may not decide or doesn't see must not take the place of what it may, so it goes before the limit.
+          -- Approvals that the person can't decide or see are filtered before the limit, so that they don't displace
+          -- others.
           (select a.* from approvals a
             where a.assigned_principal_id = ${of.principalId} and a.status = 'pending'
               and a.tenant_id = ${of.tenantId}

@@ -14,14 +14,15 @@ import {
   sessionSummaryOf,
 } from './harness-context.ts';
 
-/** More than any agent holds; a longer list shows the newest. */
+/** More than any agent holds. A longer list is cut to the newest entries. */
 const listMax = 1000;
 const suspendedMax = 20;
 const approvalsMax = 50;
 
 /**
- * The caller's own context (core, section 6.4). It writes nothing, not even what it finds to be over. Reading the journal
- * from its cursor misses nothing that the state doesn't show, though the first events may be in the state already.
+ * Reads the caller's own context (docs/reference/sessions.md#harness-context). It writes nothing, and doesn't record
+ * leases that it finds expired. Reading the journal from its cursor misses no change since the state was read, though
+ * the state may already include the first events.
  * @throws Refusal `not_found` for a session that isn't the caller's
  */
 export async function getHarnessContext(context: Context, sessionId?: string): Promise<HarnessContext> {

@@ -6,7 +6,7 @@ import { documentBytesMax } from '../../service/documents.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import type { Tables } from '../../service/schema.ts';
 
-/** Raised when the sections of the base change their form. */
+/** Increased when the format of the base's sections changes. */
 const schemaVersion = 1;
 
 export const serverSections = ['identity', 'run', 'projectPolicy', 'toolPolicy', 'budgets'] as const;
@@ -15,7 +15,7 @@ export type DeclaredSection = (typeof declaredSections)[number];
 
 const remarkKinds = ['steering', 'warning', 'budget_warning', 'note'] as const;
 
-/** A remark on the manifest that was the newest when it was made. */
+/** A remark on the manifest that was the newest at that time. */
 export const ManifestRemark = z
   .strictObject({
     kind: z.enum(remarkKinds),
@@ -27,7 +27,7 @@ export const ManifestRemark = z
   .meta({ id: 'ManifestRemark' });
 export type ManifestRemark = z.infer<typeof ManifestRemark>;
 
-/** The configuration that a run really worked under, in one of its versions (core, section 13). */
+/** One version of the configuration under which a run worked (docs/reference/runs.md#manifest). */
 export const HarnessManifest = z
   .strictObject({
     runId: Uuid,
@@ -39,11 +39,13 @@ export const HarnessManifest = z
     captured: z.strictObject({
       eventCursor: z.string(),
       entityVersions: z.strictObject({ task: z.int(), run: z.int() }),
-      contextPackId: Uuid.nullable().meta({ description: 'What was recorded for the claim of the run.' }),
+      contextPackId: Uuid.nullable().meta({
+        description: 'The context that was recorded for the claim of the run.',
+      }),
     }),
     provenance: z
       .record(z.string(), z.enum(['server', 'harness_declared']))
-      .meta({ description: 'Who filled in each section of `base`; a section that nobody did is null.' }),
+      .meta({ description: 'The source of each section of `base`; null for an empty section.' }),
     ephemeral: z.array(ManifestRemark),
     createdAt: Timestamp,
     createdBy: Uuid,
@@ -51,7 +53,7 @@ export const HarnessManifest = z
   .meta({ id: 'HarnessManifest' });
 export type HarnessManifest = z.infer<typeof HarnessManifest>;
 
-/** The model that a harness says it uses; its attempt rises with each fallback to another. */
+/** The model that a harness declares. Its attempt increases with each fallback to another model. */
 const Model = z.strictObject({
   provider: z.string().min(1).max(200),
   name: z.string().min(1).max(200),
@@ -59,7 +61,7 @@ const Model = z.strictObject({
 });
 const section = z.unknown().optional().meta({ type: 'object', 'x-maxBytes': 16_384 });
 
-/** Fields that are not known are dropped; the sections of the server are refused by the verb, with a code of their own. */
+/** Unknown fields are dropped. The verb refuses the server's sections with their own code. */
 export const ManifestCompilation = z
   .looseObject({
     claimId: Uuid,

@@ -15,8 +15,8 @@ export const manifestsApi = [
     id: 'getHarnessManifest',
     method: 'GET',
     path: '/runs/{id}/harness-manifest',
-    summary: 'Read the configuration that a run works under.',
-    description: 'The newest version unless said otherwise. Runs from before manifests were kept have none.',
+    summary: 'Read the configuration of a run.',
+    description: 'The newest version by default. Runs older than manifests have none.',
     permission: 'tasks.read',
     params,
     query: { version: queryInteger(1, 2_147_483_647).optional() },
@@ -30,7 +30,7 @@ export const manifestsApi = [
     path: '/runs/{id}/harness-manifests',
     summary: 'List the versions of the manifest of a run, oldest first.',
     description:
-      'Without `limit` and `cursor` the list comes whole, up to 4 MiB; what is beyond has a cursor.',
+      'Without `limit` and `cursor`, returns the whole list, up to 4 MiB, and a cursor for the rest.',
     permission: 'tasks.read',
     params,
     query: journalQuery,
@@ -42,9 +42,11 @@ export const manifestsApi = [
     id: 'compileHarnessManifest',
     method: 'POST',
     path: '/runs/{id}/harness-manifest:compile',
-    summary: 'Compile the manifest of a run again, with what the harness declares.',
+    summary: 'Compile the manifest of a run again, with the declarations of its harness.',
     description:
-      'Only under the live claim of the run. A section that is left out stays as it was; `projectPolicy` says what the projects above the task allow, from the first compilation on. 201 for a new version, 200 when nothing changed. Unknown fields are ignored. An Idempotency-Key is recommended.',
+      'Requires the live claim of the run. Omitted sections are unchanged. From the first compilation on, ' +
+      '`projectPolicy` contains the policy of the projects above the task. 201 for a new version, 200 if nothing ' +
+      'changed. Unknown fields are ignored. An Idempotency-Key is recommended.',
     permission: 'tasks.claim',
     params,
     body: ManifestCompilation,
@@ -70,14 +72,15 @@ export const manifestsApi = [
     method: 'POST',
     path: '/runs/{id}/harness-manifest/ephemeral',
     summary: 'Add a remark to the manifest of a run.',
-    description: 'Only under the live claim of the run. The remarks of one version come to 256 KiB at most.',
+    description:
+      'Requires the live claim of the run. The remarks of one version are limited to 256 KiB in total.',
     permission: 'tasks.claim',
     params,
     body: ManifestRemarkRequest,
     returns: { 201: ManifestRemark },
     errors: [...documentErrors, ...liveRunErrors],
     emits: claimGateEvents,
-    example: { kind: 'budget_warning', summary: 'Four fifths of the tokens are used.' },
+    example: { kind: 'budget_warning', summary: '80 % of the tokens are used.' },
     handle: (input, context) => addManifestRemark(context, input.params.id, input.body),
   }),
 ];

@@ -3,7 +3,7 @@ import type { JsonObject } from '@baton/values/wire';
 import type { JournalSlice } from '../runs/journal-page.ts';
 import type { ManifestRemark, ManifestRow } from './manifest.ts';
 
-/** A version of a run's manifest; without one the newest, which is the active one. */
+/** Finds a version of a run's manifest; by default the newest, which is the active one. */
 export function findManifest(tenantId: string, runId: string, version: number | null) {
   return sql<ManifestRow>`
     select * from harness_manifests
@@ -11,7 +11,7 @@ export function findManifest(tenantId: string, runId: string, version: number | 
     order by version desc limit 1`;
 }
 
-/** How many versions the manifest of a run has; no row for an unknown run. */
+/** Counts the versions of a run's manifest; no row for an unknown run. */
 export function countManifests(tenantId: string, runId: string) {
   return sql<{ count: number }>`
     select coalesce((select max(version) from harness_manifests where run_id = runs.id), 0) as count
@@ -33,14 +33,14 @@ export function findManifests(tenantId: string, runId: string, slice: JournalSli
     order by version`;
 }
 
-/** The context that was recorded for the claim of a run. */
+/** Finds the context that was recorded for the claim of a run. */
 export function findPackOfRun(tenantId: string, runId: string) {
   return sql<{ id: string }>`
     select p.id from runs r join context_packs p on p.claim_id = r.claim_id
     where r.id = ${runId} and r.tenant_id = ${tenantId}`;
 }
 
-/** What of the run's surroundings may have changed since its manifest was compiled. */
+/** The data around a run that may have changed since its manifest was compiled. */
 export interface SurroundingsRow {
   type_key: string;
   type_version: number;
@@ -72,7 +72,7 @@ export interface NewManifest {
   principalId: string;
 }
 
-/** Writes the next version; the run must be locked. */
+/** Inserts the next version; the run must be locked. */
 export function insertManifest(manifest: NewManifest) {
   const base = JSON.stringify(manifest.base);
   return sql<ManifestRow>`
@@ -82,7 +82,7 @@ export function insertManifest(manifest: NewManifest) {
     returning *`;
 }
 
-/** Adds a remark to a version, while its remarks stay within so many bytes; no row when they don't. */
+/** Adds a remark to a version, if the total size of its remarks stays within the limit; otherwise returns no row. */
 export function appendRemark(
   manifest: Pick<ManifestRow, 'run_id' | 'tenant_id' | 'version'>,
   remark: Omit<ManifestRemark, 'createdAt'>,

@@ -13,10 +13,13 @@ import {
 } from './manifest.ts';
 import { appendRemark, countManifests, findManifest, findManifests, findPackOfRun } from './manifests.sql.ts';
 
-/** All remarks of one version, as JSON. */
+/** Total size of the remarks of one version, as JSON. */
 const remarksBytesMax = 262_144;
 
-/** A version of a run's manifest, the newest unless said otherwise (core, section 13). @throws Refusal `not_found` */
+/**
+ * Reads a version of a run's manifest, by default the newest (docs/reference/runs.md#manifest). @throws Refusal
+ * `not_found`
+ */
 export async function getManifest(
   context: Context,
   runId: string,
@@ -25,13 +28,13 @@ export async function getManifest(
   return withPack(context, await requireManifest(context, runId, version ?? null));
 }
 
-/** A version of a manifest, with the context that was recorded for the claim of its run. */
+/** Adds the context that was recorded for the claim of the manifest's run. */
 export async function withPack({ db, tenantId }: Context, row: ManifestRow): Promise<HarnessManifest> {
   const pack = await db.row(findPackOfRun(tenantId, row.run_id));
   return manifestOf({ ...row, context_pack_id: pack?.id ?? null });
 }
 
-/** @throws Refusal `not_found` for an unknown run or version, and for a run from before manifests were kept */
+/** @throws Refusal `not_found` for an unknown run or version, and for a run older than manifests */
 export async function requireManifest(
   { db, tenantId }: Context,
   runId: string,
@@ -40,7 +43,9 @@ export async function requireManifest(
   return (await db.row(findManifest(tenantId, runId, version))) ?? fail('not_found');
 }
 
-/** The versions of a run's manifest, oldest first. @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor` */
+/**
+ * Lists the versions of a run's manifest, oldest first. @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor`
+ */
 export async function listManifests(
   { db, tenantId }: Context,
   runId: string,
@@ -54,8 +59,8 @@ export async function listManifests(
 }
 
 /**
- * Adds a remark to the newest version of a run's manifest. Only under the run's live claim.
- * @throws Refusal those of a document, those of `requireLiveRun`, `payload_too_large` once the remarks of the version
+ * Adds a remark to the newest version of a run's manifest. Requires the run's live claim.
+ * @throws Refusal those of a document, those of `requireLiveRun`, `payload_too_large` if the remarks of the version
  * would exceed 256 KiB
  */
 export async function addManifestRemark(

@@ -9,8 +9,8 @@ const batchMax = 100;
 const name = 'exhausted tasks';
 
 /**
- * Moves tasks to a blocked status whose last attempt was an expired lease. Nothing depends on it: they are held back from the
- * moment at which the lease was recorded as expired.
+ * Moves tasks whose last allowed attempt was an expired lease to a blocked status. Only the status depends on it: such
+ * tasks are on hold as soon as the lease is recorded as expired.
  */
 export function blockExhaustedTasks({ pool, command, log }: JobTools<Context>): Job {
   return createDueJob(

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Timestamp, Uuid } from '@baton/values/wire';
 
-/** A run failed, and its task is offered again at an instant. `failedAttempts` counts those in a row. */
+/**
+ * A run failed, and its task becomes available again at the given instant. `failedAttempts` counts consecutive
+ * failures.
+ */
 export const retryScheduled = defineEvent(
   'task.retry_scheduled',
   'task',
@@ -17,7 +20,10 @@ export const retryScheduled = defineEvent(
   }),
 );
 
-/** A task isn't tried any more until somebody acts. It is in a blocked status where its lifecycle leads to one. */
+/**
+ * A task gets no further attempts without intervention. It is in a blocked status if its lifecycle has a transition to
+ * one.
+ */
 export const attemptsExhausted = defineEvent(
   'task.attempts_exhausted',
   'task',

@@ -3,11 +3,11 @@ import type { TaskRow } from '../../work/tasks/task.ts';
 
 /** The end of a claim, read under the lock of its task. */
 export interface EndOfClaimRow {
-  /** Whether its lease or its session ran out: that counts as a failed attempt by itself. */
+  /** Whether its lease or its session expired, which in itself counts as a failed attempt. */
   is_expired: boolean;
-  /** Whether it was counted. */
+  /** Whether the failure was already counted. */
   is_noted: boolean;
-  /** Whether the attempts at its task ended before, and the task has a comment that says so. */
+  /** Whether the attempts at its task ended earlier and a comment on the task reports it. */
   is_reported: boolean;
 }
 
@@ -25,21 +25,21 @@ export function findEndOfClaim(tenantId: string, claimId: string) {
 export interface FailedAttempt {
   readonly tenantId: string;
   readonly taskId: string;
-  /** 0 where the failure is counted already. */
+  /** 0 if the failure is already counted. */
   readonly attempts: 0 | 1;
   readonly backoffSeconds: number;
   readonly maxBackoffSeconds: number;
   readonly retryAfterSeconds: number;
-  /** Whether its reason is one that isn't tried again. */
+  /** Whether the reason rules out a retry. */
   readonly isFinal: boolean;
 }
 
-/** Beyond it every pause is the longest: 2^40 s. */
+/** Beyond it, every pause has the maximum length: 2^40 s. */
 const doublingsMax = 40;
 
 /**
- * Counts a failed attempt of a locked task, and begins its pause. The trigger of the table holds the task back where that was the
- * last attempt (\`attempts_are_over\`). A pause that lasts longer stays.
+ * Counts a failed attempt of a locked task and starts its pause. If it was the last attempt, the table's trigger puts
+ * the task on hold (\`attempts_are_over\`). A longer existing pause is kept.
  */
 export function updateTaskToFailed(failed: FailedAttempt) {
   return sql<TaskRow & { is_exhausted: boolean; is_paused: boolean }>`
@@ -59,7 +59,7 @@ export function updateTaskToFailed(failed: FailedAttempt) {
       coalesce(t.retry_at > clock_timestamp(), false) as is_paused`;
 }
 
-/** An attempt of a locked task succeeded: the next failure is the first one, and there is no pause. */
+/** Resets the failure count and the pause of a locked task after a successful attempt. */
 export function updateTaskToSucceeded(tenantId: string, taskId: string) {
   return sql<TaskRow>`
     update tasks t set failed_attempts = 0, retry_at = null, version = t.version + 1, updated_at = now()
@@ -69,7 +69,10 @@ export function updateTaskToSucceeded(tenantId: string, taskId: string) {
       (select project_id from workspaces where id = t.workspace_id) as project_id`;
 }
 
-/** Moves a locked task that isn't tried any more to a status. Where that doesn't hold it back, its pause has no end. */
+/**
+ * Moves a locked task without remaining attempts to a status. If the status doesn't put it on hold, its pause has no
+ * end.
+ */
 export function updateTaskToExhausted(
   tenantId: string,
   taskId: string,
@@ -94,7 +97,7 @@ export interface ExhaustedRow {
   noted_at: string;
 }
 
-/** Tasks whose last attempt was an expired lease, the longest ago first. */
+/** Tasks whose last allowed attempt was an expired lease, oldest first. */
 export function findExhausted([notedAt, taskId]: readonly [string, string], rowsMax: number) {
   return sql<ExhaustedRow>`
     select task_id, tenant_id, noted_at from exhausted_tasks
@@ -102,7 +105,7 @@ export function findExhausted([notedAt, taskId]: readonly [string, string], rows
     order by noted_at, task_id limit ${rowsMax}`;
 }
 
-/** Locks such a task unless somebody has it locked; \`is_exhausted\` says whether nobody has ended that meanwhile. */
+/** Locks such a task unless it is locked; \`is_exhausted\` is false if its attempts were meanwhile allowed again. */
 export function lockExhausted(tenantId: string, taskId: string) {
   return sql<TaskRow & { is_exhausted: boolean }>`
     with locked as materialized (

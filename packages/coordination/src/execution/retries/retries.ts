@@ -14,15 +14,18 @@ import {
   updateTaskToSucceeded,
 } from './retries.sql.ts';
 
-/** An executor that comes back to a run of its former self (core, section 10): its failure is that of a lost lease. */
+/**
+ * An executor that restarts and ends the run of its earlier process (docs/reference/availability.md#failed-attempts)
+ * reports a lost lease.
+ */
 const recoveryReason = 'restart_recovery';
 const reasonCharactersMax = 1000;
 
 /**
- * Counts the failure of a run, and pauses its task as its type declares. A run of an earlier claim doesn't count, and a run
- * whose lease expired was counted by the expiry.
+ * Counts the failure of a run, and pauses its task as its type declares. A run of an earlier claim doesn't count, nor
+ * does a run whose lease expired: the expiry was already counted.
  * @param task locked
- * @param retryAfterSeconds the pause that the executor asks for, if it is longer
+ * @param retryAfterSeconds the executor's requested pause, used if it is longer
  */
 export async function countFailure(
   context: Context,
@@ -51,7 +54,7 @@ export async function countFailure(
   );
   if (row === undefined) throw new Error('a locked task does not exist');
   if (row.is_exhausted) return endAttempts(context, row, rules, reason, claim?.is_reported);
-  // A pause of before may last longer.
+  // An earlier pause may end later.
   if (!row.is_paused || row.retry_at === task.retry_at) return;
   emit(
     context,
@@ -69,17 +72,17 @@ export async function countFailure(
   );
 }
 
-/** After a success the next failure is the first one. @param task locked @returns the task as it is then */
+/** Resets the failure count after a success. @param task locked @returns the updated task */
 export async function countSuccess({ db, tenantId }: Context, task: TaskRow): Promise<TaskRow> {
   if (task.failed_attempts === 0 && task.retry_at === null) return task;
   return (await db.row(updateTaskToSucceeded(tenantId, task.id))) ?? task;
 }
 
 /**
- * Ends the attempts at a locked task: moves it to the first status that its lifecycle allows and that puts it on hold, and writes a
- * comment of the core with the reason. Without such a status it keeps its own, and is held back all the same. A task that is on hold
- * already gets no second comment.
- * @param isReported whether the attempts had ended before, and comment and event say so
+ * Ends the attempts at a locked task: moves it to the first on-hold status that its lifecycle allows, and adds a
+ * comment of the service with the reason. Without such a status, the task keeps its status but is still put on hold. A
+ * task that is already on hold gets no second comment.
+ * @param isReported whether the attempts had already ended, reported by comment and event
  */
 export async function endAttempts(
   context: Context,
@@ -123,7 +126,7 @@ function codeOf(reason: string): string {
 function textOf({ failed_attempts: failures }: TaskRow, reason: string, isOnHold: boolean): string {
   const attempts = failures === 1 ? 'The last attempt' : `${failures} attempts in a row`;
   const next = isOnHold
-    ? 'Move the task to another status when it can be tried again.'
-    : 'The task is not offered any more. End that with :make-available when it can be tried again.';
+    ? 'Move the task to another status to allow another attempt.'
+    : 'The task is no longer available. Use :make-available to allow another attempt.';
   return `${attempts} failed: ${eventText(reason).slice(0, reasonCharactersMax).toWellFormed()}. ${next}`;
 }

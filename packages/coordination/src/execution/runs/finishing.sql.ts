@@ -3,7 +3,7 @@ import type { JsonObject } from '@baton/values/wire';
 import type { EndedRunRow, RunRow } from '../../leases/lease-rows.ts';
 import type { TaskRow } from '../../work/tasks/task.ts';
 
-/** The task of a run, locked, with what never changes of the run. */
+/** The locked task of a run, with the immutable fields of the run. */
 export type TaskOfRunRow = TaskRow & {
   run_status: RunRow['status'];
   run_principal_id: string;
@@ -13,9 +13,9 @@ export type TaskOfRunRow = TaskRow & {
 };
 
 /**
- * Locks the task of a run. The task is as it is under the lock, but the run's status is as of the statement's start: a
- * run can end without its task being locked, so an update that ends it must repeat `status = 'running'`. Before the task
- * it shares the locks of the run's session: its end is either seen or waits.
+ * Locks the task of a run. The task's columns are read under the lock, but the run's status as of the start of the
+ * statement: a run can end without its task being locked, so an update that ends it must repeat `status = 'running'`.
+ * Before the task, shared locks are taken on the run's session, so that its end is either visible or waits.
  */
 export function lockTaskOfRun(tenantId: string, runId: string) {
   return sql<TaskOfRunRow>`
@@ -35,7 +35,7 @@ export function lockTaskOfRun(tenantId: string, runId: string) {
     from locked join task_types tt on tt.id = locked.type_id`;
 }
 
-/** Ends a running run; no row when it isn't running. */
+/** Ends a running run; no row if it isn't running. */
 export function updateRunToEnded(end: {
   tenantId: string;
   runId: string;

@@ -26,10 +26,11 @@ import { runCancelled, runSucceeded } from './runs.events.ts';
 import { getRun } from './runs.ts';
 
 /**
- * Ends a run as succeeded and, unless asked otherwise, completes its task or opens its verification; only under the run's live claim (core,
- * section 10).
+ * Ends a run as succeeded and, unless `completeTask` is false, completes its task or starts its verification
+ * (docs/reference/runs.md#succeed). Requires the run's live claim.
  * @throws Refusal `not_found`, `run_not_active`, `run_holder_mismatch`, `task_already_completed`, `task_cancelled`,
- * `approval_required`, `stale_claim`, `not_eligible`, those of `childResultOf`, `custom_fields_invalid`, `invalid_transition`
+ * `approval_required`, `stale_claim`, `not_eligible`, those of `childResultOf`, `custom_fields_invalid`,
+ * `invalid_transition`
  */
 export async function succeedRun(
   context: Context,
@@ -61,7 +62,10 @@ export async function succeedRun(
   return { run: runOf(run), task: await completeLockedTask(context, completed) };
 }
 
-/** A run that ended while this waited for the task is refused with `run_not_active`, whatever its end did to the task. */
+/**
+ * A run that ended while this command waited for the task is refused with `run_not_active`, however it affected the
+ * task.
+ */
 async function requireWritable(
   context: Context,
   runId: string,
@@ -72,7 +76,7 @@ async function requireWritable(
     if (completes) await requireCompletable(context, task);
     const presented = { claimId: task.run_claim_id, fencingToken: task.run_fencing_token };
     const liveClaim = await passClaimGate(context, task.id, presented, { claimRequired: true });
-    // Also of a run that leaves its task open: a step reads what the newest run gave out.
+    // Also for a run that leaves its task open: a process step reads the output of the newest run.
     await requireAddressee(context, task);
     return liveClaim;
   } catch (refusal) {
@@ -82,8 +86,9 @@ async function requireWritable(
 }
 
 /**
- * Ends a run as failed, for its principal or a manager, and counts the failure of its task (retries). It asks for no claim: an
- * executor that lost its lease can still say how its attempt ended.
+ * Ends a run as failed, for its principal or a manager, and counts the failure of its task
+ * (docs/reference/availability.md#failed-attempts). It requires no claim: an executor that lost its lease can still
+ * report how its attempt ended.
  * @throws Refusal `not_found`, `run_holder_mismatch`, `run_not_active`
  */
 export async function failRun(
@@ -114,7 +119,7 @@ export async function failRun(
 }
 
 /**
- * Ends a run as cancelled, for its principal or a manager; it asks for no claim.
+ * Ends a run as cancelled, for its principal or a manager. It requires no claim.
  * @throws Refusal `not_found`, `run_holder_mismatch`, `run_not_active`
  */
 export async function cancelRun(context: Context, runId: string, reason: string): Promise<Run> {
@@ -131,7 +136,7 @@ export async function cancelRun(context: Context, runId: string, reason: string)
   return runOf(run);
 }
 
-/** A failure is taken whatever its output holds: what can't be kept as a child's result is left out of it. */
+/** A failure is accepted with any output: parts that can't be stored as a child's result are dropped. */
 async function usableResultOf(
   context: Context,
   output: JsonObject | null | undefined,
@@ -145,7 +150,7 @@ async function usableResultOf(
 }
 
 /**
- * A run is ended by its own principal, and by whoever manages claims.
+ * Requires the run's own principal or the permission to manage claims.
  * @throws Refusal `not_found`, `run_holder_mismatch`
  */
 export async function requireRunHolder(context: Context, runId: string): Promise<void> {

@@ -4,15 +4,15 @@ import { checkLimit, decodeCursor, encodeCursor } from '@baton/kernel/http/pagin
 import { QueryWord } from '@baton/values/wire';
 
 /**
- * Lists of what a run wrote, in the order of `seq` (core, section 1.6): without `limit` and `cursor` whole, up to 10,000
- * entries, else by pages; a cursor is the last `seq`, and of this list of this run. Either ends early once the documents
- * in it come to 4 MiB: then, too, `nextCursor` leads on.
+ * Lists of a run's entries in the order of `seq` (docs/reference/README.md#pagination): without `limit` and `cursor`
+ * the whole list, up to 10,000 entries, otherwise in pages. A cursor is the last `seq`, and only valid for this list of
+ * this run. Both forms end early, with a `nextCursor`, once the documents of the page reach 4 MiB.
  */
 
 const wholeRowsMax = 10_000;
 const documentBytesMax = 4_194_304;
 
-/** Of an entry: its number, and the size of its document. */
+/** The number of an entry, and the size of its document. */
 export interface JournalRow {
   seq: number;
 }
@@ -28,9 +28,10 @@ export const journalQuery = {
       type: 'integer',
       minimum: 1,
       maximum: 200,
-      description: 'How many items at most, 1 to 200. Without it and without a cursor the list comes whole.',
+      description:
+        'Maximum number of items, 1 to 200. Without it and without a cursor, the whole list is returned.',
     }),
-  cursor: QueryWord.optional().describe('The `nextCursor` of the page before.'),
+  cursor: QueryWord.optional().describe('The `nextCursor` of the previous page.'),
 };
 
 export interface JournalQuery {
@@ -38,7 +39,7 @@ export interface JournalQuery {
   cursor?: string | undefined;
 }
 
-/** Which entries to read. */
+/** The range of entries to read. */
 export interface JournalSlice {
   readonly afterSeq: number;
   readonly rowsMax: number;
@@ -47,7 +48,7 @@ export interface JournalSlice {
 }
 
 /**
- * @param list names the list in its cursors
+ * @param list the list's name in its cursors
  * @throws Refusal `invalid_limit`, `invalid_cursor`
  */
 export function journalSlice({ limit, cursor }: JournalQuery, list: string, runId: string): JournalSlice {
@@ -57,7 +58,7 @@ export function journalSlice({ limit, cursor }: JournalQuery, list: string, runI
   return { afterSeq: afterSeq as number, rowsMax, bytesMax: documentBytesMax, cursorName };
 }
 
-/** @param count how many entries there were before the rows were read: they have the numbers up to it, without gaps */
+/** @param count the number of entries before the rows were read; they are numbered up to it, without gaps */
 export function journalPage<Row extends JournalRow, Item>(
   { cursorName }: JournalSlice,
   rows: readonly Row[],

@@ -3,18 +3,18 @@ import { sql } from '@baton/kernel/database/sql';
 import type { RunRow } from '../../leases/lease-rows.ts';
 import type { Tables } from '../../service/schema.ts';
 
-/** A running run, locked, under its live claim. */
+/** A locked running run under its live claim. */
 export type LiveRunRow = RunRow &
   Pick<RowOf<Tables['tasks']>, 'workspace_id'> & {
-    /** Its `maxDurationSeconds` are over. */
+    /** Its `maxDurationSeconds` have passed. */
     is_over_time: boolean;
   };
 
 /**
- * Locks a running run under its live claim, for its principal: session, task, run; no row when anything stands in the way.
+ * Locks a running run under its live claim, for its principal: session, task, run. Returns no row if a condition fails.
  *
- * As with a heartbeat, whoever ends the claim writes the task's row, where claim and epoch are judged again after a wait.
- * The lease is judged once the run is locked too.
+ * As with a heartbeat, every command that ends a claim writes the task's row, where claim and epoch are checked again
+ * after a wait. The lease is checked once the run is locked too.
  */
 export function lockLiveRun(of: { tenantId: string; runId: string; principalId: string }) {
   return sql<LiveRunRow>`

@@ -7,25 +7,29 @@ import { getRun } from './runs.ts';
 
 export type { LiveRunRow };
 
-/** The claim that a writer shows in the body of a call. */
+/** The claim that the body of a request presents. */
 export interface ShownClaim {
   claimId: string;
   fencingToken: number;
 }
 
-/** What a call behind `requireLiveRun` declares: its refusals in their order. */
+/** The refusals, in their order, that an operation with `requireLiveRun` declares. */
 export const liveRunErrors = ['not_found', 'run_not_active', 'run_holder_mismatch', 'stale_claim'] as const;
 
-/** Between the statement that locks and the reads that explain, an obstacle can go away; a delegation alone can come. */
+/**
+ * An obstacle can disappear between the statement that locks and the reads that explain. Only an end of the delegation
+ * can appear.
+ */
 const attemptsMax = 3;
 
 /**
- * Lets a write under a run pass only from the run's principal, while the run is running and its claim live, and locks
- * session, task and run for the rest of the command (core, sections 8.6 and 10: checkpoints, actions, suspend, handoff,
- * control messages, child handles). Nothing may be written before: one refusal keeps what the claim gate writes.
- * @param presented the claim that the writer shows, where the call takes one; without it, the run's own counts
- * @returns the run as it is under its lock
- * @throws Refusal in the contract's order: `not_found`, `run_not_active`, `run_holder_mismatch`, those of the claim gate
+ * Restricts a write to the run's principal, while the run is running and its claim live, and locks session, task and
+ * run for the rest of the command (docs/reference/runs.md#live-run). The command must not write anything before: after
+ * one of the refusals, the writes of the claim gate are committed.
+ * @param presented the claim that the writer presents, where the operation accepts one; otherwise the run's own claim
+ * @returns the run as read under its lock
+ * @throws Refusal in the documented order: `not_found`, `run_not_active`, `run_holder_mismatch`, those of the claim
+ * gate
  */
 export async function requireLiveRun(
   context: Context,
@@ -38,7 +42,7 @@ export async function requireLiveRun(
     if (run !== undefined && isOwnClaim(run, presented)) return run;
     await explainDeadRun(context, runId, presented);
   }
-  throw new Error('a write under a run was refused although nothing stood in its way');
+  throw new Error('a write to a run was refused without an obstacle');
 }
 
 function isOwnClaim(run: LiveRunRow, presented: ShownClaim | undefined): boolean {
@@ -55,7 +59,7 @@ async function explainDeadRun(
   requireOwnRunningRun(context, runId, task);
   const own = { claimId: task.run_claim_id, fencingToken: task.run_fencing_token };
   await passRunGate(context, runId, task, presented ?? own);
-  // The task's claim is live and the caller's, but the run is of an earlier one.
+  // The task's claim is live and the caller's, but the run belongs to an earlier one.
   if (task.run_claim_id !== task.active_claim_id) fail('stale_claim', { claimId: task.run_claim_id });
 }
 
@@ -65,7 +69,7 @@ export function requireOwnRunningRun(context: Context, runId: string, task: Task
   if (task.run_principal_id !== context.caller.principalId) fail('run_holder_mismatch', { runId });
 }
 
-/** The claim gate; a run that ended while this waited for the task is refused with `run_not_active` all the same. */
+/** The claim gate. A run that ended while this command waited for the task is still refused with `run_not_active`. */
 export async function passRunGate(
   context: Context,
   runId: string,

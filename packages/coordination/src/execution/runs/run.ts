@@ -8,7 +8,7 @@ import { CurrencyCode, Usage, usageOf } from '../usage/usage.ts';
 
 export const runStatuses = ['running', 'succeeded', 'failed', 'cancelled', 'suspended'] as const;
 
-/** One attempt to execute a task (core, section 10). */
+/** One attempt to execute a task (docs/reference/runs.md). */
 export const Run = z
   .strictObject({
     id: Uuid,
@@ -34,7 +34,7 @@ export const Run = z
     currency: z.string().nullable(),
     usage: Usage,
     lastProgressAt: Timestamp,
-    /** It runs, and its claim is over: nobody writes under it any more, but its executor can still end it. */
+    /** The run is running but its claim has ended: writes are refused, but its executor can still end it. */
     orphaned: z.boolean(),
     metadata: FreeObject,
     instructionsHash: z.string().nullable(),
@@ -47,7 +47,7 @@ export const Run = z
   .meta({ id: 'Run' });
 export type Run = z.infer<typeof Run>;
 
-/** A run that ended well, and its task as it stands after that. */
+/** A succeeded run, and its task after that. */
 export const SucceededRun = z.strictObject({ run: Run, task: Task }).meta({ id: 'SucceededRun' });
 export type SucceededRun = z.infer<typeof SucceededRun>;
 
@@ -69,7 +69,7 @@ export const RunRequest = z
   .meta({ id: 'RunRequest' });
 export type RunRequest = z.output<typeof RunRequest>;
 
-/** A run as it is read. A statement that starts or ends runs need not look for `orphaned`: it makes none. */
+/** A run as read. A statement that starts or ends runs can omit `orphaned`, which is then false. */
 type ReadRunRow = RunRow & { orphaned?: boolean };
 
 export const runOf = wireMapper<ReadRunRow>()(Run, {

@@ -65,7 +65,8 @@ export const runsApi = [
       agentKey: QueryWord.optional(),
       status: QueryWord.optional(),
       stalled: QueryFlag.optional().describe(
-        'With `true`, only running ones that were silent for longer than `progressTimeoutSeconds` of their task type.',
+        'With `true`, only running ones without progress for longer than the `progressTimeoutSeconds` of their task ' +
+          'type.',
       ),
     },
     paging: true,
@@ -88,8 +89,8 @@ export const runsApi = [
     id: 'succeedRun',
     method: 'POST',
     path: '/runs/{id}:succeed',
-    summary: 'End a run well, and complete its task.',
-    description: 'With `completeTask` false the task stays claimed. Only under the live claim of the run.',
+    summary: 'End a run as succeeded, and complete its task.',
+    description: 'With `completeTask` false, the task stays claimed. Requires the live claim of the run.',
     permission: 'tasks.claim',
     params,
     body: z
@@ -136,17 +137,20 @@ export const runsApi = [
     path: '/runs/{id}:fail',
     summary: 'End a run as failed.',
     description:
-      'For its principal, or with `claims.manage`; it needs no live claim, and leaves the claim alone. While its claim is the last one of the task, the failure counts: the task is paused as `execution.retry` of its type says, and at least for `retryAfterSeconds`. After the last attempt it moves to a blocked status. A run that is given back without a failure is cancelled.',
+      "For its principal, or with `claims.manage`. It requires no live claim and doesn't change the claim. If its " +
+      'claim is the last one of the task, the failure counts: the task is paused as `execution.retry` of its type ' +
+      'declares, and for at least `retryAfterSeconds`. After the last attempt, it moves to a blocked status. To ' +
+      'return a task without counting a failure, cancel the run.',
     permission: ['tasks.claim', 'claims.manage'],
     params,
     body: z
       .strictObject({
         failureReason: z.string().min(1).max(2000).default('failed').meta({
-          description: 'The text before its first colon is the code that `execution.retry.retryOn` lists.',
+          description: 'The text before the first colon is the code that `execution.retry.retryOn` lists.',
         }),
         output: freeObjectOf(documentBytesMax).nullish(),
         retryAfterSeconds: z.int().min(0).max(retryAfterSecondsMax).nullish().meta({
-          description: 'Nobody is offered the task, or may claim it, for so long; 7 days at most.',
+          description: "The task is unavailable and can't be claimed during this time; 7 days at most.",
         }),
       })
       .meta({ id: 'RunFailure' }),
@@ -170,7 +174,7 @@ export const runsApi = [
     path: '/runs/{id}:cancel',
     summary: 'End a run as cancelled.',
     description:
-      'For its principal, or with `claims.manage`; it needs no live claim, and leaves claim and task alone.',
+      "For its principal, or with `claims.manage`. It requires no live claim and doesn't change the claim or the task.",
     permission: ['tasks.claim', 'claims.manage'],
     params,
     body: z

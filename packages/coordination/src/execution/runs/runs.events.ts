@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Timestamp, Uuid } from '@baton/values/wire';
 
-/** Version 2 names the agent's revision. The instructions are named by hash and references, never copied. */
+/** Version 2 names the agent's revision. Instructions are identified by hash and references, never copied. */
 export const runStarted = defineEvent(
   'run.started',
   'run',
@@ -18,7 +18,7 @@ export const runStarted = defineEvent(
   2,
 );
 
-/** Once for each silence that lasts longer than the task type allows; nobody's act. */
+/** Emitted once for each period without progress that exceeds the task type's limit; it has no actor. */
 export const runStalled = defineEvent(
   'run.stalled',
   'run',
@@ -31,7 +31,7 @@ export const runSucceeded = defineEvent(
   z.strictObject({ taskId: Uuid, attempt: z.int(), taskCompleted: z.boolean() }),
 );
 
-/** `controlMessageId` where a message cancelled it at once. */
+/** `controlMessageId` is set if a message cancelled the run immediately. */
 export const runCancelled = defineEvent(
   'run.cancelled',
   'run',

@@ -16,7 +16,7 @@ import type { JsonObject } from '@baton/values/wire';
 import type { RunRow } from '../../leases/lease-rows.ts';
 import { type SeenList, tasksSeenBy } from '../../service/sight/places.ts';
 
-/** A run, and whether it runs on without a live claim. */
+/** A run, and whether it is running without a live claim. */
 export type FoundRunRow = RunRow & { orphaned: boolean };
 
 export function findRun(tenantId: string, runId: string) {
@@ -79,7 +79,7 @@ function findRuns(tenantId: string, filter: RunFilter, stalled: boolean, page: P
   const running = found.where('status', '=', 'running');
   const parts = [
     running.where('stalled_at', 'is not', null),
-    // What no sweeper has come by for; usually the last second's.
+    // Those that the sweeper hasn't recorded yet; usually of the last second.
     running.where('stalled_at', 'is', null).where(condition`stalls_at <= now()`),
   ];
   return mergedPageQuery(parts, newestFirst, page);

@@ -16,12 +16,12 @@ export interface RunQuery {
   principalId?: string;
   agentKey?: string;
   status?: string;
-  /** Only those that have been silent for longer than their task type allows. */
+  /** Only those without progress for longer than their task type allows. */
   stalled?: boolean;
 }
 
 /**
- * Runs of an agent are those of its principal; an unknown `agentKey` is an empty page.
+ * Runs of an agent are those of its principal. An unknown `agentKey` gives an empty page.
  * @throws Refusal `invalid_status`, `invalid_cursor`
  */
 export async function listRuns(
@@ -47,7 +47,10 @@ export async function getRun(context: Context, runId: string): Promise<Run> {
   return runOf(row);
 }
 
-/** What the newest run of a task gave out; undefined where it did not end well or gave nothing. Nobody's sight is asked. */
+/**
+ * The output of a task's newest run; undefined if it didn't succeed or has none. Not restricted to the caller's
+ * visibility.
+ */
 export async function findOutputOfTask(
   { db, tenantId }: Context,
   taskId: string,

@@ -10,7 +10,7 @@ export interface NewRun {
   ref: TaskRef;
   claimId: string;
   fencingToken: number;
-  /** Whether whom the task is for was checked before, under its lock. */
+  /** Whether the task's addressee was already checked, under the task's lock. */
   isEligible: boolean;
   runId: string;
   startedEventId: string;
@@ -19,35 +19,37 @@ export interface NewRun {
   metadata: JsonObject;
   maxDurationSeconds: number | null;
   maxActions: number | null;
-  /** Who starts it, for the manifest: tenant, principal, kind, permissions. */
+  /** The principal that starts the run, for the manifest: tenant, principal, kind, permissions. */
   identity: JsonObject;
   maxTokens: number | null;
   maxCostMicros: number | null;
   currency: string | null;
-  /** Of the agent that starts it, and its agent; null for who is no agent of the registry. */
+  /** The agent that starts the run, and its revision; null if the principal is no registered agent. */
   agentRevisionId: string | null;
   agentId: string | null;
-  /** Of a launched task; null for one that nobody launched, and then a launched task is not started. */
+  /**
+   * The handle of a launched task. Null for a task that was not launched; a launched task is not started without it.
+   */
   childHandleId: string | null;
   correlationId: string;
   requestId: string;
   traceRunId: string;
-  /** Whether its events are also written for delivery to others. */
+  /** Whether its events are also written to the outbox. */
   writesOutbox: boolean;
 }
 
-/** The new run, with the payloads of its events. */
+/** The new run with the payloads of its events. */
 export type StartedRunRow = RunRow & { started_payload: unknown; failed_payload: unknown };
 
 /**
- * Starts a run under a live claim in one statement and one round trip, with its journal and outbox rows; returns no row
- * when anything stands in the way.
+ * Starts a run under a live claim in one statement and one round trip, with the journal and outbox rows. Returns no row
+ * if a condition fails.
  *
- * Claim and epoch are checked on the task's row, again after a wait for its lock, and leases once it is locked. Whoever
- * ends the claim writes that row too, and whoever closes its session takes the session's lock alone, which is shared here:
- * what is read elsewhere can't be older than the locks allow. Runs are seen as of the
- * statement's start: when another one began or ended during the wait, the unique indexes on the running run and on the
- * attempt refuse this one, and it is tried again under the lock.
+ * Claim and epoch are checked on the task's row, again after a wait for its lock, and leases once it is locked. Every
+ * command that ends the claim writes that row too, and one that closes its session takes the session's lock
+ * exclusively, which is shared here, so the other reads can't be older than the locks allow. Runs are read as of the
+ * start of the statement: if another run began or ended during the wait, the unique indexes on the running run and on
+ * the attempt reject this one, and it is retried under the lock.
  */
 export function insertRun(start: NewRun) {
   return sql<StartedRunRow>`
@@ -100,7 +102,7 @@ export function insertRun(start: NewRun) {
         ${start.maxDurationSeconds}, ${start.maxActions}, ${start.maxTokens}, ${start.maxCostMicros}, ${start.currency},
         task.progress_timeout_seconds, now() + make_interval(secs => task.progress_timeout_seconds),
         task.instructions_hash, task.instructions_refs, ${start.childHandleId}, ${start.agentRevisionId}
-      -- joined, so that the superseded run is off the unique index before the new run enters it
+      -- joined, so that the superseded run leaves the unique index before the new run enters it
       from task left join superseded on superseded.task_id = task.id
       where not exists (
         select from runs r where r.task_id = task.id and r.status = 'running' and r.claim_id = ${start.claimId})
@@ -148,13 +150,13 @@ export function insertRun(start: NewRun) {
     from made`;
 }
 
-/** Whether a revision is one of this agent's own. */
+/** Finds a revision of this agent. */
 export function findOwnRevision(tenantId: string, agentId: string, revisionId: string) {
   return sql<{ id: string }>`
     select id from agent_revisions where id = ${revisionId} and agent_id = ${agentId} and tenant_id = ${tenantId}`;
 }
 
-/** The running run of a claim. */
+/** Finds the running run of a claim. */
 export function findRunningRun(tenantId: string, claimId: string) {
   return sql<{ id: string }>`
     select id from runs where claim_id = ${claimId} and tenant_id = ${tenantId} and status = 'running'`;

@@ -19,19 +19,20 @@ import { type Run, type RunRequest, runOf } from './run.ts';
 import { runStarted } from './runs.events.ts';
 import { findOwnRevision, findRunningRun, insertRun, type StartedRunRow } from './starting.sql.ts';
 
-/** These budgets fit the arithmetic of instants and counters; 68 years are enough for a run. */
+/** Fits the arithmetic of instants and counters; 68 years are enough for a run. */
 const budgetMax = 2_147_483_647;
 
-/** Between the claim gate and the statement only a delegation can end. */
+/** Between the claim gate and the statement, only a delegation can end. */
 const attemptsMax = 3;
 
 /**
- * Starts an attempt under the caller's live claim (core, section 10). A run that an older claim left running is failed as
- * superseded. The usual case is one statement on its own; when it starts nothing it is repeated under the task's lock, which
- * finds the first reason in the contract's order, and binds the run of a launched task to its handle.
+ * Starts an attempt under the caller's live claim (docs/reference/runs.md#start). A run left running under an older
+ * claim is failed as superseded. The usual case is a single statement. If it starts no run, it is repeated under the
+ * task's lock, which finds the first reason in the documented order of refusals and binds the run of a launched task to
+ * its handle.
  * @throws Refusal `invalid_budget`, `payload_too_large`, `payload_too_deep`, `agent_revision_required`,
- * `agent_revision_mismatch`, `not_found`,
- * `task_not_runnable`, those of the claim gate, `not_eligible`, `run_already_active`, those of `lockStartableHandle`
+ * `agent_revision_mismatch`, `not_found`, `task_not_runnable`, those of the claim gate, `not_eligible`,
+ * `run_already_active`, those of `lockStartableHandle`
  */
 export async function startRun(context: Context, ref: TaskRef, request: RunRequest): Promise<Run> {
   checkRequest(request);
@@ -44,7 +45,7 @@ export async function startRun(context: Context, ref: TaskRef, request: RunReque
   try {
     return await startUnderLocks(context, ref, request);
   } catch (error) {
-    // A wrong revision is told before anything else, and looked for only where something is refused.
+    // A wrong revision is the first refusal, and only checked separately if another one occurs.
     if (error instanceof Refusal) await requireOwnRevision(context, request);
     throw error;
   }
@@ -71,7 +72,7 @@ async function startUnderLocks(context: Context, ref: TaskRef, request: RunReque
     if (running !== undefined) fail('run_already_active', { taskId, runId: running.id });
     await requireOwnRevision(context, request);
   }
-  throw new Error('a run was refused although nothing stood in its way');
+  throw new Error('a run was refused without an obstacle');
 }
 
 function checkRequest(request: RunRequest): void {
@@ -84,8 +85,8 @@ function checkRequest(request: RunRequest): void {
 }
 
 /**
- * An agent of the registry names the revision by which it works, and nobody else names one. Whether it is its own is judged by
- * the statement that starts the run.
+ * A registered agent must name its current revision, and other principals must not. The statement that starts the run
+ * checks that the revision is the agent's own.
  */
 function requireRevision({ caller }: Context, { agentRevisionId }: RunRequest): void {
   if (caller.agentId == null && agentRevisionId != null) fail('agent_revision_mismatch', { agentRevisionId });
@@ -112,7 +113,7 @@ async function tryStart(context: Context, ref: TaskRef, request: RunRequest) {
   }
 }
 
-/** @param isEligible whether the addressee of the task was checked under its lock */
+/** @param isEligible whether the task's addressee was checked under its lock */
 function runStart(
   context: Context,
   ref: TaskRef,
@@ -150,7 +151,7 @@ function runStart(
   });
 }
 
-/** The caller as a manifest names it; the statement adds the session. */
+/** The caller as named in a manifest. The statement adds the session. */
 function identityOf({ tenantId, principalId, kind, iamPrincipalId, permissions }: Caller) {
   return { tenantId, principalId, kind, iamPrincipalId, permissions: [...permissions].sort() };
 }

@@ -6,28 +6,31 @@ export type SessionStateRow = Pick<SessionRow, 'id' | 'principal_id' | 'status'>
   delegation_over: boolean;
 };
 
-/** Shares the locks of a session, so that it can't end during the command; its state is read by the next statement. */
+/** Takes shared locks on a session, so that it can't end during the command. The next statement reads its state. */
 export function shareSession(tenantId: string, sessionId: string) {
   return sql`
     select enter_session(id, principal_id, on_behalf_of_id) from sessions
     where id = ${sessionId} and tenant_id = ${tenantId}`;
 }
 
-/** Takes the session's lock alone, for a command that may end it: waits for the commands under it, and ends none. */
+/**
+ * Takes the session's lock exclusively, for a command that may end it. Waits for the commands that share it, and
+ * terminates none.
+ */
 export function lockSession(tenantId: string, sessionId: string) {
   return sql`
     select lock_session(id, principal_id, on_behalf_of_id) from sessions
     where id = ${sessionId} and tenant_id = ${tenantId}`;
 }
 
-/** Locks the row too, for what waits for the row without the session's lock. */
+/** Also locks the row, against commands that lock the row without the session's lock. */
 export function lockSessionRow(tenantId: string, sessionId: string) {
   return sql`select id from sessions where id = ${sessionId} and tenant_id = ${tenantId} for no key update`;
 }
 
 /**
- * The state of a session, together with that of the caller. Without such a session every column of it is null. A session
- * of a disabled principal is closed, though the worker may close its row later.
+ * Reads the state of a session together with that of the caller. Without such a session, all its columns are null. A
+ * session of a disabled principal is closed, even if the worker hasn't closed its row yet.
  */
 export function findSessionState(tenantId: string, sessionId: string, callerId: string) {
   return sql<{ caller_active: boolean } & (SessionStateRow | { id: null })>`

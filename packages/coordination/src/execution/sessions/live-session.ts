@@ -5,9 +5,9 @@ import { fail } from '../errors.ts';
 import { findSessionState, type SessionStateRow, shareSession } from './live-session.sql.ts';
 
 /**
- * Shares the locks of a session and refuses one under which the caller can't claim, in the order of core section 9. One
- * whose delegation is over is closed by this touch, unless others use it at this moment; that is kept although the claim
- * is refused.
+ * Takes shared locks on a session and refuses it if the caller can't claim under it, in the documented order
+ * (docs/reference/claims.md#claim-a-task). A session whose delegation has ended is closed here, unless another command
+ * is using it; that is committed although the claim is refused.
  * @throws Refusal `not_found`, `session_owner_mismatch`, `session_not_active`, `session_expired`
  */
 export async function requireLiveSession(context: Context, sessionId: string): Promise<void> {
@@ -23,8 +23,8 @@ export async function requireLiveSession(context: Context, sessionId: string): P
 }
 
 /**
- * The same without locks, outside of a transaction, to find the reason why a claim was refused.
- * @throws NeedsTransaction where the reason is the caller's own state, or has to be recorded
+ * The same check without locks, outside a transaction, to find the reason for a refused claim.
+ * @throws NeedsTransaction if the reason is the caller's own state, or has to be recorded
  */
 export async function explainDeadSession(context: Context, sessionId: string): Promise<void> {
   const { tenantId, caller, db } = context;

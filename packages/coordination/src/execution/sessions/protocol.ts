@@ -1,6 +1,9 @@
 import { fail } from '../errors.ts';
 
-/** The protocol between a harness and this service (core, section 6.3). Answers always have the form of version 2. */
+/**
+ * The protocol between a harness and this service (docs/reference/sessions.md#harness-protocol). Responses always have
+ * the format of version 2.
+ */
 export const harnessProtocol = { name: 'control-harness', supportedVersions: ['1', '2'] };
 
 const knownCapabilities: ReadonlySet<string> = new Set([
@@ -31,7 +34,10 @@ export function checkHarness({ type, protocolVersion }: { type: string; protocol
   if (!harnessTypeForm.test(type)) fail('invalid_harness');
 }
 
-/** The known capabilities in the order given, each once. Unknown ones are dropped: a newer harness may name them. */
+/**
+ * The known capabilities in the given order, without duplicates. Unknown ones are dropped: a newer harness may list
+ * them.
+ */
 export function knownCapabilitiesOf(named: readonly string[]): string[] {
   return [...new Set(named)].filter((name) => knownCapabilities.has(name));
 }

@@ -6,7 +6,10 @@ import { documentBytesMax } from '../../service/documents.ts';
 
 export const sessionStatuses = ['active', 'stale', 'closed'] as const;
 
-/** A lease that a harness renews while it works (core, section 6.1). `onBehalfOf` and `onBehalfOfId` are one value. */
+/**
+ * A lease that a harness renews while it works (docs/reference/sessions.md#states). `onBehalfOf` and `onBehalfOfId` are
+ * one value.
+ */
 export const Session = z
   .strictObject({
     id: Uuid,

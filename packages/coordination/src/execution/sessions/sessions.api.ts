@@ -42,8 +42,9 @@ export const sessionsApi = [
     path: '/sessions',
     summary: 'List sessions, newest first.',
     description:
-      'A person whose bindings show `members` only sees their own sessions, and those whose claims (at most 1,000) and ' +
-      'registered agent are all in visible workspaces.',
+      'A person whose bindings show `members` only sees their own sessions, and sessions whose claims (at most ' +
+      '1,000) ' +
+      'and registered agent are all in visible workspaces.',
     permission: 'sessions.manage',
     query: { status: QueryWord.optional() },
     paging: true,
@@ -68,7 +69,9 @@ export const sessionsApi = [
     path: '/sessions/{id}:heartbeat',
     summary: 'Extend the lease of a session.',
     description:
-      'For its owner, or with `sessions.manage`. Beat every third of the lease. Without `ttlSeconds` it is renewed by the length it was opened for. A lease found to be over is recorded, its claims are released, and the answer is `session_expired`.',
+      'For its owner, or with `sessions.manage`. Send a heartbeat every third of the lease. Without `ttlSeconds`, ' +
+      'it is renewed for its original length. A lease found expired is recorded, its claims are released, and the ' +
+      'response is `session_expired`.',
     permission: ['sessions.open', 'sessions.manage'],
     params,
     body: z.strictObject({ ttlSeconds: z.int().nullish() }).meta({ id: 'SessionHeartbeat' }),
@@ -85,7 +88,7 @@ export const sessionsApi = [
     method: 'POST',
     path: '/sessions/{id}:close',
     summary: 'Close a session and release its claims.',
-    description: 'For its owner, or with `sessions.manage`. Closing a closed one changes nothing.',
+    description: 'For its owner, or with `sessions.manage`. Closing a closed session changes nothing.',
     permission: ['sessions.open', 'sessions.manage'],
     params,
     body: z.strictObject({}).meta({ id: 'SessionClose' }),

@@ -51,7 +51,7 @@ export function insertSession({ harness, ...session }: NewSession) {
     returning *`;
 }
 
-/** The live delegation that lasts longest. */
+/** Finds the live delegation with the latest end. */
 export function findLiveDelegation(tenantId: string, humanPrincipalId: string, agentPrincipalId: string) {
   return sql<{ id: string }>`
     select id from delegations
@@ -68,7 +68,10 @@ export function findSession(tenantId: string, sessionId: string) {
   return sql<SessionRow>`select * from sessions where id = ${sessionId} and tenant_id = ${tenantId}`;
 }
 
-/** Takes the session's lock alone: waits at most some seconds, and ends the connections of those that share it too long. */
+/**
+ * Takes the session's lock exclusively: waits at most a few seconds, and terminates connections that share it for
+ * longer.
+ */
 export function takeSessionLock(sessionId: string) {
   return sql`select take_lock(session_lock(${sessionId}))`;
 }
@@ -81,7 +84,7 @@ const newestFirst: ListOrder<SessionRow> = {
   direction: 'desc',
 };
 
-/** Sessions in sight of a person: `sees_session` (migration 0092) says which. */
+/** Sessions visible to a person, as defined by `sees_session` (migration 0092). */
 export function listOfSessions(
   tenantId: string,
   filter: { status: string | undefined },
@@ -101,7 +104,7 @@ export function listOfSessions(
   };
 }
 
-/** Where there is a reason to look whether a person sees a session, some of them more than once. */
+/** Candidate sessions for the visibility check, possibly with duplicates. */
 function sessionsToSee(tenantId: string, viewerId: string) {
   return fragment`
     select id from sessions where principal_id = ${viewerId}::uuid
@@ -116,16 +119,17 @@ function sessionsToSee(tenantId: string, viewerId: string) {
 }
 
 /**
- * Moves a live session's lease; no row when anything stands in the way. The locks of the caller and of the session are
- * shared against a disable or a close under way. The lease is judged, and the new one begins, at `live.at`, once the row
- * is locked: whoever only locks it and changes nothing lets PostgreSQL go on with what it computed before the wait.
+ * Extends a live session's lease. Returns no row if it can't be extended. Shared locks on the caller and the session
+ * protect against a concurrent disable or close. The lease is checked, and the new one starts, at `live.at`, once the
+ * row is locked: if a rival locks the row without changing it, PostgreSQL continues with the values from before the
+ * wait.
  */
 export function updateSessionLease(beat: {
   tenantId: string;
   sessionId: string;
   callerId: string;
   mayManage: boolean;
-  /** Null for the length that it was opened for. */
+  /** Null for the original length. */
   ttlSeconds: number | null;
 }) {
   return sql<SessionRow>`

@@ -27,7 +27,7 @@ import {
 } from './sessions.sql.ts';
 
 /**
- * Opens a session for the caller (core, section 6.2).
+ * Opens a session for the caller (docs/reference/sessions.md#open).
  * @throws Refusal `unsupported_protocol_version`, `invalid_harness`, `invalid_ttl`, `payload_too_large`,
  * `payload_too_deep`, `not_found`, `delegation_required`
  */
@@ -69,7 +69,7 @@ export async function openSession(context: Context, request: SessionRequest): Pr
   return session;
 }
 
-/** Acting for a person needs that person active and a live delegation from them to the caller. */
+/** Requires that the person is active and has a live delegation to the caller. */
 async function requireDelegation(context: Context, onBehalfOf: string): Promise<string> {
   const { tenantId, caller, db } = context;
   const person = await lockPrincipal(context, onBehalfOf);
@@ -81,7 +81,8 @@ async function requireDelegation(context: Context, onBehalfOf: string): Promise<
 }
 
 /**
- * Sessions in the caller's sight: for a person with a narrow one those that work in own workspaces only, and own ones.
+ * Lists the sessions that the caller can see. A person with restricted visibility sees their own ones and those that
+ * only work in visible workspaces.
  * @throws Refusal `invalid_status`, `invalid_cursor`
  */
 export async function listSessions(
@@ -95,7 +96,7 @@ export async function listSessions(
   return listSeen(context.db, await viewerOf(context), list, page, sessionOf);
 }
 
-/** @throws Refusal `not_found`, `permission_denied` for another's session without `sessions.manage` */
+/** @throws Refusal `not_found`, `permission_denied` for another principal's session without `sessions.manage` */
 export async function getSession(context: Context, sessionId: string): Promise<Session> {
   const row = await context.db.row(findSession(context.tenantId, sessionId));
   if (row === undefined) return fail('not_found');
@@ -104,9 +105,9 @@ export async function getSession(context: Context, sessionId: string): Promise<S
 }
 
 /**
- * Extends a session's lease; without a length, by the one it was opened for. The usual case is one statement on its own,
- * without an event. When it changes nothing, it is repeated in a transaction that locks the session and finds the
- * reason; a lease found to be over is recorded with that refusal.
+ * Extends a session's lease; by default by its original length. The usual case is a single statement without an event.
+ * If it changes nothing, it is repeated in a transaction that locks the session and finds the reason; a lease found
+ * expired is recorded with that refusal.
  * @throws Refusal `not_found`, `permission_denied`, `session_not_active`, `session_expired`, `invalid_ttl`
  */
 export async function heartbeatSession(
@@ -135,10 +136,12 @@ export async function heartbeatSession(
   const row = await beat();
   if (row === undefined) await refuseDeadSession(context, sessionId);
   if (row !== undefined) return sessionOf(row);
-  throw new Error('a heartbeat was refused although nothing stood in its way');
+  throw new Error('a heartbeat was refused without an obstacle');
 }
 
-/** Locks the session and refuses one that is over, or not the caller's; what is found to be over is recorded with it. */
+/**
+ * Locks the session and refuses the request if it has ended or isn't the caller's. An expiry found here is recorded.
+ */
 async function refuseDeadSession(context: Context, sessionId: string): Promise<void> {
   const { db, tenantId, caller } = context;
   await db.row(lockSession(tenantId, sessionId));
@@ -158,7 +161,7 @@ async function refuseDeadSession(context: Context, sessionId: string): Promise<v
 }
 
 /**
- * Closes a session for its owner or a manager. Commands under it are waited for; those that take longer than 600 ms lose
+ * Closes a session for its owner or a manager. Waits for the commands under it; those that take longer than 600 ms lose
  * their connection.
  * @throws Refusal `not_found`, `permission_denied`
  */

@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** How many rows were looked at, how many of them removed, and where to go on. */
+/** The number of rows read and removed, and the position to continue from. */
 export interface TidiedRow {
   looked_at: number;
   removed: number;
@@ -8,8 +8,8 @@ export interface TidiedRow {
 }
 
 /**
- * Walks the queue of work, and takes tasks out of it that a live claim holds. Tasks that somebody has locked are left.
- * @param after the last task of the batch before
+ * Walks the queue of work and removes tasks with a live claim. Locked tasks are skipped.
+ * @param after the last task of the previous batch
  */
 export function deleteClaimedAfter(after: string, rowsMax: number) {
   return sql<TidiedRow>`
@@ -27,7 +27,7 @@ export function deleteClaimedAfter(after: string, rowsMax: number) {
       (select task_id from walked order by task_id desc limit 1) as last_id`;
 }
 
-/** The same for the tasks of claims that are younger than some seconds. */
+/** The same for the tasks of claims that are younger than the given number of seconds. */
 export function deleteClaimedSince(seconds: number, rowsMax: number) {
   return sql<TidiedRow>`
     with recent as materialized (
@@ -51,7 +51,7 @@ export function deleteClaimedSince(seconds: number, rowsMax: number) {
       null::uuid as last_id`;
 }
 
-/** Forgets sets of requirements that no task in the queue has any more. */
+/** Deletes requirement sets that no task in the queue has any more. */
 export function forgetLeftSets(setsMax: number) {
   return sql<{ looked_at: number }>`select forget_left_sets(${setsMax}) as looked_at`;
 }

@@ -10,13 +10,13 @@ import {
 const batchMax = 1000;
 /** Each holds a lock until the batch is done. */
 const setsMax = 200;
-/** Five rounds of the worker: what was locked in one is found again in the next. */
+/** Five rounds of the worker: rows locked in one round are found again in the next. */
 const recentSeconds = 5;
 const beginning = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Removes the rows that claims of named tasks leave in the queue of work (decision 0210). Whoever looks for work reads past
- * them, so nothing becomes wrong without it. At first the whole queue is walked, then the claims of the last seconds.
+ * Removes the rows that claims of named tasks leave in the queue of work (decision 0210). Searches for work skip them,
+ * so it only affects speed. The first round walks the whole queue, later ones the claims of the last seconds.
  */
 export function tidyWorkQueue({ pool }: JobTools<Context>): Job {
   let after: string | null = beginning;
@@ -35,8 +35,8 @@ export function tidyWorkQueue({ pool }: JobTools<Context>): Job {
 }
 
 /**
- * Forgets the sets of requirements that the queue has no row of any more. Each search reads those of its caller's abilities,
- * so nothing becomes wrong without it.
+ * Deletes the requirement sets that no row of the queue has any more. Each search reads those that match its caller's
+ * abilities, so it only affects speed.
  */
 export function forgetUnusedSets({ pool }: JobTools<Context>): Job {
   return {

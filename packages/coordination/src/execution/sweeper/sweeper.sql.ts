@@ -6,12 +6,12 @@ import type { Tables } from '../../service/schema.ts';
 
 export type DueRow = Pick<ClaimRow, 'id' | 'tenant_id' | 'sweep_at'>;
 
-/** How many live leases one look puts off at most. */
+/** Live leases postponed by one query, at most. */
 const postponedMax = 1000;
 
 /**
- * Active sessions whose lease is over, the longest ago first; each is checked again when it is ended. Those whose turn
- * has come and that live on are put off to the end of their lease.
+ * Active sessions whose lease has expired, oldest first. Each is checked again when it is ended. Due sessions whose
+ * lease is live are postponed to its end.
  */
 export function findDueSessions([sweepAt, id]: QueuePosition, rowsMax: number) {
   return sql<DueRow>`
@@ -44,7 +44,7 @@ export function findDueClaims([sweepAt, id]: QueuePosition, rowsMax: number) {
 
 export type DueRunRow = Pick<RunRow, 'id' | 'tenant_id'> & { stalls_at: string };
 
-/** Running runs that have been silent for too long, the longest ago first, unless this silence is recorded. */
+/** Running runs without progress for too long, oldest first, unless the stall is already recorded. */
 export function findStalledRuns([stallsAt, id]: QueuePosition, rowsMax: number) {
   return sql<DueRunRow>`
     select id, tenant_id, stalls_at from runs
@@ -56,7 +56,7 @@ export function findStalledRuns([stallsAt, id]: QueuePosition, rowsMax: number) 
 export type StalledRunRow = Pick<RunRow, 'id' | 'task_id' | 'session_id' | 'attempt' | 'last_progress_at'> &
   Pick<RowOf<Tables['tasks']>, 'workspace_id'>;
 
-/** Records the silence of those that are silent still; one that somebody has locked is writing just now. */
+/** Records the stalls that continue. A locked run is being written to, and is skipped. */
 export function updateRunsToStalled(tenantId: string, runIds: readonly string[]) {
   return sql<StalledRunRow>`
     with due as materialized (
@@ -75,9 +75,9 @@ export type ExpiredClaimRow = Pick<ClaimRow, 'id' | 'task_id' | 'session_id'> &
   Pick<RowOf<Tables['tasks']>, 'workspace_id'> & { task_status: string; task_category: string };
 
 /**
- * Ends those of the claims whose lease is over and frees their tasks. The lease is read from the task's row under its
- * lock, where a heartbeat or a take-over may have moved it since. A task that is locked is left to the next batch:
- * several sweepers share the work, and none waits.
+ * Ends the claims whose lease has expired and frees their tasks. The lease is read from the task's row under its lock,
+ * because a heartbeat or a take-over may have moved it. Locked tasks are left to the next batch: several sweepers share
+ * the work without waiting.
  */
 export function updateClaimsToStale(tenantId: string, claimIds: readonly string[]) {
   return sql<ExpiredClaimRow>`

@@ -21,15 +21,16 @@ import {
 } from './sweeper.sql.ts';
 
 /**
- * Records leases that ran out while their holders were gone (core, section 19). Nothing depends on it, because every use
- * of a lease compares it with the clock of the database. An entry that can't be handled is put off and keeps no other.
+ * Records expired leases of absent holders (docs/reference/claims.md#leases). Only the records depend on it, because
+ * every use of a lease compares it with the database clock. An entry that fails is postponed and doesn't block the
+ * others.
  */
 
 const batchMax = 100;
 const stallOf = ({ stalls_at: at, id }: DueRunRow): QueuePosition => [at, id];
 const expiryOf = ({ sweep_at: at, id }: DueRow): QueuePosition => [at, id];
 
-/** Sessions over their lease become stale, and their claims are released. Each in a transaction of its own. */
+/** Marks sessions with an expired lease as stale and releases their claims, each session in its own transaction. */
 export function expireDueSessions({ pool, command, log }: JobTools<Context>): Job {
   const name = 'sessions';
   const putOff = createPutOff(name, log);
@@ -44,7 +45,8 @@ export function expireDueSessions({ pool, command, log }: JobTools<Context>): Jo
     async run() {
       const due = await walk.next();
       const handled = await sumOf(due, (session) =>
-        // One of its claims may be what fails: without them, the session's end leaves them to the endings.
+        // One of its claims may cause the failure: without them, the session ends, and its claims are left to
+        // `finishEndings`.
         putOff.attempt(session.id, () => expire(session).catch(unlessUnreachable(() => expire(session, 0)))),
       );
       return walk.handledOf(due, handled);
@@ -52,20 +54,23 @@ export function expireDueSessions({ pool, command, log }: JobTools<Context>): Jo
   };
 }
 
-/** Claims over their lease become stale, and their tasks are free. */
+/** Marks claims with an expired lease as stale and frees their tasks. */
 export function expireDueClaims(tools: JobTools<Context>): Job {
   return sweepByTenant(tools, 'claims', findDueClaims, expiryOf, expireClaims);
 }
 
-/** Running runs that are silent for longer than their task type allows get one `run.stalled` (core, section 25). */
+/**
+ * Emits one `run.stalled` for each running run without progress for longer than its task type allows
+ * (docs/reference/runs.md#progress).
+ */
 export function noteStalledRuns(tools: JobTools<Context>): Job {
   return sweepByTenant(tools, 'stalled runs', findStalledRuns, stallOf, noteStalled);
 }
 
 /**
- * Entries of one tenant are handled in one transaction; where that fails, each in its own.
- * @param find the next entries of all tenants
- * @param handle answers how many it handled
+ * Handles the entries of each tenant in one transaction or, if that fails, each entry in its own.
+ * @param find returns the next entries of all tenants
+ * @param handle returns the number of handled entries
  */
 function sweepByTenant<Row extends { id: string; tenant_id: string }>(
   { pool, command, log }: JobTools<Context>,
@@ -131,8 +136,8 @@ async function expireClaims(context: Context, claimIds: readonly string[]): Prom
 }
 
 /**
- * What a disable or the end of a session left to do: a batch of each, in transactions of their own. Where a batch fails,
- * each session and claim of it is tried alone, and the next batches leave out those that fail.
+ * Finishes the cleanup after a disable or the end of a session: one batch of each, in separate transactions. If a batch
+ * fails, its sessions and claims are retried one by one, and later batches exclude those that fail.
  */
 export function finishEndings({ pool, command, log }: JobTools<Context>): Job {
   const name = 'endings';
@@ -170,7 +175,7 @@ export function finishEndings({ pool, command, log }: JobTools<Context>): Job {
   };
 }
 
-/** For `catch`: another way, except where the database is away. */
+/** For `catch`: runs the fallback, unless the database is unreachable. */
 function unlessUnreachable(otherWay: (error: unknown) => Promise<number>) {
   return (error: unknown): Promise<number> => {
     if (isUnreachable(error)) throw error;

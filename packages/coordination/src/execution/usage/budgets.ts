@@ -4,9 +4,9 @@ import { fail } from '../errors.ts';
 import { findBudgetInOtherCurrency, sumTreeBudgets } from './tree-budgets.sql.ts';
 
 /**
- * Budgets stop further checkpoints and actions, never the end of a run (core, sections 10 and 25). A budget of tokens or
- * money is judged by what was used before: what an action has used can't be undone, so it is written even where it goes
- * beyond.
+ * Budgets stop further checkpoints and actions, never the end of a run (docs/reference/actions-and-usage.md#budgets). A
+ * budget of tokens or money is checked against the usage before the action: an action can't be undone, so its usage is
+ * recorded even if it exceeds the budget.
  */
 
 /** @throws Refusal `budget_exceeded` once `maxDurationSeconds` have passed since the start */
@@ -16,9 +16,9 @@ export function refuseOverTime(run: RunRow & { is_over_time: boolean }): void {
 }
 
 /**
- * Refuses a further action of a run that has made all its actions, and of one whose tokens or money are used up: its own
- * budget or one above it, in which the runs below count too. The runs of a tree wait for no lock of each other, so
- * actions of several at the same moment may all be the last.
+ * Refuses a further action if the run has reached its number of actions, or its budget of tokens or money is used up:
+ * its own, or one of a run above it, which includes the runs below. The runs of a tree don't wait for each other's
+ * locks, so several concurrent actions may each be the last.
  * @throws Refusal `budget_exceeded`, with the run whose budget it is
  */
 export async function refuseSpent({ db, tenantId }: Context, run: RunRow): Promise<void> {
@@ -31,11 +31,11 @@ export async function refuseSpent({ db, tenantId }: Context, run: RunRow): Promi
 }
 
 /**
- * Refuses costs in another currency than those they are added to, and than any budget of money that they count in: of the
- * run itself or of one above it. What a budget could not count would pass by it.
+ * Refuses costs in a currency other than that of the recorded costs, or of any money budget that applies: of the run
+ * itself or of one above it. Otherwise they would escape the budget.
  * @param currency of the costs; null without any
- * @param added that of the costs that the same action has already
- * @throws Refusal `invalid_action`, with the run whose budget it is where that is one above
+ * @param added the currency of the costs that the action already has
+ * @throws Refusal `invalid_action`, with the run whose budget it is if that is one above
  */
 export async function refuseOtherCurrency(
   { db, tenantId }: Context,

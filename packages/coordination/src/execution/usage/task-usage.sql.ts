@@ -3,14 +3,14 @@ import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import type { UsageRow } from './usage.ts';
 
 /**
- * Sums what all runs of a task have used, and of what lies below it by `parent` or `spawned_by`, each task once however
- * the relations run, as far as the viewer sees them; no row for an unknown task.
+ * Sums the usage of all runs of a task and of the tasks below it by `parent` or `spawned_by`, as far as the viewer can
+ * see them. Each task counts once, even with several paths to it. No row for an unknown task.
  */
 export function sumUsageOfTask(of: {
   tenantId: string;
   ref: TaskRef;
   descendants: boolean;
-  /** Sees only the tasks of its workspaces; null for who sees all. */
+  /** Restricts the result to the viewer's workspaces; null for unrestricted. */
   viewerId: string | null;
 }) {
   return sql<UsageRow>`

@@ -6,8 +6,8 @@ import { sumUsageOfTask } from './task-usage.sql.ts';
 import { type Usage, usageOf } from './usage.ts';
 
 /**
- * What all attempts at a task have used (core, section 25), and where asked those at its subtasks and at the tasks that
- * were spawned by it, at any depth.
+ * Sums the usage of all attempts at a task (docs/reference/actions-and-usage.md#usage) and, with `descendants`, of its
+ * subtasks and spawned tasks at any depth.
  * @throws Refusal `not_found`
  */
 export async function getTaskUsage(context: Context, ref: TaskRef, descendants: boolean): Promise<Usage> {

@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** A budget of tokens or money, with what was used of it. */
+/** A budget of tokens or money, with the usage against it. */
 export interface TreeBudgetRow {
   id: string;
   max_tokens: number | null;
@@ -10,8 +10,8 @@ export interface TreeBudgetRow {
 }
 
 /**
- * The budgets of a run and of those above it, whose child it is, the nearest first, each with what its run and all those
- * below that have used, every attempt. A run is at most 8 levels deep.
+ * The budgets of a run and of its ancestors, nearest first, each with the usage of its run and all runs below, in every
+ * attempt. A run is at most 8 levels deep.
  */
 export function sumTreeBudgets(tenantId: string, runId: string) {
   return sql<TreeBudgetRow>`
@@ -35,7 +35,7 @@ export function sumTreeBudgets(tenantId: string, runId: string) {
     order by line.height`;
 }
 
-/** The nearest run with a budget of money in another currency than this: the run itself, or one above it. */
+/** The nearest run, starting with the run itself, with a money budget in another currency. */
 export function findBudgetInOtherCurrency(tenantId: string, runId: string, currency: string) {
   return sql<{ id: string; currency: string }>`
     with recursive line as (

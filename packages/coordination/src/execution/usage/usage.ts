@@ -1,6 +1,8 @@
 import { z } from 'zod';
 
-/** What work has used (core, section 25): tokens, and money in millionths of each currency's unit. */
+/**
+ * Usage of work (docs/reference/actions-and-usage.md#usage): tokens, and money in millionths of each currency's unit.
+ */
 export const Usage = z
   .strictObject({
     inputTokens: z.int(),
@@ -10,11 +12,11 @@ export const Usage = z
   .meta({ id: 'Usage' });
 export type Usage = z.infer<typeof Usage>;
 
-/** Checked against the known currencies by the verb. */
+/** The verb checks it against the known currencies. */
 export const CurrencyCode = z
   .string()
   .regex(/^[A-Z]{3}$/, 'must be a currency code of ISO 4217')
-  .meta({ description: 'ISO 4217; USD when absent.' });
+  .meta({ description: 'ISO 4217; USD by default.' });
 
 export const currencyDefault = 'USD';
 
@@ -24,14 +26,14 @@ export function isCurrency(code: string): boolean {
   return currencies.has(code);
 }
 
-/** Sums as they are stored; `costs` by currency. */
+/** Stored sums; `costs` by currency. */
 export interface UsageRow {
   input_tokens: number;
   output_tokens: number;
   costs: Record<string, number>;
 }
 
-/** The wire form of sums, currencies in alphabetical order. */
+/** The wire format of sums, with currencies in alphabetical order. */
 export function usageOf({ input_tokens, output_tokens, costs }: UsageRow): Usage {
   const entries = Object.entries(costs).sort(([a], [b]) => (a < b ? -1 : 1));
   return {
