@@ -4,7 +4,7 @@ import { getRoleRow } from '../organisation/roles/roles.ts';
 import { findRoleOfSlug } from '../work/tasks/requirements.ts';
 import type { Context } from './context.ts';
 
-/** A role by its id or, from a workspace upward, by its slug; undefined for none that the caller sees. */
+/** A role by its id or, in a workspace and its ancestors, by its slug; undefined if the caller sees none. */
 export async function findRoleId(
   context: Context,
   role: string,

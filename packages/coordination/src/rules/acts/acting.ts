@@ -4,7 +4,7 @@ import { closeWork } from './closing.ts';
 import { fileWork } from './filing.ts';
 import type { Act } from './work-item.ts';
 
-/** What each kind of action does for an item. */
+/** The handler of each kind of action, called once per item. */
 export const actOf: Readonly<Record<ActionKind, Act>> = {
   ensure_work: fileWork,
   request_decision: fileWork,

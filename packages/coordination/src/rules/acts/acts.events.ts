@@ -17,7 +17,7 @@ const head = {
   dedupKey: z.string().nullable(),
 };
 
-/** A rule filed a task, or its cause belongs to one that is open under the same key. */
+/** A rule filed a task, or linked its cause to the open task with the same key. */
 export const workDerived = defineEvent(
   'work.derived',
   'task',
@@ -37,7 +37,7 @@ export const workReconciled = defineEvent(
   }),
 );
 
-/** What both events begin with. */
+/** The fields that both events share. */
 export function workHeadOf(
   { rule, evaluationId, evidence }: Acting,
   task: { id: string; publicId: string },

@@ -1,13 +1,13 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** Which task was filed under a key last, and by which version of which rule. */
+/** The task that was last filed under a key, and the version of the rule that filed it. */
 export interface WorkKeyRow {
   task_id: string | null;
   rule_id: string | null;
   rule_version: number | null;
 }
 
-/** Locks a key of the tenant for this transaction, also one that nothing was filed under yet. */
+/** Locks a key of the tenant until the end of the transaction, also a key under which no task has been filed yet. */
 export function lockWorkKey(tenantId: string, key: string) {
   return sql<WorkKeyRow>`
     insert into rule_work as w (tenant_id, dedup_key) values (${tenantId}, ${key})
@@ -31,7 +31,9 @@ export function findWorkKey(tenantId: string, key: string) {
     select task_id, rule_id, rule_version from rule_work where tenant_id = ${tenantId} and dedup_key = ${key}`;
 }
 
-/** Notes that a rule acted on a task, and how many rules in a row had led to that. The events of the act have the same time. */
+/**
+ * Records that a rule acted on a task, with the length of the chain so far. The events of the act have the same time.
+ */
 export function noteTouched(tenantId: string, taskId: string, chainDepth: number) {
   return sql`
     insert into rule_touched_tasks as t (task_id, tenant_id, chain_depth, touched_at)
@@ -39,7 +41,7 @@ export function noteTouched(tenantId: string, taskId: string, chainDepth: number
     on conflict (task_id) do update set chain_depth = excluded.chain_depth, touched_at = excluded.touched_at`;
 }
 
-/** How long the chain is that a cause about this task continues: one that came within `linkSecondsMax` after the last act. */
+/** The length of the chain that a cause on this task continues: only acts within the last `linkSecondsMax` count. */
 export function findChainDepth(tenantId: string, taskId: string, occurredAt: string, linkSecondsMax: number) {
   return sql<{ chain_depth: number }>`
     select chain_depth from rule_touched_tasks

@@ -11,13 +11,13 @@ import type { Context } from '../context.ts';
 import { type RuleTriggerRoot, ruleGoalOf, ruleTaskOf } from '../documents/roots.ts';
 import { readsRoot } from '../documents/warnings.ts';
 
-/** What a rule looks at: an event of the journal, or a moment of its schedule. */
+/** What triggers an evaluation: an event of the journal, or a due time of the rule's schedule. */
 export interface Cause {
   readonly trigger: RuleTriggerRoot;
   readonly payload: JsonObject;
-  /** The task that it is about. */
+  /** The task that the cause concerns. */
   readonly taskId: string | null;
-  /** Where it belongs, and so what follows from it. */
+  /** The workspace and goal that new tasks inherit. */
   readonly workspaceId: string | null;
 }
 
@@ -44,7 +44,7 @@ export function causeOfEvent(event: EventRow): Cause {
   };
 }
 
-/** @param slotSeconds the moment of the schedule, in seconds since 1970 */
+/** @param slotSeconds the due time of the schedule, in seconds since 1970 */
 export function causeOfSchedule({ trigger, workspace_id: workspaceId }: RuleRow, slotSeconds: number): Cause {
   return {
     trigger: {
@@ -71,7 +71,7 @@ function uuidOf(value: Json | undefined): string | null {
     : null;
 }
 
-/** The cause as evidence for what follows from it. */
+/** The cause as evidence for the tasks that result from it. */
 export function evidenceOf({ trigger }: Cause): Evidence[] {
   const { eventId, entityId, entityType, ref } = trigger;
   if (trigger.kind === 'observation' && entityId !== null)
@@ -81,10 +81,10 @@ export function evidenceOf({ trigger }: Cause): Evidence[] {
   return [{ kind: 'external', externalRef: { system: 'baton', id: ref } }];
 }
 
-/** The keys of the agents that principals are, by the ids of the principals. */
+/** The keys of agents, by the ids of their principals. */
 export type AgentsOfPrincipals = ReadonlyMap<string, string>;
 
-/** The agents among the authors of events that rules ask for; nobody is looked up where none asks for an agent. */
+/** The agents among the authors of the events. Skips the lookup where no rule filters by agent. */
 export async function findAuthors(
   context: Context,
   rules: readonly Pick<RuleRow, 'trigger'>[],
@@ -96,7 +96,7 @@ export async function findAuthors(
   return findAgentsOfPrincipals(context, [...new Set(observed.flatMap(({ actor_id: id }) => id ?? []))]);
 }
 
-/** Whether a rule is caused by this: its filters on source and author fit. */
+/** Whether the cause passes the rule's filters on source and author. */
 export function isCausedBy(
   { trigger: wanted }: Pick<RuleRow, 'trigger'>,
   { trigger }: Cause,
@@ -110,13 +110,13 @@ export function isCausedBy(
   return wanted.actorId === undefined || wanted.actorId === actorId;
 }
 
-/** What a condition and templates read. */
+/** The roots that the condition and the templates read. */
 export type RuleRoots = { [root: string]: Json };
 
 /**
- * Reads what the documents of a rule read, as the authority sees it: a task or a goal out of its sight is null, and a task
- * that a decision point denies.
- * @param acting in the name of the authority
+ * Loads the roots that the documents of a rule read, with the authority's visibility: a task or goal that is out of its
+ * sight, or that external authorization denies, is null.
+ * @param acting the context of the authority
  */
 export async function rootsOf(acting: Context, rule: RuleRow, cause: Cause): Promise<RuleRoots> {
   const [task, goal] = [

@@ -2,13 +2,13 @@ import type { Context } from '../context.ts';
 import { findChainDepth, noteTouched } from './acts.sql.ts';
 import type { Cause } from './cause.ts';
 
-/** What comes later than this after the last act of a rule on a task was not caused by it alone. */
+/** A cause that is later than this after a rule's last act on the task starts a new chain. */
 const linkSecondsMax = 60;
 
 /**
- * How many rules in a row have led to this cause, this one included; 1 for the first. Events that rules write cause no
- * rule, but what follows from their acts may, such as the end of a verification: two rules could cause each other so for
- * ever.
+ * How many rules in a row led to this cause, including the current one; 1 for the first. Events that rules write
+ * trigger no rule, but the consequences of their acts may, such as the end of a verification: without a limit, two
+ * rules could trigger each other forever.
  */
 export async function findChain({ db, tenantId }: Context, { taskId, trigger }: Cause): Promise<number> {
   if (taskId === null) return 1;
@@ -16,7 +16,7 @@ export async function findChain({ db, tenantId }: Context, { taskId, trigger }: 
   return (last?.chain_depth ?? 0) + 1;
 }
 
-/** Notes that so many acts in a row have led to what was done to a task, for the chain of what follows from it. */
+/** Records the length of the chain that led to a change of a task; its consequences continue the chain. */
 export async function noteLinks({ db, tenantId }: Context, taskId: string, links: number): Promise<void> {
   await db.run(noteTouched(tenantId, taskId, links));
 }

@@ -20,7 +20,7 @@ import {
   waitingReason,
 } from './work-item.ts';
 
-/** Changes the open task of an item's key; without one there is nothing to do. @throws ActRefused, Refusal */
+/** Updates the open task with the item's key, if there is one. @throws ActRefused, Refusal */
 export async function updateWork(acting: Acting, roots: RuleRoots): Promise<WorkItem> {
   const { context } = acting;
   requirePermission(context, 'tasks.write');
@@ -30,7 +30,7 @@ export async function updateWork(acting: Acting, roots: RuleRoots): Promise<Work
   return changeWork(acting, known.task_id, dedupKey, roots);
 }
 
-/** Brings a task to what the action's fields say. One that somebody works on is left alone. */
+/** Applies the fields of the action to a task. A claimed task is left unchanged. */
 export async function changeWork(
   acting: Acting,
   taskId: string,

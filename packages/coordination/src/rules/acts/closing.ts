@@ -28,13 +28,13 @@ import {
   waitingReason,
 } from './work-item.ts';
 
-/** The task that a closing action is about. */
+/** The task that a closing action targets. */
 export interface ClosingTarget {
   readonly taskId: string | null;
   readonly dedupKey: string | null;
 }
 
-/** Closes the task of an item, or says what for it waits (`waitingReason`). @throws ActRefused, Refusal */
+/** Closes the task of an item, or returns what it waits for (`waitingReason`). @throws ActRefused, Refusal */
 export async function closeWork(acting: Acting, roots: RuleRoots): Promise<WorkItem> {
   return closeTarget(acting, await targetOf(acting, roots));
 }
@@ -47,12 +47,12 @@ async function targetOf(acting: Acting, roots: RuleRoots): Promise<ClosingTarget
   return { taskId: known?.task_id ?? null, dedupKey };
 }
 
-/** The same for a target that is known already. */
+/** Closes a task that has already been found. */
 export async function closeTarget(acting: Acting, { taskId, dedupKey }: ClosingTarget): Promise<WorkItem> {
   const { context, rule } = acting;
   requirePermission(context, 'tasks.write');
   if (taskId === null) return skippedFor('no_open_work', { dedupKey });
-  // What a rule finds under a key was filed by a rule; the task of the cause may be anybody's.
+  // A task found by its key was filed by a rule; the task of the cause may belong to anybody.
   if (rule.action.target === 'task') requireOnTask(context, 'tasks.write', taskId);
   const task = await lockTaskRow(context, { id: taskId, number: null });
   const completes = rule.action.kind === 'complete_work';
@@ -96,7 +96,7 @@ async function complete(acting: Acting, task: TaskRow, dedupKey: string | null):
   });
 }
 
-/** Where the task has the check that the cause is evidence of, the cause becomes evidence of it. */
+/** If the task has the check that the cause is evidence of, records the cause as its evidence. */
 async function addEvidence(
   { context, cause, evidence }: Acting,
   task: TaskRow,
@@ -108,10 +108,10 @@ async function addEvidence(
   const added = evidence.map((item) => ({ ...item, check }));
   const ref = { id: task.id, number: null };
   const change = TaskChange.safeParse({ evidence: [...taskOf(task).evidence, ...added] });
-  // A task has 200 pieces of evidence at most.
+  // A task has at most 200 pieces of evidence.
   if (!change.success) return refuseAct('invalid_evidence');
   const core = await getCorePrincipalId(context);
-  // What the cause was done by is judged as theirs; that an observation belongs to the task, the rule vouches for.
+  // The check applies the author's rights to the evidence; the rule vouches that the observation belongs to the task.
   const authorOf = ({ kind }: Evidence) => (kind === 'observation' ? core : (cause.trigger.actorId ?? core));
   await updateTask(context, ref, task.version, change.data, { evidenceAuthorOf: authorOf });
   return lockTaskRow(context, ref);

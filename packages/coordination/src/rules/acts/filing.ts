@@ -24,9 +24,10 @@ import { type Acting, refuseAct, requirePermission, touch, untouched, type WorkI
 const dependsOnMax = 50;
 
 /**
- * Files the task of an item, unless one is open under its key: one open task per key, whichever rule filed it. A task that an
- * older version of this rule filed is brought to what the rule says now.
- * @throws ActRefused, Refusal: why it can't be done
+ * Files the task of an item. If any rule has filed a task under the item's key and it is still open, no second one is
+ * filed: there is one open task per key. A task that an older version of this rule filed is updated to the current
+ * version's fields.
+ * @throws ActRefused, Refusal
  */
 export async function fileWork(acting: Acting, roots: RuleRoots): Promise<WorkItem> {
   const { context, rule } = acting;
@@ -61,7 +62,10 @@ export async function fileWork(acting: Acting, roots: RuleRoots): Promise<WorkIt
   return { ...untouched, dedupKey, taskId: task.id, created: true };
 }
 
-/** Also one out of the authority's sight, of which it learns nothing but that it is there: a key is the tenant's. */
+/**
+ * Also finds tasks out of the authority's sight, of which it learns only that they exist: a key is unique in the
+ * tenant.
+ */
 async function findOpenTask(context: Context, taskId: string): Promise<Task | undefined> {
   const task = await findTaskUnseen(context, { id: taskId, number: null });
   return task !== undefined && !terminalCategories.includes(task.systemStatusCategory) ? task : undefined;
@@ -110,7 +114,7 @@ async function relateTo(
   }
 }
 
-/** The gate that a person opens; null where the action asks nobody. */
+/** The gate that a person approves; null where the action requests no decision. */
 async function askForDecision(acting: Acting, task: Task, roots: RuleRoots): Promise<string | null> {
   const { context, rule } = acting;
   if (rule.action.kind !== 'request_decision') return null;

@@ -19,43 +19,47 @@ import { isTemplate, renderDocument, renderText, renderValue } from '../document
 import type { Cause, RuleRoots } from './cause.ts';
 import { refuseAct } from './work-item.ts';
 
-/** Of a text in custom fields that has other text beside its placeholder. */
+/** Limit of a text in custom fields that mixes a placeholder with other text. */
 const fieldCharactersMax = 2000;
 const wordCharactersMax = 500;
 /**
- * Steps of `where` for all items of a cause together. An event holds some 5,000 items, and each might take as many steps as a
- * condition by itself: seconds, in which the process does nothing else. 1,000,000 take about 10 ms.
+ * Steps of `where` for all items of a cause together. An event holds some 5,000 items, and each could take as many
+ * steps as a condition of its own: seconds during which the process does nothing else. 1,000,000 steps take about 10
+ * ms.
  */
 const whereStepsMax = 1_000_000;
 
 /**
- * The roots of each item that the action is done for; one, without `item`, where it has no forEach.
- * @throws ConditionFault for what is no list, or a longer one than 50, and for a `where` that takes too many steps
+ * The roots of each item that the action runs for; one item, without the root `item`, where the action has no forEach.
+ * @throws ConditionFault if the value is no list or has more than 50 items, or if `where` takes too many steps
  */
 export function itemsOfAction({ forEach, where }: RuleAction, roots: RuleRoots): RuleRoots[] {
   if (forEach === undefined) return [roots];
   const list = valueAt(forEach, roots);
   if (list === null) return [];
-  if (!Array.isArray(list)) throw new ConditionFault('forEach takes a list');
+  if (!Array.isArray(list)) throw new ConditionFault('forEach must yield a list');
   const steps = { left: whereStepsMax };
   const chosen: RuleRoots[] = [];
   for (const item of list) {
     const ofItem = { ...roots, item };
     if (where === undefined || holdsCondition(where, ofItem, steps)) chosen.push(ofItem);
-    if (chosen.length > itemsMax) throw new ConditionFault(`forEach found more than ${itemsMax} items`);
+    if (chosen.length > itemsMax) throw new ConditionFault(`forEach yields more than ${itemsMax} items`);
   }
   return chosen;
 }
 
-/** What an item is called by, where the action has no template for its key. */
+/** Identifies an item in its key, where the action has no template for the key. */
 export interface ItemOfCause {
   readonly rule: RuleRow;
   readonly cause: Cause;
-  /** Of the items of a forEach, from 1; null where the action has none. */
+  /** The item's number in the forEach, from 1; null without a forEach. */
   readonly itemNumber: number | null;
 }
 
-/** The key of an item: one of its own for rule and cause, where the action names none. @throws ActRefused `invalid_dedup_key` */
+/**
+ * The key of an item; without a template, a key of its own for each rule and cause.
+ * @throws ActRefused `invalid_dedup_key`
+ */
 export function dedupKeyOf({ rule, cause, itemNumber }: ItemOfCause, roots: RuleRoots): string {
   const template = rule.action.dedupKeyTemplate;
   if (template === undefined) {
@@ -67,7 +71,7 @@ export function dedupKeyOf({ rule, cause, itemNumber }: ItemOfCause, roots: Rule
   return rendered;
 }
 
-/** The fields of a task that an action names, with their values. */
+/** The task fields that an action sets, with their values. */
 export interface RenderedFields {
   readonly title?: string;
   readonly description?: string;
@@ -79,8 +83,8 @@ export interface RenderedFields {
 }
 
 /**
- * A field whose value is null or empty is left out.
- * @throws ActRefused `payload_too_large` for custom fields that are larger than a document may be
+ * Omits fields whose value is null or empty.
+ * @throws ActRefused `payload_too_large` if the custom fields exceed the size of a document
  */
 export function renderFields({ fields = {} }: RuleAction, roots: RuleRoots): RenderedFields {
   const word = (text: string | undefined) =>
@@ -113,14 +117,14 @@ function renderCustomFields(fields: JsonObject, roots: RuleRoots): JsonObject {
   return (renderDocument(fields, roots, room) ?? refuseAct('payload_too_large')) as JsonObject;
 }
 
-/** The type of a task to be filed. @throws ActRefused `task_type_not_allowed` for one that the action doesn't list */
+/** The type of the new task. @throws ActRefused `task_type_not_allowed` for a type that the action doesn't list */
 export function renderTaskType({ taskType = '', taskTypes = [] }: RuleAction, roots: RuleRoots): string {
   if (!isTemplate(taskType)) return taskType;
   const rendered = renderText(taskType, roots, wordCharactersMax);
   return taskTypes.includes(rendered) ? rendered : refuseAct('task_type_not_allowed');
 }
 
-/** @throws ActRefused `invalid_work` for values that no task takes */
+/** @throws ActRefused `invalid_work` for values that a task can't have */
 export function newTaskOf(request: object): NewTask {
   const parsed = NewTask.safeParse(request);
   return parsed.success ? parsed.data : refuseAct('invalid_work');

@@ -10,41 +10,41 @@ import { fail } from '../errors.ts';
 import { noteTouched } from './acts.sql.ts';
 import type { Cause, RuleRoots } from './cause.ts';
 
-/** What became of one item of a rule's action (organisation, section 8.4). */
+/** The outcome of one item of a rule's action (docs/reference/rules.md#evaluations). */
 export const WorkItem = z
   .strictObject({
     dedupKey: z.string().nullable(),
     taskId: Uuid.nullable(),
     created: z.boolean(),
-    skipped: z.boolean().meta({ description: 'Nothing was to be done; `reason` says why.' }),
-    failed: z.boolean().meta({ description: 'It was refused; `refused` is the code.' }),
+    skipped: z.boolean().meta({ description: 'Nothing had to be done; `reason` has the cause.' }),
+    failed: z.boolean().meta({ description: 'The item was refused; `refused` has the error code.' }),
     reason: z.string().nullable(),
     refused: z.string().nullable(),
   })
   .meta({ id: 'RuleWorkItem' });
 export type WorkItem = z.infer<typeof WorkItem>;
 
-/** One rule at one cause, in the name of its authority. */
+/** One rule evaluated for one cause, in the name of its authority. */
 export interface Acting {
-  /** Of the authority: its events follow from the cause. */
+  /** The authority's context: its events name the cause. */
   readonly context: Context;
   readonly rule: RuleRow;
   readonly evaluationId: string;
   readonly cause: Cause;
   readonly evidence: readonly Evidence[];
   readonly chainDepth: number;
-  /** The call of the skill that was asked; null where none was. */
+  /** The call of the interpretation skill; null without one. */
   readonly skillInvocationId: string | null;
-  /** Which of the items of its forEach the action is done for, from 1; null where it has none. */
+  /** The positions of the items in the forEach, from 1; null without a forEach. */
   readonly itemNumber: number | null;
-  /** When to leave the items that are left to the next turn, by `performance.now()`. */
+  /** When to leave the remaining items to the next turn, in `performance.now()` time. */
   readonly untilMs: number;
 }
 
-/** What is done for one item, with the roots that its templates read. */
+/** The act for one item, with the roots that its templates read. */
 export type Act = (acting: Acting, roots: RuleRoots) => Promise<WorkItem>;
 
-/** The item of which nothing is known yet. */
+/** An item without a result yet. */
 export const untouched: WorkItem = {
   dedupKey: null,
   taskId: null,
@@ -62,10 +62,10 @@ export const skippedFor = (reason: string, item: Partial<WorkItem> = {}): WorkIt
   reason,
 });
 
-/** The code that a closing act answers while somebody works on the task: it waits for that. */
+/** The code of a closing act on a claimed task: the evaluation waits until the claim ends. */
 export const waitingReason = 'task_claimed';
 
-/** Why an item can't be done, where no call of the API would be refused for it. */
+/** Why an item can't be done, in cases where the API has no error code. */
 export class ActRefused extends Error {
   readonly code: string;
 
@@ -79,7 +79,10 @@ export function refuseAct(code: string): never {
   throw new ActRefused(code);
 }
 
-/** A judge outside is away: nothing is recorded, the whole turn is tried again (organisation, section 8.4). */
+/**
+ * External authorization is unavailable: nothing is recorded and the whole turn is retried
+ * (docs/reference/rules.md#evaluations).
+ */
 const unavailableCodes: readonly string[] = [
   'policy_unavailable',
   'entitlement_unavailable',
@@ -87,14 +90,14 @@ const unavailableCodes: readonly string[] = [
   'unavailable',
 ];
 
-/** Whether a judge outside was away. */
+/** Whether external authorization was unavailable. */
 export function isUnavailable(error: unknown): boolean {
   return error instanceof Refusal && unavailableCodes.includes(error.code);
 }
 
 /**
- * Does one item so that its refusal undoes what it wrote, and nothing before it.
- * @throws Error of the store or of the program, and a refusal because a judge is away
+ * Runs the act for one item in a savepoint: a refusal rolls back what the item wrote, and nothing before it.
+ * @throws Error of the store or of the program, and a refusal because external authorization is unavailable
  */
 export async function attemptAct(acting: Acting, act: Act, roots: RuleRoots): Promise<WorkItem> {
   return undoneOnFailure(
@@ -114,17 +117,17 @@ function refusedCode(error: unknown): string | undefined {
   return error.code;
 }
 
-/** Notes that the rule acted on a task, for the chain of what follows from it. */
+/** Records that the rule acted on a task, so that its consequences continue the chain. */
 export async function touch({ context, chainDepth }: Acting, taskId: string): Promise<void> {
   await context.db.run(noteTouched(context.tenantId, taskId, chainDepth));
 }
 
-/** @throws Refusal `permission_denied`: the authority may not, or no longer */
+/** @throws Refusal `permission_denied`: the authority doesn't have the permission, or has lost it */
 export function requirePermission({ caller }: Context, permission: Permission): void {
   if (!holds(caller.permissions, permission)) fail('permission_denied', { required: [permission] });
 }
 
-/** @throws Refusal `permission_denied`: not on this task, which is judged by itself where a decision point says who may */
+/** @throws Refusal `permission_denied`: not on this task, which external authorization decides separately */
 export function requireOnTask({ caller }: Context, permission: Permission, taskId: string): void {
   if (permittedIds(caller.permissions, permission, 'task', [taskId]).length === 0)
     fail('permission_denied', { required: [permission], resource: `task:${taskId}` });

@@ -26,9 +26,10 @@ import {
 import { aboutRule, authorityOf, everySecondsOf, keepVersion, makeRoomForEnabled } from './rules.ts';
 
 /**
- * Changes a rule: the next version, in the name of the writer where it is enabled (organisation, section 8.2). Values that
- * are stored already change nothing.
- * @throws Refusal `not_found`, those of `requireStanding`, `rule_archived`, `version_conflict`, `empty_update`, those of the documents
+ * Changes a rule: writes the next version, in the name of the writer if the rule is enabled
+ * (docs/reference/rules.md#operations). A request that changes no value writes no version.
+ * @throws Refusal `not_found`, those of `requireStanding`, `rule_archived`, `version_conflict`, `empty_update`, those
+ * of the documents
  */
 export async function updateRule(
   context: Context,
@@ -51,7 +52,7 @@ export async function updateRule(
   });
   const goalId = change.goalId === undefined ? before.goal_id : change.goalId;
   const named = goalId === before.goal_id ? null : goalId;
-  // Also an identity that stays is judged: the writer says what that agent does from now on.
+  // An unchanged identity is checked again: the writer now defines what that agent does.
   const identity = change.identity === undefined ? ruleOf(before).identity : change.identity;
   const place = { workspaceId: before.workspace_id, goalId: named, identity };
   const lookUp = { entersWorkspace: false, narrowedBy };
@@ -88,7 +89,7 @@ const changeable = [
 ] as const;
 
 /**
- * Gives a rule another key: its next version, with all that it has done.
+ * Gives a rule another key: its next version, which continues the rule's history.
  * @throws Refusal `not_found`, those of `requireStanding`, `rule_archived`, `rule_key_taken`
  */
 export async function renameRule(context: Context, id: string, key: string): Promise<Rule> {
@@ -106,7 +107,7 @@ export async function renameRule(context: Context, id: string, key: string): Pro
 }
 
 /**
- * The rule acts on what happens from now on, with the rights that the caller has at this moment or as the agent that it names.
+ * Enables a rule for future events, with the caller's current rights or as the agent that the rule names.
  * @throws Refusal `not_found`, those of `requireStanding`, `rule_archived`, `unknown_agent`, `permission_escalation`,
  * `invalid_rule`
  */
@@ -127,7 +128,8 @@ export async function enableRule(context: Context, id: string): Promise<Rule> {
 }
 
 /**
- * Refuses whoever has not the rights to enable a rule; its state is not looked at, except that an enabled one takes none.
+ * Refuses callers who lack the rights to enable a rule. The rule's state doesn't matter, except that an enabled rule
+ * needs no rights.
  * @throws Refusal those of `requireStanding`, `unknown_agent`, `permission_escalation`
  */
 export async function requireMayEnableRule(context: Context, rule: RuleRow): Promise<void> {
@@ -144,7 +146,7 @@ async function requireMayActAsIdentity(
   await requireMayActAs(context, agentKey, [context.caller.permissions, ...narrowedBy]);
 }
 
-/** The rule acts no more; what waits ends as skipped. @throws Refusal `not_found`, `rule_archived` */
+/** Disables a rule; its pending evaluations end as skipped. @throws Refusal `not_found`, `rule_archived` */
 export async function disableRule(context: Context, id: string): Promise<Rule> {
   const before = await lockRuleRow(context, id);
   refuseArchived(before);
@@ -154,7 +156,7 @@ export async function disableRule(context: Context, id: string): Promise<Rule> {
   return rule;
 }
 
-/** Its key becomes free. @throws Refusal `not_found` */
+/** Archives a rule and frees its key. @throws Refusal `not_found` */
 export async function archiveRule(context: Context, id: string): Promise<undefined> {
   const before = await lockRuleRow(context, id);
   if (before.status === 'archived') return;
@@ -172,7 +174,7 @@ async function stop(
   return row;
 }
 
-/** Waits for evaluations of the rule that are under way. @throws Refusal `not_found` */
+/** Waits until running evaluations of the rule have ended. @throws Refusal `not_found` */
 async function lockRuleRow(context: Context, id: string): Promise<RuleRow> {
   const row = (await context.db.row(lockRule(context.tenantId, id))) ?? fail('not_found', { ruleId: id });
   await requireSight(context, row.workspace_id, { ruleId: id });

@@ -11,15 +11,15 @@ import { isTemplate } from '../documents/template.ts';
 import { fail } from '../errors.ts';
 import { findRoleId } from '../role-names.ts';
 
-/** Where a rule belongs, and as whom it acts. */
+/** The place of a rule, and the identity that it acts as. */
 export interface RulePlace {
   readonly workspaceId: string | null;
   readonly goalId: string | null;
-  /** As it was sent. */
+  /** As sent by the client. */
   readonly identity: unknown;
 }
 
-/** What comes with a rule, in a package, and so needs not be there yet. */
+/** What the same package creates, and so doesn't have to exist yet. */
 export interface GivenWithRule {
   readonly taskTypes: ReadonlySet<string>;
   readonly agents: ReadonlySet<string>;
@@ -28,19 +28,20 @@ export interface GivenWithRule {
 const nothingGiven: GivenWithRule = { taskTypes: new Set(), agents: new Set() };
 
 interface RuleLookUp {
-  /** Whether the rule is filed in its workspace now. */
+  /** Whether the rule is filed in its workspace by this request. */
   readonly entersWorkspace: boolean;
-  /** What narrows the caller's rights, each set of them: the answer of `requireStanding`. */
+  /** What narrows the caller's rights, each set of them: the result of `requireStanding`. */
   readonly narrowedBy?: readonly ReadonlySet<string>[];
   readonly given?: GivenWithRule;
 }
 
 /**
- * Looks up what a rule names, in the contract's order (organisation, section 8.2). An agent that no identity is linked to yet
- * may be named: until then its acts are refused.
+ * Resolves what a rule names, in the order of docs/reference/rules.md#operations. An agent without an identity may be
+ * named; until one is linked, its acts are refused.
  * @returns the key of the agent that the rule acts as
  * @throws Refusal `not_found`, `workspace_archived`, `goal_abandoned`, `unknown_agent`, `unknown_task_type`,
- * `unknown_role`, `unknown_skill`, `rule_skill_side_effects`, `invalid_acceptance_spec`, `invalid_rule`, `permission_escalation`
+ * `unknown_role`, `unknown_skill`, `rule_skill_side_effects`, `invalid_acceptance_spec`, `invalid_rule`,
+ * `permission_escalation`
  */
 export async function requireReferences(
   context: Context,
@@ -69,7 +70,7 @@ export async function requireReferences(
   return agentKey;
 }
 
-/** One that the caller sees. @throws Refusal `unknown_agent` for one that is not there, or retired */
+/** An agent that the caller sees. @throws Refusal `unknown_agent` if it doesn't exist or is retired */
 async function requireAgent(
   context: Context,
   field: string,
@@ -89,7 +90,7 @@ async function requireTaskType(context: Context, field: string, taskType: string
   }
 }
 
-/** Roles and agents that are named literally; what a template yields is looked up when the rule acts. */
+/** Roles and agents that are named literally; those that a template yields are resolved when the rule acts. */
 async function requireWhom(
   context: Context,
   workspaceId: string | null,
@@ -113,7 +114,7 @@ async function requireRole(
   if ((await findRoleId(context, role, workspaceId)) === undefined) fail('unknown_role', { field, role });
 }
 
-/** A skill that only says something: rules ask it as often as they look. */
+/** Requires a skill without side effects: a rule calls it for every evaluation. */
 async function requireSkill(context: Context, ref: string): Promise<void> {
   const field = 'interpretation.skill';
   const skill = (await findSkillByRef(context, ref)) ?? fail('unknown_skill', { field, skill: ref });

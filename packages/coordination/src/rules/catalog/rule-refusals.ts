@@ -1,4 +1,4 @@
-/** What is wrong with the documents of a rule, in the contract's order; those of documents are not listed by field. */
+/** Codes for invalid rule documents, in the order of checks; those of documents in general are not listed by field. */
 export const documentErrors = [
   'invalid_rule_trigger',
   'invalid_rule_condition',
@@ -10,7 +10,7 @@ export const documentErrors = [
   'secret_material_rejected',
 ] as const;
 
-/** What is wrong with what they name, after a workspace and a goal. */
+/** Codes for unresolved references, checked after workspace and goal. */
 export const referenceErrors = [
   'goal_abandoned',
   'unknown_agent',

@@ -14,7 +14,7 @@ import { RuleWarning } from '../documents/warnings.ts';
 
 export const ruleStatuses = ['enabled', 'disabled', 'archived'] as const;
 
-/** What work follows from what happened (organisation, section 8.1). */
+/** A rule that derives work from events (docs/reference/rules.md#states). */
 export const Rule = z
   .strictObject({
     id: Uuid,
@@ -32,7 +32,7 @@ export const Rule = z
     identity: RuleIdentity.nullable(),
     authorityPrincipalId: Uuid.nullable().meta({
       description:
-        'Who enabled it or wrote it last. It acts in their name, or as the agent of `identity` with their sight.',
+        'The principal who last enabled or wrote the rule. The rule acts in their name, or as the agent of `identity` with their visibility.',
     }),
     enabledAt: Timestamp.nullable(),
     nextRunAt: Timestamp.nullable(),
@@ -45,19 +45,19 @@ export const Rule = z
 export type Rule = z.infer<typeof Rule>;
 
 export const RulePage = pageOf(Rule);
-/** Versions of a rule, the newest first: the records as they were when each was written. */
+/** Versions of a rule, newest first: the records as they were written. */
 export const RuleVersionPage = pageOf(Rule);
 
-/** A rule as it was written, with what of it can't work. */
+/** A stored rule, with warnings about parts that can't work. */
 export const WrittenRule = Rule.extend({ warnings: z.array(RuleWarning) }).meta({ id: 'WrittenRule' });
 export type WrittenRule = z.infer<typeof WrittenRule>;
 
-/** Documents of which not even the type is checked with the body: 422 says what is wrong with them. */
+/** Documents whose type is not checked with the body either: 422 describes what is wrong with them. */
 const document = (form: z.ZodType) =>
   z.unknown().meta(z.toJSONSchema(form, { io: 'input', unrepresentable: 'any' }) as Record<string, unknown>);
 const trigger = document(RuleTrigger);
 const action = document(RuleAction);
-/** Longer than a condition may be: that has a code of its own. */
+/** Longer than a condition may be: a condition that is too long has a code of its own. */
 const condition = z.unknown().meta({
   'x-maxBytes': documentBytesMax,
   description: 'true, false or an object of one operator; null is true.',
@@ -86,7 +86,7 @@ export const RuleRequest = z
   .meta({ id: 'RuleRequest' });
 export type RuleRequest = z.output<typeof RuleRequest>;
 
-/** A rule keeps its key and its workspace; it is enabled and disabled by operations of their own. */
+/** A rule keeps its key and its workspace; separate operations enable and disable it. */
 export const RuleChange = z
   .strictObject({
     description: description.nullish(),

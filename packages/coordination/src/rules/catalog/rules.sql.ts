@@ -13,7 +13,7 @@ export function findRule(tenantId: string, id: string) {
   return sql<RuleRow>`select * from rules where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** Waits for evaluations of the rule that are under way. */
+/** Waits until running evaluations of the rule have ended. */
 export function lockRule(tenantId: string, id: string) {
   return sql<RuleRow>`select * from rules where id = ${id} and tenant_id = ${tenantId} for no key update`;
 }
@@ -23,7 +23,7 @@ export function findRuleOfKey(tenantId: string, key: string) {
     select id from rules where tenant_id = ${tenantId} and key = ${key} and status <> 'archived'`;
 }
 
-/** What a rule is when it is enabled; nulls for one that isn't. */
+/** The columns that depend on a rule's enabling; nulls for a disabled rule. */
 export interface Enabling {
   readonly authority: CredentialSnapshot | null;
   readonly isEnabled: boolean;
@@ -37,7 +37,7 @@ export type NewRule = Pick<
   RuleTexts;
 type RuleTexts = Pick<RuleRow, 'trigger' | 'condition' | 'interpretation' | 'action'>;
 
-/** No row when another rule has the key. */
+/** Returns no row if another rule has the key. */
 export function insertRule(rule: NewRule, { authority, isEnabled, everySeconds }: Enabling) {
   return sql<RuleRow>`
     insert into rules (id, tenant_id, workspace_id, goal_id, key, description, status, trigger, condition, interpretation,
@@ -54,7 +54,7 @@ export function insertRule(rule: NewRule, { authority, isEnabled, everySeconds }
 
 export type RuleValues = Pick<RuleRow, 'description' | 'goal_id' | 'identity_agent'> & RuleTexts;
 
-/** Writes the next version. @param authority of an enabled rule the writer's, else what it was */
+/** Writes the next version. @param authority the writer's for an enabled rule, otherwise unchanged */
 export function updateRuleValues(
   tenantId: string,
   id: string,
@@ -76,7 +76,7 @@ export function updateRuleValues(
     returning *`;
 }
 
-/** Writes the next version under another key, which its lock keeps free. */
+/** Writes the next version under another key; the lock on that key keeps it free. */
 export function updateRuleKey(tenantId: string, id: string, key: string) {
   return sql<RuleRow>`
     update rules set key = ${key}, version = version + 1, updated_at = now()
@@ -112,7 +112,7 @@ export function insertRuleVersion(tenantId: string, ruleId: string, version: num
     values (${ruleId}, ${version}, ${tenantId}, ${JSON.stringify(record)})`;
 }
 
-/** How many rules are enabled, counted up to `rulesMax`. */
+/** The number of enabled rules, counted up to `rulesMax`. */
 export function countEnabledRules(tenantId: string, rulesMax: number) {
   return sql<{ rules: number }>`
     select count(*)::integer as rules from (
@@ -131,7 +131,7 @@ export type RuleFilter = {
   readonly [Column in 'status' | 'workspace_id' | 'key' | 'trigger_kind' | 'package_key']: string | undefined;
 };
 
-/** Without a status all but what is archived. */
+/** Without a status, archived rules are omitted. */
 export function listOfRules(tenantId: string, filter: RuleFilter): SeenList<RuleRow> {
   const foundIn = (source: 'rules') => {
     const query = matching(build.selectFrom(source).selectAll().where('tenant_id', '=', tenantId), filter);
@@ -162,7 +162,7 @@ export function findRuleVersions(tenantId: string, ruleId: string, page: Page) {
   return pageQuery(query, newestVersionFirst, page);
 }
 
-/** Evaluations that wait look again at once: the rule is not what it was when they began. */
+/** Makes pending evaluations due at once: the rule has changed since they began. */
 export function updateWaitingToDue(tenantId: string, ruleId: string) {
   return sql`
     update rule_evaluations set next_check_at = clock_timestamp()

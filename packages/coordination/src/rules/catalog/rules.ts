@@ -31,12 +31,12 @@ import {
   listOfRules,
 } from './rules.sql.ts';
 
-/** The name of the cursor that the rules of a tenant share; it is there while one of them is enabled. */
+/** The name of the cursor that the rules of a tenant share; it exists while one of them is enabled. */
 export const ruleConsumer = 'work-rules';
 
 /**
- * Creates a rule (organisation, section 8.2). One that is enabled acts on what happens from now on, in the caller's name or as
- * the agent that it names.
+ * Creates a rule (docs/reference/rules.md#operations). An enabled rule acts on future events in the caller's name, or
+ * as the agent that it names.
  * @throws Refusal those of `requireStanding` and `checkRule`, `invalid_rule`, `rule_key_taken`
  */
 export async function createRule(context: Context, request: RuleRequest): Promise<WrittenRule> {
@@ -71,18 +71,18 @@ export async function createRule(context: Context, request: RuleRequest): Promis
   return { ...rule, warnings };
 }
 
-/** What is said of a rule that was asked for, before it is written. */
+/** The result of checking a rule before it is written. */
 export interface CheckedRule {
   readonly documents: RuleDocuments;
   readonly warnings: RuleWarning[];
-  /** The key of the agent that it acts as. */
+  /** The key of the agent that the rule acts as. */
   readonly identityAgent: string | null;
 }
 
 /**
- * Checks a rule without writing it, in the contract's order.
- * @param options.narrowedBy the answer of `requireStanding`
- * @param options.given what counts as there already
+ * Checks a rule without writing it, in the order of docs/reference/rules.md#operations.
+ * @param options.narrowedBy the result of `requireStanding`
+ * @param options.given what counts as existing
  * @throws Refusal those of `parseRuleDocuments`, `invalid_status`, those of `requireReferences`
  */
 export async function checkRule(
@@ -101,7 +101,7 @@ export async function checkRule(
   return { documents, identityAgent, warnings: warningsOf(documents, context.eventCatalog) };
 }
 
-/** The same for somebody who tries a rule out: its key may be that of a rule that is to be changed. */
+/** The same check for a trial: its key may be that of the rule that it would change. */
 export async function validateRule(
   context: Context,
   request: RuleRequest,
@@ -116,9 +116,9 @@ async function refuseTakenKey({ db, tenantId }: Context, key: string): Promise<n
 }
 
 /**
- * Gives the tenant the cursor of its rules, and holds it: commands that enable rules come one after another, so that the
- * bound of their number holds.
- * @throws Refusal `invalid_rule` for one rule too many
+ * Creates the cursor for the tenant's rules and locks it: commands that enable rules run one after another, so that
+ * their number stays within the limit.
+ * @throws Refusal `invalid_rule` if the limit is reached
  */
 export async function makeRoomForEnabled(context: Context): Promise<void> {
   const { db, tenantId, settings } = context;
@@ -129,14 +129,14 @@ export async function makeRoomForEnabled(context: Context): Promise<void> {
     fail('invalid_rule', { field: 'status', message: 'too many enabled rules', max: rulesMax });
 }
 
-/** Keeps the record of a version that was just written. */
+/** Stores a copy of the version that was just written. */
 export async function keepVersion({ db, tenantId }: Context, row: RuleRow): Promise<Rule> {
   const rule = ruleOf(row);
   await db.run(insertRuleVersion(tenantId, rule.id, rule.version, rule as JsonObject));
   return rule;
 }
 
-/** What actions of rules may ask for, and what their documents read. */
+/** The parts of a rule's actions and documents that need permissions. */
 const needed: readonly Permission[] = [
   'tasks.write',
   'tasks.read',
@@ -147,8 +147,8 @@ const needed: readonly Permission[] = [
 ];
 
 /**
- * In whose name a rule acts from now on, and with which rights at most: also those that the skill needs that it asks.
- * @param narrowedBy the answer of `requireStanding`
+ * The principal in whose name a rule will act, and the upper bound of its rights, including those that its skill needs.
+ * @param narrowedBy the result of `requireStanding`
  */
 export async function authorityOf(
   context: Context,
@@ -176,7 +176,7 @@ export async function getRule(context: Context, id: string): Promise<Rule> {
   return ruleOf(await getRuleRow(context, id));
 }
 
-/** One that the caller sees. @throws Refusal `not_found` */
+/** A rule that the caller sees. @throws Refusal `not_found` */
 export async function getRuleRow(context: Context, id: string): Promise<RuleRow> {
   const row = (await context.db.row(findRule(context.tenantId, id))) ?? fail('not_found', { ruleId: id });
   await requireSight(context, row.workspace_id, { ruleId: id });
@@ -191,7 +191,10 @@ export interface RuleQuery {
   package?: string | undefined;
 }
 
-/** Without a status, what was archived is left out. @throws Refusal `invalid_status`, `invalid_rule_trigger`, `invalid_cursor` */
+/**
+ * Without a status, archived rules are omitted.
+ * @throws Refusal `invalid_status`, `invalid_rule_trigger`, `invalid_cursor`
+ */
 export async function listRules(context: Context, query: RuleQuery, page: Page): Promise<ItemPage<Rule>> {
   const { status, workspaceId, key, triggerKind } = query;
   if (status !== undefined && !ruleStatuses.some((known) => known === status))
@@ -208,7 +211,10 @@ export async function listRules(context: Context, query: RuleQuery, page: Page):
   return listSeen(context.db, await viewerOf(context), listOfRules(context.tenantId, filter), page, ruleOf);
 }
 
-/** The versions of a rule, the newest first; the link to a package is that of the rule now. @throws Refusal `not_found`, `invalid_cursor` */
+/**
+ * The versions of a rule, newest first; the package link is the current one of the rule.
+ * @throws Refusal `not_found`, `invalid_cursor`
+ */
 export async function listRuleVersions(context: Context, id: string, page: Page): Promise<ItemPage<Rule>> {
   const { package: link } = await getRuleRow(context, id);
   const found = findRuleVersions(context.tenantId, id, page);

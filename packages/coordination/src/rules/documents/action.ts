@@ -27,7 +27,7 @@ export const actionKinds = [
 export type ActionKind = (typeof actionKinds)[number];
 /** The kinds that file a task. */
 export const creatingKinds: readonly ActionKind[] = ['ensure_work', 'request_decision'];
-/** The kinds that end one. */
+/** The kinds that close a task. */
 export const closingKinds: readonly ActionKind[] = ['cancel_work', 'complete_work'];
 
 const short = z.string().min(1).max(500);
@@ -40,13 +40,16 @@ const Fields = z.strictObject({
   priority: short.optional(),
   assignee: short
     .optional()
-    .meta({ description: 'A UUID, `agent:<key>`, or `role:<slug>`: whoever holds it.' }),
+    .meta({ description: 'A UUID, `agent:<key>`, or `role:<slug>` for the holders of a role.' }),
   approver: short.optional().meta({ description: 'The principal that decides.' }),
   approverRole: short.optional().meta({ description: 'The role, by id or slug, whose holders decide.' }),
   workspaceId: short.optional(),
   customFields: z
     .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/), AnyJson)
-    .refine((fields) => Object.keys(fields).length <= fieldNamesMax, `has more than ${fieldNamesMax} names`)
+    .refine(
+      (fields) => Object.keys(fields).length <= fieldNamesMax,
+      `must have at most ${fieldNamesMax} names`,
+    )
     .optional(),
   relations: z
     .strictObject({
@@ -56,7 +59,7 @@ const Fields = z.strictObject({
     .optional(),
 });
 
-/** What a rule does (organisation, section 8.3); every text may hold placeholders. */
+/** The action of a rule (docs/reference/rules.md#action); every text may hold placeholders. */
 export const RuleAction = z
   .strictObject({
     kind: z.enum(actionKinds),
@@ -64,7 +67,7 @@ export const RuleAction = z
     taskTypes: z.array(z.string().regex(typeKey)).min(1).max(20).optional(),
     dedupKeyTemplate: z.string().min(1).max(200).optional().meta({
       description:
-        'At most one open task per key. Without a template, each cause and each item of a forEach gets a key of its own.',
+        'The template of the key; each key has at most one open task. Without a template, each cause and each item of a forEach gets a key of its own.',
     }),
     fields: Fields.optional(),
     acceptance: z.array(parsedLater(AcceptanceCheck)).max(acceptanceMax).optional(),
@@ -78,17 +81,17 @@ export const RuleAction = z
       .string()
       .max(1100)
       .optional()
-      .meta({ description: 'The path of a list: one act for each item.' }),
-    where: AnyJson.optional().meta({ description: 'Which items; a condition.' }),
+      .meta({ description: 'The path of a list; the action runs once for each item.' }),
+    where: AnyJson.optional().meta({ description: 'A condition that selects items.' }),
   })
   .meta({ id: 'RuleAction' });
 export type RuleAction = z.infer<typeof RuleAction>;
 
 export const defaultCheck = 'rule-evidence';
-/** What templates of an action may begin with. */
+/** The roots that every template of an action may read. */
 const actionRoots = ['trigger', 'payload', 'goal', 'task'];
 
-/** The roots that an action's templates know; `skill` where the rule has an interpretation, `item` inside forEach. */
+/** The roots of an action's templates; `skill` for a rule with an interpretation, `item` inside forEach. */
 export function rootsOfAction(
   { forEach }: Pick<RuleAction, 'forEach'>,
   hasInterpretation: boolean,
@@ -101,7 +104,7 @@ export function rootsOfAction(
 }
 
 /**
- * Parses an action as far as it can be judged without the store.
+ * Parses an action, as far as it can be validated without the store.
  * @throws Refusal `invalid_rule_action` with the field, and `cause` for a fault of acceptance; those of documents
  */
 export function parseAction(sent: unknown, trigger: RuleTrigger, hasInterpretation: boolean): RuleAction {
@@ -124,38 +127,39 @@ function faultsOfKind(action: RuleAction): Fault[] {
   const faults: Fault[] = [];
   const creates = creatingKinds.includes(kind);
   if (creates && taskType === undefined) faults.push(fault('taskType', `is required for ${kind}`));
-  if (!creates && taskType !== undefined) faults.push(fault('taskType', `belongs to kinds that file tasks`));
+  if (!creates && taskType !== undefined)
+    faults.push(fault('taskType', `is only allowed for kinds that file tasks`));
   if (!creates && acceptance !== undefined)
-    faults.push(fault('acceptance', 'belongs to kinds that file tasks'));
+    faults.push(fault('acceptance', 'is only allowed for kinds that file tasks'));
   if (check !== undefined && kind !== 'complete_work')
-    faults.push(fault('check', 'belongs to complete_work'));
+    faults.push(fault('check', 'is only allowed for complete_work'));
   faults.push(...faultsOfType(kind, taskType, taskTypes));
   if (creates && fields.title === undefined) faults.push(fault('fields.title', `is required for ${kind}`));
   if (closingKinds.includes(kind) && action.fields !== undefined)
-    faults.push(fault('fields', `does not belong to ${kind}`));
+    faults.push(fault('fields', `is not allowed for ${kind}`));
   if (kind === 'update_work' && Object.keys(fields).length === 0)
-    faults.push(fault('fields', 'names nothing to change'));
+    faults.push(fault('fields', 'must name at least one field to change'));
   if (!creates && fields.relations !== undefined)
-    faults.push(fault('fields.relations', 'belongs to kinds that file tasks'));
+    faults.push(fault('fields.relations', 'is only allowed for kinds that file tasks'));
   return [...faults, ...faultsOfDecision(kind, fields)];
 }
 
 function faultsOfType(kind: ActionKind, taskType = '', taskTypes: readonly string[] | undefined): Fault[] {
   if (isTemplate(taskType)) {
-    if (kind === 'request_decision') return [fault('taskType', 'is literal for request_decision')];
+    if (kind === 'request_decision') return [fault('taskType', 'must be literal for request_decision')];
     return taskTypes === undefined ? [fault('taskTypes', 'is required where taskType is a template')] : [];
   }
-  if (taskTypes !== undefined) return [fault('taskTypes', 'belongs to a taskType that is a template')];
+  if (taskTypes !== undefined) return [fault('taskTypes', 'is only allowed where taskType is a template')];
   const isMalformed = taskType !== '' && !taskType.includes('{{') && !typeKey.test(taskType);
-  return isMalformed ? [fault('taskType', 'is no key of a task type')] : [];
+  return isMalformed ? [fault('taskType', 'must be the key of a task type')] : [];
 }
 
 function faultsOfDecision(kind: ActionKind, { approver, approverRole }: z.infer<typeof Fields>): Fault[] {
   const named = [approver, approverRole].filter((one) => one !== undefined).length;
   if (kind === 'request_decision' && named !== 1)
-    return [fault('fields.approver', 'exactly one of approver and approverRole decides')];
+    return [fault('fields.approver', 'exactly one of approver and approverRole is required')];
   if (kind !== 'request_decision' && named > 0)
-    return [fault('fields.approver', 'approver and approverRole belong to request_decision')];
+    return [fault('fields.approver', 'approver and approverRole are only allowed for request_decision')];
   return [];
 }
 
@@ -164,24 +168,24 @@ function faultsOfTarget(
   trigger: RuleTrigger,
 ): Fault[] {
   if (!closingKinds.includes(kind) && target !== undefined)
-    return [fault('target', 'belongs to kinds that close tasks')];
+    return [fault('target', 'is only allowed for kinds that close tasks')];
   if (target !== 'task') {
     const isNeeded = !creatingKinds.includes(kind) && dedupKeyTemplate === undefined;
     return isNeeded ? [fault('dedupKeyTemplate', `is required for ${kind}`)] : [];
   }
-  if (dedupKeyTemplate !== undefined) return [fault('dedupKeyTemplate', 'does not belong to target task')];
-  if (forEach !== undefined) return [fault('forEach', 'does not belong to target task')];
+  if (dedupKeyTemplate !== undefined) return [fault('dedupKeyTemplate', 'is not allowed for target task')];
+  if (forEach !== undefined) return [fault('forEach', 'is not allowed for target task')];
   return isAuthorFiltered(trigger)
     ? []
     : [
         fault(
           'target',
-          'task needs a trigger with agent or actorId: else anybody closes tasks by an observation',
+          'task requires a trigger with agent or actorId: otherwise any observation could close tasks',
         ),
       ];
 }
 
-/** Whether only certain authors can cause what the rule does. */
+/** Whether the trigger restricts the authors that can cause an evaluation. */
 export function isAuthorFiltered(trigger: RuleTrigger): boolean {
   return trigger.kind === 'observation' && (trigger.agent !== undefined || trigger.actorId !== undefined);
 }
@@ -191,7 +195,7 @@ function faultsOfItems({ forEach, where }: RuleAction, hasInterpretation: boolea
   if (forEach !== undefined && !(isPath(forEach) && roots.includes(rootOf(forEach))))
     return [fault('forEach', `must be a path that begins with one of ${roots.join(', ')}`)];
   if (where === undefined) return [];
-  if (forEach === undefined) return [fault('where', 'belongs to forEach')];
+  if (forEach === undefined) return [fault('where', 'is only allowed with forEach')];
   const wrong = faultInCondition(where, conditionBounds([...roots, 'item']));
   return wrong === undefined ? [] : [fault('where', wrong)];
 }
@@ -204,7 +208,7 @@ function faultsOfTexts(action: RuleAction, hasInterpretation: boolean): Fault[] 
   });
 }
 
-/** The texts of an action that may hold placeholders. */
+/** The texts of an action that may contain placeholders. */
 export function textsOfAction({ taskType, dedupKeyTemplate, fields = {} }: RuleAction) {
   return [
     ...textsIn(taskType ?? null, 'action.taskType'),
@@ -213,7 +217,7 @@ export function textsOfAction({ taskType, dedupKeyTemplate, fields = {} }: RuleA
   ];
 }
 
-/** Checks that the task's type brings itself are seen when a task is filed. */
+/** Checks that a task type adds by itself are validated when a task is filed. */
 function refuseWrongAcceptance({ acceptance }: RuleAction): void {
   if (acceptance === undefined) return;
   try {

@@ -4,10 +4,10 @@ import { faultInCondition } from '../../definitions/declared-actions/condition.t
 import { refuseFaults } from './faults.ts';
 
 const levelsMax = 16;
-/** What the paths of a rule's condition may begin with. */
+/** The roots that the paths of a rule's condition may begin with. */
 export const conditionRoots = ['trigger', 'payload', 'goal', 'task'];
 
-/** What the conditions of rules are held to (organisation, section 8.3). */
+/** The limits of rules' conditions (docs/reference/rules.md#condition). */
 export const conditionBounds = (roots: readonly string[]) => ({ levelsMax, roots });
 
 /** @param sent undefined and null are `true` @throws Refusal `invalid_rule_condition` */
@@ -19,7 +19,7 @@ export function parseCondition(sent: unknown): Json {
   const message =
     rounded === undefined
       ? faultInCondition(condition, conditionBounds(conditionRoots))
-      : 'holds an integer that a double cannot hold exactly';
+      : 'contains an integer that a double can not represent exactly';
   if (message !== undefined) refuseFaults('invalid_rule_condition', [{ field: 'condition', message }]);
   return condition;
 }

@@ -2,16 +2,16 @@ import type { z } from 'zod';
 import { checkDocument } from '../../service/documents.ts';
 import { type ErrorCode, fail } from '../errors.ts';
 
-/** How many faults of a document a refusal names (organisation, section 26, row 39). */
+/** How many faults of a document a refusal names (docs/reference/rules.md#documents). */
 const faultsMax = 20;
 
-/** What is wrong, and where: `action.fields.title`. */
+/** What is wrong, with its place in the document: `action.fields.title`. */
 export interface Fault {
   readonly field: string;
   readonly message: string;
 }
 
-/** Refuses a document for its faults: the first one says the field. @throws Refusal `code` */
+/** Refuses a document for its faults; the first fault supplies the field. @throws Refusal `code` */
 export function refuseFaults(code: ErrorCode, faults: readonly Fault[]): void {
   const [first] = faults;
   if (first !== undefined) fail(code, { ...first, errors: faults.slice(0, faultsMax) });

@@ -4,7 +4,7 @@ import { conditionRoots } from './condition.ts';
 import { parseRuleDocument, refuseFaults } from './faults.ts';
 import { faultInTemplate, textsIn } from './template.ts';
 
-/** What a rule asks a skill before it acts (organisation, section 8.3). */
+/** The skill call that a rule makes before it acts (docs/reference/rules.md#interpretation). */
 export const RuleInterpretation = z
   .strictObject({
     skill: z
@@ -16,7 +16,10 @@ export const RuleInterpretation = z
   .meta({ id: 'RuleInterpretation' });
 export type RuleInterpretation = z.output<typeof RuleInterpretation>;
 
-/** @param sent undefined and null are none @throws Refusal `invalid_rule_interpretation`, those of documents */
+/**
+ * @param sent undefined and null mean no interpretation
+ * @throws Refusal `invalid_rule_interpretation`, those of documents
+ */
 export function parseInterpretation(sent: unknown): RuleInterpretation | null {
   if (sent == null) return null;
   const code = 'invalid_rule_interpretation';
@@ -31,7 +34,7 @@ export function parseInterpretation(sent: unknown): RuleInterpretation | null {
   return interpretation;
 }
 
-/** The texts that may hold placeholders. */
+/** The texts that may contain placeholders. */
 export function textsOfInterpretation(interpretation: RuleInterpretation | null) {
   return interpretation === null ? [] : textsIn(interpretation.inputs, 'interpretation.inputs');
 }

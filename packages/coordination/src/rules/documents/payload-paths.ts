@@ -2,18 +2,18 @@ import { z } from 'zod';
 import type { EventDeclaration } from '@baton/kernel/http/service';
 
 /**
- * What a path can find in a document of which the JSON Schema is known: for warnings, which say what is certainly wrong and
- * nothing else.
+ * Which values a path can have in a document whose JSON Schema is known. It serves warnings, which report only what is
+ * certainly wrong.
  */
 
-/** The types of JSON that a value may have; `any` where the schema doesn't say. */
+/** The JSON types that a value may have; `any` where the schema doesn't restrict them. */
 export type PathTypes = ReadonlySet<string> | 'any' | 'absent';
 
 type Schema = { readonly [name: string]: unknown };
 
 const schemas = new WeakMap<EventDeclaration, Schema>();
 
-/** The schema of an event's payload, made once per process. */
+/** The schema of an event's payload, built once per process. */
 export function payloadSchemaOf(event: EventDeclaration): Schema {
   const known = schemas.get(event) ?? schemaOf(event.payload);
   schemas.set(event, known);
@@ -24,7 +24,7 @@ export function schemaOf(form: z.ZodType): Schema {
   return z.toJSONSchema(form, { io: 'input', unrepresentable: 'any' });
 }
 
-/** What stands at the end of a path, of which the root is left out; `absent` where the schema has no such member. */
+/** The types at the end of a path, without its root; `absent` where the schema has no such member. */
 export function typesAt(root: Schema, segments: readonly string[]): PathTypes {
   let places: Schema[] = [root];
   for (const segment of segments) {
@@ -38,7 +38,7 @@ export function typesAt(root: Schema, segments: readonly string[]): PathTypes {
   return new Set(types.filter((one): one is string[] => Array.isArray(one)).flat());
 }
 
-/** A schema by itself, or the several that it stands for. */
+/** A schema itself, or the alternatives that it consists of. */
 function alternativesOf(root: Schema, schema: Schema, levels = 8): Schema[] {
   if (levels === 0) return [{}];
   const of = schema['anyOf'] ?? schema['oneOf'];

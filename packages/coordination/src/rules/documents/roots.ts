@@ -4,9 +4,9 @@ import { Goal, type Goal as GoalRecord } from '../../work/goals/goal.ts';
 import { Task, type Task as TaskRecord } from '../../work/tasks/task.ts';
 import { triggerKinds } from './trigger.ts';
 
-/** What conditions and templates of rules read, by root (organisation, section 8.3). */
+/** The roots that conditions and templates of rules read (docs/reference/rules.md#templates-and-roots). */
 
-/** `trigger`: what made the rule look. */
+/** `trigger`: the cause of the evaluation. */
 export const RuleTriggerRoot = z.strictObject({
   kind: z.enum(triggerKinds),
   ref: z.string(),
@@ -21,7 +21,7 @@ export const RuleTriggerRoot = z.strictObject({
 });
 export type RuleTriggerRoot = z.infer<typeof RuleTriggerRoot>;
 
-/** `task`: the task that the cause is about, as it is when the rule looks. */
+/** `task`: the task that the cause concerns, in its current state. */
 export const RuleTask = Task.pick({
   id: true,
   publicId: true,

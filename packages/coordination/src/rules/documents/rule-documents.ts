@@ -8,10 +8,10 @@ import { parseInterpretation, type RuleInterpretation } from './interpretation.t
 import { textsIn } from './template.ts';
 import { AgentKey, parseTrigger, type RuleTrigger } from './trigger.ts';
 
-/** Who a rule acts as instead of whoever enabled it. */
+/** The identity that a rule acts as, instead of the principal who enabled it. */
 export const RuleIdentity = z.strictObject({ agent: AgentKey }).meta({ id: 'RuleIdentity' });
 
-/** The documents of a rule, as they were sent. */
+/** The documents of a rule, as sent by the client. */
 export interface SentDocuments {
   readonly trigger: unknown;
   readonly condition?: unknown;
@@ -19,7 +19,7 @@ export interface SentDocuments {
   readonly action: unknown;
 }
 
-/** The same, parsed: they are stored and evaluated like this. */
+/** The parsed documents, in the form in which they are stored and evaluated. */
 export interface RuleDocuments {
   readonly trigger: RuleTrigger;
   readonly condition: Json;
@@ -28,9 +28,9 @@ export interface RuleDocuments {
 }
 
 /**
- * Parses the documents of a rule in the contract's order (organisation, section 8.2).
- * @throws Refusal `invalid_rule_trigger`, `invalid_rule_condition`, `invalid_rule_interpretation`, `invalid_rule_action`,
- * those of documents, `secret_material_rejected`
+ * Parses the documents of a rule in the order of docs/reference/rules.md#operations.
+ * @throws Refusal `invalid_rule_trigger`, `invalid_rule_condition`, `invalid_rule_interpretation`,
+ * `invalid_rule_action`, those of documents, `secret_material_rejected`
  */
 export function parseRuleDocuments(sent: SentDocuments): RuleDocuments {
   const trigger = parseTrigger(sent.trigger);
@@ -39,7 +39,7 @@ export function parseRuleDocuments(sent: SentDocuments): RuleDocuments {
   const action = parseAction(sent.action, trigger, interpretation !== null);
   if (trigger.kind === 'schedule' && interpretation === null && creatingKinds.includes(action.kind))
     refuseFaults('invalid_rule_interpretation', [
-      { field: 'interpretation', message: 'a schedule that files tasks needs one' },
+      { field: 'interpretation', message: 'is required for a schedule that files tasks' },
     ]);
   const documents = { trigger, condition, interpretation, action };
   for (const [field, document] of Object.entries(documents)) refuseSecrets(document as Json, field);
@@ -53,7 +53,7 @@ function refuseSecrets(document: Json, field: string): void {
 }
 
 /**
- * The key of the agent that a rule is to act as; null for none.
+ * The key of the agent that a rule acts as; null without an identity.
  * @throws Refusal `invalid_rule`, those of documents
  */
 export function parseIdentity(sent: unknown): string | null {

@@ -3,8 +3,8 @@ import { isPath, rootOf } from '../../definitions/declared-actions/condition.ts'
 import { type Roots, valueAt } from '../../definitions/declared-actions/evaluate-condition.ts';
 
 /**
- * Templates (organisation, section 8.3): `{{ payload.title }}` in a text. A text that is one placeholder and nothing else
- * yields the value as it is; among other text the value is written out.
+ * Templates (docs/reference/rules.md#templates-and-roots): `{{ payload.title }}` in a text. A text that consists of one
+ * placeholder yields the value itself; a placeholder among other text is converted to text.
  */
 
 const placeholder = /\{\{([^{}]{0,1100})\}\}/g;
@@ -26,14 +26,14 @@ function partsOf(text: string): Part[] {
   return parts;
 }
 
-/** What is wrong with a text that may hold placeholders of these roots; undefined when nothing is. */
+/** Why a text with placeholders of these roots is invalid; undefined if it is valid. */
 export function faultInTemplate(text: string, roots: readonly string[]): string | undefined {
   for (const { literal, path } of partsOf(text)) {
-    if (/\{\{|\}\}/.test(literal)) return 'a placeholder is not closed, or has no path';
+    if (/\{\{|\}\}/.test(literal)) return 'a placeholder is not closed or has no path';
     if (path === undefined) continue;
     const shown = path.slice(0, 64);
-    if (!isPath(path)) return `${shown} is no path`;
-    if (!roots.includes(rootOf(path))) return `${rootOf(path)} is none of ${roots.join(', ')}`;
+    if (!isPath(path)) return `${shown} is not a path`;
+    if (!roots.includes(rootOf(path))) return `${rootOf(path)} must be one of ${roots.join(', ')}`;
   }
   return undefined;
 }
@@ -43,12 +43,14 @@ export function pathsInTemplate(text: string): string[] {
   return partsOf(text).flatMap(({ path }) => path ?? []);
 }
 
-/** Whether a text holds a placeholder. */
+/** Whether a text contains a placeholder. */
 export function isTemplate(text: string): boolean {
   return pathsInTemplate(text).length > 0;
 }
 
-/** The value of a text: of one placeholder the value as it is, else the text with its placeholders written out. */
+/**
+ * The value of a text: the value itself for a single placeholder, otherwise the text with its placeholders replaced.
+ */
 export function renderValue(text: string, roots: Roots, charactersMax: number): Json {
   const [first, last, ...more] = partsOf(text);
   const isOne =
@@ -57,8 +59,8 @@ export function renderValue(text: string, roots: Roots, charactersMax: number): 
 }
 
 /**
- * A text with its placeholders written out; null is nothing, what is no text is JSON.
- * @param charactersMax it is cut there, with an ellipsis: the values may come from anybody
+ * A text with its placeholders replaced: null becomes the empty text, other values than texts become JSON.
+ * @param charactersMax the text is cut there with an ellipsis: the values may come from any author
  */
 export function renderText(text: string, roots: Roots, charactersMax: number): string {
   let written = '';
@@ -79,18 +81,19 @@ function cut(text: string, charactersMax: number): string {
   return `${text.slice(0, charactersMax - 1).toWellFormed()}…`;
 }
 
-/** How much a rendered document may hold. */
+/** Limits of a rendered document. */
 export interface RenderRoom {
-  /** Of a text that has other text beside its placeholder. */
+  /** Limit of a text that mixes a placeholder with other text. */
   readonly charactersMax: number;
-  /** Of all values together, as JSON; what is rendered takes from it. */
+  /** Limit of all values together, as JSON; each rendered value reduces it. */
   charactersLeft: number;
 }
 
 /**
- * A document with the placeholders in its texts resolved, at every depth; the names of members stay as they are. 4,000 texts
- * may each name a value of 64 KiB: rendering stops where there is no room left, not when everything is there.
- * @returns undefined for one that is larger than its room
+ * A document with the placeholders in its texts replaced at every depth; the names of members stay unchanged. 4,000
+ * texts may each name a value of 64 KiB: rendering stops as soon as the limit is reached, not after everything is
+ * built.
+ * @returns undefined for a document that exceeds the limit
  */
 export function renderDocument(document: Json, roots: Roots, room: RenderRoom): Json | undefined {
   const lengths = new Map<object, number>();
@@ -109,14 +112,14 @@ export function renderDocument(document: Json, roots: Roots, room: RenderRoom): 
     }
     if (typeof part !== 'object' || part === null) return part;
     if (Array.isArray(part)) return part.map(render);
-    // From entries: a member that is named __proto__ stays a plain one.
+    // fromEntries: a member named __proto__ becomes a plain member.
     return Object.fromEntries(Object.entries(part).map(([name, value]) => [name, render(value)]));
   };
   const rendered = render(document);
   return room.charactersLeft < 0 ? undefined : rendered;
 }
 
-/** Every text in a document with where it stands: `fields.customFields.region`. */
+/** Every text in a document with its place: `fields.customFields.region`. */
 export function textsIn(document: Json, field: string): { field: string; text: string }[] {
   if (typeof document === 'string') return [{ field, text: document }];
   if (typeof document !== 'object' || document === null) return [];

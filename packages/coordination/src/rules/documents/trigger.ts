@@ -6,13 +6,13 @@ export const everySecondsMin = 60;
 export const everySecondsMax = 604_800;
 export const triggerKinds = ['observation', 'event', 'schedule'] as const;
 
-/** The agent's key (organisation, section 1.3). */
+/** The agent's key (docs/reference/agents.md#spec). */
 export const AgentKey = z
   .string()
   .max(63)
   .regex(/^[a-z0-9][a-z0-9-]*$/);
 
-/** What makes a rule look (organisation, section 8.3). */
+/** The trigger of a rule (docs/reference/rules.md#trigger). */
 export const RuleTrigger = z
   .discriminatedUnion('kind', [
     z.strictObject({
@@ -25,8 +25,8 @@ export const RuleTrigger = z
         .string()
         .regex(/^[a-z0-9][a-z0-9._:/-]{0,127}$/)
         .optional(),
-      agent: AgentKey.optional().meta({ description: 'Only what this agent observed.' }),
-      actorId: Uuid.optional().meta({ description: 'Only what this principal observed.' }),
+      agent: AgentKey.optional().meta({ description: 'Only observations of this agent.' }),
+      actorId: Uuid.optional().meta({ description: 'Only observations of this principal.' }),
     }),
     z.strictObject({
       kind: z.literal('event'),
@@ -34,7 +34,7 @@ export const RuleTrigger = z
         .string()
         .max(200)
         .regex(/^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$/)
-        .meta({ description: 'The whole type of an event, such as `task.completed`.' }),
+        .meta({ description: 'The full type of an event, such as `task.completed`.' }),
     }),
     z.strictObject({
       kind: z.literal('schedule'),
@@ -45,7 +45,7 @@ export const RuleTrigger = z
   .meta({ id: 'RuleTrigger' });
 export type RuleTrigger = z.infer<typeof RuleTrigger>;
 
-/** What rules themselves write, and what has a trigger kind of its own. */
+/** Events that rules write themselves, and events that have a trigger kind of their own. */
 const refusedTypes = /^(rule\.|work\.|skill\.invocation_|observation\.recorded$)/;
 
 /** @throws Refusal `invalid_rule_trigger`, those of documents */
@@ -53,6 +53,6 @@ export function parseTrigger(sent: unknown): RuleTrigger {
   const code = 'invalid_rule_trigger';
   const trigger = parseRuleDocument(RuleTrigger, sent, 'trigger', code);
   if (trigger.kind === 'event' && refusedTypes.test(trigger.type))
-    refuseFaults(code, [{ field: 'trigger.type', message: 'events of this type trigger no rule' }]);
+    refuseFaults(code, [{ field: 'trigger.type', message: 'events of this type can not trigger rules' }]);
   return trigger;
 }

@@ -9,7 +9,7 @@ import { RuleGoal, RuleTask, RuleTriggerRoot } from './roots.ts';
 import type { RuleDocuments } from './rule-documents.ts';
 import { pathsInTemplate } from './template.ts';
 
-/** What of a rule can't work as it is written, though it is well formed (organisation, section 26, row 27). */
+/** Warnings about a well-formed rule that can't work as written (docs/reference/rules.md#operations). */
 export const RuleWarning = z
   .strictObject({
     field: z.string(),
@@ -27,7 +27,7 @@ const ownRoots = new Map([
   ['goal', schemaOf(RuleGoal)],
 ]);
 
-/** Compares what a rule reads with what the payload of its event can hold. */
+/** Compares the paths that a rule reads with the schema of its event's payload. */
 export function warningsOf(
   { trigger, condition, interpretation, action }: RuleDocuments,
   catalog: ReadonlyMap<string, EventDeclaration>,
@@ -74,7 +74,7 @@ function ofList(path: string, types: PathTypes): RuleWarning[] {
 
 const orderings = ['lt', 'le', 'gt', 'ge'];
 
-/** Comparisons that can never hold, or that fail whenever they are made. */
+/** Comparisons that never hold, or that always fail. */
 function mismatchesIn(condition: Json, field: string, typesOf: (path: string) => PathTypes): RuleWarning[] {
   if (typeof condition !== 'object' || condition === null || Array.isArray(condition)) return [];
   const [[operator, content] = []] = Object.entries(condition);
@@ -99,28 +99,28 @@ function typesOfOperand(operand: Json, typesOf: (path: string) => PathTypes): Pa
 
 function mismatch(operator: string, left: PathTypes, right: PathTypes): string | undefined {
   if (typeof right === 'string') return undefined;
-  if (operator === 'in') return right.has('array') ? undefined : 'the second is no list';
+  if (operator === 'in') return right.has('array') ? undefined : 'the second operand is not a list';
   if (typeof left === 'string') return undefined;
   const common = [...left].filter((type) => right.has(type) && type !== 'null');
   if (orderings.includes(operator))
     return common.some((type) => type === 'number' || type === 'string')
       ? undefined
-      : 'only two numbers or two texts have an order';
+      : 'only two numbers or two texts can be ordered';
   const bothMayBeNull = left.has('null') && right.has('null');
   return common.length > 0 || bothMayBeNull ? undefined : `${listed(left)} is never ${listed(right)}`;
 }
 
 const listed = (types: ReadonlySet<string>) => [...types].join(' or ');
 
-/** Whether anything in the documents reads a root. */
+/** Whether the documents read a root. */
 export function readsRoot(documents: RuleDocuments, root: string): boolean {
   return pathsOf(documents).some((path) => rootOf(path) === root);
 }
 
-/** Of the root `trigger`: what whoever reads evaluations is told as well. */
+/** The members of the root `trigger` that readers of evaluations also see. */
 const told = ['kind', 'ref', 'type', 'eventId', 'occurredAt'].map((name) => `trigger.${name}`);
 
-/** Whether anything in the documents reads what an event of the journal says, or who and what it is about. */
+/** Whether the documents read an event's payload, subject or author. */
 export function readsEvents(documents: RuleDocuments): boolean {
   if (documents.trigger.kind === 'schedule') return false;
   return pathsOf(documents).some(

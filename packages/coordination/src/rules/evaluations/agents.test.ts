@@ -10,7 +10,7 @@ import { claimTask, done, eventsOf, makeTask, makeWorker } from '../../testing/l
 import { evaluationsOf, makeRule, makeRuleWorker, observe, observed, ruleBody } from '../../testing/rules.ts';
 import { makeNarrowPerson } from '../../testing/workspaces.ts';
 
-/** Rules that act as an agent of the registry, look at what one observed, or assign to one (organisation, section 8). */
+/** Rules that act as an agent of the registry, look at what one observed, or assign to one (docs/reference/rules.md#authority). */
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeRuleWorker>;

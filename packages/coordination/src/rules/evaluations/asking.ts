@@ -11,12 +11,12 @@ import { fail } from '../errors.ts';
 import { type Finding, failed, waitingLimit } from './evaluation.ts';
 import { mayNotWait } from './evaluations.ts';
 
-/** Of a text in inputs that has other text beside its placeholder. */
+/** Limit of a text in inputs that mixes a placeholder with other text. */
 const inputCharactersMax = 10_000;
-/** As many as the inputs of a call may have bytes. */
+/** The size limit of a call's inputs. */
 const inputsCharactersMax = payloadBytesMax;
 
-/** Asks the skill of a rule, once for each evaluation; what it says is the root `skill` of the action. @throws Refusal */
+/** Calls the skill of a rule once per evaluation; its result is the root `skill` of the action. @throws Refusal */
 export async function askSkill(
   { context, rule, evaluationId, cause }: Acting,
   { skill, inputs }: RuleInterpretation,
@@ -42,12 +42,12 @@ export async function askSkill(
   };
 }
 
-/** What the action reads of the answer. */
+/** The part of the result that the action reads. */
 export function skillRootOf({ id, status, output, artifactId }: InvocationEnd): JsonObject {
   return { status, output, invocationId: id, artifactId };
 }
 
-/** Takes back the call that an evaluation waits for, if it lives still. */
+/** Cancels the call that an evaluation waits for, if it is still open. */
 export async function withdrawCall(
   context: Context,
   invocationId: string | null,

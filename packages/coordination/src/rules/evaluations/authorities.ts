@@ -12,23 +12,23 @@ import type { Caller } from '../../service/caller.ts';
 import type { RuleRow } from '../catalog/rule.ts';
 import type { Context } from '../context.ts';
 
-/** A rule was written or enabled by somebody else since its authority was locked: all is to begin again. */
+/** Another principal wrote or enabled a rule after its authority was locked: the transaction must restart. */
 export class AuthorityChanged extends Error {}
 
-/** In whose names rules act. */
+/** The principals in whose names rules act. */
 export interface Authorities {
   /**
-   * Undefined where that principal or credential is not active any more. Where a decision point says what it may do, it is
-   * asked on the rule's workspace, or on the tenant.
+   * Undefined where that principal or credential is no longer active. Where external authorization decides permissions,
+   * it is queried for the rule's workspace, or for the tenant.
    * @throws AuthorityChanged
    */
   of(rule: RuleRow): Promise<Caller | undefined>;
 }
 
-/** What one rule or several act by: the agent, or whoever enabled them. */
+/** The context that rules act with: the agent's, or that of the principal who enabled them. */
 interface Standing {
   readonly agent: string | null;
-  /** Undefined for an agent that can not act. */
+  /** Undefined for an agent that can't act. */
   readonly snapshot: CredentialSnapshot | undefined;
 }
 
@@ -61,9 +61,9 @@ async function lockStanding(
 }
 
 /**
- * Locks the principals that rules act for, in the order of their ids, so that a disable waits or is seen: before anything
- * else is locked. What they may do is what they could when they wrote the rule, and still can; what an agent may do is what
- * its binding says, with the sight of whoever wrote or enabled the rule.
+ * Locks the principals that rules act for, in the order of their ids and before anything else, so that a concurrent
+ * disable either waits or is seen. A principal has the rights that it had when it wrote the rule and still has. An
+ * agent has the rights of its binding, with the visibility of the principal who wrote or enabled the rule.
  */
 export async function lockAuthorities(context: Context, rules: readonly RuleRow[]): Promise<Authorities> {
   const standings = [...(await findStandings(context, rules))];
@@ -84,7 +84,7 @@ export async function lockAuthorities(context: Context, rules: readonly RuleRow[
   };
 }
 
-/** What the author of a rule does not see does not come to them by an agent, which sees everything (organisation, section 1.5). */
+/** The author's visibility bounds the agent, which sees everything by itself (docs/reference/README.md#visibility). */
 export function seeingAs(
   agent: Caller,
   { kind, principalId }: Pick<CredentialSnapshot, 'kind' | 'principalId'>,
@@ -92,7 +92,7 @@ export function seeingAs(
   return kind === 'human' ? { ...agent, seesAs: principalId } : agent;
 }
 
-/** An agent as a rule would act as it, for what only reads; undefined where it can not act. */
+/** An agent as a rule would act as it, for reads only; undefined if it can't act. */
 export async function findActingAgent(
   context: Context,
   agentKey: string,

@@ -3,9 +3,9 @@ import { isUnavailable } from '../acts/work-item.ts';
 import type { Context } from '../context.ts';
 
 /**
- * Does a part of an evaluation; one that breaks unexpectedly is undone.
- * @returns what broke it, undefined when nothing did
- * @throws what has the whole transaction repeated, and a refusal because a judge outside is away
+ * Runs a part of an evaluation in a savepoint and rolls it back if it fails unexpectedly.
+ * @returns the unexpected error, undefined on success
+ * @throws errors that restart the whole transaction, and a refusal because external authorization is unavailable
  */
 export async function attempt(
   context: Context,

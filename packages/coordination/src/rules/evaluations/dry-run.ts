@@ -38,10 +38,10 @@ import { mayCauseRules } from './turn.ts';
 
 const limitMax = 200;
 const pageEvents = 200;
-/** Pages of the journal that are looked through for causes. */
+/** Journal pages that are searched for causes. */
 const pagesMax = 10;
 const shownItemsMax = 10;
-/** Then no further cause is looked at: 200 of the costliest kind take 10 s of a processor that all tenants share. */
+/** Then evaluation stops: 200 of the costliest kind take 10 s of a processor that all tenants share. */
 const lookMsMax = 1000;
 
 export const RuleDryRun = RuleRequest.extend({
@@ -84,21 +84,24 @@ export const RuleDryRunResults = z
 export type DryRun = z.infer<typeof RuleDryRunResults>;
 type Results = DryRun['results'];
 
-/** A dry-run takes up to a second of a processor that all tenants share. */
+/** A dry run takes up to a second of a processor that all tenants share. */
 const turns = new ConcurrencyLimit('dry-runs of the tenant', {
   runningMax: 2,
   queuedMax: 10,
   waitMsMax: 5000,
 });
 
-/** `dryRunRule` in a turn of the tenant. @throws Refusal 503 `unavailable` where too many wait, and those of `dryRunRule` */
+/**
+ * Runs `dryRunRule` when the tenant has a free slot.
+ * @throws Refusal 503 `unavailable` if too many requests wait, and those of `dryRunRule`
+ */
 export function dryRunInTurn(context: Context, request: RuleDryRun): Promise<DryRun> {
   return turns.run(context.tenantId, () => dryRunRule(context, request));
 }
 
 /**
- * What a rule would have done at the newest causes that the caller sees, tasks and goals as they are now (organisation,
- * section 28). It looks through 2,000 events at most, for a second, and writes nothing.
+ * What a rule would have done for the newest causes that the caller sees, with the current tasks and goals
+ * (docs/reference/rules.md#operations). It searches at most 2,000 events, for at most a second, and writes nothing.
  * @throws Refusal those of `checkRule`
  */
 async function dryRunRule(context: Context, request: RuleDryRun): Promise<DryRun> {
@@ -111,7 +114,7 @@ async function dryRunRule(context: Context, request: RuleDryRun): Promise<DryRun
     rule.trigger.kind === 'schedule'
       ? [causeOfSchedule(rule, Math.floor(Date.now() / 1000))]
       : await findCauses(context, rule, request);
-  // Where a decision point judges each task: all of them together.
+  // Where external authorization decides on each task, one request covers all of them.
   const acting = await contextOf(context, rule);
   const tasks = new Set(causes.flatMap(({ taskId }) => taskId ?? []));
   if (acting !== undefined && tasks.size > 0 && readsRoot(rule, 'task'))
@@ -126,14 +129,17 @@ async function dryRunRule(context: Context, request: RuleDryRun): Promise<DryRun
   return { results };
 }
 
-/** As whom the rule would act: the caller, or its agent with the caller's sight. Undefined where that agent can not act. */
+/**
+ * The identity that the rule would act as: the caller, or its agent with the caller's visibility. Undefined if that
+ * agent can't act.
+ */
 async function contextOf(context: Context, { identity_agent: key, workspace_id: place }: RuleRow) {
   if (key === null) return context;
   const agent = await findActingAgent(context, key, place);
   return agent && { ...context, caller: seeingAs(agent, context.caller) };
 }
 
-/** The newest events that cause the rule, the newest first. */
+/** The newest events that trigger the rule, newest first. */
 async function findCauses(context: Context, rule: RuleRow, { since, limit }: RuleDryRun): Promise<Cause[]> {
   const { db, tenantId } = context;
   const type = rule.trigger.kind === 'event' ? rule.trigger.type : 'observation.recorded';

@@ -29,20 +29,24 @@ import { ruleEvaluated } from './evaluations.events.ts';
 import { insertEvaluation, updateEvaluation } from './evaluations.sql.ts';
 import { mayNotWait } from './evaluations.ts';
 
-/** How long one transaction goes on with items and evaluations: readers of every tenant's journal wait for it. */
+/**
+ * How long one transaction continues with items and evaluations: readers of every tenant's journal wait for its end.
+ */
 export const turnMsMax = 500;
 
 /**
- * What became of a look at a cause: nothing for one that the authority does not see; `seen` for one that the rule has looked
- * at before; `left` where items are left that the turn had no time for; `busy` where another process, or a later turn, goes on.
+ * The outcome of an evaluation attempt: nothing for a cause that the authority doesn't see; `seen` for a cause that the
+ * rule has evaluated before; `left` if items remain for the next turn; `busy` if another process or a later turn
+ * continues.
  */
 export type Look = 'none' | 'seen' | 'done' | 'left' | 'busy';
 
 /**
- * Looks at a cause for a rule, once: does what follows, and records it (organisation, section 8.4).
- * @param authority in whose name; undefined where that principal or credential is not active any more
- * @param untilMs when to leave items that are left, by `performance.now()`; the first is always done
- * @throws Error of the store or of the program, and a refusal because a judge is away
+ * Evaluates a rule for a cause, once: runs the action and records the result (docs/reference/rules.md#evaluations).
+ * @param authority undefined if that principal or credential is no longer active
+ * @param untilMs when to leave the remaining items to a later turn, in `performance.now()` time; one is always
+ * processed
+ * @throws Error of the store or of the program, and a refusal because external authorization is unavailable
  */
 export async function evaluate(
   context: Context,
@@ -70,14 +74,14 @@ function begun(rule: RuleRow, cause: Cause) {
   };
 }
 
-/** The context of the authority; its events follow from the cause. */
+/** The authority's context: its events name the cause. */
 export function actingOf(
   context: Context,
   rule: RuleRow,
   authority: Caller | undefined,
   { trigger }: Cause,
 ): Context {
-  // Nobody looks with the sight of whoever enabled the rule: that it fails must not tell what they do not see.
+  // An inactive authority keeps its visibility: the failed evaluation must not reveal what that principal doesn't see.
   const caller =
     authority ?? seeingAs({ ...nobody, tenantId: context.tenantId }, rule.authority as CredentialSnapshot);
   const causationId = trigger.eventId === null ? {} : { causationId: trigger.eventId };
@@ -101,7 +105,7 @@ async function begin({ context, rule, evaluationId, cause, evidence, chainDepth 
   return row !== undefined;
 }
 
-/** What follows; nothing is recorded yet. */
+/** Evaluates the condition and runs the action; records nothing yet. */
 async function findingOf(acting: Acting, authority: Caller | undefined): Promise<Finding> {
   const { context, rule, cause, chainDepth } = acting;
   if (authority === undefined) return inactive(rule);
@@ -120,12 +124,12 @@ async function findingOf(acting: Acting, authority: Caller | undefined): Promise
   }
 }
 
-/** Nobody can act for the rule any more: whoever enabled it may not, or its agent can not. */
+/** Nobody can act for the rule: the principal who enabled it is inactive, or its agent can't act. */
 export function inactive({ identity_agent: agent }: RuleRow, result: EvaluationResult = {}): Finding {
   return failed('credential_inactive', agent === null ? {} : { agent }, result);
 }
 
-/** @param result what was done before. @throws what is no fault of the rule */
+/** @param result of the items before the failure. @throws errors that are no fault of the rule */
 export function findingOfFault(error: unknown, result: EvaluationResult = {}): Finding {
   if (error instanceof ConditionFault)
     return failed('rule_condition_error', { message: error.message }, result);
@@ -133,15 +137,15 @@ export function findingOfFault(error: unknown, result: EvaluationResult = {}): F
   return failed(error.code, error.details as JsonObject, result);
 }
 
-/** Does the action for each of its items, as far as there is time. @throws ConditionFault */
+/** Runs the action for each of its items until the time is used up. @throws ConditionFault */
 export async function act(acting: Acting, roots: RuleRoots): Promise<Finding> {
   const items = itemsOfAction(acting.rule.action, roots);
   return items.length === 0 ? notMatched(true) : actOnItems(acting, items, []);
 }
 
 /**
- * @param items the roots of each that is left
- * @param before what was done for those before
+ * @param items the roots of each remaining item
+ * @param before the results of the earlier items
  */
 export async function actOnItems(
   acting: Acting,
@@ -152,7 +156,7 @@ export async function actOnItems(
   const work = [...before];
   for (const [index, item] of items.entries()) {
     if (index > 0 && performance.now() > acting.untilMs) return leave(cause, items.slice(index), work);
-    // The items that an earlier turn has done come first.
+    // The items that an earlier turn has processed come first.
     const itemNumber = rule.action.forEach === undefined ? null : before.length + index + 1;
     work.push(await attemptAct({ ...acting, itemNumber }, actOf[rule.action.kind], item));
   }
@@ -160,7 +164,7 @@ export async function actOnItems(
   return findingFrom(acting, isFull ? work.map(refuseWaiting) : work);
 }
 
-/** The rest is for the next turn, with what was read of the cause now. */
+/** Leaves the remaining items to the next turn, with the roots as they are now. */
 function leave(cause: Cause, items: readonly RuleRoots[], work: WorkItem[]): Finding {
   const { trigger: _, payload: __, item: ___, ...roots } = items[0] as RuleRoots;
   const left = { roots, items: items.map(({ item = null }) => item) };
@@ -174,7 +178,7 @@ function leave(cause: Cause, items: readonly RuleRoots[], work: WorkItem[]): Fin
 const refuseWaiting = (item: WorkItem): WorkItem =>
   isWaiting(item) ? { ...item, reason: null, failed: true, refused: waitingLimit } : item;
 
-/** Who may not read the journal, tasks and goals does not read them by a rule. */
+/** A rule doesn't let its authority read a journal, tasks or goals that it may not read directly. */
 export function requireRights(context: Context, rule: RuleRow): void {
   if (readsEvents(rule)) requirePermission(context, 'events.read');
   if (readsRoot(rule, 'task')) requirePermission(context, 'tasks.read');
@@ -187,7 +191,7 @@ const notMatched = (conditionMatched: boolean): Finding => ({
   result: { conditionMatched, work: [] },
 });
 
-/** What the items come to together. Some wait: so does the evaluation. */
+/** The outcome of all items together. While one is pending, so is the evaluation. */
 export function findingFrom({ cause }: Pick<Acting, 'cause'>, work: WorkItem[]): Finding {
   const result = { conditionMatched: true, work };
   const waiting = work.flatMap((item, index) => (isWaiting(item) ? [index] : []));
@@ -203,13 +207,13 @@ export function findingFrom({ cause }: Pick<Acting, 'cause'>, work: WorkItem[]):
 const isWaiting = ({ reason, skipped, failed: isFailed }: WorkItem) =>
   reason === waitingReason && !skipped && !isFailed;
 
-/** What an evaluation waits for: the end of claims on tasks, or of a call. */
+/** What an evaluation waits for: the end of claims on tasks, or of a skill call. */
 function waitedFor({ result, pending }: Finding, skillInvocationId: string | null): string[] {
   if (pending?.isAsking) return skillInvocationId === null ? [] : [skillInvocationId];
   return (pending?.waiting ?? []).flatMap((index) => result.work?.[index]?.taskId ?? []);
 }
 
-/** Records what came of a look, and tells of it when it is final. */
+/** Records the outcome, and emits its event when it is final. */
 export async function finish(
   { context, rule, evaluationId, cause, evidence, ...acting }: Acting,
   finding: Finding,
@@ -258,7 +262,7 @@ export async function finish(
   return 'done';
 }
 
-/** Records that an evaluation broke each time it was tried, so that others go on. */
+/** Records that an evaluation failed at every attempt, so that the turn continues with others. */
 export async function recordBroken(
   context: Context,
   rule: RuleRow,

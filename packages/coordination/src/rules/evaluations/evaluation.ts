@@ -10,13 +10,13 @@ import { type ErrorCode, errors } from '../errors.ts';
 export const evaluationStatuses = ['waiting', 'matched', 'not_matched', 'failed', 'skipped'] as const;
 export type EvaluationStatus = (typeof evaluationStatuses)[number];
 
-/** What came of the condition and of each item of the action. */
+/** The result of the condition and of each item of the action. */
 export const EvaluationResult = z.strictObject({
   conditionMatched: z.boolean().optional(),
   waitingFor: z
     .enum(['skill', 'claim', 'turn'])
     .optional()
-    .meta({ description: 'turn: what is left to do of a long list of items is done in the next turns.' }),
+    .meta({ description: 'turn: the next turns process the remaining items of a long list.' }),
   work: z.array(WorkItem).optional(),
   reason: z.string().optional(),
 });
@@ -25,7 +25,7 @@ export type EvaluationResult = z.infer<typeof EvaluationResult>;
 export const EvaluationError = z.strictObject({ code: z.string(), message: z.string(), details: FreeObject });
 export type EvaluationError = z.infer<typeof EvaluationError>;
 
-/** One look of a rule at one cause (organisation, section 8.4). */
+/** The evaluation of a rule for one cause (docs/reference/rules.md#evaluations). */
 export const RuleEvaluation = z
   .strictObject({
     id: Uuid,
@@ -48,14 +48,14 @@ export type RuleEvaluation = z.infer<typeof RuleEvaluation>;
 
 export const RuleEvaluationPage = pageOf(RuleEvaluation);
 
-/** What a waiting evaluation still has to do, and what its rule looked at. */
+/** What a pending evaluation still has to do, and the cause that it was started for. */
 export interface PendingWork {
   readonly cause: unknown;
-  /** Whether the skill's answer is waited for: nothing was done yet. */
+  /** Whether the evaluation waits for the skill's result: no item was processed yet. */
   readonly isAsking?: boolean;
-  /** Places in `result.work` whose tasks are waited for. */
+  /** Indexes in `result.work` of tasks whose claims must end first. */
   readonly waiting: readonly number[];
-  /** Items that a turn had no time for, and what else their templates read, as it was when the rule looked. */
+  /** Items that a turn had no time for, and the other roots that their templates read, as they were at evaluation. */
   readonly left?: { readonly roots: RuleRoots; readonly items: readonly Json[] };
 }
 
@@ -72,20 +72,20 @@ export type EvaluationRow = RowOf<
 
 export const evaluationOf = wireMapper<EvaluationRow>()(RuleEvaluation, {});
 
-/** What came of a look at a cause. */
+/** The outcome of evaluating a cause. */
 export interface Finding {
   readonly status: EvaluationStatus;
   readonly result: EvaluationResult;
   readonly error?: EvaluationError;
   readonly pending?: PendingWork;
-  /** Of the call that was asked for just now. */
+  /** The id of the call that was just started. */
   readonly skillInvocationId?: string;
 }
 
-/** Why an evaluation does not wait. */
+/** Why an evaluation is not pending. */
 export const waitingLimit = 'rule_waiting_limit';
 
-/** The evaluation failed. @param result what was done before */
+/** The evaluation failed. @param result of the items before the failure */
 export function failed(code: string, details: JsonObject, result: EvaluationResult = {}): Finding {
   const known = errors[code as ErrorCode] as { when: string } | undefined;
   const message = known?.when ?? messages[code] ?? code;
@@ -93,13 +93,13 @@ export function failed(code: string, details: JsonObject, result: EvaluationResu
 }
 
 const messages: Readonly<Record<string, string>> = {
-  credential_inactive: 'Whoever enabled the rule is not active any more, or their credential was closed.',
-  rule_loop: 'Rules cause each other without end.',
-  rule_condition_error: 'The condition compares what has no order, or takes too many steps.',
-  rule_internal_error: 'An unhandled failure; the trace is in the log only.',
+  credential_inactive: 'The principal who enabled the rule is inactive, or their credential was closed.',
+  rule_loop: 'Rules trigger each other without end.',
+  rule_condition_error: 'The condition compares values without an order, or takes too many steps.',
+  rule_internal_error: 'An unexpected error; only the log has its trace.',
   work_items_refused: 'Every item of the action was refused.',
-  rule_skill_failed: 'The skill that the rule asked failed, or its call was cancelled.',
-  rule_skill_wait_expired: 'The skill that the rule asked did not answer in time.',
-  [waitingLimit]: 'Too many evaluations of the rule, or of the tenant, wait already.',
+  rule_skill_failed: 'The skill that the rule called failed, or its call was cancelled.',
+  rule_skill_wait_expired: 'The skill that the rule called returned no result in time.',
+  [waitingLimit]: 'Too many evaluations of the rule or of the tenant are pending.',
   claim_not_released: 'The claims on the tasks did not end in time.',
 };

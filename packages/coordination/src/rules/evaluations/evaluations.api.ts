@@ -12,7 +12,7 @@ export const evaluationsApi = [
     id: 'listRuleEvaluations',
     method: 'GET',
     path: '/rules/{id}/evaluations',
-    summary: 'List what came of a work rule, newest first.',
+    summary: 'List the evaluations of a work rule, newest first.',
     permission: 'rules.read',
     params: idParams,
     query: { status: QueryWord.optional() },
@@ -25,7 +25,7 @@ export const evaluationsApi = [
     id: 'getRuleEvaluation',
     method: 'GET',
     path: '/rule-evaluations/{id}',
-    summary: 'Read what came of one cause.',
+    summary: 'Read one evaluation of a work rule.',
     permission: 'rules.read',
     params: idParams,
     returns: { 200: RuleEvaluation },
@@ -36,11 +36,11 @@ export const evaluationsApi = [
     id: 'dryRunRule',
     method: 'POST',
     path: '/rules:dry-run',
-    summary: 'See what a work rule would have done.',
+    summary: 'Simulate a work rule on past events.',
     description:
-      'At the newest events that would have caused it, 2,000 of its type at most, with tasks and goals as they are now. After a second, those that were not looked at yet are left out. Two of a tenant run at a time, ten wait for 5 s at most. Nothing is written.',
+      'Evaluates the rule for the newest events that would have triggered it, among at most 2,000 of its type, with the current tasks and goals. After a second, the remaining events are omitted. A tenant runs two simulations at a time; ten more wait for at most 5 s. Nothing is written.',
     permission: 'rules.write',
-    // Nothing changes, so there is no answer to keep.
+    // Nothing changes, so no response has to be stored.
     idempotency: 'ignored',
     transaction: 'none',
     body: RuleDryRun,
@@ -52,7 +52,7 @@ export const evaluationsApi = [
       action: { kind: 'ensure_work', taskType: 'task', fields: { title: 'Review {{ task.title }}' } },
       limit: 10,
     },
-    // It waits its turn without one of a request, which the tenant's other calls wait for.
+    // It waits for its slot without holding one of a request, which the tenant's other calls need.
     around: async ({ body }, { context, command }: Surroundings<DryRun, Context>) =>
       command(await dryRunInTurn(context, body)),
     handle: ({ prepared }) => prepared,

@@ -17,7 +17,7 @@ export type NewEvaluation = Pick<
   | 'chain_depth'
 >;
 
-/** No row when the rule has looked at this cause before. */
+/** Returns no row if the rule has evaluated this cause before. */
 export function insertEvaluation(evaluation: NewEvaluation) {
   return sql<Pick<EvaluationRow, 'id'>>`
     insert into rule_evaluations (id, tenant_id, workspace_id, rule_id, rule_version, trigger_ref, trigger_event_id, status,
@@ -33,7 +33,7 @@ export type EvaluationEnd = Pick<
   EvaluationRow,
   'status' | 'result' | 'created_task_ids' | 'error' | 'pending' | 'skill_invocation_id' | 'waits_for'
 > & {
-  /** In how many seconds to look again; null for one that is final. */
+  /** Seconds until the next attempt; null for a final evaluation. */
   readonly againSeconds: number | null;
 };
 
@@ -49,7 +49,7 @@ export function updateEvaluation(tenantId: string, id: string, end: EvaluationEn
     where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** Notes an unexpected failure; the evaluation is looked at again later. */
+/** Records an unexpected error; the evaluation is retried later. */
 export function updateFailedLook(tenantId: string, id: string, againSeconds: number) {
   return sql`
     update rule_evaluations
@@ -57,7 +57,7 @@ export function updateFailedLook(tenantId: string, id: string, againSeconds: num
     where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** Tenants behind this one with evaluations that are due; each that has one waiting is looked up once in the index. */
+/** Tenants behind this one with due evaluations; each tenant with a pending one costs one index lookup. */
 export function findTenantsDue(after: string, tenantsMax: number) {
   return sql<{ tenant_id: string }>`
     with recursive waiting as (
@@ -83,7 +83,7 @@ export function findDueEvaluations(tenantId: string, except: readonly string[], 
     order by next_check_at, id limit ${rowsMax}`;
 }
 
-/** Has evaluations look again that wait for one of these; those that somebody looks at just now are left. */
+/** Makes evaluations due that wait for one of these tasks or calls, except those that are being processed. */
 export function wakeWaiting(tenantId: string, ended: readonly string[]) {
   return sql`
     with free as (
@@ -95,7 +95,7 @@ export function wakeWaiting(tenantId: string, ended: readonly string[]) {
     from free where e.id = free.id`;
 }
 
-/** Whether as many evaluations of the rule, or of the tenant, wait as may, this one left out. */
+/** Whether the pending evaluations of the rule or the tenant, without this one, have reached their limit. */
 export function isFullOfWaiting(
   tenantId: string,
   ruleId: string,
@@ -114,7 +114,7 @@ export function isFullOfWaiting(
         ) as waiting) >= ${ofTenantMax}::bigint as is_full`;
 }
 
-/** What a turn had no time for of what the rule does at a cause. */
+/** The items of an evaluation that a turn had no time for. */
 export function findLeft(tenantId: string, ruleId: string, triggerRef: string) {
   return sql<Pick<EvaluationRow, 'id'>>`
     select id from rule_evaluations
@@ -125,7 +125,7 @@ export function findEvaluation(tenantId: string, id: string) {
   return sql<EvaluationRow>`select * from rule_evaluations where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** One that waits and is due, if nobody else has it; `is_over` when it has waited for longer than it may. */
+/** A due evaluation, if no other process has it; `is_over` if it has been pending for longer than the limit. */
 export function lockDueEvaluation(tenantId: string, id: string, waitSecondsMax: number) {
   return sql<EvaluationRow & { is_over: boolean }>`
     select *, created_at + make_interval(secs => ${waitSecondsMax}::integer) <= clock_timestamp() as is_over

@@ -29,7 +29,7 @@ export async function getEvaluation(context: Context, id: string): Promise<RuleE
   return evaluationOf(row);
 }
 
-/** Whether as many evaluations wait as may: what waits is looked at again and again. */
+/** Whether the limit of pending evaluations is reached: each of them is retried periodically. */
 export async function mayNotWait(
   { db, tenantId, settings }: Context,
   rule: RuleRow,

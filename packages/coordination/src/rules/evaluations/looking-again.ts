@@ -25,9 +25,9 @@ import { findEvaluation, findLeft, lockDueEvaluation, updateFailedLook } from '.
 import { findRuleOfEvaluation, shareRule } from './turns.sql.ts';
 
 /**
- * Looks again at an evaluation that waits: does what it still has to do, or ends it, because its rule is not what it was or
- * the wait was too long (organisation, section 8.4). Locks who acts, the rule, the evaluation, then tasks.
- * @returns 1, or 0 where it is not due any more or another process has it
+ * Continues a pending evaluation: processes what remains, or ends it because its rule has changed or it waited too long
+ * (docs/reference/rules.md#evaluations). Locks the acting principals, the rule, the evaluation, then tasks.
+ * @returns 1, or 0 if it is no longer due or another process has it
  * @throws AuthorityChanged
  */
 export async function lookAgain(context: Context, id: string): Promise<number> {
@@ -47,8 +47,9 @@ export async function lookAgain(context: Context, id: string): Promise<number> {
 }
 
 /**
- * Goes on with the items that an earlier turn left of this cause. The turn holds who acts and the rule already.
- * @returns `seen` where nothing was left
+ * Continues with the items of this cause that an earlier turn left. The turn already holds the principals' and rule's
+ * locks.
+ * @returns `seen` if no items were left
  */
 export async function goOnWithLeft(
   context: Context,
@@ -92,7 +93,7 @@ async function look(
   return finish(acting, ended, row.created_task_ids);
 }
 
-/** Why it goes on no more; undefined when it does. */
+/** Why the evaluation ends; undefined if it continues. */
 function endOf(rule: RuleRow, { rule_version: version, result }: EvaluationRow, isActive: boolean) {
   const { waitingFor: _, ...done } = result;
   const skipped = (reason: string): Finding => ({ status: 'skipped', result: { ...done, reason } });
@@ -111,7 +112,7 @@ async function goOn(acting: Acting, row: LockedRow): Promise<Look> {
   if (broke === undefined) return became;
   const { db, tenantId, settings, log } = context;
   const failures = row.failures + 1;
-  log.error({ err: broke.error, tenantId, evaluationId: row.id, failures }, 'a work rule broke');
+  log.error({ err: broke.error, tenantId, evaluationId: row.id, failures }, 'work rule evaluation failed');
   if (failures >= settings.CP_RULES_MAX_ATTEMPTS) {
     const { waitingFor: _, ...done } = row.result;
     return finish(acting, failed('rule_internal_error', {}, done), created);
@@ -120,7 +121,7 @@ async function goOn(acting: Acting, row: LockedRow): Promise<Look> {
   return 'busy';
 }
 
-/** The skill has answered, or is waited for still. */
+/** The skill has returned its result, or is still pending. */
 async function interpreted(acting: Acting, row: LockedRow): Promise<Finding> {
   const { context, rule, cause, skillInvocationId } = acting;
   const end = skillInvocationId === null ? undefined : await getInvocationEnd(context, skillInvocationId);
@@ -146,7 +147,7 @@ async function interpreted(acting: Acting, row: LockedRow): Promise<Finding> {
 
 const asked = { conditionMatched: true, work: [] };
 
-/** The items that a turn had no time for, with what was read of the cause when the rule looked. */
+/** The items that a turn had no time for, with the roots as they were at evaluation. */
 async function leftDone(acting: Acting, { result, pending }: LockedRow): Promise<Finding> {
   const { context, rule, cause } = acting;
   const { roots = {}, items = [] } = pending?.left ?? {};

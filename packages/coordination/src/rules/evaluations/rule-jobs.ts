@@ -14,8 +14,8 @@ import { findDueRules, findTenantsOnSchedule } from './turns.sql.ts';
 type Tools = JobTools<Context>;
 
 /**
- * Has the rules of each tenant look at what happened, in turns (core, section 19): the least recently served tenant comes
- * first, so one with many events keeps no other.
+ * Evaluates the rules of each tenant for new events, in turns (docs/reference/README.md#background-work): the least
+ * recently served tenant is first, so that a tenant with many events delays no other.
  */
 export function runRules(tools: Tools): Job {
   const name = 'work-rules';
@@ -24,7 +24,7 @@ export function runRules(tools: Tools): Job {
   );
 }
 
-/** Has rules look whose time has come, each in a transaction of its own, in turns by tenant. */
+/** Evaluates rules whose schedule is due, each in a transaction of its own, in turns by tenant. */
 export function runRuleSchedules({ pool, command, log }: Tools): Job {
   const name = 'rule-schedules';
   return createTenantTurns(
@@ -40,7 +40,7 @@ export function runRuleSchedules({ pool, command, log }: Tools): Job {
   );
 }
 
-/** Looks again at evaluations that wait, each in a transaction of its own, in turns by tenant. */
+/** Continues pending evaluations, each in a transaction of its own, in turns by tenant. */
 export function lookAgainAtWaiting({ pool, command, log }: Tools): Job {
   const name = 'rule-evaluations';
   return createTenantTurns(
@@ -58,7 +58,7 @@ export function lookAgainAtWaiting({ pool, command, log }: Tools): Job {
 
 const idsOf = (rows: readonly { tenant_id: string }[]) => rows.map((row) => row.tenant_id);
 
-/** What was rolled back because a rule got another authority in between is simply done later. */
+/** A transaction that was rolled back because a rule's authority changed is simply retried later. */
 async function unlessChanged<T>(act: () => Promise<T>, instead: T): Promise<T> {
   try {
     return await act();

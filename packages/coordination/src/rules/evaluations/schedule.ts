@@ -9,9 +9,9 @@ import { evaluate, recordBroken, turnMsMax } from './evaluating.ts';
 import { findRuleOfEvaluation, takeSlot } from './turns.sql.ts';
 
 /**
- * Has a rule look because its time has come (organisation, section 8.4). The moment is taken and the next one set in the
- * same transaction; moments that were missed are not made up for.
- * @returns 1, or 0 where it is not due any more or another process has the tenant's turn
+ * Evaluates a rule whose schedule is due (docs/reference/rules.md#trigger). The due time is taken and the next one set
+ * in the same transaction; missed times are not made up for.
+ * @returns 1, or 0 if it is no longer due or another process has the tenant's turn
  * @throws AuthorityChanged
  */
 export async function runSchedule(context: Context, ruleId: string): Promise<number> {
@@ -29,8 +29,8 @@ export async function runSchedule(context: Context, ruleId: string): Promise<num
   const untilMs = performance.now() + turnMsMax;
   const broke = await attempt(context, () => evaluate(context, rule, authority, cause, untilMs));
   if (broke === undefined) return 1;
-  // The next moment is the next attempt.
-  log.error({ err: broke.error, tenantId, ruleId }, 'a work rule broke');
+  // The next due time is the next attempt.
+  log.error({ err: broke.error, tenantId, ruleId }, 'work rule evaluation failed');
   await recordBroken(context, rule, authority, cause);
   return 1;
 }

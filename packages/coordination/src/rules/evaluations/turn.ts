@@ -25,13 +25,13 @@ import { wakeWaiting } from './evaluations.sql.ts';
 import { goOnWithLeft } from './looking-again.ts';
 import { findEnabledRules, hasEnabledRules, shareRules } from './turns.sql.ts';
 
-/** A turn ends early after so many evaluations, or after `turnMsMax`. */
+/** A turn ends after this many evaluations, or after `turnMsMax`. */
 const evaluationsMax = 100;
 
 /**
- * One turn of a tenant: its rules look at the next events, and its cursor moves behind them, in one transaction
- * (organisation, section 8.4). Who acts is locked before anything else, then the turn, then the rules.
- * @returns whether there may be more at once; false also where another process has the tenant's turn
+ * One turn of a tenant: its rules evaluate the next events, and its cursor moves past them, in one transaction
+ * (docs/reference/rules.md#evaluations). Locks the acting principals first, then the turn, then the rules.
+ * @returns whether more may follow at once; also false if another process has the tenant's turn
  * @throws AuthorityChanged
  */
 export async function takeTurn(context: Context): Promise<boolean> {
@@ -58,7 +58,7 @@ export async function takeTurn(context: Context): Promise<boolean> {
   return new Turn(context, turn, ruled).run(page);
 }
 
-/** The rules of a turn, who acts for them, and which agents wrote the events that they look at. */
+/** The rules of a turn, the principals that act for them, and the agents that wrote the turn's events. */
 interface Ruled {
   readonly rules: readonly RuleRow[];
   readonly authorities: Authorities;
@@ -66,8 +66,8 @@ interface Ruled {
 }
 
 /**
- * Has a decision point judge all tasks of a turn that rules read, or act on by themselves, before the first rule looks: for
- * each of them alone the turn would begin anew.
+ * Requests external authorization for all tasks of a turn that rules read or act on, before the first rule is
+ * evaluated: a separate request for each of them would restart the turn each time.
  * @throws NeedsDecision
  */
 async function judgeTasks(rows: readonly EventRow[], { rules, authorities, authors }: Ruled): Promise<void> {
@@ -88,19 +88,19 @@ const nothing: ReadonlySet<string> = new Set();
 const endsOfClaims = ['claim.released', 'claim.expired'];
 const endsOfCalls = ['succeeded', 'failed', 'cancelled'].map((end) => `skill.invocation_${end}`);
 
-/** Tasks whose claims ended, and calls of skills that ended: evaluations may wait for them. */
+/** Tasks whose claims ended, and skill calls that ended: evaluations may wait for them. */
 function endedIn({ type, entity_id: id, payload }: EventRow): string | readonly string[] {
   if (endsOfCalls.includes(type)) return id;
   const { taskId } = payload as { taskId?: unknown };
   return endsOfClaims.includes(type) && typeof taskId === 'string' ? taskId : [];
 }
 
-/** Rules cause no rule by what they write themselves. */
+/** Events that rules write trigger no rule. */
 export function mayCauseRules({ entity_type: entity, correlation_id: correlation }: EventRow): boolean {
   return entity !== 'rule' && correlation?.startsWith('work-rule:') !== true;
 }
 
-/** The enabled rules that these events may cause. */
+/** The enabled rules that these events may trigger. */
 async function rulesFor({ db, tenantId, settings }: Context, rows: readonly EventRow[]): Promise<RuleRow[]> {
   const triggers = new Set(rows.map((row) => triggerOf(causeOfEvent(row))));
   if (triggers.size === 0) return [];
@@ -109,7 +109,7 @@ async function rulesFor({ db, tenantId, settings }: Context, rows: readonly Even
 
 const triggerOf = ({ trigger }: Cause) => `${trigger.kind}/${trigger.type}`;
 
-/** What became of an event in a turn: `later` where the next turn goes on at once, `busy` where it is not for now. */
+/** The outcome of an event in a turn: `later` if the next turn continues at once, `busy` if it can't continue now. */
 type Passed = 'done' | 'later' | 'busy' | 'broken';
 
 class Turn {
@@ -129,7 +129,7 @@ class Turn {
     this.#authors = authors;
   }
 
-  /** @returns whether there may be more at once */
+  /** @returns whether more may follow at once */
   async run({ rows, end, hasMore }: EventPage): Promise<boolean> {
     let reached = positionOf(this.#turn);
     for (const row of rows) {
@@ -139,7 +139,7 @@ class Turn {
         continue;
       }
       if (isBehind(reached, this.#turn)) await moveTo(this.#context, ruleConsumer, reached);
-      const reason = 'the evaluation of a work rule broke';
+      const reason = 'work rule evaluation failed';
       if (look === 'broken')
         await putOffTurn(this.#context, ruleConsumer, { turn: this.#turn, event: row, reason });
       return look === 'later';
@@ -148,7 +148,7 @@ class Turn {
     return hasMore;
   }
 
-  /** Has every rule look at an event; what looked at it before does not again. */
+  /** Evaluates every rule for an event; rules that have evaluated it before skip it. */
   async #look(event: EventRow): Promise<Passed> {
     const cause = causeOfEvent(event);
     for (const rule of this.#rules) {
@@ -156,7 +156,7 @@ class Turn {
       if (this.#isOver()) return 'later';
       const look = await this.#evaluate(rule, cause, event);
       if (look === undefined) return 'broken';
-      // The cursor stays here, so that what follows from later events comes after the rest of this one.
+      // The cursor stays here, so that the rest of this event is processed before later events.
       if (look === 'left' || look === 'busy') return look === 'left' ? 'later' : 'busy';
     }
     return 'done';
@@ -167,7 +167,7 @@ class Turn {
     return this.#evaluations >= evaluationsMax || performance.now() > this.#endsAtMs;
   }
 
-  /** @returns undefined when it broke unexpectedly, and is to be tried again */
+  /** @returns undefined if it failed unexpectedly and must be retried */
   async #evaluate(rule: RuleRow, cause: Cause, event: EventRow): Promise<Look | undefined> {
     const context = this.#context;
     const authority = await this.#authorities.of(rule);
@@ -182,7 +182,7 @@ class Turn {
     const { tenantId, log, settings } = context;
     log.error(
       { err: broke.error, tenantId, ruleId: rule.id, eventId: event.id, failures },
-      'a work rule broke',
+      'work rule evaluation failed',
     );
     if (failures < settings.CP_RULES_MAX_ATTEMPTS) return undefined;
     await recordBroken(context, rule, authority, cause);
@@ -191,7 +191,7 @@ class Turn {
   }
 }
 
-/** Older facts than the rule's last enabling are never looked at; those of a workspace reach its rules and the tenant's. */
+/** Events before the rule's last enabling are ignored; events of a workspace reach its rules and the tenant's. */
 function isReached({ enabled_position: from, workspace_id: place }: RuleRow, event: EventRow): boolean {
   if (from === null || event.position <= from) return false;
   return event.workspace_id === null || place === null || place === event.workspace_id;

@@ -16,19 +16,19 @@ export function findEnabledRules(tenantId: string, triggers: readonly string[], 
     order by id limit ${rulesMax}`;
 }
 
-/** The same rules as they are under a lock: a change of one waits until the turn is over. */
+/** The same rules, locked: a change of one waits until the end of the turn. */
 export function shareRules(tenantId: string, ids: readonly string[]) {
   return sql<RuleRow>`
     select * from rules where tenant_id = ${tenantId} and id = any (${ids}::uuid[]) and status = 'enabled'
     order by id for share`;
 }
 
-/** A rule as it is until the end of the transaction. */
+/** A rule, locked until the end of the transaction. */
 export function shareRule(tenantId: string, id: string) {
   return sql<RuleRow>`select * from rules where id = ${id} and tenant_id = ${tenantId} for share`;
 }
 
-/** Tenants behind this one with rules whose time has come; each that has a schedule is looked up once in the index. */
+/** Tenants behind this one with rules that are due; each tenant with a schedule costs one index lookup. */
 export function findTenantsOnSchedule(after: string, tenantsMax: number) {
   return sql<{ tenant_id: string }>`
     with recursive scheduled as (
@@ -56,7 +56,7 @@ export function findRuleOfEvaluation(tenantId: string, id: string) {
   return sql<RuleRow>`select * from rules where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** Takes a due moment of a schedule, and sets the next one that is not past: moments that were missed are not made up for. */
+/** Takes the due time of a schedule and sets the next one in the future: missed times are not made up for. */
 export function takeSlot(tenantId: string, ruleId: string, everySeconds: number) {
   return sql<{ slot_seconds: number }>`
     with due as (

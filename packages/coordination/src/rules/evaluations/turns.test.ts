@@ -227,7 +227,7 @@ test('an evaluation that breaks three times is failed, keeps what came before, a
   assert.deepEqual([broken.status, broken.error.code], ['failed', 'rule_internal_error']);
   assert.equal((await evaluationsOf(baton.admin, after1.id))[0].status, 'matched');
   assert.equal((await cursors())[0]?.failure_count, 0);
-  assert.ok(logged.some((line) => line.includes('a work rule broke')));
+  assert.ok(logged.some((line) => line.includes('work rule evaluation failed')));
   await baton.pool.run({ text: 'drop trigger break_work on rule_work', values: [] });
 });
 

@@ -4,13 +4,13 @@ import type { Context } from '../context.ts';
 import { findDueTenants } from './turns.sql.ts';
 
 const tenantsMax = 20;
-/** Turns of different tenants at the same time, each on a connection of its own. */
+/** Turns of different tenants at the same time, each with its own connection. */
 const parallelMax = 4;
 
 /**
- * Has a reader look at what happened, in turns (core, section 19): the least recently served tenant comes first, so one with
- * many events keeps no other.
- * @param takeTurn one turn of a tenant; answers whether there may be more at once
+ * Runs a journal reader in turns (docs/reference/README.md#background-work): the least recently served tenant is first,
+ * so that a tenant with many events delays no other.
+ * @param takeTurn one turn of a tenant; returns whether more may follow at once
  */
 export function createTurnJob(
   { pool, log }: Pick<JobTools<Context>, 'pool' | 'log'>,

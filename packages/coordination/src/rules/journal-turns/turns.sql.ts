@@ -1,14 +1,15 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 
-/** Where a reader has come to in a tenant's journal, and how often the next event broke it. */
+/** The position of a reader in a tenant's journal, and its number of failures at the next event. */
 export interface TurnRow extends JournalPosition {
   failure_count: number;
   parked_event_id: string | null;
 }
 
 /**
- * Tenants with stable events behind the cursor of a reader, the least recently served first. One whose turn failed waits, and those that this process has put off are left out.
+ * Tenants with stable events after the cursor of a reader, the least recently served first. Skips tenants whose failed
+ * turn is not due for a retry, and those that this process has postponed.
  */
 export function findDueTenants(consumer: string, except: readonly string[], tenantsMax: number) {
   return sql<{ tenant_id: string }>`
@@ -21,13 +22,16 @@ export function findDueTenants(consumer: string, except: readonly string[], tena
     order by c.served_at, c.tenant_id limit ${tenantsMax}`;
 }
 
-/** Where a reader has come to; no row for a tenant without a cursor. */
+/** The position of a reader; no row for a tenant without a cursor. */
 export function findTurn(tenantId: string, consumer: string) {
   return sql<JournalPosition>`
     select position, sequence from event_consumers where tenant_id = ${tenantId} and consumer = ${consumer}`;
 }
 
-/** Takes the tenant's turn until the end of the transaction, if nobody else has it, and moves it to the end of the line. */
+/**
+ * Takes the tenant's turn until the end of the transaction, unless another process has it, and moves it to the end of
+ * the queue.
+ */
 export function lockTurn(tenantId: string, consumer: string) {
   return sql<TurnRow>`
     with free as (
@@ -39,12 +43,12 @@ export function lockTurn(tenantId: string, consumer: string) {
     returning c.position, c.sequence, c.failure_count, c.parked_event_id`;
 }
 
-/** Takes the cursor away; its row is locked. */
+/** Deletes the cursor, whose row is locked. */
 export function deleteCursor(tenantId: string, consumer: string) {
   return sql`delete from event_consumers where tenant_id = ${tenantId} and consumer = ${consumer}`;
 }
 
-/** Everything up to here is done. */
+/** Moves the cursor here. */
 export function updateTurn(tenantId: string, consumer: string, { position, sequence }: JournalPosition) {
   return sql`
     update event_consumers
@@ -53,7 +57,7 @@ export function updateTurn(tenantId: string, consumer: string, { position, seque
     where tenant_id = ${tenantId} and consumer = ${consumer}`;
 }
 
-/** The next event broke its reader: it is tried again after a wait. */
+/** Records a failure at the next event, which is retried after a delay. */
 export function updateBrokenTurn(
   tenantId: string,
   consumer: string,
@@ -69,8 +73,8 @@ export function updateBrokenTurn(
 }
 
 /**
- * Gives the tenant a cursor in the journal, at its present end, and keeps it until the commit: the worker does not take it
- * away meanwhile. Of two commands that do so at once, the second waits here.
+ * Gives the tenant a cursor at the present end of its journal, and keeps it until the commit: the worker does not
+ * delete it meanwhile. Of two concurrent commands, the second waits here.
  */
 export function upsertCursor(tenantId: string, consumer: string) {
   return sql`

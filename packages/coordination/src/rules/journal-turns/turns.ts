@@ -13,25 +13,25 @@ import {
   upsertCursor,
 } from './turns.sql.ts';
 
-/** Readers of the journal that work in turns, a tenant at a time: work rules now, each with a cursor of its own. */
+/** Readers of the journal that work in turns, one tenant at a time, each with a cursor of its own. */
 
 export type { TurnRow };
 
 const backoffSecondsMax = 60;
 
-/** Events of the journal, and where to go on behind them. */
+/** Events of the journal, and the position after them. */
 export interface EventPage {
   readonly rows: readonly EventRow[];
   readonly end: JournalPosition;
   readonly hasMore: boolean;
 }
 
-/** Where the reader has come to; undefined for a tenant without a cursor. */
+/** The reader's position; undefined for a tenant without a cursor. */
 export function findPlace({ db, tenantId }: Context, consumer: string): Promise<JournalPosition | undefined> {
   return db.row(findTurn(tenantId, consumer));
 }
 
-/** The next events. Where the cursor's history has ended or was pruned, the cursor is set to what is left. */
+/** The next events. If the cursor's history has ended or was pruned, the cursor moves to the start of what remains. */
 export async function readEvents(
   context: Context,
   place: JournalPosition,
@@ -50,7 +50,7 @@ export async function readEvents(
     const left = error.details['resumeCursor'] ?? error.details['floorCursor'];
     const found = typeof left === 'string' ? parseCursor(left) : undefined;
     if (found === undefined || isLegacy(found)) throw error;
-    log.warn({ tenantId, code: error.code }, 'a cursor was set to what is left of the journal');
+    log.warn({ tenantId, code: error.code }, 'cursor moved to the start of the remaining journal');
     return { rows: [], end: found, hasMore: true };
   }
 }
@@ -60,8 +60,8 @@ export const isSamePlace = (one: JournalPosition, other: JournalPosition) =>
 
 /**
  * Takes the tenant's turn until the end of the transaction.
- * @param before where the cursor was when the events were read; left out, it may be anywhere
- * @returns undefined where another process has it, or has moved the cursor since
+ * @param before the cursor's position when the events were read; without it, any position is accepted
+ * @returns undefined if another process has the turn, or has moved the cursor since
  */
 export async function lockPlace(
   { db, tenantId }: Context,
@@ -72,7 +72,7 @@ export async function lockPlace(
   return turn !== undefined && isSamePlace(turn, before ?? turn) ? turn : undefined;
 }
 
-/** Everything up to here is done. */
+/** Moves the cursor here. */
 export function moveTo(
   { db, tenantId }: Context,
   consumer: string,
@@ -85,7 +85,7 @@ export function failuresAt(turn: TurnRow, { id }: EventRow): number {
   return turn.parked_event_id === id ? turn.failure_count + 1 : 1;
 }
 
-/** The next event broke its reader: it is tried again after a pause that doubles, up to a minute. */
+/** Records a failure at the next event: it is retried after a delay that doubles, up to a minute. */
 export async function putOffTurn(
   { db, tenantId }: Context,
   consumer: string,
@@ -101,7 +101,7 @@ export function holdCursor({ db, tenantId }: Context, consumer: string): Promise
   return db.run(upsertCursor(tenantId, consumer));
 }
 
-/** Takes the cursor away, whose turn the caller has: a tenant that needs none holds nothing back. */
+/** Deletes the cursor, whose turn the caller has: a tenant that needs no cursor must not hold back retention. */
 export function dropCursor({ db, tenantId }: Context, consumer: string): Promise<unknown> {
   return db.run(deleteCursor(tenantId, consumer));
 }

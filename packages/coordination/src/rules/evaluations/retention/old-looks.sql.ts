@@ -3,7 +3,7 @@ import type { QueuePosition } from '../../../service/queue-walk.ts';
 
 export type OldEvaluationRow = { id: string; tenant_id: string; updated_at: string };
 
-/** Evaluations of all tenants that ended so long ago. */
+/** Evaluations of all tenants that ended before the retention period. */
 export function findOldEvaluations([updatedAt, id]: QueuePosition, ageSeconds: number, rowsMax: number) {
   return sql<OldEvaluationRow>`
     select id, tenant_id, updated_at from rule_evaluations
@@ -13,8 +13,8 @@ export function findOldEvaluations([updatedAt, id]: QueuePosition, ageSeconds: n
 }
 
 /**
- * Forgets those of these evaluations whose cause the rules of the tenant can't come by again. A turn that ended in the midst of
- * an event, or broke there, sees that event again; it is among the next `nextEventsMax` behind the cursor.
+ * Deletes those of these evaluations whose cause the tenant's rules can't reach again. A turn that ended or failed in
+ * the middle of an event reads that event again; it is among the next `nextEventsMax` after the cursor.
  */
 export function deleteEvaluations(
   ids: readonly string[],
@@ -39,8 +39,8 @@ export function deleteEvaluations(
 }
 
 /**
- * Looks at the keys of work that nobody looked at for so long, and forgets those whose task has been closed for as long, or
- * that name none. A key that a rule holds is left out.
+ * Examines the keys that were not examined for the retention period, and deletes those whose task has been closed for
+ * as long, or that have no task. Keys that a rule has locked are skipped.
  */
 export function tidyWorkKeys(ageSeconds: number, rowsMax: number) {
   return sql<{ looked: number }>`
@@ -63,7 +63,7 @@ export function tidyWorkKeys(ageSeconds: number, rowsMax: number) {
     select count(*)::integer as looked from judged`;
 }
 
-/** Forgets which tasks rules acted on so long ago: only an act within the last minute makes a link of a chain. */
+/** Deletes old records of acts on tasks: only an act within the last minute continues a chain. */
 export function deleteOldTouches(ageSeconds: number, rowsMax: number) {
   return sql<{ task_id: string }>`
     delete from rule_touched_tasks where task_id in (

@@ -15,8 +15,9 @@ const batchMax = 500;
 const nextEventsMax = 1000;
 
 /**
- * Forgets what work rules looked at CP_RULES_RETENTION_SECONDS ago: evaluations that have ended, keys whose task is closed, and
- * which tasks rules acted on. An evaluation stays while its cause may come by again, so that no rule derives twice from it.
+ * Deletes the records of rules that are older than CP_RULES_RETENTION_SECONDS: ended evaluations, keys of closed tasks
+ * and records of acts on tasks. An evaluation is kept while its cause may be read again, so that no rule acts twice on
+ * it.
  */
 export function forgetOldEvaluations({ pool, settings }: JobTools<Context>): Job {
   const { CP_RULES_RETENTION_SECONDS: ageSeconds } = settings;
@@ -39,7 +40,7 @@ export function forgetOldEvaluations({ pool, settings }: JobTools<Context>): Job
   };
 }
 
-/** The same of the keys under which rules file work, and of the tasks that they acted on. */
+/** Deletes old keys under which rules filed tasks, and old records of acts on tasks. */
 export function forgetOldWork({ pool, settings }: JobTools<Context>): Job {
   const { CP_RULES_RETENTION_SECONDS: ageSeconds } = settings;
   return {
