@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Uuid } from './wire.ts';
 
-/** The forms of keys (organisation, section 1.3). */
+/** The forms of keys (docs/reference/workspaces.md#limits). */
 
 export const Slug = z
   .string()

@@ -16,7 +16,7 @@ export class CalendarDefect extends Error {
 
 /**
  * Checks what the form of a calendar doesn't say, and puts it into its one order: years, dates and days of the week
- * ascending, no date twice in a list (organisation, section 16). The same content so has the same hash.
+ * ascending, no date twice in a list (docs/reference/workspaces.md#calendars). The same content so has the same hash.
  * @throws CalendarDefect with `code` and `path`: unknown_timezone, duplicate_calendar_year,
  * calendar_date_outside_year, calendar_day_conflict, invalid_working_hours, the first of them in this order
  */

@@ -52,7 +52,7 @@ const CalendarYear = z
   })
   .meta({ id: 'CalendarYear' });
 
-/** Which days and hours people work (organisation, section 16). A year that it does not list has weekends only. */
+/** Which days and hours people work (docs/reference/workspaces.md#calendars). A year that it does not list has weekends only. */
 export const CalendarSpec = z
   .strictObject({
     displayName: DisplayName,

@@ -3,7 +3,7 @@ import { instantAt, stretchesBetween, wallTimeAt } from './time-zone.ts';
 import { dayMs, dayOf, type WorkingCalendar, yearOfDay } from './working-calendar.ts';
 
 /**
- * Arithmetic with working days and working time (organisation, section 16): pure functions of a calendar and of instants in
+ * Arithmetic with working days and working time (docs/reference/workspaces.md#calendar-arithmetic): pure functions of a calendar and of instants in
  * milliseconds since 1970. It is working time while the clock on the wall shows a time within the hours of a working day.
  * An hour that the clocks skip is none, one that they show twice counts twice.
  */
@@ -27,7 +27,7 @@ const scanDaysMax = 18_263;
 const firstMs = Date.UTC(1950, 0, 1);
 const lastMs = Date.UTC(2151, 0, 1);
 
-/** Whether people work on the day that it is in the calendar's zone. @public for processes (organisation, section 15.3) */
+/** Whether people work on the day that it is in the calendar's zone. @public for processes (docs/reference/workspaces.md#calendar-arithmetic) */
 export function isWorkday(calendar: WorkingCalendar, atMs: number): boolean {
   return calendar.isWorkday(localDay(calendar, atMs));
 }

@@ -4,7 +4,7 @@ import { finish, payloadOfEntered } from './sequences.ts';
 import type { Ballot, ElementNode, EventRoot } from './state.ts';
 import { resultOf } from './voting/quorum.ts';
 
-/** Votes of a step that asks several people (organisation, section 15.4). */
+/** Votes of a step that asks several people (docs/reference/processes.md#votes). */
 
 const commentCharactersMax = 4000;
 

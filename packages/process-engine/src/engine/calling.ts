@@ -6,7 +6,7 @@ import { type Machine, ProcessFault } from './machine.ts';
 import { failElement, finish, payloadOfEntered } from './sequences.ts';
 import type { ElementNode, WaitsFor } from './state.ts';
 
-/** Calls of skills, of agents and of other processes (organisation, section 15.2). */
+/** Calls of skills, of agents and of other processes (docs/reference/processes.md#steps). */
 
 const titleCharactersMax = 500;
 const keyCharactersMax = 500;

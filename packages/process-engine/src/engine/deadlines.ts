@@ -6,7 +6,7 @@ import { failElement } from './sequences.ts';
 import type { Deadline, ElementNode, ProcessState, SlaState, Timer } from './state.ts';
 import { evaluated, evaluatedBy } from './step-kinds.ts';
 
-/** What a missed deadline leads to: one warning and one breach for each attempt, and escalations (organisation, section 15.4). */
+/** What a missed deadline leads to: one warning and one breach for each attempt, and escalations (docs/reference/processes.md#deadlines). */
 
 type Owner = Pick<ElementNode, 'due' | 'slaState'>;
 

@@ -3,7 +3,7 @@ import { endAll, startList } from './sequences.ts';
 import type { Parked } from './state.ts';
 import { freeze, thaw } from './timers.ts';
 
-/** How an instance is suspended, goes on and ends (organisation, section 15.4). */
+/** How an instance is suspended, goes on and ends (docs/reference/processes.md#instances). */
 
 export function completeInstance(m: Machine, outcome: string | null): void {
   endAll(m, 'cancelled');

@@ -71,7 +71,7 @@ export interface Taken {
 }
 
 /**
- * One input of an instance: its next state, and what is to be done for it (organisation, section 15.4). A pure function: the
+ * One input of an instance: its next state, and what is to be done for it (docs/reference/processes.md#engine). A pure function: the
  * time is that of the input, and ids are made of what they are for. `before` stays as it is.
  * @throws ProcessFault with the element that is at fault: nothing of the input counts, and the instance is to be suspended
  */
@@ -389,7 +389,7 @@ function reopen(m: Machine): void {
   }
 }
 
-/** Goes past the step that the instance can't do (organisation, section 28). */
+/** Goes past the step that the instance can't do (docs/reference/processes.md#instances). */
 function skip(m: Machine, { element, reason }: Extract<Input, { kind: 'skip' }>): void {
   goOnAfterPause(m);
   m.tell('process.resumed', { cause: 'skipped', element, reason });

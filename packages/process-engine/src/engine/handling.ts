@@ -7,7 +7,7 @@ import { startList } from './sequences.ts';
 import { type EventRoot, migrationFailed, type Node, type ProcessState } from './state.ts';
 import { enterKind } from './step-kinds.ts';
 
-/** What an instance does at events, of `correlate` and of `onEvent` (organisation, section 15.2). */
+/** What an instance does at events, of `correlate` and of `onEvent` (docs/reference/processes.md#triggers). */
 
 type EventInput = Extract<Input, { kind: 'event' }>;
 
@@ -18,7 +18,7 @@ export const startCorrelation = -1;
 const queuedMax = 100;
 
 /**
- * Whether an event lets a suspended instance go on: it begins a list whose first step is `resume` (organisation, section 15.4).
+ * Whether an event lets a suspended instance go on: it begins a list whose first step is `resume` (docs/reference/processes.md#triggers).
  * What can't be judged lets nothing go on.
  */
 export function isResumedBy(

@@ -51,7 +51,7 @@ export interface EngineTools {
   readonly migrate?: (m: Machine, input: Extract<Input, { kind: 'migrate' }>) => void;
 }
 
-/** An instance can't go on: the input that led here is undone and the instance is suspended (organisation, section 28). */
+/** An instance can't go on: the input that led here is undone and the instance is suspended (docs/reference/processes.md#instances). */
 export class ProcessFault extends Error {
   readonly code: string;
   element: string | null = null;

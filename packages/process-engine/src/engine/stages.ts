@@ -16,7 +16,7 @@ import {
   warnAtOf,
 } from './timers.ts';
 
-/** Stages, milestones and what follows when nothing goes on by itself any more (organisation, section 15.2). */
+/** Stages, milestones and what follows when nothing goes on by itself any more (docs/reference/processes.md#language). */
 
 const roundsMax = 1000;
 

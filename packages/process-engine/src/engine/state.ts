@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@baton/values/wire';
 import type { Vote } from './voting/quorum.ts';
 
-/** All that an instance of a process remembers between two inputs: a JSON document (organisation, section 15.4). */
+/** All that an instance of a process remembers between two inputs: a JSON document (docs/reference/processes.md#engine). */
 export interface ProcessState {
   readonly id: string;
   readonly key: string;

@@ -12,7 +12,7 @@ import { cancelSequence, failElement, finish, payloadOfEntered, startList, undoN
 import type { ElementNode, EventRoot } from './state.ts';
 import { beginDeadline, instantOf, schedule } from './timers.ts';
 
-/** What each kind of step does when it is reached (organisation, section 15.2). */
+/** What each kind of step does when it is reached (docs/reference/processes.md#steps). */
 
 const characters = { title: 500, reason: 500, detail: 4000, comment: 4000, content: 65_536, fact: 1000 };
 /** How long a recall waits where it does not say. */

@@ -11,7 +11,7 @@ import { activityId } from './ids/activity-ids.ts';
 import { durationMs, type Machine, ProcessFault } from './machine.ts';
 import type { Deadline, ProcessState, Timer, TimerPurpose, TimeUnit } from './state.ts';
 
-/** Timers of an instance, and how deadlines are counted (organisation, section 15.4). */
+/** Timers of an instance, and how deadlines are counted (docs/reference/processes.md#deadlines). */
 
 /** Of those that have fired or were cancelled. */
 const endedKeptMax = 50;

@@ -18,7 +18,7 @@ import { checkingTables } from './tables.ts';
 import { partsOfTemplate } from './templates.ts';
 import { type Place, placesOf, type Wanted } from './walk.ts';
 
-/** What can be said of a definition by itself, without what it names elsewhere (organisation, sections 15.2 and 15.3). */
+/** What can be said of a definition by itself, without what it names elsewhere (docs/reference/processes.md#problems). */
 
 /** How many are collected of expressions: what is wrong everywhere is said often enough. */
 const problemsMax = 100;

@@ -14,7 +14,7 @@ import {
 import { Steps } from './step.ts';
 
 /**
- * The language of processes (organisation, sections 15.2 and 28): the form of a definition. What the form doesn't say is
+ * The language of processes (docs/reference/processes.md#language): the form of a definition. What the form doesn't say is
  * checked by `validate.ts`.
  */
 

@@ -1,7 +1,7 @@
 import type { ProcessSpec, Timer } from './definition.ts';
 import { innerStepsOf, kindOf, type Step, type StepKind } from './step.ts';
 
-/** Everything of a definition that has an id of its own (organisation, section 15.2). */
+/** Everything of a definition that has an id of its own (docs/reference/processes.md#language). */
 
 export interface Element {
   readonly id: string;

@@ -18,7 +18,7 @@ import {
 } from './expressions/types.ts';
 import { kindOf, type Step } from './step.ts';
 
-/** What expressions may read, by where they stand (organisation, section 15.3). What is missing reads as null. */
+/** What expressions may read, by where they stand (docs/reference/processes.md#expressions). What is missing reads as null. */
 
 /** What expressions read of `event`. */
 const eventFields = {
@@ -132,7 +132,7 @@ const remembered = objectOf({ observationId: string, eventId: string });
 const heard = objectOf({ ...eventFields, time: string });
 
 /**
- * The type of `step.result` before `output`, as far as it is known when a definition is published (organisation, section 15.2);
+ * The type of `step.result` before `output`, as far as it is known when a definition is published (docs/reference/processes.md#language);
  * else `dyn`.
  * @param outputs what skills give out, by `name@version`
  * @param as how the schemas of forms and skills are read

@@ -3,7 +3,7 @@ import { ExpressionProblem, type Node, parseExpression } from './expressions/par
 import { type ProcessProblem, pointer, problem, warning } from './problems.ts';
 import { innerStepsOf, type Step } from './step.ts';
 
-/** What of a definition can never happen (organisation, section 15.2). */
+/** What of a definition can never happen (docs/reference/processes.md#problems). */
 
 /**
  * Problems `unreachable_step` behind a step that always ends the instance; `unreachable_stage` whose entry never holds;

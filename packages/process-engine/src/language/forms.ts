@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Slug, TypeKey } from '@baton/values/keys';
 import { Uuid } from '@baton/values/wire';
 
-/** The small forms of the language of processes, which its steps and stages share (organisation, sections 15.2 and 28). */
+/** The small forms of the language of processes, which its steps and stages share (docs/reference/processes.md#language). */
 
 /** Longer than an expression may be: one that is too long has a problem code of its own. */
 export const textCharactersMax = 20_000;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What is wrong with a definition of a process (organisation, sections 14.1 and 15.2). */
+/** What is wrong with a definition of a process (docs/reference/processes.md#problems). */
 
 const errorCodes = [
   'schema_violation',

@@ -11,7 +11,7 @@ import { textCharactersMax } from './forms.ts';
 import { type ProcessProblem, pointer, problem, shapeProblemsMax } from './problems.ts';
 import { readYaml, textDepthMax, textNodesMax, yamlCharactersMax } from './yaml.ts';
 
-/** Reads a definition as it was sent, up to its form (organisation, section 15.2). */
+/** Reads a definition as it was sent, up to its form (docs/reference/processes.md#problems). */
 
 /** As compact JSON in UTF-8; as a decision table of 500 rules takes. */
 export const specBytesMax = 262_144;

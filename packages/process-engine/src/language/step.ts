@@ -20,7 +20,7 @@ import {
   Trigger,
 } from './forms.ts';
 
-/** The steps of a process (organisation, sections 15.2 and 28): each has exactly one member that is named like a kind. */
+/** The steps of a process (docs/reference/processes.md#steps): each has exactly one member that is named like a kind. */
 
 export const stepKinds = [
   'human',

@@ -5,7 +5,7 @@ import { ExpressionProblem, parseExpression } from './expressions/parsing.ts';
 import { type ProcessProblem, problem, warning } from './problems.ts';
 import { admits, type Cell, cellOf, covers, overlap, samplesOf } from './table-cells.ts';
 
-/** What is wrong with decision tables (organisation, section 15.2). */
+/** What is wrong with decision tables (docs/reference/processes.md#language). */
 
 const problemsMax = 50;
 /** How often a rule is tried with a combination of values, to find one that no rule has. */

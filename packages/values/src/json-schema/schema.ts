@@ -13,7 +13,7 @@ import { assertFormat } from './formats.ts';
 import { readSchema, type SchemaTree } from './schema-tree.ts';
 
 /**
- * JSON Schema 2020-12 for schemas from tenants (core, section 1.9). They are read, never turned into code; formats only
+ * JSON Schema 2020-12 for schemas from tenants (docs/reference/README.md#documents). They are read, never turned into code; formats only
  * annotate, as the draft says, unless they are asserted. What a schema may cost is bounded twice: when it is read (size, references, patterns), and
  * in steps whenever it is applied.
  */

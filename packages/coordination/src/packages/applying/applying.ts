@@ -45,7 +45,7 @@ export interface PreparedApplication {
 const kindOrder: readonly ObjectKind[] = ['Calendar', 'TaskType', 'Agent', 'Process', 'WorkRule', 'View'];
 
 /**
- * Plans and judges before the transaction, so that it only writes (organisation, section 26, row 33).
+ * Plans and judges before the transaction, so that it only writes (docs/reference/packages.md#apply).
  * @throws Refusal `permission_denied` without the right of each kind, `not_found` for the workspace, `invalid_package`,
  * `plan_stale`, `migration_required`, `calendar_retired`
  */
@@ -115,7 +115,7 @@ function requireMigrations({ processes }: Plan): void {
 }
 
 /**
- * Carries a plan out, in one transaction (organisation, sections 14.2 and 28): the objects by their kinds' own writers, the
+ * Carries a plan out, in one transaction (docs/reference/packages.md#apply): the objects by their kinds' own writers, the
  * settings that it declares, and the record of what it has.
  * @throws Refusal `plan_stale` when the world has moved; those of the writers
  */

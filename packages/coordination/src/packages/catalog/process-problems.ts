@@ -17,7 +17,7 @@ interface JudgedProcess {
 }
 
 /**
- * What is wrong with a process of a package (organisation, sections 14.1 and 15.2), apart from its form and its migrations.
+ * What is wrong with a process of a package (docs/reference/processes.md#problems), apart from its form and its migrations.
  * @param before the kinds of the elements of the version that is there
  * @param given what the package itself brings
  */

@@ -15,7 +15,7 @@ import { findUnknownObjects, insertPackage, insertPackageObjects } from './packa
 const shownMax = 20;
 
 /**
- * Says of which package objects are that an installer made by the endpoints of their kinds (organisation, section 14.2).
+ * Says of which package objects are that an installer made by the endpoints of their kinds (docs/reference/packages.md#record).
  * What was another package's is this one's from then on. Repeated, it changes nothing.
  * @throws Refusal `permission_denied` without the right of each kind, `unknown_object`
  */

@@ -6,7 +6,7 @@ import type { ObjectKind, Rename } from '../source/package-source.ts';
 import type { PlannedChange, PlannedField } from './plan.ts';
 import type { WorldRow } from './world.sql.ts';
 
-/** What a version of a package changes (organisation, section 14.2): pure, so that a plan and its apply come to the same. */
+/** What a version of a package changes (docs/reference/packages.md#plan): pure, so that a plan and its apply come to the same. */
 
 /** An object as a document wants it. */
 export interface Desired {

@@ -28,7 +28,7 @@ const rightsCodes = ['permission_escalation', 'permission_denied'];
 const absentCodes = ['unknown_reference', 'unknown_task_type', 'unknown_agent', 'unknown_calendar'];
 
 /**
- * What the writers of the objects would refuse of these changes, found by reads alone (organisation, section 14.2).
+ * What the writers of the objects would refuse of these changes, found by reads alone (docs/reference/packages.md#plan).
  * @param desired all documents of the package: what one names another may bring
  */
 export async function judgeChanges(

@@ -11,7 +11,7 @@ import {
   startProcessInstance,
 } from '../../testing/process-instances.ts';
 
-// A package whose new version takes the instances of a process along (organisation, sections 14.2 and 15.2).
+// A package whose new version takes the instances of a process along (docs/reference/packages.md#plan).
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeProcessWorker>;

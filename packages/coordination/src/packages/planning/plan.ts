@@ -4,7 +4,7 @@ import { PackageName } from '../../organisation/package-link.ts';
 import { AnyJson } from '../../rules/documents/any-json.ts';
 import { objectKinds, PackageProblem, PackageSource } from '../source/package-source.ts';
 
-/** Forms of plans (organisation, section 14.2). */
+/** Forms of plans (docs/reference/packages.md#plan). */
 
 export const changeActions = ['create', 'update', 'rename', 'restore', 'retire', 'unchanged'] as const;
 

@@ -342,7 +342,7 @@ export interface Plan {
 const problemsMax = 500;
 
 /**
- * What applying a package would do (organisation, section 14.2); nothing is written.
+ * What applying a package would do (docs/reference/packages.md#plan); nothing is written.
  * @throws Refusal `not_found` for a workspace that the caller does not see
  */
 export async function planPackage(context: Context, read: ReadPackage, options: PlanOptions): Promise<Plan> {

@@ -20,7 +20,7 @@ const deadlinesMax = 200;
 
 const unreplayed: PlannedProcess['behaviour'] = { replayed: 0, diverged: 0, instanceIds: [] };
 
-/** What the changes of processes do to instances that run (organisation, section 14.2). */
+/** What the changes of processes do to instances that run (docs/reference/packages.md#plan). */
 export async function planProcesses(context: Context, changes: readonly Change[]): Promise<PlannedProcess[]> {
   const planned: PlannedProcess[] = [];
   for (const change of changes.filter(isOfProcess)) planned.push(await planProcess(context, change));

@@ -7,7 +7,7 @@ const filesMax = 1000;
 const pathCharactersMax = 500;
 const contentCharactersMax = 1_000_000;
 
-/** A catalogue package as it is sent: its files (organisation, section 14.1). */
+/** A catalogue package as it is sent: its files (docs/reference/packages.md#source). */
 export const PackageSource = z
   .strictObject({
     files: z
@@ -79,7 +79,7 @@ export interface PackageDocument extends z.output<typeof Envelope> {
   readonly file: string;
 }
 
-/** What is wrong with a package (organisation, section 14.1). */
+/** What is wrong with a package (docs/reference/packages.md#source). */
 export const PackageProblem = z
   .strictObject({
     code: z.string(),

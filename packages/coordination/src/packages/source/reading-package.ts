@@ -30,7 +30,7 @@ export interface ReadPackage {
 }
 
 /**
- * Reads the files of a package up to the envelope of each document; no database is asked (organisation, section 14.1). It
+ * Reads the files of a package up to the envelope of each document; no database is asked (docs/reference/packages.md#source). It
  * works in slices: no file holds the event loop for longer than its YAML takes, 40 ms at most.
  * @returns with problems `invalid_document`, `invalid_yaml`, `unresolved_install_variable`
  */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What the steps of tests have reached of what there is to reach (organisation, sections 14.2 and 28). */
+/** What the steps of tests have reached of what there is to reach (docs/reference/packages.md#tests). */
 
 /** Names that are shown of what was not reached. */
 const missingMax = 100;

@@ -34,7 +34,7 @@ export class ActTooLong extends Error {}
  * 100 ms. An act of a usual process takes 1 ms.
  */
 const actMsMax = 25;
-/** Of the engine, for one test (organisation, section 28). */
+/** Of the engine, for one test (docs/reference/packages.md#tests). */
 const testMsMax = 2000;
 /** How often an act that took too long is done again: the machine may have been busy with something else. */
 const triesMax = 5;

@@ -27,7 +27,7 @@ import type { Context } from '../context.ts';
 import type { PackageDocument, PackageProblem } from '../source/package-source.ts';
 import type { SimulatedTaskType } from './task-type-tests.ts';
 
-/** What is wrong with the documents of a package that tests can be about (organisation, sections 14.1 and 15.2). */
+/** What is wrong with the documents of a package that tests can be about (docs/reference/processes.md#problems). */
 
 /** Of one document and of a package, as are told of its files. */
 const documentProblemsMax = 50;

@@ -12,7 +12,7 @@ import {
 } from './process-simulation.ts';
 import type { TestStep } from './test-document.ts';
 
-/** Tests of a process (organisation, sections 14.2 and 28). */
+/** Tests of a process (docs/reference/packages.md#tests). */
 
 /** Timers that one `advance` fires. */
 const timersMax = 1000;

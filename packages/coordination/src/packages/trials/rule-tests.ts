@@ -24,7 +24,7 @@ import { Coverage, coverageOf } from './coverage.ts';
 import { type Created, type EngineTime, NotSimulated, type Outcome } from './outcome.ts';
 import type { TestStep } from './test-document.ts';
 
-/** Tests of a work rule, on what a dry run works with (organisation, sections 8, 14.2 and 28). */
+/** Tests of a work rule, on what a dry run works with (docs/reference/packages.md#tests). */
 
 export const RuleCoverage = z
   .strictObject({ key: z.string(), outcomes: Coverage })

@@ -6,7 +6,7 @@ import { Coverage, coverageOf } from './coverage.ts';
 import { type EngineTime, NotSimulated, type Outcome } from './outcome.ts';
 import type { TestStep } from './test-document.ts';
 
-/** Tests of a task type: its lifecycle and its fields (core, section 7; organisation, sections 14.2 and 28). */
+/** Tests of a task type: its lifecycle and its fields (docs/reference/definitions.md; docs/reference/packages.md#tests). */
 
 export const TaskTypeCoverage = z
   .strictObject({ key: z.string(), statuses: Coverage, transitions: Coverage })
@@ -73,8 +73,8 @@ export class TaskTypeTest {
   }
 
   /**
-   * As a PATCH of the status, and for the status of completion `:complete`, in the order of their refusals (core, sections 8.4 and
-   * 8.5). @returns the code of a refusal
+   * As a PATCH of the status, and for the status of completion `:complete`, in the order of their refusals (docs/reference/tasks.md#moves
+   *). @returns the code of a refusal
    */
   #move({ status: to, customFields }: NonNullable<TestStep['transition']>): string | null {
     const { lifecycle, fieldSchema, hasChecks, reachedStatuses, reachedMoves } = this.#type;

@@ -4,7 +4,7 @@ import { FreeObject, InstantInput, type JsonObject } from '@baton/values/wire';
 import { AnyJson } from '../../rules/documents/any-json.ts';
 import { AgentKey } from '../../rules/documents/trigger.ts';
 
-/** Test documents of a package: kind `Test` (organisation, sections 14.2 and 28). */
+/** Test documents of a package: kind `Test` (docs/reference/packages.md#tests). */
 
 export const testSubjects = ['process', 'rule', 'taskType'] as const;
 export type TestSubject = (typeof testSubjects)[number];

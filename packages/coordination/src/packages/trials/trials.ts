@@ -28,7 +28,7 @@ import {
 } from './task-type-tests.ts';
 import { TestSpec, type TestStep, testSubjects } from './test-document.ts';
 
-/** Tests of a package before it is applied: nothing is written (organisation, sections 14.2 and 28). */
+/** Tests of a package before it is applied: nothing is written (docs/reference/packages.md#tests). */
 
 const testsMax = 500;
 /** Of rules and task types together. */

@@ -46,7 +46,7 @@ interface Querying {
 }
 
 /**
- * The rows of a block of a view (organisation, section 14.4): those of its source that the caller may read and sees.
+ * The rows of a block of a view (docs/reference/views-and-lists.md#read): those of its source that the caller may read and sees.
  * @throws Refusal `not_found`, `not_implemented`, `permission_denied`, `undeclared_filter`, `undeclared_sort`,
  * `workspace_required`, `validation_error`, `invalid_cursor`, `view_too_costly`
  */

@@ -8,7 +8,7 @@ import type { FilterOperator } from './view-spec.ts';
 
 /** The statements of a block's rows. All names in them are those of the sources; what was sent is a parameter. */
 
-/** So many rows are looked at for one query; with one more it is refused (organisation, section 14.4). */
+/** So many rows are looked at for one query; with one more it is refused (docs/reference/views-and-lists.md#read). */
 export const rowsLookedAtMax = 20_000;
 /** The first row too many: it is given first of all, or last where the rows come in the order of an index. */
 const excess = fragment.raw(String(rowsLookedAtMax + 1));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { textsByName } from '@baton/values/wire';
 
-/** What a package says of a view (organisation, sections 14.4 and 28). */
+/** What a package says of a view (docs/reference/views-and-lists.md#spec). */
 
 export const sourceNames = [
   'tasks',

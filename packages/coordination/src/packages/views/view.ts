@@ -30,7 +30,7 @@ const head = {
   package: PackageLink.nullable(),
 };
 
-/** A view in a list; its title is in the language that was asked for, where it has that one (organisation, section 14.4). */
+/** A view in a list; its title is in the language that was asked for, where it has that one (docs/reference/views-and-lists.md#views). */
 export const ListedView = z.strictObject(head).meta({ id: 'ListedView' });
 export type ListedView = z.infer<typeof ListedView>;
 

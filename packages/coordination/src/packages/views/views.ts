@@ -9,7 +9,7 @@ interface ViewsQuery {
   readonly package?: string | undefined;
 }
 
-/** The views of the tenant by their keys, with their titles in a language (organisation, section 14.4). */
+/** The views of the tenant by their keys, with their titles in a language (docs/reference/views-and-lists.md#views). */
 export async function listViews(
   { db, tenantId }: Context,
   { locale = '', package: packageKey }: ViewsQuery,

@@ -11,7 +11,7 @@ export interface Versions {
 const none: Versions = { keys: [], versions: [] };
 
 /**
- * What the authors of processes see (organisation, section 1.5). An agent, as which a process acts, sees everything; what its
+ * What the authors of processes see (docs/reference/README.md#visibility). An agent, as which a process acts, sees everything; what its
  * author does not see must not come into its instances all the same, where the author reads it. Each is read once: make one
  * for each turn.
  */

@@ -13,7 +13,7 @@ export const definitionStatuses = ['active', 'retired'] as const;
 
 const Retired = z.strictObject({ at: Timestamp, by: Uuid, reason: z.string() }).nullable();
 
-/** One version of a process (organisation, section 15.1). */
+/** One version of a process (docs/reference/processes.md#definitions). */
 export const ProcessDefinition = z
   .strictObject({
     id: Uuid,

@@ -8,7 +8,7 @@ import { done } from '../../testing/leases.ts';
 import { newProcessKey, processSpec } from '../../testing/processes.ts';
 import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
 
-// The documents that a process says it is governed by (organisation, sections 15.2 and 18), where there is a memory service.
+// The documents that a process says it is governed by (docs/reference/processes.md#problems), where there is a memory service.
 
 let started: WithMemory;
 let agent: string;

@@ -11,7 +11,7 @@ import type { KeyedDefinitionRow } from './definition.ts';
 import { problemsOfMigrations } from './migrations.ts';
 import { findExportedOutputs, problemsOfReferences } from './references.ts';
 
-/** What is wrong with a definition, whether it is to be published or not (organisation, section 15.2). */
+/** What is wrong with a definition, whether it is to be published or not (docs/reference/processes.md#problems). */
 
 /** Undefined where it has no right form. */
 export function hashOf({ spec }: ReadDefinition): string | undefined {

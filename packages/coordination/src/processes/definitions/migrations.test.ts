@@ -13,7 +13,7 @@ import {
 } from '../../testing/process-instances.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
-// What a version may say of the instances of earlier ones (organisation, section 15.2): judged when it is published.
+// What a version may say of the instances of earlier ones (docs/reference/processes.md#migration): judged when it is published.
 
 let baton: TestCoordination;
 let agent: string;

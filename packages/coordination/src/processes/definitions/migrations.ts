@@ -11,7 +11,7 @@ import type { KeyedDefinitionRow } from './definition.ts';
 import { findDefinition } from './definitions.sql.ts';
 import { upsertMigration } from './migrations.sql.ts';
 
-/** Which versions of a definition have their instances go on by a later one (organisation, section 15.2). */
+/** Which versions of a definition have their instances go on by a later one (docs/reference/processes.md#migration). */
 
 /**
  * What keeps instances of earlier versions from going on by a candidate. A version that there is not, or that the caller does not

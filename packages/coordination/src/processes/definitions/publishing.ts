@@ -55,7 +55,7 @@ export async function holdDefinition(context: Context, key: string): Promise<voi
 }
 
 /**
- * Publishes a version of a process (organisation, section 15.1): its number is its author's, and above all before it.
+ * Publishes a version of a process (docs/reference/processes.md#definitions): its number is its author's, and above all before it.
  * @param author the package that it comes with; absent for a person
  * @returns the version, and whether it is new
  * @throws Refusal `payload_too_large`, `secret_material_rejected`, `not_found`, `process_version_conflict`,

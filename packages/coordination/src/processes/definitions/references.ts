@@ -17,7 +17,7 @@ import {
   findWantedInputs,
 } from './references.sql.ts';
 
-/** What a definition names elsewhere in the tenant (organisation, section 15.2). */
+/** What a definition names elsewhere in the tenant (docs/reference/processes.md#problems). */
 
 interface Named {
   readonly name: string;

@@ -37,7 +37,7 @@ import { earliestOf, isClosing, type LeftOpen, leftOpenOf, refusalEntry } from '
 import { linksMax, linksOfStart, loopFault } from './loops/links.ts';
 import { namesOf } from './people/responsible.ts';
 
-/** How inputs reach an instance: in one transaction with all that they lead to (organisation, section 15.4). */
+/** How inputs reach an instance: in one transaction with all that they lead to (docs/reference/processes.md#engine). */
 
 /** Inputs that follow from one, because of what its effects found or were refused. */
 const followUpsMax = 20;

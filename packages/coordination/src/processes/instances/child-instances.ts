@@ -22,7 +22,7 @@ import {
 } from './instances.sql.ts';
 import { isLinked } from './people/identity.ts';
 
-/** Instances that steps call (organisation, section 15.2): each begins and ends by an order, in a transaction of its own. */
+/** Instances that steps call (docs/reference/processes.md#steps): each begins and ends by an order, in a transaction of its own. */
 
 /** Callers above a called instance. */
 const depthMax = 10;

@@ -30,7 +30,7 @@ import { closeRecall, openObservation, openRecall, tellCase } from './memory-eff
 import { addresseeOfNobody, findPeople, firstThatResolves } from './people/assignees.ts';
 import { findReminded } from './people/responsible.ts';
 
-/** What an effect of a step leads to, in the name of the identity agent (organisation, section 15.4). */
+/** What an effect of a step leads to, in the name of the identity agent (docs/reference/processes.md#engine). */
 export interface Done {
   /** What follows for the instance. */
   readonly input?: Input;

@@ -27,7 +27,7 @@ const Deadline = z
 
 const sla = { slaState: z.enum(slaStates) };
 
-/** An instance of a process (organisation, section 15.4). */
+/** An instance of a process (docs/reference/processes.md#instances). */
 export const ProcessInstance = z
   .strictObject({
     id: Uuid,
@@ -204,7 +204,7 @@ export type JournalRow = Omit<
 >;
 export const journalEntryOf = wireMapper<JournalRow>()(ProcessJournalEntry, {});
 
-/** An input as the journal keeps it whole, so that it can be taken again (organisation, section 15.1). */
+/** An input as the journal keeps it whole, so that it can be taken again (docs/reference/processes.md#replay). */
 export interface Recorded {
   readonly taken: Input;
   /** With the first of an instance: what that began with. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Timestamp, Uuid } from '@baton/values/wire';
 
-/** What the journal tells of instances (organisation, section 23); every payload begins with the same head. */
+/** What the journal tells of instances (docs/reference/journal.md#events); every payload begins with the same head. */
 
 const head = {
   instanceId: Uuid,

@@ -40,7 +40,7 @@ import { startInstance } from './starting.ts';
 const busyMsMax = 2000;
 
 /**
- * Starts an instance of the newest version of a definition (organisation, section 15.4).
+ * Starts an instance of the newest version of a definition (docs/reference/processes.md#instances).
  * @throws Refusal `not_found`, `workspace_archived`, `process_retired`, `invalid_process_data`, `process_instance_exists`,
  * `process_definition_unusable`, `catalog_key_busy`
  */

@@ -12,7 +12,7 @@ import { fail } from '../errors.ts';
 import type { InstanceRow } from './instance.ts';
 import { deleteRecall, findArtifactsOfInstance, insertRecall } from './instances.sql.ts';
 
-/** What steps ask of memory and tell it (organisation, sections 15.2, 17 and 20). */
+/** What steps ask of memory and tell it (docs/reference/processes.md#steps). */
 
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 type Assertions = { readonly [member: string]: unknown }[];

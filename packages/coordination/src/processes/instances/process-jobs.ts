@@ -66,7 +66,7 @@ const triesMax = 20;
 
 type Tools = JobTools<Context>;
 
-/** Has the processes of each tenant take what happened, in turns (core, section 19). */
+/** Has the processes of each tenant take what happened, in turns (docs/reference/README.md#background-work). */
 export function runProcesses(tools: Tools): Job {
   const name = 'processes';
   return createTurnJob(tools, name, processConsumer, (tenantId) =>
@@ -128,7 +128,7 @@ async function fireNextTimer(context: Context, { instance_id: id }: DueTimerRow)
   return taken === undefined ? 0 : 1;
 }
 
-/** Has called instances begin, and end when their caller does not wait for them any more (organisation, section 15.2). */
+/** Has called instances begin, and end when their caller does not wait for them any more (docs/reference/processes.md#language). */
 export function carryOutProcessOrders({ pool, command, log }: Tools): Job {
   const name = 'process-orders';
   return createDueJob<OrderRow>(
@@ -267,7 +267,7 @@ const recallsMax = 20;
 const settleSecondsMax = 30;
 const waitSecondsMax = 30;
 
-/** Asks memory what steps want to know, outside of any transaction, and gives them the answers (organisation, section 15.2). */
+/** Asks memory what steps want to know, outside of any transaction, and gives them the answers (docs/reference/processes.md#language). */
 export function askMemoryForProcesses(tools: Tools & Pick<Context, 'memory'>): Job {
   const { pool, settings, log } = tools;
   const name = 'process-recalls';
@@ -330,7 +330,7 @@ const migratedMax = 50;
 
 /**
  * Takes instances along to the versions that say so, some in each transaction and for 200 ms at most; any number of workers at the
- * same time (organisation, section 15.2).
+ * same time (docs/reference/processes.md#language).
  */
 export function migrateInstances({ pool, command, log }: Tools): Job {
   const name = 'process-migrations';

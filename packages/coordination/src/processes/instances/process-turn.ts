@@ -44,7 +44,7 @@ const waitingMax = 100;
 
 /**
  * One turn of a tenant: its processes take the next events, and its cursor moves behind them, in one transaction
- * (organisation, section 15.4). Which definitions an event is for is judged first, for a bounded time. Who acts is locked
+ * (docs/reference/processes.md#triggers). Which definitions an event is for is judged first, for a bounded time. Who acts is locked
  * then, then the turn, then each instance.
  * @returns whether there may be more at once; false also where another process has the tenant's turn
  */

@@ -10,7 +10,7 @@ import type { InstanceRow } from './instance.ts';
 import { insertInput, insertInstance, readClock } from './instances.sql.ts';
 import { linksMax, loopFault } from './loops/links.ts';
 
-/** How instances begin (organisation, section 15.4). */
+/** How instances begin (docs/reference/processes.md#instances). */
 
 export interface Start {
   readonly id: string;

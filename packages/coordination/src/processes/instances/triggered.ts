@@ -18,7 +18,7 @@ import { type DefinitionInUse, toolsFor, useDefinition } from './definitions-in-
 import { findInput, findInstance, findOpenOfKey, type WaitingRow } from './instances.sql.ts';
 import { startedInstanceId } from './starting.ts';
 
-/** Which instances the triggers of definitions find for an event (organisation, section 15.4). */
+/** Which instances the triggers of definitions find for an event (docs/reference/processes.md#triggers). */
 
 const keyCharactersMax = 500;
 

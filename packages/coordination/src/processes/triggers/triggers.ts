@@ -18,7 +18,7 @@ import {
   upsertTriggerPlace,
 } from './triggers.sql.ts';
 
-/** Which events start instances, and which find one by its key (organisation, section 15.4). */
+/** Which events start instances, and which find one by its key (docs/reference/processes.md#triggers). */
 
 export type { TriggerPlace, TriggerRow };
 

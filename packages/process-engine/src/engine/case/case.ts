@@ -3,7 +3,7 @@ import { eventText } from '@baton/values/event-text';
 import type { Json } from '@baton/values/wire';
 import type { Memory } from '../../language/definition.ts';
 
-/** What memory is told of an instance (organisation, section 15.2, `memory`). */
+/** What memory is told of an instance (docs/reference/processes.md#language, `memory`). */
 export interface CaseMemory {
   readonly case: { readonly kind: 'case'; readonly key: string; readonly title: string };
   /** About the case. */

@@ -18,7 +18,7 @@ import type { MigrationPlan } from './migration-plan.ts';
 import { retime } from './retiming.ts';
 
 /**
- * How an instance goes on by a later version of its definition (organisation, section 15.2). What is open and is there still
+ * How an instance goes on by a later version of its definition (docs/reference/processes.md#migration). What is open and is there still
  * stays open; what is gone is closed, and its list goes on behind the steps that were done. Steps that were added before that
  * place, branches that were added to an open fork, and stages before one that has begun are passed over.
  */

@@ -2,7 +2,7 @@ import { innerStepsOf, kindOf, type Step } from '../../language/step.ts';
 import { type Definition, discretionaryList } from '../definition-lists.ts';
 import type { ElementMap } from '../inputs.ts';
 
-/** How the places of one version of a definition are found in a later one (organisation, section 15.2: `migrations`). */
+/** How the places of one version of a definition are found in a later one (docs/reference/processes.md#migration: `migrations`). */
 
 export interface MigrationPlan {
   readonly from: Definition;

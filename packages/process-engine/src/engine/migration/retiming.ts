@@ -20,7 +20,7 @@ import {
 import type { MigrationPlan } from './migration-plan.ts';
 
 /**
- * Timers of an instance that goes on by a later version (organisation, section 15.4). What both versions count alike stays as
+ * Timers of an instance that goes on by a later version (docs/reference/processes.md#deadlines). What both versions count alike stays as
  * it is; all else is counted anew, from when the step was begun.
  */
 export function retime(m: Machine, plan: MigrationPlan): void {

@@ -2,7 +2,7 @@ import type { Ballot } from './interpreter-parts.ts';
 import type { StepSpec } from './random-definitions.ts';
 
 type Quorum = NonNullable<StepSpec['approve']>['quorum'];
-/** How many must agree (organisation, section 15.4). */
+/** How many must agree (docs/reference/processes.md#votes). */
 function neededOf(quorum: Quorum, voters: number): number {
   if (quorum === 'all') return voters;
   if (quorum === 'any') return 1;

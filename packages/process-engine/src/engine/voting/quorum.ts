@@ -4,7 +4,7 @@ export type Vote = 'pending' | 'approved' | 'rejected' | 'left';
 export type QuorumEnd = 'approved' | 'rejected';
 export type QuorumReason = 'quorum_reached' | 'quorum_unreachable' | 'no_approvers' | 'all_voted';
 
-/** How many of `voters` must approve (organisation, section 15.4): of percent p of N, max(1, ⌈p·N/100⌉). */
+/** How many of `voters` must approve (docs/reference/processes.md#votes): of percent p of N, max(1, ⌈p·N/100⌉). */
 export function approvalsNeeded(quorum: Quorum, voters: number): number {
   if (quorum === 'all') return voters;
   if (quorum === 'any') return 1;

@@ -1,4 +1,4 @@
-/** ISO 8601 durations from weeks to seconds; months and years differ in length and are none (organisation, section 15.3). */
+/** ISO 8601 durations from weeks to seconds; months and years differ in length and are none (docs/reference/processes.md#expressions). */
 
 const unitsMs = [604_800_000, 86_400_000, 3_600_000, 60_000, 1000];
 const isoDuration =

@@ -32,7 +32,7 @@ import { bool, dyn, eitherOf, listOf, mapOf, nameOf, optionalOf, type Type } fro
 import { ExpressionFault, type FaultReason, kindOfValue, Optional, type Value } from './values.ts';
 
 /**
- * Expressions of processes: CEL, profile cp/1 (organisation, section 15.3). The library reads the text (decision 0220); types,
+ * Expressions of processes: CEL, profile cp/1 (docs/reference/processes.md#expressions). The library reads the text (decision 0220); types,
  * steps and values are ours, so that what an expression costs is counted while it is evaluated. Everything here is pure and
  * synchronous: the default limit of 10,000 steps ends within 50 ms.
  */

@@ -1,6 +1,6 @@
 import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js';
 
-/** Reads the text of an expression, and bounds its form (organisation, section 15.3). */
+/** Reads the text of an expression, and bounds its form (docs/reference/processes.md#expressions). */
 
 export type Node = ASTNode;
 

@@ -118,8 +118,8 @@ function compared(from: Type, to: Type, found: Found): boolean {
 }
 
 /**
- * The type of what a JSON Schema describes: an object with `properties` is closed, one without is open (organisation, section
- * 15.3). What has several types is `dyn`.
+ * The type of what a JSON Schema describes: an object with `properties` is closed, one without is open (docs/reference/processes.md#expressions
+ *). What has several types is `dyn`.
  * @param root the whole schema, for references inside of it
  * @param as whether its objects are open all the same, and its numbers of either kind: JSON has one
  */

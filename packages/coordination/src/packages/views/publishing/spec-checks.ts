@@ -45,7 +45,7 @@ export type CheckedView =
   | { readonly spec: undefined; readonly problems: readonly ViewProblem[] };
 
 /**
- * Checks the spec of a view (organisation, sections 14.4 and 28): nothing is read or written.
+ * Checks the spec of a view (docs/reference/views-and-lists.md#spec): nothing is read or written.
  * @returns the spec with its defaults, or what is wrong with it, 50 problems at most: `schema_violation` by its form, then
  * fields that its sources do not have, parameters that it does not declare, and values of another type
  */

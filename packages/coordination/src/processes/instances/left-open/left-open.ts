@@ -1,7 +1,7 @@
 import type { Effect } from '@baton/process-engine/engine/inputs';
 import type { Json, JsonObject } from '@baton/values/wire';
 
-/** What an instance could not close when a step of it was over: it is tried again, and shown (organisation, section 15.4). */
+/** What an instance could not close when a step of it was over: it is tried again, and shown (docs/reference/processes.md#engine). */
 
 type Closing = Extract<Effect, { kind: `close_${string}` }>;
 

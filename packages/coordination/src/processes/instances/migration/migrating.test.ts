@@ -15,7 +15,7 @@ import {
 } from '../../../testing/process-instances.ts';
 import { observe } from '../../../testing/rules.ts';
 
-// Instances go on by a later version that says so in its `migrations` (organisation, section 15.2).
+// Instances go on by a later version that says so in its `migrations` (docs/reference/processes.md#migration).
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeProcessWorker>;

@@ -11,7 +11,7 @@ import {
   updateToQuiet,
 } from './migrations.sql.ts';
 
-/** How far the instances of each version have gone on by a later one (organisation, section 15.2). */
+/** How far the instances of each version have gone on by a later one (docs/reference/processes.md#migration). */
 
 export type { DueMigrationRow, MigrationRow };
 

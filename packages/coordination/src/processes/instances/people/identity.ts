@@ -12,7 +12,7 @@ export async function isLinked(context: Context, agentKey: string): Promise<bool
   return (await snapshotOfAgent(context, agentKey)) !== undefined;
 }
 
-/** In whose names instances act: each in that of the agent of its definition, under the agent's binding (organisation, section 15.4). */
+/** In whose names instances act: each in that of the agent of its definition, under the agent's binding (docs/reference/processes.md#identity). */
 export class Identities {
   readonly #context: Context;
   readonly #agents = new Map<string, ActingAgent | undefined>();

@@ -5,7 +5,7 @@ import { findTaskUnseen } from '../../../work/tasks/tasks.ts';
 import type { Context } from '../../context.ts';
 import { findPeople } from './assignees.ts';
 
-/** Who is responsible for what is late (organisation, sections 15.2 and 23). */
+/** Who is responsible for what is late (docs/reference/processes.md#addressees). */
 
 /** The people of the first of the chain that stands for anybody; and those that stand for nobody, where none does. */
 async function findOwners(context: Context, workspaceId: string | null, chain: readonly Assignee[]) {

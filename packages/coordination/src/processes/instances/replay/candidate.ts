@@ -18,7 +18,7 @@ import {
   replayedMax,
 } from './replay.ts';
 
-/** What a definition that is not published yet would have made of instances (organisation, section 15.1). */
+/** What a definition that is not published yet would have made of instances (docs/reference/processes.md#replay). */
 
 export const ReplayRequest = z
   .strictObject({

@@ -10,7 +10,7 @@ import type { Context } from '../../context.ts';
 import { calendarsOf, goingOn, preparedOf, toolsOf, useDefinition } from '../definitions-in-use.ts';
 import { findState, listOfReplayed } from './replay.sql.ts';
 
-/** What a migration would do to deadlines, found by reads alone (organisation, section 14.2). */
+/** What a migration would do to deadlines, found by reads alone (docs/reference/packages.md#plan). */
 
 /** Instances that are looked at, the newest of the definition. */
 export const foreseenMax = 200;

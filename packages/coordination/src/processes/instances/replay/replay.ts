@@ -20,7 +20,7 @@ import {
 } from './replay.sql.ts';
 import { type Candidate, type Line, type Replay, replaying } from './replaying.ts';
 
-/** Runs instances again by another definition; by reads alone (organisation, section 15.1). */
+/** Runs instances again by another definition; by reads alone (docs/reference/processes.md#replay). */
 
 export const replayedMax = 200;
 const divergencesMax = 10;

@@ -10,7 +10,7 @@ import type { JsonObject } from '@baton/values/wire';
 import { goingOn } from '../definitions-in-use.ts';
 import type { Recorded } from '../instance.ts';
 
-/** Takes what an instance took once more, by another definition, and compares what the two lead to (organisation, section 15.1). */
+/** Takes what an instance took once more, by another definition, and compares what the two lead to (docs/reference/processes.md#replay). */
 
 /** Timers that fire in a replay, and did not in the instance. */
 const ownTimersMax = 100;
