@@ -1,5 +1,5 @@
 /**
- * Credentials other than the usual bearer credential: `bootstrap` is the bootstrap secret, `metrics` the token for `/metrics`
- * where one is set, `none` asks for none.
+ * Credentials other than the bearer credential: `bootstrap` is the bootstrap secret, `metrics` the token for `/metrics`
+ * if one is set, `none` needs no credential.
  */
 export type Auth = 'bootstrap' | 'metrics' | 'none';

@@ -1,9 +1,9 @@
 import { fail } from './errors.ts';
 
 /**
- * What every change of an object field by field begins with (core, sections 1.2 and 1.8).
- * @param nullable the fields that null empties
- * @throws Refusal `invalid_field` for a null in another one
+ * The first check of every partial change. See docs/reference/README.md#order-of-checks.
+ * @param nullable the fields that null clears
+ * @throws Refusal `invalid_field` for a null in another field
  */
 export function refuseNulls(change: object, nullable: readonly string[] = []): void {
   const field = Object.entries(change).find(
@@ -13,8 +13,9 @@ export function refuseNulls(change: object, nullable: readonly string[] = []): v
 }
 
 /**
+ * See docs/reference/README.md#optimistic-locking.
  * @param entity as in the ETag: `workspace_type`
- * @throws Refusal `version_conflict` when the object has another version than If-Match names (core, section 1.8)
+ * @throws Refusal `version_conflict` when the object has another version than in If-Match
  */
 export function requireVersionOf(
   entity: string,

@@ -3,10 +3,10 @@ import type { Logger } from '@baton/kernel/process/log';
 import type { Caller } from './caller.ts';
 import type { Counters } from './counters.ts';
 
-/** What every handler works with; a layer adds its own settings and tools in a `context.ts` of its own. */
+/** The context of every handler; a layer adds its own settings and tools in its own `context.ts`. */
 export interface Context {
   readonly db: Db;
-  /** Whether `db` is the transaction of a command; else each statement is its own. */
+  /** Whether `db` is the transaction of a command; otherwise each statement runs by itself. */
   readonly transactional: boolean;
   readonly caller: Caller;
   readonly tenantId: string;
@@ -16,7 +16,7 @@ export interface Context {
   readonly requestId: string;
   readonly correlationId: string;
   readonly traceRunId: string;
-  /** The Idempotency-Key of the request, without blanks around it; null without one. */
+  /** The request's Idempotency-Key without surrounding blanks; null without one. */
   readonly idempotencyKey: string | null;
   /** The If-None-Match of the request. */
   readonly ifNoneMatch: string | undefined;

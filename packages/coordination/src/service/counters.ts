@@ -1,6 +1,9 @@
 import { Counter, Gauge, type Registry, Summary } from 'prom-client';
 
-/** The counters of coordination-core section 2 that this part moves. No tenant, task or run is ever a label. */
+/**
+ * The counters of requests and jobs; labels never contain a tenant, task or run. See
+ * docs/reference/README.md#service-endpoints.
+ */
 export interface Counters {
   claimTakeovers: Counter;
   staleFencingRejections: Counter;
@@ -9,7 +12,7 @@ export interface Counters {
   eventReplayEvents: Counter;
   journalCursorsRefused: Counter;
   toolInvocationsDenied: Counter;
-  /** Final evaluations of work rules, by what came of them. */
+  /** Final evaluations of work rules, by outcome. */
   ruleEvaluations: Counter<'result'>;
   /** By `result`: succeeded, failed, retried, cancelled. */
   skillInvocations: Counter<'result'>;
@@ -17,28 +20,28 @@ export interface Counters {
   contextDegraded: Counter;
   contextProviderFailures: Counter;
   contextRequestDuration: Summary;
-  /** Each says for how many tenants a part of this process does not ask the memory service now. */
+  /** Each returns the number of tenants whose circuit to the memory service is open in a part of this process. */
   contextCircuits: Set<() => number>;
 }
 
 export function createCounters(registry: Registry): Counters {
   const counter = (name: string, help: string) => new Counter({ name, help, registers: [registry] });
   return {
-    claimTakeovers: counter('claim_takeovers_total', 'Dead claims replaced by a new one.'),
+    claimTakeovers: counter('claim_takeovers_total', 'Expired claims replaced by a new one.'),
     staleFencingRejections: counter(
       'stale_fencing_rejections_total',
-      'Writes refused because their claim or run was over.',
+      'Writes refused because their claim or run had ended.',
     ),
     runCancellations: counter('run_cancellations_total', 'Runs cancelled.'),
     eventReplayRequests: counter('event_replay_requests_total', 'Pages of the journal read.'),
-    eventReplayEvents: counter('event_replay_events_total', 'Events handed out by pages.'),
+    eventReplayEvents: counter('event_replay_events_total', 'Events returned in pages.'),
     journalCursorsRefused: counter(
       'journal_cursors_refused_total',
       'Cursors of a history that this database does not have.',
     ),
     toolInvocationsDenied: counter(
       'tool_invocation_denied_total',
-      'Calls of skills that a run, or the handle that it was launched by, may not make.',
+      'Skill invocations denied by the run, or by the handle that launched it.',
     ),
     ruleEvaluations: new Counter({
       name: 'rule_evaluations_total',
@@ -48,22 +51,22 @@ export function createCounters(registry: Registry): Counters {
     }),
     skillInvocations: new Counter({
       name: 'skill_invocation_attempts_total',
-      help: 'Calls of skills, and attempts of them, that ended, by result.',
+      help: 'Ended skill invocations and their attempts, by result.',
       labelNames: ['result'],
       registers: [registry],
     }),
-    contextRequests: counter('context_requests_total', 'Contexts asked for.'),
+    contextRequests: counter('context_requests_total', 'Contexts requested.'),
     contextDegraded: counter(
       'context_degraded_total',
-      'Contexts without what the memory service knows, because it did not say.',
+      'Contexts without memories, because the memory service did not return them.',
     ),
     contextProviderFailures: counter(
       'context_provider_failures_total',
-      'Calls to the memory service that failed or took too long.',
+      'Calls to the memory service that failed or timed out.',
     ),
     contextRequestDuration: new Summary({
       name: 'context_request_duration_seconds',
-      help: 'How long contexts took.',
+      help: 'Duration of context requests.',
       percentiles: [],
       registers: [registry],
     }),
@@ -71,12 +74,12 @@ export function createCounters(registry: Registry): Counters {
   };
 }
 
-/** The gauge is read when the metrics are: a circuit closes by the time alone. */
+/** The gauge is computed on each scrape, because circuits close by time alone. */
 function circuitGauge(registry: Registry): Set<() => number> {
   const parts = new Set<() => number>();
   new Gauge({
     name: 'context_circuits_open',
-    help: 'Tenants for which this process does not ask the memory service now, after repeated failures.',
+    help: 'Tenants whose circuit to the memory service is open in this process, after repeated failures.',
     registers: [registry],
     collect() {
       this.set(openCircuitsOf(parts));

@@ -5,13 +5,13 @@ import type { Json, JsonObject } from '@baton/values/wire';
 import { fail } from './errors.ts';
 
 /**
- * The guards on free JSON documents and free text (core, section 1.9). A verb calls them in the contract's order: the
- * document's size, then its JSON Schema, then secrets. None of them recurses: a body of 1 MiB can be nested half a
- * million levels deep, which is more than the stack holds.
+ * The guards of free JSON documents and free text. A verb calls them in this order: the document's size, then its JSON
+ * Schema, then secrets. None of them recurses: a body of 1 MiB can be nested half a million levels deep, more than the
+ * stack allows. See docs/reference/README.md#documents.
  */
 
 export const documentBytesMax = 65_536;
-/** Levels of objects and lists, the outermost included. */
+/** Levels of objects and lists, including the outermost. */
 export const documentDepthMax = 20;
 /** Values of every kind: objects, lists, texts, numbers, booleans and nulls. */
 export const documentNodesMax = 5_000;
@@ -19,15 +19,15 @@ export const documentNodesMax = 5_000;
 const shownPathLengthMax = 200;
 
 export interface DocumentBounds {
-  /** The name of the field that holds the document, for the details of a refusal. */
+  /** The field that contains the document, for the details of a refusal. */
   readonly field: string;
   /** As compact JSON in UTF-8; `documentBytesMax` when absent. */
   readonly bytesMax?: number;
 }
 
 /**
- * Refuses what is not an object, an object with an integer that was rounded when it was parsed, and one that is too
- * large, nested too deeply, or has too many nodes.
+ * Refuses a value that isn't an object, has an integer that was rounded when it was parsed, or is too large, too deep
+ * or has too many nodes.
  * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`
  */
 export function checkDocument(
@@ -52,7 +52,7 @@ export function refuseSecretKeys(document: Json, field: string): void {
 }
 
 /**
- * Refuses prose that contains something shaped like a secret. The answer names its kind and never repeats it.
+ * Refuses prose that contains text with the form of a secret. The response names its kind and never repeats it.
  * @throws Refusal `secret_material_rejected` with `match`
  */
 export function refuseSecretText(text: string, field: string): void {
@@ -62,7 +62,7 @@ export function refuseSecretText(text: string, field: string): void {
 
 type SizeGuard = (size: DocumentSize, field: string, bytesMax: number) => void;
 
-/** In the contract's order: the first that refuses decides the answer. */
+/** In the order of docs/reference/README.md#documents: the first violation decides the response. */
 const sizeGuards: readonly SizeGuard[] = [limitBytes, limitDepth, limitNodes];
 
 function limitBytes({ bytes }: DocumentSize, field: string, bytesMax: number): void {
@@ -81,7 +81,7 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A path as an answer shows it: bounded, and without half a surrogate pair where it was cut. */
+/** A path for a response: bounded, and without half a surrogate pair at the cut. */
 function shownPath(path: string): string {
   return path.slice(0, shownPathLengthMax).toWellFormed();
 }

@@ -1,89 +1,89 @@
-/** Every permission of the specification and of the contract's additions (organisation, D5), with its area. */
+/** Every permission, with its scope. */
 export const permissions = {
   'principals.read': 'principals, roles, bindings, keys',
-  'principals.write': 'principals, roles, bindings, keys; nobody grants what they lack',
-  'delegations.manage': 'letting an agent act for oneself; with admin, for any human',
+  'principals.write': 'principals, roles, bindings, keys; nobody grants permissions that they lack',
+  'delegations.manage': 'own delegations to agents; with admin, those of any human',
   'sessions.open': 'own sessions',
   'sessions.manage': "others' sessions",
-  'tasks.read': 'reading tasks, claims and runs',
-  'tasks.write': 'creating and changing tasks',
-  'tasks.claim': 'claims, runs, checkpoints, actions, handoff, finishing a run',
+  'tasks.read': 'read tasks, claims and runs',
+  'tasks.write': 'create and change tasks',
+  'tasks.claim': 'claims, runs, checkpoints, actions, handoffs, finishing runs',
   'claims.manage': "others' claims and runs: release, reclaim, cancel, run controls",
   'events.read': 'journal and stream',
   'events.export': 'reserved',
   'workspaces.read': 'workspaces and their types',
-  'workspaces.manage': 'changing workspaces and their types',
+  'workspaces.manage': 'change workspaces and their types',
   'org.read': 'roles, capabilities, skills',
-  'org.manage': 'changing roles, capabilities, skills',
+  'org.manage': 'change roles, capabilities, skills',
   'artifacts.read': 'artifacts',
-  'artifacts.write': 'making artifacts',
+  'artifacts.write': 'create artifacts',
   'artifact_types.read': 'artifact types',
-  'artifact_types.manage': 'changing artifact types',
+  'artifact_types.manage': 'change artifact types',
   'approvals.read': 'approvals',
-  'approvals.manage': 'asking for and cancelling approvals',
-  'approvals.decide': 'deciding approvals; humans only',
+  'approvals.manage': 'request and cancel approvals',
+  'approvals.decide': 'decide approvals; humans only',
   'observations.write': 'observations and knowledge snapshots',
   'knowledge.packs.manage': 'knowledge packs',
   'projects.read': 'projects',
-  'projects.manage': 'changing projects',
+  'projects.manage': 'change projects',
   'project_templates.read': 'project templates',
-  'project_templates.manage': 'changing project templates',
+  'project_templates.manage': 'change project templates',
   'operations.read': 'delivery state and cursors',
   'operations.manage': 'redrive, archive, prune, rebuild',
-  'task_types.read': 'task types; an executor needs it to take typed work',
-  'task_types.manage': 'changing task types',
-  'skills.invoke': 'asking for a skill call',
-  'skills.execute': 'executing skill calls',
+  'task_types.read': 'task types; an executor needs it to claim typed work',
+  'task_types.manage': 'change task types',
+  'skills.invoke': 'request skill invocations',
+  'skills.execute': 'execute skill invocations',
   'processes.read': 'process definitions and instances',
-  'processes.write': 'changing process definitions',
-  'processes.operate': 'running process instances',
-  'packages.test': 'testing catalog packages',
-  'packages.plan': 'planning catalog packages',
+  'processes.write': 'change process definitions',
+  'processes.operate': 'start and control process instances',
+  'packages.test': 'test catalog packages',
+  'packages.plan': 'plan catalog packages',
   'packages.settings.read': 'settings of catalog packages',
-  'packages.settings.manage': 'changing settings of catalog packages',
+  'packages.settings.manage': 'change settings of catalog packages',
   'calendars.write': 'production calendars',
   'goals.read': 'goals',
-  'goals.write': 'changing goals',
+  'goals.write': 'change goals',
   'rules.read': 'work rules',
-  'rules.write': 'changing work rules',
+  'rules.write': 'change work rules',
   'agents.read': 'the agent registry',
-  'agents.manage': 'changing the agent registry',
-  'agents.status.write': 'reporting the state of an agent',
+  'agents.manage': 'change the agent registry',
+  'agents.status.write': 'report the state of an agent',
   'agents.secrets.manage': 'agent secrets',
   'connections.read': 'connections',
-  'connections.manage': 'changing connections',
-  'connections.status.write': 'reporting lost access',
+  'connections.manage': 'change connections',
+  'connections.status.write': 'report lost access',
   admin: 'everything; humans only and only under scope control-plane:admin',
 } as const;
 
 export type Permission = keyof typeof permissions;
 export const permissionNames = Object.keys(permissions) as Permission[];
 
-/** What objects are judged by: a permission, or whether a namespace of memory may be read (organisation, section 21.3). */
+/** A permission, or the right to read a memory namespace. See docs/reference/authorization.md#memory. */
 export type Action = Permission | 'memory.read';
 
-/** Never given to agents and services: a machine neither decides approvals nor administers. */
+/** Never granted to agents and services: a machine neither decides approvals nor administers. */
 export const humanOnlyPermissions: readonly Permission[] = ['admin', 'approvals.decide'];
 
-/** Whether a permission is held, or granted by whoever judges it. */
+/** Whether a permission is held, or granted by a decision. */
 export function holds(held: ReadonlySet<string>, wanted: Permission): boolean {
   return held instanceof JudgedPermissions ? held.allows(wanted) : isCovered(held, wanted);
 }
 
-/** Whether the names cover a permission by themselves, whoever judges; `admin` covers every other one. */
+/** Whether the names alone cover a permission; `admin` covers every other one. */
 export function isCovered(names: ReadonlySet<string>, wanted: Permission): boolean {
   return names.has(wanted) || names.has('admin');
 }
 
 /**
- * Permissions that are judged for each request, and not by their names (organisation, section 21). As a set it has the names
- * that the credential has here.
+ * Permissions that are decided per request instead of by name. As a set it has the names that the credential has in
+ * this service. See docs/reference/authorization.md.
  */
 export abstract class JudgedPermissions extends Set<string> {
   abstract allows(wanted: Permission): boolean;
-  /** Those of the objects on which it is granted. They may be many: whoever judges may be asked for all that there are. */
+  /** Returns the objects on which it is granted. For many objects the decision point may be asked to list all. */
   abstract permitted(wanted: Action, type: string, ids: readonly string[]): readonly string[];
-  /** The same for a few objects that a command names besides its own: each is asked about by itself. */
+  /** The same for a few additional objects of a command; each gets its own decision. */
   abstract permittedEach(wanted: Permission, type: string, ids: readonly string[]): readonly string[];
   /** Whether the permission may be granted on some objects, whichever they are. */
   abstract reaches(wanted: Permission): boolean;
@@ -91,17 +91,17 @@ export abstract class JudgedPermissions extends Set<string> {
   abstract readonly judgesObjects: boolean;
 }
 
-/** Whether a permission is held on some objects at least, each of which is then asked about by `permittedIds`. */
+/** Whether a permission is held on some objects at least; `permittedIds` then decides each. */
 export function holdsOnSome(held: ReadonlySet<string>, wanted: Permission): boolean {
   return held instanceof JudgedPermissions ? held.reaches(wanted) : isCovered(held, wanted);
 }
 
-/** Whether somebody judges the objects on which a permission that is held may be used. */
+/** Whether a held permission needs a decision on each object. */
 export function judgesObjects(held: ReadonlySet<string>): boolean {
   return held instanceof JudgedPermissions && held.judgesObjects;
 }
 
-/** Those of the objects on which a permission that is held may be used: all of them, unless somebody judges each. */
+/** Returns the objects on which a held permission applies: all, unless each needs a decision. */
 export function permittedIds(
   held: ReadonlySet<string>,
   wanted: Action,
@@ -111,13 +111,13 @@ export function permittedIds(
   return held instanceof JudgedPermissions ? held.permitted(wanted, type, ids) : ids;
 }
 
-/** The permissions among these that are held, for what is done later with the rights of now. */
+/** Returns the held permissions among these, for later work with the present rights. */
 export function namesHeld(held: ReadonlySet<string>, wanted: readonly Permission[]): string[] {
   return held instanceof JudgedPermissions ? wanted.filter((name) => held.allows(name)) : [...held];
 }
 
 /**
- * Narrows the permissions of a binding to what the scopes of a token allow.
+ * Narrows the permissions of a binding to the scopes of a token.
  * @returns undefined when the token has no scope of this service
  */
 export function narrowByScopes(

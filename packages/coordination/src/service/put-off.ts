@@ -4,27 +4,27 @@ import type { Logger } from '@baton/kernel/process/log';
 /** The pause after the first failure; it doubles. Nothing waits for background work, so it need not be short. */
 const pauseMsMin = 5000;
 const pauseMsMax = 600_000;
-/** What is beyond is forgotten, the longest known first, and tried whenever a job comes by it, once a second at most. */
+/** Further entries displace the oldest, which are then retried whenever a job finds them, at most once a second. */
 const entriesMax = 1000;
 
-/** Entries that background work could not handle: left alone for a pause that doubles. Each process has its own. */
+/** Entries that background work could not handle: skipped for a pause that doubles. Each process has its own. */
 export interface PutOff {
   isWaiting(id: string): boolean;
-  /** All that are waiting now, at most 1,000. */
+  /** All paused entries, at most 1,000. */
   waiting(): string[];
-  /** Logs the failure with the entry's id, and begins its next pause. */
+  /** Logs the failure with the entry's id and starts its next pause. */
   note(id: string, error: unknown): void;
   /**
-   * Handles an entry that isn't waiting; one that fails is put off. Only an unreachable database is thrown: that is no
-   * fault of the entry.
-   * @returns what `handle` does, 0 when it failed or wasn't called
+   * Handles an entry that isn't paused; one that fails is put off. Only an unreachable database is thrown, because then
+   * the entry isn't at fault.
+   * @returns the result of `handle`, 0 when it failed or wasn't called
    */
   attempt(id: string, handle: () => Promise<number>): Promise<number>;
 }
 
 /**
- * @param job names the entries in the log
- * @param nowMs a clock that is never set back
+ * @param job names the job in the log
+ * @param nowMs a monotonic clock
  */
 export function createPutOff(job: string, log: Logger, nowMs = () => performance.now()): PutOff {
   const entries = new Map<string, { failures: number; dueAtMs: number }>();
@@ -36,7 +36,7 @@ export function createPutOff(job: string, log: Logger, nowMs = () => performance
     const [longestKnown] = entries.keys();
     if (entries.size >= entriesMax && longestKnown !== undefined) entries.delete(longestKnown);
     entries.set(id, { failures, dueAtMs: nowMs() + waitMs });
-    log.error({ err: error, job, id, failures, waitMs }, 'an entry could not be handled, the others go on');
+    log.error({ err: error, job, id, failures, waitMs }, 'an entry could not be handled; others continue');
   };
   return {
     isWaiting,

@@ -2,21 +2,23 @@ import type { Logger } from '@baton/kernel/process/log';
 import type { Job } from './job.ts';
 import { createPutOff } from './put-off.ts';
 
-/** Where an entry stands in a queue that is ordered by a time and the id. */
+/** The position of an entry in a queue ordered by time and id. */
 export type QueuePosition = readonly [at: string, id: string];
 
 const head: QueuePosition = ['-infinity', '00000000-0000-0000-0000-000000000000'];
 
 export interface QueueWalk<Row> {
-  /** The next entries, from the head again after the last. */
+  /** The next entries, from the start again after the last. */
   next(): Promise<Row[]>;
-  /** For a job's answer: a full batch is followed by the next at once, whatever became of its entries. */
+  /**
+   * The result for the job runner: after a full batch the next one starts at once, whatever the outcome of its entries.
+   */
   handledOf(rows: readonly Row[], handled: number): number;
 }
 
 /**
- * Walks a queue from its head to its end and then again: entries that can't be handled, or that others have locked, keep
- * none behind them, however many they are. Between two walks a job pauses.
+ * Walks a queue from start to end, then again: entries that fail or are locked by others don't delay the ones behind
+ * them, however many they are. The job pauses between two walks.
  */
 export function createWalk<Row>(
   batchMax: number,
@@ -36,10 +38,10 @@ export function createWalk<Row>(
 }
 
 /**
- * A job that goes through a queue of due entries again and again, and handles each by itself. One that can't be handled is
- * put off and keeps no other.
- * @param queue.find the next entries behind a position, at most `batchMax`
- * @param queue.handle works on one entry, in a transaction of its own; 0 when others have it locked
+ * A job that walks a queue of due entries and handles each by itself. An entry that fails is put off and doesn't delay
+ * the others.
+ * @param queue.find the next entries after a position, at most `batchMax`
+ * @param queue.handle handles one entry in its own transaction; 0 when others have it locked
  */
 export function createDueJob<Row>(
   { name, batchMax, log }: Pick<Job, 'name' | 'batchMax'> & { log: Logger },

@@ -6,10 +6,10 @@ import { checkDocument, type DocumentBounds, refuseSecretText } from './document
 import { fail } from './errors.ts';
 
 /**
- * Refuses what can't be kept as a JSON Schema of a tenant (core, section 1.9): first its size, then its form, then secrets
- * in its texts. Names of properties may be those of secrets.
- * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `invalid_json_schema` with `field`, `path`,
- * `message` and, of a reference that leads to nothing, `ref`; `secret_material_rejected`
+ * Validates a tenant's JSON Schema before it is stored: first its size, then its form, then its texts for secrets.
+ * Property names may be those of secrets. See docs/reference/README.md#documents.
+ * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `invalid_json_schema` with `field`,
+ * `path`, `message` and, for a dangling reference, `ref`; `secret_material_rejected`
  */
 export function checkStoredSchema(value: unknown, bounds: DocumentBounds): asserts value is JsonObject {
   checkDocument(value, bounds);

@@ -1,14 +1,14 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** A credential that is still good. */
+/** A credential that is still valid. */
 export interface LiveCredentialRow {
   /** Of a key; a binding has none. */
   key_prefix: string | null;
-  /** What it gives now. */
+  /** Its current permissions. */
   permissions: string[];
 }
 
-/** No row when the credential was closed or is over. */
+/** Finds no row when the credential was revoked or has expired. */
 export function findLiveCredential(tenantId: string, principalId: string, credentialId: string) {
   return sql<LiveCredentialRow>`
     select null as key_prefix, permissions from iam_bindings

@@ -5,7 +5,10 @@ import { findLiveCredential, type LiveCredentialRow } from './acting.sql.ts';
 import { lockPrincipalShared } from './caller.sql.ts';
 import { isEmergencyPrefix } from './key-material.ts';
 
-/** What a person or program asked with, kept for what follows later in their name (core, sections 8.8 and 14). */
+/**
+ * A credential as it was at a request, for later work on its behalf. See
+ * docs/reference/completion.md#verification-attempts.
+ */
 export interface CredentialSnapshot {
   readonly principalId: string;
   readonly kind: Caller['kind'];
@@ -14,7 +17,7 @@ export interface CredentialSnapshot {
   readonly permissions: readonly string[];
 }
 
-/** What the work that follows may ask for, unless said otherwise. */
+/** The permissions that later work needs by default. */
 const usuallyNeeded: readonly Permission[] = ['tasks.write'];
 
 export function snapshotOf(
@@ -26,9 +29,9 @@ export function snapshotOf(
 }
 
 /**
- * The caller that background work acts as, with the permissions of then. Locks the principal, so that a disable waits or
- * is seen: call it before anything else is locked.
- * @returns undefined when the principal isn't active any more, or the credential was closed or has expired
+ * Returns the caller for background work, with the permissions at the time of the snapshot. Locks the principal, so
+ * that a disable either waits or is seen: call it before taking other locks.
+ * @returns undefined when the principal isn't active, or the credential was revoked or has expired
  */
 export async function callerOfSnapshot(
   context: Context,
@@ -39,8 +42,8 @@ export async function callerOfSnapshot(
 }
 
 /**
- * The same with no more permissions than the credential gives now: for what goes on acting for a long time. Where a decision
- * point says what an identity may do, `judgedStanding` asks it.
+ * The same, limited to the credential's current permissions: for work that continues for a long time. In mode `policy`,
+ * `authorizeStandingCaller` adds the decision point's grants.
  */
 export async function callerOfStandingSnapshot(
   context: Context,
@@ -54,9 +57,9 @@ export async function callerOfStandingSnapshot(
 }
 
 /**
- * Whom `callerOfStandingSnapshot` found, as the decision point judges it on what is filed in a workspace (null: on the
- * tenant): with what it could do then and is granted now. A key, and a process without a decision point, go by the names.
- * @throws NeedsDecision when a permission is asked for that was not judged yet
+ * Returns the caller of `callerOfStandingSnapshot` with the decision point's grants on the objects of a workspace
+ * (null: of the tenant). Keys, and callers in other modes, keep their own permissions.
+ * @throws NeedsDecision when a permission without a decision is checked
  */
 export async function judgedStanding(
   { db, authorities }: Context,
@@ -69,9 +72,9 @@ export async function judgedStanding(
 }
 
 /**
- * Whether the decision point grants all of this to whoever asked with a snapshot, on what is filed in a workspace (null: on the
- * tenant). A key, and a process without a decision point, are not judged here. Nothing is locked.
- * @throws NeedsDecision when the point was not asked yet
+ * Whether the decision point still grants all these permissions to the identity of a snapshot, on the objects of a
+ * workspace (null: of the tenant). True for keys and in other modes. Locks nothing.
+ * @throws NeedsDecision when a decision is missing
  */
 export async function isStillGranted(
   context: Context,
@@ -86,7 +89,7 @@ export async function isStillGranted(
   return needed.every((name) => holds(permissions, name));
 }
 
-/** What it could do, name by name. */
+/** The snapshot's permissions, with `admin` spelled out. */
 function namesOf({ permissions }: CredentialSnapshot): Permission[] {
   const then = new Set(permissions);
   return permissionNames.filter((name) => isCovered(then, name));

@@ -23,11 +23,12 @@ import { decidesOnly, refuseOutsidePurpose, rightsToDecide } from './decide-only
 import { admitKey, KeyRefused } from './keys.ts';
 import { createRateLimit } from './rate-limit.ts';
 
-/** Authenticates callers (coordination-core, section 1.3). */
+/** Authenticates callers. See docs/reference/access.md#credentials. */
 export interface Authenticator {
   /**
-   * @throws Refusal 401 `invalid_credentials` with the same answer for every reason, 403 `principal_not_active`,
-   * 403 `scope_not_granted`, `purpose_ref_required`, `outside_purpose`, `bootstrap_disabled`, 429 `rate_limited`, 503 `verification_unavailable`
+   * @throws Refusal 401 `invalid_credentials` with the same response for every reason, 403 `principal_not_active`, 403
+   * `scope_not_granted`, `purpose_ref_required`, `outside_purpose`, `bootstrap_disabled`, 429 `rate_limited`, 503
+   * `verification_unavailable`
    */
   authenticate(
     head: Pick<RequestHead, 'headers' | 'path' | 'correlationId'>,
@@ -35,14 +36,14 @@ export interface Authenticator {
   ): Promise<Caller>;
   /**
    * Authenticates by the credential alone.
-   * @param isRequest whether the rate limit counts it: a stream that begins, not one that checks again
+   * @param isRequest whether the rate limit counts it: a new stream counts, a stream's recheck doesn't
    */
   enter(credential: string, isRequest?: boolean): Promise<Caller>;
-  /** Drops an identity from the cache: its binding or its principal changed. */
+  /** Drops an identity from the cache after a change of its binding or principal. */
   forget(issuer: string, iamPrincipalId: string): void;
-  /** Empties the cache: notifications of changes may have been lost. */
+  /** Empties the cache, because notifications of changes may have been lost. */
   forgetAll(): void;
-  /** Identity, in the same process, has just revoked something. */
+  /** Applies a revocation that identity, in the same process, has just made. */
   refreshRevocations(): Promise<void>;
   close(): Promise<void>;
 }
@@ -54,7 +55,7 @@ export function createAuthenticator(
   connectionsMax: number,
   onRevocation: () => void = () => undefined,
 ): Authenticator {
-  // Anybody can make up a key; a token is verified before its binding is read.
+  // Anybody can invent a key, so reads are bounded; a token is verified before its binding is read.
   const keyReads = credentialReads(connectionsMax);
   const bindings = createBindings(db, credentialReads(connectionsMax), {
     ttlMs: settings.CP_IAM_BINDING_CACHE_TTL_SECONDS * 1000,
@@ -186,8 +187,8 @@ function refuseToken(error: unknown): never {
 const callers = new WeakMap<EntryRow, WeakMap<TokenClaims, Caller>>();
 
 /**
- * Entry and claims come from caches as identical objects, so the caller of a busy token is made once.
- * @param isJudged whether each of its requests is judged before its permissions mean anything
+ * Entry and claims come from caches as identical objects, so the caller of a frequent token is created once.
+ * @param isJudged whether its permissions need a decision on each request
  */
 function callerOf(entry: EntryRow, claims: TokenClaims, isJudged: boolean): Caller {
   const ofEntry = callers.get(entry) ?? new WeakMap<TokenClaims, Caller>();
@@ -236,7 +237,7 @@ async function enterWithKey(
   };
 }
 
-/** The answer is the same for every reason; only the log names it. */
+/** The response is the same for every reason; only the log has the reason. */
 function refuse(reason: string): never {
   fail('invalid_credentials', {}, { reason, headers: { 'www-authenticate': 'Bearer' } });
 }

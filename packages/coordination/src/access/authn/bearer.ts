@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Settings } from '../settings.ts';
 
-/** What follows `Bearer` in the header; undefined for another scheme or none. */
+/** The credential after `Bearer` in the header; undefined for another scheme or a missing header. */
 export function bearerOf(header: string | undefined): string | undefined {
   return /^bearer +(\S+) *$/i.exec(header ?? '')?.[1];
 }
@@ -12,7 +12,7 @@ export function equalSecrets(left: string, right: string): boolean {
   return timingSafeEqual(digest(left), digest(right));
 }
 
-/** Whether a request may read `/metrics`: everybody, unless CP_METRICS_TOKEN is set (coordination-core, W19). */
+/** Whether a request may read `/metrics`. See docs/reference/access.md#metrics-access. */
 export function mayReadMetrics(
   { CP_METRICS_TOKEN: token }: Pick<Settings, 'CP_METRICS_TOKEN'>,
   authorization: string | undefined,

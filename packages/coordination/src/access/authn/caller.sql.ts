@@ -5,9 +5,9 @@ import type { Tables } from '../../service/schema.ts';
 export type LockedPrincipalRow = Pick<RowOf<Tables['principals']>, 'id' | 'kind' | 'status' | 'agent_id'>;
 
 /**
- * Locks a principal for the rest of the command, shared with its other commands. A disable takes the same lock alone, so
- * it waits for them all, or they see it; it waits for those before it only, because these locks are handed out in the
- * order of asking. The status is read after that wait, the kind never changes.
+ * Locks a principal for the rest of the command, shared with its other commands. A disable takes the lock exclusively:
+ * it waits for earlier commands, and later ones see it, because advisory locks are granted in the order of the
+ * requests. The status is read after the wait; the kind never changes.
  */
 export function lockPrincipalShared(tenantId: string, principalId: string) {
   return sql<LockedPrincipalRow>`

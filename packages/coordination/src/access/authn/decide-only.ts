@@ -5,7 +5,10 @@ import type { EntryRow } from '../access-tokens/entry.ts';
 import type { TokenClaims } from '../access-tokens/tokens.ts';
 import { fail } from '../errors.ts';
 
-/** Tokens that a person gets by mail or chat to decide one approval, and that can do nothing else (core, section 1.3). */
+/**
+ * Tokens sent by mail or chat to decide one approval and nothing else. See
+ * docs/reference/access.md#tokens-for-one-decision.
+ */
 
 const decideScope = 'control-plane:decide';
 /** Everything but administration. */
@@ -15,12 +18,12 @@ const channelForm = /^channel:([A-Za-z0-9._-]{1,100})$/;
 const decisionPath = /\/approvals\/([0-9a-f-]{36})(?::|%3a)(?:approve|reject)$/i;
 const decisions: readonly string[] = ['approveApproval', 'rejectApproval'];
 
-/** Whether the token is for decisions only, whatever other scopes it has. */
+/** Whether the token is for one decision only, whatever other scopes it has. */
 export function decidesOnly({ scopes }: TokenClaims): boolean {
   return scopes.has(decideScope);
 }
 
-/** What such a token leaves of a binding. @throws Refusal `purpose_ref_required` */
+/** Narrows a binding to the one decision. @throws Refusal `purpose_ref_required` */
 export function rightsToDecide(
   { permissions: held }: EntryRow,
   { purposeRef, acr }: TokenClaims,
@@ -36,7 +39,7 @@ export function rightsToDecide(
   };
 }
 
-/** Refuses every request of such a token but the decision that it is for. @throws Refusal `outside_purpose` */
+/** Refuses every request of such a token except its decision. @throws Refusal `outside_purpose` */
 export function refuseOutsidePurpose(
   { approvalId }: Caller,
   path: string,

@@ -2,12 +2,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import { observer } from '@baton/kernel/process/observer';
 
 /**
- * API keys of this service: `cp_<prefix>_<secret>`, where the prefix finds the row and the secret is 256 random bits.
- * Only the SHA-256 of the whole key is kept, which is what identity's import of legacy credentials takes. The prefix of
- * an emergency key begins with `bg`, which no hex prefix can.
+ * API keys of this service: `cp_<prefix>_<secret>`, where the prefix finds the row and the secret has 256 random bits.
+ * Only the SHA-256 of the whole key is stored, which identity's import of legacy credentials accepts. The prefix of an
+ * emergency key begins with `bg`, which isn't a hex prefix.
  */
 export interface KeyMaterial {
-  /** Shown once, in the answer to its creation. */
+  /** Shown once, in the response to its creation. */
   readonly key: string;
   readonly prefix: string;
   readonly hash: string;
@@ -23,7 +23,7 @@ export function newKey(kind: 'usual' | 'emergency' = 'usual'): KeyMaterial {
   return { key, prefix, hash: hashOfKey(key) };
 }
 
-/** The prefix of a key, or undefined for a text of another form. */
+/** The prefix of a key; undefined for other text. */
 export function prefixOfKey(key: string): string | undefined {
   return keyForm.exec(key)?.[1];
 }

@@ -5,15 +5,15 @@ import type { Tables } from '../../service/schema.ts';
 type KeyRow = RowOf<Tables['api_keys']>;
 type PrincipalRow = RowOf<Tables['principals']>;
 
-/** An API key with the state of its principal; instants are compared by the clock of the database. */
+/** An API key with the state of its principal; instants are compared by the database's clock. */
 export type KeyEntryRow = Pick<KeyRow, 'id' | 'tenant_id' | 'principal_id' | 'key_hash' | 'permissions'> &
   Pick<PrincipalRow, 'kind' | 'agent_id'> & {
     principal_status: PrincipalRow['status'];
     is_revoked: boolean;
     is_over: boolean;
-    /** From its creation to its end; null for a key without an end. */
+    /** From its creation to its expiry; null for a key that doesn't expire. */
     life_seconds: number | null;
-    /** Whether its last use was recorded so long ago that it is recorded again. */
+    /** Whether its last use was recorded too long ago. */
     use_is_due: boolean;
   };
 

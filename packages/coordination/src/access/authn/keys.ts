@@ -5,16 +5,17 @@ import type { Settings } from '../settings.ts';
 import { hashOfKey, isEmergencyPrefix, prefixOfKey } from './key-material.ts';
 import { findKey, type KeyEntryRow, updateLastUse } from './keys.sql.ts';
 
-/** Why a key isn't admitted: for the log, never for the answer. */
+/** The reason for rejecting a key: for the log, never for the response. */
 export class KeyRefused extends Error {}
 
 const noHash = '0'.repeat(64);
 
 /**
- * Admits an API key (core, section 1.3). It is read each time, so a revoked one is refused everywhere at once.
+ * Admits an API key. It is read on each request, so revoking it takes effect everywhere at once. See
+ * docs/reference/access.md#api-keys.
  * @returns the key with its principal, whose status the caller checks
- * @param reads bounds how many keys are read at once
- * @throws KeyRefused; Refusal `unavailable` when too many wait to be read
+ * @param reads bounds the number of concurrent reads
+ * @throws KeyRefused; Refusal `unavailable` when the queue of reads is full
  */
 export async function admitKey(
   reads: CredentialReads,

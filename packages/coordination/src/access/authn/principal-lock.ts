@@ -7,8 +7,8 @@ import { type LockedPrincipalRow, lockPrincipalShared } from './caller.sql.ts';
 export type { LockedPrincipalRow } from './caller.sql.ts';
 
 /**
- * Locks the caller's row for the command (core section 1.2, step 11), so that a disable either waits for the command or
- * is seen by it.
+ * Locks the caller's row for the command, so that a disable either waits for the command or is seen by it. See
+ * docs/reference/README.md#order-of-checks.
  * @throws Refusal `principal_not_active`
  */
 export async function requireActiveCaller(tx: Db, { tenantId, principalId }: Caller): Promise<void> {
@@ -17,7 +17,7 @@ export async function requireActiveCaller(tx: Db, { tenantId, principalId }: Cal
 }
 
 /**
- * Locks another principal that this command gives something to, so that it can't be disabled half-way.
+ * Locks another principal that this command assigns something to, so that it can't be disabled before the commit.
  * @throws Refusal `not_found`
  */
 export async function lockPrincipal(

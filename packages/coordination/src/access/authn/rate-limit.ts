@@ -4,13 +4,13 @@ import type { Settings } from '../settings.ts';
 
 const bucketsMax = 10_000;
 
-/** Token buckets in this process, one per principal and one per tenant: each fills at its rate and holds its burst. */
+/** Token buckets in this process, one per principal and one per tenant: each fills at its rate up to its burst. */
 export interface RateLimit {
   /** @throws Refusal 429 `rate_limited` with Retry-After */
   take(caller: Pick<Caller, 'principalId' | 'tenantId'>): void;
 }
 
-/** Switched off, as it is by default, it costs nothing. */
+/** Without limits, the default, it does nothing. */
 export function createRateLimit(settings: Settings): RateLimit {
   const ofPrincipal = createBuckets(
     settings.CP_RATE_LIMIT_PER_PRINCIPAL_RPS,
@@ -22,14 +22,14 @@ export function createRateLimit(settings: Settings): RateLimit {
   );
   return {
     take({ principalId, tenantId }) {
-      // The principal first: what it is refused takes nothing from its tenant.
+      // The principal first: a request that it refuses doesn't count against its tenant.
       ofPrincipal(principalId);
       ofTenant(tenantId);
     },
   };
 }
 
-/** @returns takes one from the bucket of a key, or refuses */
+/** Takes a token from a key's bucket, or refuses. */
 function createBuckets(rate: number, burst: number): (key: string) => void {
   if (rate === 0) return () => undefined;
   const full = burst === 0 ? rate : burst;
@@ -39,7 +39,7 @@ function createBuckets(rate: number, burst: number): (key: string) => void {
     const bucket = buckets.get(key) ?? { left: full, atMs: nowMs };
     bucket.left = Math.min(full, bucket.left + ((nowMs - bucket.atMs) / 1000) * rate);
     bucket.atMs = nowMs;
-    // Moved to the end, so that the key that was idle longest is dropped first.
+    // Reinserted at the end, so that the key that was idle longest is dropped first.
     buckets.delete(key);
     if (buckets.size >= bucketsMax) buckets.delete(buckets.keys().next().value as string);
     buckets.set(key, bucket);

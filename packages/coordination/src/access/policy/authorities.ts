@@ -2,15 +2,16 @@ import type { Db } from '@baton/kernel/database/db';
 import type { Caller } from '../../service/caller.ts';
 import { type Judging, type Places, PolicyRights } from './rights.ts';
 
-/** What judging those takes in whose name work is done while they are not there themselves. */
+/** What deciding for absent identities requires. */
 export interface AuthorityJudging extends Pick<Judging, 'point' | 'counters' | 'db'> {
-  /** What is filed in a workspace; null is the tenant itself. */
+  /** The objects filed in a workspace; null is the tenant itself. */
   placesAt(caller: Caller, workspaceId: string | null): Places;
 }
 
 /**
- * What the decision point granted to those in whose name one command works (organisation, section 21.1): rules, calls of
- * skills. Made before the command's transaction begins, and kept while it is undone, asked for and done again.
+ * The decision point's grants to the identities on whose behalf one command works, such as rules and skill invocations.
+ * Created before the command's transaction and kept over its repetitions. See
+ * docs/reference/authorization.md#work-on-behalf-of-others.
  */
 export class Authorities {
   readonly #judging: AuthorityJudging;
@@ -21,11 +22,12 @@ export class Authorities {
   }
 
   /**
-   * The same caller with the permissions that the decision point grants now. Asking for one throws `NeedsDecision` until
-   * the point was asked: for all of everybody's ceilings together. Where no answer came it throws 503 `policy_unavailable`.
-   * @param caller of a token: `iamPrincipalId` says who; its names count for what is decided here alone
-   * @param ceiling the permissions that it may have at most
-   * @param tx the transaction that goes by the decision: what was moved since it was asked is asked about again
+   * Returns the caller with the permissions that the decision point grants now. Checking one throws `NeedsDecision`
+   * until the decisions of all identities were requested together, or 503 `policy_unavailable` if that failed.
+   * @param caller of a token, identified by `iamPrincipalId`; its names count for permissions that only this service
+   * decides
+   * @param ceiling the most permissions that it may have
+   * @param tx the transaction that applies the decision: decisions on objects moved since are requested again
    */
   async judged(
     tx: Db,

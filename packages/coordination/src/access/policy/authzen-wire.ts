@@ -12,10 +12,10 @@ import {
   type Wire,
 } from './decision.ts';
 
-/** OpenID AuthZEN Authorization API 1.0 (organisation, section 28): what any decision point may speak. */
+/** OpenID AuthZEN Authorization API 1.0. See docs/reference/authorization.md#wire-authzen. */
 
 const Explained = z.object({
-  /** An evaluation that went wrong stands as a denial with its error. */
+  /** A failed evaluation is a denial with an error. */
   error: z.unknown().optional(),
   reasonCode: z.string().max(200).optional().catch(undefined),
   decisionId: z.string().max(200).optional().catch(undefined),
@@ -24,12 +24,12 @@ const Evaluation = z.object({ decision: z.boolean(), context: Explained.nullish(
 const Evaluations = z.object({ evaluations: z.array(Evaluation).max(100) });
 const Result = z.object({ type: z.string().max(200), id: z.string().max(200) });
 const Found = z.object({
-  // Each result is read by itself. Its place says that there is a list.
+  // Each result is parsed by itself. The empty list in its place marks that there was one.
   results: z.array(z.unknown()).max(0),
   page: z.object({ next_token: z.string().max(4000).nullish() }).nullish(),
 });
 
-/** The search is optional in the standard: so a decision point says that it has none. */
+/** Search is optional in the standard; these statuses mean that the decision point doesn't support it. */
 const withoutSearch = [404, 405, 501];
 
 export const authzenWire: Wire = {
@@ -40,7 +40,8 @@ export const authzenWire: Wire = {
       return [decisionOf(Evaluation.safeParse(await send('/access/v1/evaluation', evaluationOf(only))).data)];
     const body = await send('/access/v1/evaluations', { evaluations: questions.map(evaluationOf) });
     const { evaluations } = Evaluations.safeParse(body).data ?? {};
-    if (evaluations?.length !== questions.length) throw new NoDecision('other answers than questions');
+    if (evaluations?.length !== questions.length)
+      throw new NoDecision('the results do not match the questions');
     return evaluations.map(decisionOf);
   },
   async listObjects({ subject, action, type }, cursor, send) {
@@ -48,8 +49,8 @@ export const authzenWire: Wire = {
     const take = (item: unknown) => {
       const { data } = Result.safeParse(item);
       if (data?.type !== type) throw new NoDecision('a list whose results cannot be parsed');
-      // A point that does not page answers all at once, whatever it was asked for.
-      if (ids.push(data.id) > objectsMax) throw new NoDecision('a list that is too long');
+      // A decision point without paging returns all ids, whatever the requested limit.
+      if (ids.push(data.id) > objectsMax) throw new NoDecision('a list that exceeds the limits');
     };
     const body = await send(
       '/access/v1/search/resource',
@@ -84,13 +85,13 @@ const subjectOf = ({ kind, iamPrincipalId, tenantId }: Subject) => ({
   properties: { tenantId },
 });
 
-/** Never empty: one known decision point refuses an empty context. */
+/** Never empty: one known decision point rejects an empty context. */
 const contextOf = ({ tenantId }: Subject, tuples: Resource['tuples']) => ({
   tenantId,
   contextualTuples: tuples.slice(0, tuplesMax),
 });
 
-/** The object's own relations by name, with bare ids, for policies that read attributes. */
+/** The object's own relations by name, with bare ids, for policies that use attributes. */
 function propertiesOf(resource: Resource, tenantId: string): Record<string, string> {
   const name = nameOf(resource);
   const own = resource.tuples.filter(({ object }) => object === name);
@@ -103,9 +104,9 @@ function propertiesOf(resource: Resource, tenantId: string): Record<string, stri
 }
 
 function decisionOf(evaluation: z.infer<typeof Evaluation> | undefined): Decision {
-  if (evaluation === undefined) throw new NoDecision('an answer that can not be read');
+  if (evaluation === undefined) throw new NoDecision('a result that cannot be parsed');
   const { decision: allowed, context } = evaluation;
-  if (context?.error !== undefined) throw new NoDecision('an evaluation that failed');
+  if (context?.error !== undefined) throw new NoDecision('an evaluation failed');
   return {
     allowed,
     reasonCode: context?.reasonCode ?? (allowed ? 'allowed' : 'denied'),

@@ -11,10 +11,10 @@ import {
   type Wire,
 } from './decision.ts';
 
-/** The decision point's own wire (organisation, section 21.2). */
+/** Baton's own protocol for decision points. See docs/reference/authorization.md#wire-baton. */
 
 const word = z.string().max(200);
-/** Text or a number; anything else is none. */
+/** A string, or a number as a string; null for anything else. */
 const version = z.union([word, z.number()]).nullish().catch(undefined);
 const Answer = z.object({
   allowed: z.boolean(),
@@ -42,7 +42,7 @@ export const batonWire: Wire = {
       return [decisionOf(only, Answer.safeParse(await send('/api/v1/decisions:check', itemOf(only))).data)];
     const body = await send('/api/v1/decisions:batch-check', { items: questions.map(itemOf) });
     const { items } = Answers.safeParse(body).data ?? {};
-    if (items?.length !== questions.length) throw new NoDecision('other answers than questions');
+    if (items?.length !== questions.length) throw new NoDecision('the results do not match the questions');
     return questions.map((question, index) => decisionOf(question, items[index]));
   },
   async listObjects({ subject, action, type }, cursor, send) {
@@ -57,7 +57,7 @@ export const batonWire: Wire = {
     });
     const { data } = Objects.safeParse(body);
     if (data === undefined) throw new NoDecision('a list whose results cannot be parsed');
-    // Points differ in the name. An empty one says, like none, that there is no more.
+    // Decision points name the field differently. An empty cursor means the last page, like a missing one.
     const next = data.cursor || data.next_cursor || data.nextCursor;
     return { ids: data.objects, next: next || undefined };
   },
@@ -77,16 +77,16 @@ function contextOf({ kind }: Subject, tuples: Question['resource']['tuples']) {
   return { principalType: kind, contextualTuples: tuples.slice(0, tuplesMax) };
 }
 
-/** An answer names what it is about, so that none is taken for another. */
+/** Each result repeats its question, so that results can't be mixed up. */
 function decisionOf({ action, resource }: Question, answer: z.infer<typeof Answer> | undefined): Decision {
-  if (answer === undefined) throw new NoDecision('an answer that can not be read');
+  if (answer === undefined) throw new NoDecision('a result that cannot be parsed');
   const { resource: named } = answer;
   const about = typeof named === 'string' ? named : `${named.type}:${named.id}`;
   if (answer.action !== action || about !== nameOf(resource))
-    throw new NoDecision('an answer to another question');
+    throw new NoDecision('a result for another question');
   const { allowed, reasonCode, policyVersion = null, modelVersion = null } = answer;
-  // The point itself says that it could not judge.
-  if (reasonCode === 'unavailable') throw new NoDecision('the point itself was unavailable');
+  // The decision point reports that it could not decide.
+  if (reasonCode === 'unavailable') throw new NoDecision('the decision point reported itself unavailable');
   const isVersioned = policyVersion !== null || modelVersion !== null;
   return {
     allowed,

@@ -1,6 +1,6 @@
 import type { Permission } from '../../service/permissions.ts';
 
-/** What a decision point knows as kinds of objects (organisation, section 21.3). */
+/** The kinds of objects that a decision point knows. See docs/reference/authorization.md#catalog. */
 export type ResourceType =
   | 'task'
   | 'run'
@@ -12,8 +12,8 @@ export type ResourceType =
   | 'memory_namespace';
 
 /**
- * On which kinds of objects a permission is asked for, the one that tells most first; on the tenant where none of them is
- * at hand. `local`: never asked. What is not there yet is asked for on the workspace in which it is to be.
+ * The kinds of objects on which a permission is checked, the most specific first; the tenant if the request has none of
+ * them. `local`: never delegated. A new object is checked on the workspace in which it is created.
  */
 const askedOn: Readonly<Record<Permission, readonly ResourceType[] | 'local'>> = {
   'principals.read': [],
@@ -72,17 +72,17 @@ const askedOn: Readonly<Record<Permission, readonly ResourceType[] | 'local'>> =
   admin: 'local',
 };
 
-/** The permissions of which this service alone decides, in every mode. */
+/** Whether this service alone decides a permission, in every mode. */
 export function isDecidedHere(permission: Permission): boolean {
   return askedOn[permission] === 'local';
 }
 
-/** Whether a permission is asked for on objects of a kind. */
+/** Whether a permission is checked on objects of a kind. */
 export function isAskedOn(permission: Permission, type: ResourceType): boolean {
   return type === 'tenant' || askedOn[permission].includes(type);
 }
 
-/** What a yes to these leads to can't be taken back: no remembered answer serves. */
+/** Permissions with irreversible effects require a fresh decision instead of a cached one. */
 const strong: readonly Permission[] = ['approvals.decide', 'principals.write'];
 
 export function consistencyOf(permission: string): 'default' | 'strong' {

@@ -180,7 +180,8 @@ for (const wire of ['baton', 'authzen'] as const)
         ]);
         assertTookLess(startedAt, 9000);
         policy.behave(undefined);
-        // A good answer may take more than 2 s on a busy machine: only the long proof asks this point again after a silence.
+        // A good answer may take more than 2 s on a busy machine: only the long proof asks this point again after a
+        // silence.
         const again = what === silence && !isLongProof ? point({ CP_POLICY_TIMEOUT_SECONDS: '10' }) : asking;
         assert.equal((await again.decide([question()]))[0]?.allowed, true, 'and is not remembered');
         assert.ok(!policy.requests.some(({ path }) => path === '/elsewhere'));
@@ -318,7 +319,7 @@ describe('a search of AuthZEN that does not page', () => {
     });
     await assert.rejects(
       asking().objectsOf(list),
-      (error: Error) => error.message === 'a list that is too long',
+      (error: Error) => error.message === 'a list that exceeds the limits',
     );
     await until(() => left);
   });

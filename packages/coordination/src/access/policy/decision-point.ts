@@ -26,38 +26,37 @@ import {
   type Subject,
 } from './decision.ts';
 
-/** The outside service that decides who may do what (organisation, section 21). */
+/** The external service that decides authorization. See docs/reference/authorization.md. */
 export interface DecisionPoint {
   /**
-   * Answers in the order of the questions; each is remembered for CP_POLICY_CACHE_TTL_SECONDS.
+   * Returns decisions in the order of the questions; each is cached for CP_POLICY_CACHE_TTL_SECONDS.
    * @throws NoDecision
    */
-  decide(questions: readonly Question[]): Promise<Decision[]>;
   /**
-   * The ids of all objects on which the subject may do it, read to the end.
+   * Returns the ids of all objects on which the subject has the permission, from all pages of the list.
    * @returns undefined where the decision point can't list them
-   * @throws NoDecision, also when there are too many, or reading them takes too long
+   * @throws NoDecision, also when there are too many, or the pages take too long
    */
   objectsOf(question: ObjectsQuestion): Promise<ReadonlySet<string> | undefined>;
-  /** Rights may have changed: nothing that was answered before serves any more. */
+  /** Discards all cached decisions, because rights may have changed. */
   forget(): void;
 }
 
-/** Of 100 answers, or 1,000 ids. */
+/** For 100 decisions or 1,000 ids. */
 const answerBytesMax = 1024 * 1024;
-/** Of a list that is answered at once: 100,000 ids, each with what the point says besides. It is never held as a whole. */
+/** For a list in one response: 100,000 ids with their surrounding fields. It is parsed as a stream. */
 const listBytesMax = 64 * 1024 * 1024;
 const listBounds = { itemCharactersMax: 16_384, restCharactersMax: answerBytesMax };
-/** Questions under way, of one tenant and of all: what one tenant waits for, others don't. */
+/** Concurrent questions per tenant and in total, so that one tenant's slow decisions don't delay others. */
 const underWayMax = { tenant: 24, all: 64 };
 const waitingMax = 1000;
 const decisionsKeptMax = 50_000;
 const idsKeptMax = 500_000;
 const tenantsKeptMax = 10_000;
-/** Lists that are read at once, of one tenant and of all: each may hold 100,000 ids, some 10 MiB. */
+/** Concurrent lists per tenant and in total: each may have 100,000 ids, some 10 MiB. */
 const listsUnderWayMax = { tenant: 8, all: 24 };
 const listMsMax = 10_000;
-/** That a decision point has no list is believed for so long. */
+/** The time for which a decision point without lists isn't queried for one again. */
 const withoutListsMs = 60_000;
 
 interface Kept<Value> {
@@ -77,7 +76,7 @@ export function openDecisionPoint(settings: Settings): DecisionPoint {
   let lists = new BoundedCache<Kept<ReadonlySet<string>>>(idsKeptMax);
   let listsAgainAtMs = 0;
 
-  /** Of another policy or model is another question. */
+  /** The key includes the policy version, so that a new policy or model invalidates cached decisions. */
   function nameOfQuestion({ subject, action, resource }: Question): string {
     const { tenantId, iamPrincipalId, kind } = subject;
     const version = versions.get(tenantId) ?? null;
@@ -143,16 +142,16 @@ export function openDecisionPoint(settings: Settings): DecisionPoint {
     do {
       const part = await wire.listObjects(question, cursor, send(question.subject));
       if (part === undefined) {
-        if (cursor !== undefined) throw new NoDecision('the rest of a list is gone');
+        if (cursor !== undefined) throw new NoDecision('the next page of a list was not found');
         listsAgainAtMs = performance.now() + withoutListsMs;
         return undefined;
       }
       for (const id of part.ids) ids.add(id.toLowerCase());
       if (part.next !== undefined && (part.next === cursor || part.ids.length === 0))
-        throw new NoDecision('a list without an end');
+        throw new NoDecision('a list whose cursor does not advance');
       cursor = part.next;
       if (ids.size > objectsMax || (cursor !== undefined && performance.now() > untilMs))
-        throw new NoDecision('a list that is too long');
+        throw new NoDecision('a list that exceeds the limits');
     } while (cursor !== undefined);
     return ids;
   }
@@ -195,7 +194,7 @@ export function openDecisionPoint(settings: Settings): DecisionPoint {
 
 const isRemembered = ({ action }: Question) => consistencyOf(action) === 'default';
 
-/** Makes what sends a tenant's questions: each within CP_POLICY_TIMEOUT_SECONDS, the wait for its turn and its token included. */
+/** Creates a tenant's sender. CP_POLICY_TIMEOUT_SECONDS limits each question with its queueing and its token. */
 function senderOf(settings: Settings): (subject: Subject) => Send {
   const baseUrl = settings.CP_POLICY_BASE_URL.replace(/\/+$/, '');
   const timeoutMs = settings.CP_POLICY_TIMEOUT_SECONDS * 1000;
@@ -217,8 +216,8 @@ function senderOf(settings: Settings): (subject: Subject) => Send {
     });
     if (status === 401) tokens.forget(token);
     if (absent.includes(status)) return undefined;
-    if (status !== 200) throw new NoDecision(`the decision point answered ${status}`);
-    if (json === undefined) throw new NoDecision('an answer that is no JSON');
+    if (status !== 200) throw new NoDecision(`the decision point returned ${status}`);
+    if (json === undefined) throw new NoDecision('the response is not JSON');
     return json;
   }
 
@@ -237,7 +236,7 @@ function senderOf(settings: Settings): (subject: Subject) => Send {
     };
 }
 
-/** An answer; a list in it is read item by item. */
+/** Reads the response; a list in it is parsed item by item. */
 function answerOf(url: string, list: Reading['list'], request: JsonRequest) {
   if (list === undefined) return requestJson(url, request);
   return requestText(url, { ...request, answerBytesMax: listBytesMax }, async ({ status }, chunks) => ({
@@ -246,7 +245,7 @@ function answerOf(url: string, list: Reading['list'], request: JsonRequest) {
   }));
 }
 
-/** Makes the turns of a tenant's requests; a wait for one is bounded by the time of the point. */
+/** Creates the concurrency limits of a tenant's requests; a request queues no longer than the point's timeout. */
 function turnsWithin(
   what: string,
   bounds: { readonly tenant: number; readonly all: number },
@@ -262,7 +261,7 @@ function turnsWithin(
   return (tenantId) => new Turns([ofTenant, tenantId], [ofAll, '']);
 }
 
-/** @throws NoDecision when too much waits */
+/** @throws NoDecision when the queue is full */
 async function enter(turns: Turns): Promise<void> {
   try {
     await turns.enter();

@@ -15,7 +15,7 @@ export interface Resource {
   readonly tuples: readonly Tuple[];
 }
 
-/** Who asks: the identity's principal id, never the one of this service. */
+/** The subject of a decision: the identity's principal id, never the principal id of this service. */
 export interface Subject {
   readonly kind: Caller['kind'];
   readonly iamPrincipalId: string;
@@ -32,34 +32,34 @@ export interface Decision {
   readonly allowed: boolean;
   readonly reasonCode: string;
   readonly decisionId: string | null;
-  /** By which policy and model it was judged; null where the decision point doesn't say. */
+  /** The version of the policy and model; null where the decision point doesn't report one. */
   readonly version: string | null;
 }
 
-/** All objects of a type on which a subject may do something. */
+/** A query for all objects of a type on which a subject has a permission. */
 export interface ObjectsQuestion {
   readonly subject: Subject;
   readonly action: string;
   readonly type: ResourceType;
 }
 
-/** The decision point gave no answer that can be used: 5xx, 4xx, nothing in time, or nonsense. Never sent to a client. */
+/** The decision point failed to decide: an error status, a timeout or an invalid response. Never sent to a client. */
 export class NoDecision extends Error {
   override readonly name = 'NoDecision';
 }
 
-/** A part of a list that the decision point answered. */
+/** A page of a list from the decision point. */
 export interface ObjectsPart {
   readonly ids: readonly string[];
-  /** Undefined on the last part. */
+  /** Undefined on the last page. */
   readonly next: string | undefined;
 }
 
-/** What asks a decision point in its own language. Every method throws `NoDecision`, and nothing else. */
+/** A client for one protocol of decision points. Every method throws `NoDecision` and nothing else. */
 export interface Wire {
-  /** How many questions one request holds. */
+  /** The most questions of one request. */
   readonly questionsMax: number;
-  /** The answers in the order of the questions. */
+  /** The decisions, in the order of the questions. */
   check(questions: readonly Question[], request: Send): Promise<readonly Decision[]>;
   /** Undefined where the decision point can't list objects. */
   listObjects(
@@ -76,19 +76,19 @@ export interface Wire {
  */
 export type Send = (path: string, body: unknown, reading?: Reading) => Promise<unknown>;
 
-/** How an answer is read. */
+/** How a response is parsed. */
 export interface Reading {
-  /** The statuses that say that the decision point has no such call. */
+  /** Statuses that mean that the decision point doesn't support the call. */
   readonly absent?: readonly number[];
-  /** The member of the body that is a long list: each item is given to `take`, and `[]` is left in its place. */
+  /** The member with a long list: each item is passed to `take`, and `[]` is left in its place. */
   readonly list?: { readonly name: string; take(item: unknown): void };
 }
 
-/** How many relations are told of one object (section 21.2). */
+/** The most relations sent for one object. See docs/reference/authorization.md#wire-baton. */
 export const tuplesMax = 50;
-/** How many ids a part of a list is asked to hold. */
+/** The requested page size of a list. */
 export const objectsPerPart = 1000;
-/** More objects than these are not read: the list is then refused. */
+/** A list with more objects is refused. */
 export const objectsMax = 100_000;
 
 export const nameOf = ({ type, id }: Pick<Resource, 'type' | 'id'>): string => `${type}:${id}`;

@@ -6,9 +6,9 @@ export const differencesApi = [
     id: 'listAuthzDifferences',
     method: 'GET',
     path: '/operations/authz-differences',
-    summary: 'List what a decision point would have decided otherwise.',
+    summary: 'List decisions where the decision point differs.',
     description:
-      'With CP_AUTHZ_MODE `shadow`, of the process that answers: the newest 1,000, and how many there were. Other modes have none.',
+      'For CP_AUTHZ_MODE `shadow`, in the process that serves the request: the newest 1,000 differences and their total. Other modes return none.',
     permission: ['operations.read', 'operations.manage'],
     returns: { 200: AuthzDifferences },
     handle: (_input, { settings, differences, tenantId }) => ({

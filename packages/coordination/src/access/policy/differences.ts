@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { Timestamp, Uuid } from '@baton/values/wire';
 
-/** One check that a decision point would decide otherwise (organisation, section 28). */
+/** A local decision from which the decision point differs. See docs/reference/authorization.md#shadow. */
 export const AuthzDifference = z
   .strictObject({
     at: Timestamp,
-    endpoint: z.string().describe('The operation that asked.'),
+    endpoint: z.string().describe('The operation that checked the permission.'),
     principalId: Uuid,
     action: z.string(),
-    resource: z.string().describe('What it was asked on: `task:<id>`.'),
-    local: z.boolean().describe('What this service answered; it stands.'),
-    point: z.boolean().describe('What the decision point would have answered.'),
+    resource: z.string().describe('The object of the check: `task:<id>`.'),
+    local: z.boolean().describe('The decision of this service, which applied.'),
+    point: z.boolean().describe('The decision of the decision point.'),
     reasonCode: z.string(),
     decisionId: z.string().nullable(),
   })
@@ -24,7 +24,7 @@ export const AuthzDifferences = z
     nextCursor: z.null(),
     total: z
       .int()
-      .describe('How many there were since this process began, or since other tenants took their place.'),
+      .describe('The total since this process started, or since other tenants replaced it in memory.'),
   })
   .meta({ id: 'AuthzDifferences' });
 export type AuthzDifferences = z.infer<typeof AuthzDifferences>;
@@ -33,19 +33,19 @@ const keptPerTenantMax = 1000;
 const tenantsMax = 50;
 
 interface OfTenant {
-  /** A ring: `next` is where the next one goes. */
+  /** A ring buffer: `next` is the index of the next write. */
   readonly kept: AuthzDifference[];
   next: number;
   total: number;
 }
 
-/** The newest differences of this process, of each tenant by itself. */
+/** The newest differences per tenant in this process. */
 export class Differences {
   readonly #tenants = new Map<string, OfTenant>();
 
   add(tenantId: string, difference: AuthzDifference): void {
     const ring = this.#tenants.get(tenantId) ?? { kept: [], next: 0, total: 0 };
-    // Moved to the end, so that the tenant whose last one is the oldest is dropped first.
+    // Reinserted at the end, so that the tenant without a difference for the longest time is dropped first.
     this.#tenants.delete(tenantId);
     if (this.#tenants.size >= tenantsMax) this.#tenants.delete(this.#tenants.keys().next().value as string);
     this.#tenants.set(tenantId, ring);
@@ -54,7 +54,7 @@ export class Differences {
     ring.total += 1;
   }
 
-  /** The newest first, and how many there were. */
+  /** The newest first, and their total. */
   of(tenantId: string): Pick<AuthzDifferences, 'items' | 'total'> {
     const { kept, next, total } = this.#tenants.get(tenantId) ?? { kept: [], next: 0, total: 0 };
     return { items: [...kept.slice(next), ...kept.slice(0, next)].reverse(), total };

@@ -3,12 +3,12 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 
 /**
- * Where a decision point decides, whoever makes something in a workspace, or moves it there, needs the permission on that
- * workspace; on the tenant for what is filed in none. The caller is known to have the permission at all: a key, and a process
- * without a decision point, go by that alone. Every verb that files something calls it, so that no endpoint, rule, process or
- * declared action goes around it.
- * @param places ids of workspaces that there are; null is the tenant itself
- * @throws Refusal `permission_denied`; NeedsDecision when the point was not asked yet
+ * In mode `policy`, creating an object in a workspace or moving it there needs the permission on that workspace, or on
+ * the tenant for an object without a workspace. The caller already holds the permission in general; that suffices for
+ * keys and in other modes. Every verb that files an object calls this function, so that no endpoint, rule, process or
+ * declared action bypasses it. See docs/reference/authorization.md#place-of-new-objects.
+ * @param places ids of existing workspaces; null is the tenant itself
+ * @throws Refusal `permission_denied`; NeedsDecision when a decision is missing
  */
 export async function requireMayFile(
   context: Context,
@@ -28,7 +28,7 @@ export async function requireMayFile(
       fail('permission_denied', { required });
     return;
   }
-  // What a person decided is done later by their names of then, on what they were judged on; where it files is judged now.
+  // The consequences of an earlier decision run with the permissions of that time; only the new place is decided now.
   const { authorities, db } = context;
   if (authorities === undefined || caller.iamPrincipalId === null) return;
   for (const place of asked) {
@@ -38,8 +38,8 @@ export async function requireMayFile(
 }
 
 /**
- * The same for what hangs on a task: the permission is needed on the task, which is in its workspace. A request is asked about
- * it by the task of its path; one that gets there by another way, as a declared comment does, is asked here.
+ * The same for parts of a task: the permission is needed on the task. A request on the task's own path was already
+ * authorized there; other callers, such as a declared comment, are authorized here.
  * @throws as `requireMayFile`
  */
 export async function requireMayHangOn(
@@ -54,8 +54,8 @@ export async function requireMayHangOn(
 }
 
 /**
- * The same for what leaves one place for another: the permission is needed on both. What was filed in no workspace leaves none.
- * The object itself is judged where its endpoint is.
+ * The same for a move: the permission is needed on the old and the new workspace. An object without a workspace leaves
+ * none. The endpoint authorizes the object itself.
  * @throws as `requireMayFile`
  */
 export async function requireMayMove(

@@ -1,8 +1,8 @@
 import { Counter, type Registry } from 'prom-client';
 
-/** What is counted where a decision point is asked (core, section 2); other modes don't have these. */
+/** Counters of decision requests; absent in mode `local`. See docs/reference/README.md#service-endpoints. */
 export interface PolicyCounters {
-  /** Of mode `policy`: decisions that the point didn't give. */
+  /** Mode `policy`: decisions that the decision point didn't return. */
   readonly unavailable: Counter;
   readonly shadowChecks: Counter;
   readonly shadowDivergence: Counter;
@@ -10,19 +10,28 @@ export interface PolicyCounters {
   readonly shadowSkipped: Counter;
 }
 
-/** The parts of one process share a registry, and then these. */
+/** Returns the counters of a registry; the parts of one process share them. */
 export function policyCounters(registry: Registry): PolicyCounters {
   const counter = (name: string, help: string) =>
     (registry.getSingleMetric(name) as Counter | undefined) ??
     new Counter({ name, help, registers: [registry] });
   return {
-    unavailable: counter('authz_policy_unavailable_total', 'Decisions that the decision point did not give.'),
-    shadowChecks: counter('authz_shadow_checks_total', 'Checks that the decision point was asked beside.'),
-    shadowDivergence: counter('authz_shadow_divergence_total', 'Checks that it would decide otherwise.'),
-    shadowUnavailable: counter('authz_shadow_unavailable_total', 'Checks to which it gave no answer.'),
+    unavailable: counter(
+      'authz_policy_unavailable_total',
+      'Decisions that the decision point did not return.',
+    ),
+    shadowChecks: counter('authz_shadow_checks_total', 'Local decisions compared with the decision point.'),
+    shadowDivergence: counter(
+      'authz_shadow_divergence_total',
+      'Local decisions from which the point differs.',
+    ),
+    shadowUnavailable: counter(
+      'authz_shadow_unavailable_total',
+      'Comparisons that failed for want of a decision.',
+    ),
     shadowSkipped: counter(
       'authz_shadow_skipped_total',
-      'Checks that it was not asked beside, because too many waited.',
+      'Local decisions that were not compared, because the queue was full.',
     ),
   };
 }

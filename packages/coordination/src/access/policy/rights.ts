@@ -18,47 +18,47 @@ import type { PolicyCounters } from './policy-counters.ts';
 interface NeededObjects {
   readonly type: ResourceType;
   readonly ids: readonly string[];
-  /** Whether the point may be asked for all objects of the type instead of these. */
+  /** Whether the point may list all objects of the type instead of deciding on these. */
   readonly isList: boolean;
 }
 
-/** Thrown where a permission is asked for that was not judged yet: whatever was begun is undone, and done again after it. */
+/** Thrown when a command needs a decision that it doesn't have. The command is rolled back and repeated with it. */
 export class NeedsDecision extends NeedsAnswer {
   override readonly name = 'NeedsDecision';
   readonly action: Action;
-  /** The objects that each need one; absent where it is about the object of the request. */
+  /** The objects that need a decision each; absent where the decision is about the object of the request. */
   readonly objects: NeededObjects | undefined;
-  /** Whose; absent where nobody is judged yet. */
+  /** The rights that lack the decision; absent where no decision was requested for the caller. */
   readonly rights: PolicyRights | undefined;
 
   constructor(action: Action, rights?: PolicyRights, objects?: NeededObjects) {
-    super(`${action} was not judged before it was asked for`);
+    super(`${action} was checked before a decision on it was requested`);
     this.action = action;
     this.rights = rights;
     this.objects = objects;
   }
 }
 
-/** The objects that a request is about. */
+/** Finds the objects of a request. */
 export interface Places {
-  /** The one that tells most first, each with its relations as they stand now. */
+  /** The objects of the request, the most specific first, each with its current relations. */
   ofRequest(db: Db): Promise<readonly Resource[]>;
-  /** Objects of one type, in any order; one that there is not is left out. */
+  /** Objects of one type, in any order, without missing ones. */
   ofType(db: Db, type: ResourceType, ids: readonly string[]): Promise<readonly Resource[]>;
-  /** By the id of each object of a kind of ours, what `ofRequest` would say of it. */
+  /** For each object of a kind of this service, by id, what `ofRequest` would return for it. */
   ofKind(db: Db, kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Resource[]>>;
 }
 
-/** What judging one request takes. */
+/** What deciding one request requires. */
 export interface Judging {
   readonly point: DecisionPoint;
   readonly counters: PolicyCounters;
   readonly places: Places;
-  /** Statements outside of any transaction. */
+  /** For statements outside of any transaction. */
   readonly db: Db;
 }
 
-/** What is granted nowhere yet: a token's permissions before its request is judged. Asking for one is a fault of ours. */
+/** A token's permissions before any decision. A check of one is a programming error. */
 export class UnjudgedRights extends JudgedPermissions {
   readonly judgesObjects = true;
 
@@ -79,15 +79,15 @@ export class UnjudgedRights extends JudgedPermissions {
   }
 }
 
-/** What is said of somebody in whose name work is done while they are not there. */
+/** The rights of an identity on whose behalf work runs without its token. */
 export interface Absent {
-  /** What they may have at most: there is no token whose scopes say so. */
+  /** The most that it may have, in place of a token's scopes. */
   readonly ceiling: ReadonlySet<string>;
-  /** Asks for it, and for what others who are not there may need. Objects are asked about one by one, never listed. */
+  /** Requests all decisions that absent identities may need; objects are decided one by one, never listed. */
   askAll(): Promise<void>;
 }
 
-/** A decision on an object that a command names besides its own. */
+/** A decision on an additional object of a command. */
 interface Placed {
   readonly action: Permission;
   readonly resource: Resource;
@@ -95,25 +95,28 @@ interface Placed {
 }
 
 interface Outcome extends Pick<Decision, 'allowed'> {
-  /** What a refusal says of it; absent where nobody was asked. */
+  /** The details of a refusal; absent where no decision was requested. */
   readonly details?: Details;
 }
 
-/** The longest that one refused write tells its client to wait. */
+/** How soon a client may retry a write refused with `policy_unavailable`. */
 const retryAfterSeconds = '1';
 
 /**
- * What the decision point granted to one request, asked before the transaction and obeyed inside it (organisation, section
- * 21.1). The token's scopes narrow first; what is decided here alone goes by the names of the set.
+ * The decision point's grants for one request, requested before the transaction and applied inside it. The token's
+ * scopes narrow them; permissions that only this service decides are those of the set. See
+ * docs/reference/authorization.md#order.
  */
 export class PolicyRights extends JudgedPermissions {
   readonly judgesObjects = true;
   readonly #judging: Judging;
   readonly #subject: Subject;
   readonly #ceiling: ReadonlySet<string>;
-  /** A Refusal stands for no answer: it is thrown when the permission is asked for, in the order of the checks. */
+  /**
+   * A Refusal marks a decision that failed: it is thrown when the permission is checked, in the order of the checks.
+   */
   #outcomes = new Map<Permission, Outcome | Refusal>();
-  /** The ids granted for a permission on a type; `each` where the point lists none. */
+  /** The granted ids per permission and type; `each` where the decision point lists none. */
   readonly #lists = new Map<string, ReadonlySet<string> | 'each'>();
   readonly #objects = new Map<string, boolean>();
   /** By the name of action and object. */
@@ -139,7 +142,7 @@ export class PolicyRights extends JudgedPermissions {
   }
 
   permitted(wanted: Action, type: string, ids: readonly string[]): readonly string[] {
-    // Memory tells what the journal does.
+    // Memory exposes what the journal contains, so its reads need `events.read`.
     if (!this.#ceiling.has(wanted === 'memory.read' ? 'events.read' : wanted)) return [];
     const list = this.#lists.get(listName(wanted, type));
     if (list instanceof Set) return ids.filter((id) => list.has(id));
@@ -162,14 +165,14 @@ export class PolicyRights extends JudgedPermissions {
     return this.#ceiling.has(wanted);
   }
 
-  /** The same decisions for a caller of other scopes: what a token leaves its person to do later. */
+  /** The same decisions for a caller with other scopes: the consequences of a decision by token use them. */
   with(caller: Caller): PolicyRights {
     const rights = new PolicyRights(caller, this.#judging);
     rights.#outcomes = this.#outcomes;
     return rights;
   }
 
-  /** Asks for one permission after the other, until one is granted; no answer ends it. */
+  /** Requests one permission after the other until one is granted; a failure ends the sequence. */
   async askAnyOf(actions: readonly Permission[]): Promise<void> {
     for (const action of actions) {
       if (!this.#ceiling.has(action) || isDecidedHere(action)) {
@@ -181,7 +184,7 @@ export class PolicyRights extends JudgedPermissions {
     }
   }
 
-  /** Grants a permission for a request that goes by objects, each of which is judged by itself. */
+  /** Grants a permission to a request whose objects are decided one by one. */
   async askList(action: Permission, types: readonly ResourceType[]): Promise<void> {
     if (!this.#ceiling.has(action)) return;
     this.#outcomes.set(action, { allowed: true });
@@ -193,13 +196,13 @@ export class PolicyRights extends JudgedPermissions {
       }
   }
 
-  /** The ids granted, where the point lists them and there are not too many. */
+  /** The granted ids, where the decision point lists them and there aren't too many. */
   idsOf(action: Permission, type: ResourceType): ReadonlySet<string> | undefined {
     const list = this.#lists.get(listName(action, type));
     return list instanceof Set ? list : undefined;
   }
 
-  /** Gets what a command stopped for. @throws Refusal `policy_unavailable` */
+  /** Requests the decision that a command lacked. @throws Refusal `policy_unavailable` */
   async settle({ action, objects }: NeedsDecision): Promise<void> {
     if (objects === undefined) {
       await (this.#absent?.askAll() ?? this.#ask(action as Permission));
@@ -216,9 +219,9 @@ export class PolicyRights extends JudgedPermissions {
   }
 
   /**
-   * Whether the objects of the request still stand where they stood when they were judged.
-   * @param tx the transaction that goes by the decision
-   * @throws NeedsDecision when they were moved, or given to somebody else, meanwhile
+   * Checks that the objects of the request still have the relations on which their decisions are based.
+   * @param tx the transaction that applies the decisions
+   * @throws NeedsDecision when an object was moved or got another owner meanwhile
    */
   async recheck(tx: Db): Promise<void> {
     if (await this.#stillStands(tx)) return;
@@ -226,7 +229,7 @@ export class PolicyRights extends JudgedPermissions {
     this.#placed.clear();
     const [asked] = [...this.#outcomes.keys()];
     this.#outcomes.clear();
-    // What is named besides is asked for anew where the command comes to it.
+    // Decisions on additional objects are requested again when the command checks them.
     if (asked !== undefined) throw new NeedsDecision(asked, this);
   }
 
@@ -243,13 +246,13 @@ export class PolicyRights extends JudgedPermissions {
     return named.every(({ resource }) => JSON.stringify(now.get(resource.id)) === JSON.stringify(resource));
   }
 
-  /** What the decision point said of a permission; undefined where it was not asked. */
+  /** The decision point's result for a permission; undefined where it wasn't requested. */
   decisionOn(action: Permission): Details | undefined {
     const outcome = this.#outcomes.get(action);
     return outcome instanceof Refusal ? undefined : outcome?.details;
   }
 
-  /** What a refusal for want of these says besides: the last denial, and on what. */
+  /** The last denial among these permissions, for the details of a refusal. */
   denialOf(required: readonly string[]): Details | undefined {
     const placed = [...this.#placed.values()].filter(
       ({ action, outcome }) => required.includes(action) && !outcome.allowed,
@@ -263,8 +266,8 @@ export class PolicyRights extends JudgedPermissions {
   }
 
   /**
-   * Asks about many objects in as few requests as there can be.
-   * @param asked the rights on each object, made by `about`
+   * Requests decisions on many objects in as few requests as possible.
+   * @param asked the rights on each object, created by `about`
    * @throws Refusal `policy_unavailable`
    */
   async askAll(asked: readonly { rights: PolicyRights; actions: readonly Permission[] }[]): Promise<void> {
@@ -281,7 +284,7 @@ export class PolicyRights extends JudgedPermissions {
       rights.#outcomes.set(action, outcomeOf(questions[index] as Question, decisions[index] as Decision));
   }
 
-  /** Asks for the whole ceilings of those who are not there; no answer is thrown where one of their permissions is asked for. */
+  /** Requests the whole ceilings of absent identities; a failure is thrown when one of their permissions is checked. */
   static async askTogether(all: readonly PolicyRights[]): Promise<void> {
     const isOpen = (rights: PolicyRights) => (name: Permission) =>
       rights.#ceiling.has(name) && !isDecidedHere(name) && !rights.#outcomes.has(name);
@@ -299,20 +302,20 @@ export class PolicyRights extends JudgedPermissions {
     }
   }
 
-  /** The rights of the same caller on other objects, of which nothing was asked yet. */
+  /** The same caller's rights on other objects, without any decision. */
   about(caller: Caller, place: readonly Resource[]): PolicyRights {
     const rights = new PolicyRights(caller, this.#judging);
     rights.#place = place;
     return rights;
   }
 
-  /** Objects of a kind of ours as the decision point knows them, by their ids. */
+  /** Objects of a kind of this service, in the form sent to the decision point, by id. */
   placesOf(kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Resource[]>> {
     const { places, db } = this.#judging;
     return places.ofKind(db, kind, ids);
   }
 
-  /** Whether the token itself leaves a permission out, whoever grants it. */
+  /** Whether the token excludes a permission, whoever grants it. */
   isBeyondScope(action: Permission): boolean {
     return !this.#ceiling.has(action);
   }
@@ -323,7 +326,7 @@ export class PolicyRights extends JudgedPermissions {
     return (await point.objectsOf({ subject: this.#subject, action, type })) ?? 'each';
   }
 
-  /** Decisions of permissions on one object each, of which the request as a whole depends. */
+  /** Requests a permission on the object of the request. */
   async #ask(action: Permission): Promise<Outcome | Refusal> {
     const known = this.#outcomes.get(action);
     if (known !== undefined) return known;
@@ -356,7 +359,7 @@ export class PolicyRights extends JudgedPermissions {
   async #askPlaces(action: Permission, { type, ids }: NeededObjects): Promise<void> {
     const { point, places, db } = this.#judging;
     const found = new Map((await places.ofType(db, type, ids)).map((resource) => [resource.id, resource]));
-    // What there is not is asked about on the tenant.
+    // A missing object is decided on the tenant.
     const questions = ids.map((id) => {
       const resource = found.get(id) ?? tenantOf(this.#subject);
       return { subject: this.#subject, action, resource };
@@ -405,7 +408,7 @@ function outcomeOf({ resource }: Question, { allowed, reasonCode, decisionId }: 
   return { allowed, details: { resource: nameOf(resource), reasonCode, decisionId } };
 }
 
-/** The object on which a permission is asked for: the most telling one that has it, else the tenant. */
+/** The object on which a permission is decided: the most specific one of its kinds, or the tenant. */
 export function resourceOf(action: Permission, place: readonly Resource[], tenantId: string): Resource {
   const found = place.find(({ type }) => isAskedOn(action, type));
   return found ?? tenantOf({ tenantId });
@@ -419,7 +422,7 @@ export function subjectOf({ kind, iamPrincipalId, tenantId }: Caller): Subject {
   return { kind, iamPrincipalId: iamPrincipalId as string, tenantId };
 }
 
-/** What the token lets its bearer ask for at all. A token for decisions leaves one permission, on one approval. */
+/** The most that the token allows. A token for one decision allows one permission, on one approval. */
 function ceilingOf({ approvalId, scopes = new Set() }: Caller): ReadonlySet<string> {
   if (approvalId !== undefined) return new Set(['approvals.decide']);
   return narrowByScopes(permissionNames, scopes) ?? new Set();

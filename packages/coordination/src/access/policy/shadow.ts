@@ -9,7 +9,7 @@ import type { Differences } from './differences.ts';
 import type { PolicyCounters } from './policy-counters.ts';
 import { type Places, resourceOf, subjectOf } from './rights.ts';
 
-/** An object besides the one of the request, on which a permission was allowed here. */
+/** An additional object on which a permission was granted locally. */
 interface PlacedAnswer {
   readonly action: Permission;
   readonly type: string;
@@ -17,12 +17,12 @@ interface PlacedAnswer {
 }
 const placedMax = 100;
 
-/** Answers by its names, and remembers what it was asked. */
+/** Decides by local permissions and records each check. */
 export class ObservedRights extends JudgedPermissions {
   readonly judgesObjects = false;
-  /** What was answered to each permission: at most as many as there are permissions. */
+  /** The decision per permission, so at most as many as there are permissions. */
   readonly answers = new Map<Permission, boolean>();
-  /** What else was named: where something is filed. As many as one command files. */
+  /** Additional objects, such as the workspaces in which a command files something. */
   readonly placed = new Map<string, PlacedAnswer>();
 
   allows(wanted: Permission): boolean {
@@ -49,7 +49,7 @@ export class ObservedRights extends JudgedPermissions {
   }
 }
 
-/** What one request asked, and on what. */
+/** The checks of one request and their objects. */
 export interface Observed {
   readonly caller: Caller;
   readonly endpoint: string;
@@ -59,17 +59,17 @@ export interface Observed {
   readonly db: Db;
 }
 
-/** Asks the decision point beside the requests; nobody waits for it (organisation, section 21.1). */
+/** Compares local decisions with the decision point, after the request. See docs/reference/authorization.md#shadow. */
 export interface Shadow {
   observe(observed: Observed): void;
-  /** Ends when what is being asked has its answer; what waits is dropped. */
+  /** Finishes the comparisons in progress and drops the queued ones. */
   close(): Promise<void>;
 }
 
-/** Requests whose checks wait; those beyond are counted and left out. */
+/** Queued requests; further ones are counted and not compared. */
 const waitingMax = 1000;
 const underWayMax = 8;
-/** Lines about differences in the log; all of them are counted, and the newest listed. */
+/** Log lines about differences; all differences are counted, and the newest can be listed. */
 const linesPerMinuteMax = 60;
 
 export function openShadow({
@@ -134,7 +134,7 @@ export function openShadow({
       Object.assign(lines, { sinceMs: nowMs, written: 0 });
     lines.written += 1;
     if (lines.written <= linesPerMinuteMax)
-      log.warn({ tenantId, ...difference }, 'the decision point would decide otherwise');
+      log.warn({ tenantId, ...difference }, 'the decision point differs from a local decision');
   }
 
   function start(observed: Observed): void {
@@ -143,7 +143,7 @@ export function openShadow({
     const comparison = compare(observed)
       .catch((error: unknown) => {
         counters.shadowUnavailable.inc(asked);
-        if (!(error instanceof NoDecision)) log.warn({ err: error }, 'a check could not be compared');
+        if (!(error instanceof NoDecision)) log.warn({ err: error }, 'a decision could not be compared');
       })
       .finally(() => {
         underWay.delete(comparison);

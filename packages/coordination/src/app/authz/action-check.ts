@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Uuid } from '@baton/values/wire';
 
-/** An action on a resource. One that no resource has is refused with 400; one of another resource type, with 422. */
+/** An action on a resource. An unknown action is refused with 400; an action of another resource type with 422. */
 export const ActionCheck = z
   .strictObject({
     action: z.enum([
@@ -21,36 +21,34 @@ export const ActionCheck = z
   .meta({ id: 'ActionCheck' });
 export type ActionCheck = z.output<typeof ActionCheck>;
 
-/** Where the caller's permission comes from, and what takes from it. */
+/** Where the caller's permission comes from, and what narrows it. */
 export const ActionExplanation = z
   .strictObject({
-    permission: z
-      .string()
-      .describe('The one that allows it; else the one that is wanting, or that would do.'),
+    permission: z.string().describe('The permission that allows the action; if none does, one that would.'),
     source: z
       .enum(['binding', 'api_key', 'decision_point'])
       .nullable()
-      .describe('Who grants it; null when nobody does.'),
-    credentialId: Uuid.nullable().describe('The binding or the key that the caller came in by.'),
-    byAdmin: z.boolean().describe('Whether it is covered by `admin` only.'),
+      .describe('Who grants it; null if nobody does.'),
+    credentialId: Uuid.nullable().describe('The binding or key that authenticated the caller.'),
+    byAdmin: z.boolean().describe('Whether only `admin` covers it.'),
     roleId: Uuid.nullable().describe(
-      'The role that an approval asks for; it makes eligible, and grants nothing.',
+      'The role that an approval requires; it makes the caller eligible and grants nothing.',
     ),
     narrowedBy: z
       .array(z.enum(['token_scope', 'decision_point', 'visibility']))
       .max(3)
       .describe(
-        '`token_scope`: the token leaves it out. `decision_point`: it was denied there. `visibility`: own workspaces only.',
+        '`token_scope`: excluded by the token. `decision_point`: denied there. `visibility`: own workspaces only.',
       ),
     decision: z
       .strictObject({ resource: z.string(), reasonCode: z.string(), decisionId: z.string().nullable() })
       .nullable()
-      .describe('What the decision point said, where it was asked.'),
+      .describe('The decision of the decision point, if one was requested.'),
   })
   .meta({ id: 'ActionExplanation' });
 export type ActionExplanation = z.infer<typeof ActionExplanation>;
 
-/** Whether the caller may do it, and the refusal that the action itself would answer. */
+/** Whether the action is allowed, and otherwise the error that it would return. */
 export const ActionCheckResult = ActionCheck.extend({
   allowed: z.boolean(),
   reason: z

@@ -10,14 +10,14 @@ import type { Caller } from '../../service/caller.ts';
 import type { Settings } from '../settings.ts';
 import { authoritiesBy, type Judged, judgedByPolicy, judgedReaderBy, observedBy } from './judging.ts';
 
-/** The mode of authorization of one process (organisation, section 21.1). */
+/** The authorization mode of a process. See docs/reference/authorization.md#modes. */
 export interface Authorization {
-  /** What is added to the way of a request: nothing in mode `local`. */
+  /** Hooks of a request's authorization; empty in mode `local`. */
   readonly judging: Partial<Judged>;
-  /** Judges who reads the journal over a stream; absent where the permissions held here decide. */
+  /** Authorizes a reader of the event stream; absent where local permissions decide. */
   readonly judgedReader?: (caller: Caller, workspaceId: string | undefined) => Promise<Caller>;
   readonly differences: Differences;
-  /** Rights may have changed: nothing that was answered before serves any more. */
+  /** Discards all cached decisions, because rights may have changed. */
   forget(): void;
   close(): Promise<void>;
 }
@@ -55,8 +55,8 @@ export function openAuthorization({
 }
 
 /**
- * What judges, for each command of a process without requests, in whose name it works; undefined where the permissions held
- * here decide. Of the modes, only `policy` asks beside requests.
+ * Authorities for the commands of a process without requests; undefined where local permissions decide. Only mode
+ * `policy` requests decisions for background work.
  */
 export function openAuthorities({
   settings,

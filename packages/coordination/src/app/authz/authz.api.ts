@@ -9,10 +9,10 @@ export const authzApi = [
     id: 'checkActions',
     method: 'POST',
     path: '/authz:check',
-    summary: 'Ask which actions the caller may do.',
+    summary: 'Check which actions the caller may do.',
     description:
-      'About the caller itself; nothing is written. The results are in the order of the checks. Each says by which permission, who grants it, and what narrows it.',
-    // Nothing changes, so there is no answer to keep.
+      "Checks the caller's own rights; nothing is written. The results are in the order of the checks. Each names the permission, who grants it and what narrows it.",
+    // Nothing changes, so no response is stored for a repeat.
     idempotency: 'ignored',
     transaction: 'none',
     body: z.strictObject({ checks: z.array(ActionCheck).min(1).max(100) }).meta({ id: 'ActionChecks' }),
@@ -29,7 +29,7 @@ export const authzApi = [
         },
       ],
     },
-    // The decision point is asked, where there is one: nothing of the database is held meanwhile.
+    // In mode `policy` this calls the decision point, so no transaction or connection is held.
     around: async ({ body }, { context, command }: Surroundings<ActionCheckResult[], Context>) =>
       command(await checkActions(context, body.checks)),
     handle: ({ prepared }) => ({ results: prepared }),

@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** What a binding or a key has before anything narrows it. */
+/** The permissions of a binding or a key, before any narrowing. */
 export function findCredentialPermissions(tenantId: string, credentialId: string) {
   return sql<{ permissions: string[] }>`
     select permissions from iam_bindings where id = ${credentialId} and tenant_id = ${tenantId}

@@ -18,7 +18,7 @@ import { type ErrorCode, errors, fail } from '../errors.ts';
 import type { ActionCheck, ActionCheckResult } from './action-check.ts';
 import { type Basis, explaining, explanationOf } from './explanation.ts';
 
-/** The actions of each type of resource (organisation, section 21.4). */
+/** The actions of each type of resource. See docs/reference/authorization.md#check-your-own-actions. */
 export const actionsOf: Readonly<Record<ActionCheck['resourceType'], readonly ActionCheck['action'][]>> = {
   approval: ['approve', 'reject'],
   process_instance: ['suspend', 'resume', 'cancel'],
@@ -28,7 +28,7 @@ export const actionsOf: Readonly<Record<ActionCheck['resourceType'], readonly Ac
   principal: ['enable', 'disable'],
 };
 
-/** The permissions that allow the actions of a type: any of them, by what the object says. */
+/** The permissions that allow a type's actions; which of them applies depends on the object. */
 const permissionsOf: Readonly<Record<ActionCheck['resourceType'], readonly [Permission, ...Permission[]]>> = {
   approval: ['approvals.decide'],
   process_instance: ['processes.operate'],
@@ -41,10 +41,10 @@ const permissionsOf: Readonly<Record<ActionCheck['resourceType'], readonly [Perm
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Says for each action whether the caller's rights would let it do that, and why, without doing it. Whether the object's
- * state would is not asked, except for principals.
+ * Returns for each action whether the caller's rights allow it, and why, without doing it. The object's state isn't
+ * checked, except for principals.
  * @throws Refusal `unknown_action` for an action that the type doesn't have, `invalid_check` for an id of another form,
- * `policy_unavailable` for all of them when one can't be decided
+ * `policy_unavailable` for all checks when one can't be decided
  */
 export async function checkActions(
   context: Context,
@@ -67,7 +67,7 @@ export async function checkActions(
   return results;
 }
 
-/** For each check the context in which it is asked: with what a decision point grants on that object, all asked together. */
+/** Returns a context per check, with the decision point's grants on its object; all are requested together. */
 async function contextsOf(context: Context, checks: readonly ActionCheck[]): Promise<Context[]> {
   const { caller } = context;
   const { permissions } = caller;
@@ -100,7 +100,7 @@ async function verdictOn(context: Context, check: ActionCheck): Promise<{ reason
     if (!(error instanceof Refusal) || error.code === 'policy_unavailable') throw error;
     const { code, details } = error;
     const reason = { code, message: errors[code as ErrorCode].when, details };
-    // The last one helps everybody, and not only the owner of the object.
+    // Everybody may hold the last one; the ones before it apply to the object's owner only.
     const required = (details['required'] as readonly Permission[] | undefined) ?? [];
     const known = permissionsOf[check.resourceType];
     const permission = required.at(-1) ?? known.at(-1) ?? known[0];
@@ -108,7 +108,7 @@ async function verdictOn(context: Context, check: ActionCheck): Promise<{ reason
   }
 }
 
-/** Refuses as the action itself would. @returns by what it is allowed */
+/** Refuses like the action itself. @returns the basis of the permission */
 async function requireMayDo(
   context: Context,
   { action, resourceType, resourceId }: ActionCheck,
@@ -165,7 +165,7 @@ async function requireMayChangePrincipal(
 
 type Reason = ActionCheckResult['reason'];
 
-/** @param required what the refusal names; usually all of them */
+/** @param required the permissions named in the refusal; usually all of them */
 function requireAny({ caller }: Context, oneOf: readonly Permission[], required = oneOf): void {
   if (!oneOf.some((name) => holds(caller.permissions, name))) fail('permission_denied', { required });
 }

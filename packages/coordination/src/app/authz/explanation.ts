@@ -6,16 +6,16 @@ import type { Context } from '../context.ts';
 import type { ActionExplanation } from './action-check.ts';
 import { findCredentialPermissions } from './authz.sql.ts';
 
-/** What an action is allowed by, or would be. */
+/** The permission that allows an action, or would allow it. */
 export interface Basis {
   readonly permission: Permission;
-  /** The role by which the caller is the one that is asked. */
+  /** The role that makes the caller eligible. */
   readonly roleId?: string | null;
 }
 
-/** What the explanations of one request share. */
+/** Data shared by the explanations of one request. */
 export interface Explaining {
-  /** What the credential has before anything narrows it. */
+  /** The credential's permissions before any narrowing. */
   readonly permissions: ReadonlySet<string>;
   readonly seesAll: boolean;
 }
@@ -28,7 +28,7 @@ export async function explaining(context: Context): Promise<Explaining> {
   return { permissions: new Set(found?.permissions), seesAll: (await viewerOf(context)) === null };
 }
 
-/** Says where a permission comes from, and what narrows it (organisation, section 21.4). */
+/** Explains where a permission comes from and what narrows it. */
 export function explanationOf(
   { caller }: Context,
   { permissions, seesAll }: Explaining,

@@ -13,24 +13,24 @@ import { narrowedPage } from './narrowed-page.ts';
 import { placesOf } from './places.ts';
 import { settled } from './settling.ts';
 
-/** How the modes of organisation, section 21.1, change the way of a request. */
+/** Hooks of a request's authorization; each mode supplies its own. See docs/reference/authorization.md#modes. */
 export interface Judged {
   judged(request: JudgedRequest<Caller>, act: Act<Caller>): Promise<Answer>;
   judgedFirst(caller: Caller, endpoint: Operation): Promise<Caller>;
   readonly locksAlways: boolean;
 }
 
-/** What is asked of the identities of tokens; keys, and requests without a credential, are none. */
+/** Decisions are requested for the identities of tokens only, not for keys or for requests without a credential. */
 const isIdentity = ({ iamPrincipalId }: Caller) => iamPrincipalId !== null;
 
 interface PolicyParts {
   readonly point: DecisionPoint;
   readonly counters: PolicyCounters;
-  /** For what takes no turn of a request. */
+  /** For work outside of a request. */
   readonly db: Db;
 }
 
-/** Mode `policy`: the decision point is asked before, the command obeys. */
+/** Mode `policy`: requests the decisions before the transaction; the command applies them. */
 export function judgedByPolicy(parts: PolicyParts): Judged {
   const { point, counters } = parts;
   return {
@@ -39,7 +39,7 @@ export function judgedByPolicy(parts: PolicyParts): Judged {
       const { caller } = call;
       const asked = { ...call, authorities: authoritiesBy({ ...parts, db })() };
       if (!isIdentity(caller)) return settled(undefined, () => act(asked, input));
-      // The command inside an `around`: what was asked before it holds.
+      // A command inside an `around` reuses the decisions of the `around`.
       if (caller.permissions instanceof PolicyRights)
         return settled(caller.permissions, () => act(asked, input));
       const rights = new PolicyRights(caller, {
@@ -66,14 +66,14 @@ export function judgedByPolicy(parts: PolicyParts): Judged {
   };
 }
 
-/** Makes what judges those in whose name one command works. */
+/** Creates the factory of authorities for the identities on whose behalf a command works. */
 export function authoritiesBy(parts: PolicyParts): () => Authorities {
   const placesAt = (caller: Caller, workspaceId: string | null) =>
     placesOf(caller, { path: '' }, { params: {}, query: { workspaceId }, body: undefined });
   return () => new Authorities({ ...parts, placesAt });
 }
 
-/** Judges who reads the journal over a stream: `events.read` on the whole of it, or on one workspace. */
+/** Authorizes a reader of the event stream: `events.read` on the tenant or on one workspace. */
 export function judgedReaderBy(parts: PolicyParts) {
   return async (caller: Caller, workspaceId: string | undefined): Promise<Caller> => {
     if (!isIdentity(caller)) return caller;
@@ -87,7 +87,7 @@ export function judgedReaderBy(parts: PolicyParts) {
   };
 }
 
-/** The caller with what was granted; a token for decisions leaves its person more for what follows. */
+/** The caller with the granted permissions. A token for one decision grants its person more for the consequences. */
 function judgedCaller(caller: Caller, rights: PolicyRights): Caller {
   const { permissionsAfter } = caller;
   if (permissionsAfter === undefined) return { ...caller, permissions: rights };
@@ -97,7 +97,7 @@ function judgedCaller(caller: Caller, rights: PolicyRights): Caller {
   return { ...caller, permissions: rights, permissionsAfter: after };
 }
 
-/** The flat permissions of an endpoint, any one of each group; of a list, what its items are judged by. */
+/** Requests the endpoint's permissions, one of each group; for a list also the permission that filters its items. */
 async function askFor(rights: PolicyRights, { id, permission, alsoOneOf }: Operation): Promise<void> {
   const byObject = choosing[id] ?? (listed[id] === undefined ? [] : [listed[id].action]);
   const type = listed[id]?.type ?? 'task';
@@ -107,7 +107,7 @@ async function askFor(rights: PolicyRights, { id, permission, alsoOneOf }: Opera
       await rights.askAnyOf(group as readonly Permission[]);
 }
 
-/** Mode `shadow`: the names here decide, and the decision point is asked beside. */
+/** Mode `shadow`: local permissions decide; the decision point is queried for comparison only. */
 export function observedBy(shadow: Shadow): Pick<Judged, 'judged'> {
   return {
     async judged({ call, endpoint, input, db }, act) {
@@ -117,7 +117,7 @@ export function observedBy(shadow: Shadow): Pick<Judged, 'judged'> {
       try {
         return await act({ ...call, caller: { ...caller, permissions: rights } }, input);
       } finally {
-        // What a list shows is judged row by row: that the list as a whole may be read is no question.
+        // The items of a list are compared one by one; the permission on the list as a whole isn't compared.
         const byObject = choosing[endpoint.id] ?? [listed[endpoint.id]?.action];
         for (const action of byObject) if (action !== undefined) rights.answers.delete(action);
         const places = placesOf(caller, endpoint, input);

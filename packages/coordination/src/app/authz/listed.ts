@@ -1,19 +1,19 @@
 import type { ResourceType } from '../../access/policy/catalogue.ts';
 import type { Permission } from '../../service/permissions.ts';
 
-/** An item of a list, as the object on which a permission is asked for. */
+/** The object and permission that decide whether an item of a list is shown. */
 export interface ListedObject {
   readonly action: Permission;
   readonly type: ResourceType;
   readonly id: string;
 }
 
-/** A list of objects that are each judged (organisation, section 21.3). */
+/** A list whose items are authorized one by one. See docs/reference/authorization.md#lists. */
 export interface Listed {
-  /** The permission of the endpoint that the objects are judged by. */
+  /** The endpoint's permission that filters the items. */
   readonly action: Permission;
   readonly type: ResourceType;
-  /** The column of the list that holds their ids, where the list itself can be narrowed by it. */
+  /** The column with the objects' ids, where the query can filter by it. */
   readonly column?: string;
   objectOf(item: never, tenantId: string): ListedObject;
 }
@@ -29,7 +29,7 @@ function by(action: Permission, type: ResourceType, field: string, column?: stri
   };
 }
 
-/** What is filed in a workspace, or in the tenant itself, is judged there. */
+/** Items filed in a workspace, or in the tenant itself, are authorized there. */
 function byPlace(action: Permission): Listed {
   return {
     action,
@@ -41,7 +41,7 @@ function byPlace(action: Permission): Listed {
   };
 }
 
-/** By the name of the operation. Every other list hangs on one object, or shows what the whole tenant shares. */
+/** By operation id. Every other list belongs to one object, or shows what the whole tenant shares. */
 export const listed: Readonly<Record<string, Listed>> = {
   listTasks: by('tasks.read', 'task', 'id', 'id'),
   listAvailableWork: by('tasks.read', 'task', 'id'),
@@ -66,7 +66,7 @@ export const listed: Readonly<Record<string, Listed>> = {
   },
 };
 
-/** Operations without a page that choose their objects themselves, by these permissions on each. */
+/** Operations that select their objects themselves, with the permissions required on each object. */
 export const choosing: Readonly<Record<string, readonly Permission[]>> = {
   claimNextTasks: ['tasks.claim', 'tasks.read'],
 };

@@ -5,12 +5,12 @@ import type { PolicyRights } from '../../access/policy/rights.ts';
 import type { Listed, ListedObject } from './listed.ts';
 import { settled } from './settling.ts';
 
-/** Up to so many ids, a list is narrowed by them where it is read; more leave out little. */
+/** The list's query is filtered by at most so many granted ids; with more, items are filtered after the read. */
 const idsMax = 5000;
-/** How much of a list one request reads to fill its page; then the page is short, and its cursor leads on. */
+/** Rows that one request may read to fill its page. Beyond them the page is short, with a cursor to go on. */
 const readsMax = 20;
 const readMsMax = 5000;
-/** Rows of one read, where most of them may be left out. */
+/** Rows of one read where most rows may be filtered out. */
 const readRows = 100;
 
 interface PageBody {
@@ -19,8 +19,8 @@ interface PageBody {
 }
 
 /**
- * A page of those items of a list that the decision point grants: the list and its list of objects intersect (organisation,
- * section 21.3). It may be short, or empty, and lead on.
+ * Returns a page of the items that the decision point grants. A page may be short or empty and still have a cursor. See
+ * docs/reference/authorization.md#lists.
  * @param read runs the list
  */
 export async function narrowedPage(
@@ -37,14 +37,14 @@ export async function narrowedPage(
   let { cursor } = input;
   for (let round = 1; ; round += 1) {
     const left = limit - items.length;
-    // The first read has the limit that was sent, so that the list itself refuses a wrong one.
+    // The first read uses the requested limit, so that the list itself rejects an invalid one.
     const rows = round === 1 ? input.limit : Math.min(Math.max(left, readRows), pageLimitMax);
     const part = { ...input, limit: rows, cursor, ...(only && { only }) };
     let answer = await read(part);
     let { items: found, nextCursor } = answer.body as PageBody;
     let seen = await granted(rights, listed, tenantId, found);
     if (seen.length > left) {
-      // Only the list makes cursors: it is read again up to the last row of the page.
+      // Only the list creates cursors: read again up to the last row of the page.
       const last = found.indexOf(seen[left - 1] as never);
       answer = await read({ ...part, limit: last + 1 });
       ({ items: found, nextCursor } = answer.body as PageBody);
@@ -64,7 +64,7 @@ function narrowingOf(rights: PolicyRights, { action, type, column }: Listed) {
   return { column, ids: [...ids].filter((id) => uuidForm.test(id)) };
 }
 
-/** What a decision point calls otherwise is no object of ours. */
+/** Ids of the decision point that aren't UUIDs are not objects of this service. */
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 async function granted(

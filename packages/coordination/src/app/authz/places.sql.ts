@@ -1,6 +1,6 @@
 import { type Statement, sql } from '@baton/kernel/database/sql';
 
-/** What an object hangs on: a task or a workspace, and the person that it belongs to. */
+/** The task or workspace of an object, and its owner. */
 export interface AnchorRow {
   readonly id: string;
   readonly task_id: string | null;
@@ -10,7 +10,7 @@ export interface AnchorRow {
 
 type FindAnchors = (tenantId: string, ids: readonly string[]) => Statement<AnchorRow>;
 
-/** Where the objects of each kind hang; those of other tenants are none. */
+/** The anchors of the objects of each kind, in this tenant only. */
 export const anchorsOf = {
   claim: (tenantId, ids) => sql<AnchorRow>`
     select id, task_id, null::uuid as workspace_id, null::uuid as person_id
@@ -64,13 +64,13 @@ export function findPlacedTasks(tenantId: string, ids: readonly string[]) {
     from tasks where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`;
 }
 
-/** What an external reference is a name of. */
+/** Finds the object of an external reference. */
 export function findReferenced(tenantId: string, id: string) {
   return sql<{ entity_type: string; entity_id: string }>`
     select entity_type, entity_id from external_references where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** Where the latest version of a process is filed. */
+/** Finds the workspace of the latest version of a process. */
 export function findPlaceOfProcess(tenantId: string, key: string) {
   return sql<{ workspace_id: string | null }>`
     select workspace_id from process_definitions where tenant_id = ${tenantId} and key = ${key} and is_latest`;
@@ -81,13 +81,13 @@ export function findTaskOfNumber(tenantId: string, number: number) {
     select id from tasks where public_number = ${number}::bigint and tenant_id = ${tenantId}`;
 }
 
-/** Workspaces with all that lie above them, the root first and itself last. */
+/** Workspaces with all their ancestors, from the root to the workspace itself. */
 export function findPaths(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string; path: string[] }>`
     select id, path from workspaces where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`;
 }
 
-/** The identities by which principals enter; of several live ones the first. */
+/** The identities bound to principals; of several live bindings the first. */
 export function findIdentities(tenantId: string, principalIds: readonly string[]) {
   return sql<{ principal_id: string; iam_principal_id: string }>`
     select distinct on (principal_id) principal_id, iam_principal_id from iam_bindings

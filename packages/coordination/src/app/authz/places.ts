@@ -19,22 +19,22 @@ import {
   type PlacedTaskRow,
 } from './places.sql.ts';
 
-/** Which objects a request is about, and how they hang together (organisation, section 21.3). */
+/** Finds the objects of a request and their relations. See docs/reference/authorization.md#catalog. */
 
 type AnchorKind = keyof typeof anchorsOf;
 type Kind = AnchorKind | 'task' | 'external_reference' | 'process';
 
-/** An object as a request names it. */
+/** A reference to an object, as a request gives it. */
 interface Named {
   readonly kind: Kind;
   readonly id: string | null;
-  /** The number of a task that is named by it. */
+  /** The number of the task, instead of its id. */
   readonly number: number | null;
-  /** The key of a process that is named by it. */
+  /** The key of the process, instead of its id. */
   readonly key?: string;
 }
 
-/** The paths below which a request is about one object. */
+/** The paths whose requests are about one object. */
 const kindAt: Readonly<Record<string, Kind>> = {
   '/tasks/{ref}': 'task',
   '/claims/{id}': 'claim',
@@ -52,7 +52,7 @@ const kindAt: Readonly<Record<string, Kind>> = {
   '/process-instances/{id}': 'process_instance',
 };
 
-/** What a body or a query names where the path names nothing, the most telling first. */
+/** Fields of the body or query that name an object if the path doesn't, the most specific first. */
 const kindOfField: readonly (readonly [field: string, kind: Kind])[] = [
   ['runId', 'run'],
   ['taskId', 'task'],
@@ -64,13 +64,13 @@ const kindOfField: readonly (readonly [field: string, kind: Kind])[] = [
   ['rootId', 'workspace'],
 ];
 
-/** Which relation its person has to an object. */
+/** The relation of a person to an object. */
 const relationOf: Partial<Record<Kind, string>> = {
   run: 'holder',
   approval: 'requested_by',
   project: 'owner',
 };
-/** Kinds that a decision point knows by themselves; the others stand for what they hang on. */
+/** Kinds that the decision point knows. An object of another kind is represented by its task or workspace. */
 const typeOf: Partial<Record<Kind, ResourceType>> = {
   run: 'run',
   approval: 'approval',
@@ -78,7 +78,7 @@ const typeOf: Partial<Record<Kind, ResourceType>> = {
   project: 'project_profile',
 };
 
-/** The objects of one request. */
+/** Returns the objects of one request. */
 export function placesOf(
   caller: Caller,
   endpoint: Pick<Operation, 'path'>,
@@ -129,12 +129,12 @@ function namedInFields({
     if (typeof value === 'string') return { kind, ...parseTaskRef(value) };
     if (isTaskRef(value)) return { kind, ...value };
   }
-  // An instance that names no workspace is filed in that of its process.
+  // An instance without a workspace is filed in the workspace of its process.
   const { process } = fields;
   return typeof process === 'string' ? { kind: 'process', id: null, number: null, key: process } : undefined;
 }
 
-/** What a body holds; what is published holds its own fields in `spec`. */
+/** The fields of a body; those of a published document are in `spec`. */
 function membersOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
@@ -143,7 +143,7 @@ function isTaskRef(value: unknown): value is TaskRef {
   return typeof value === 'object' && value !== null && 'number' in value && 'id' in value;
 }
 
-/** What its person doesn't see is asked about like what is not there. */
+/** An object that its person can't see is treated like a missing one. */
 async function isInSight(
   db: Db,
   caller: Caller,
@@ -156,7 +156,7 @@ async function isInSight(
   return isSeen({ db, tenantId }, viewerId, path, { id, number });
 }
 
-/** What is named: a task by its number, and by a reference what the reference is about. */
+/** Resolves a reference: a task by its number, an external reference to its object. */
 async function objectOf(
   db: Db,
   tenantId: string,
@@ -175,7 +175,7 @@ async function objectOf(
   return found && { kind: found.entity_type === 'task' ? 'task' : 'project', id: found.entity_id };
 }
 
-/** By the id of each object: itself, where a decision point knows its kind, then its task, then its workspace. */
+/** For each object by its id: itself, if the decision point knows its kind, then its task, then its workspace. */
 async function resourcesOf(
   db: Db,
   caller: Caller,
@@ -209,7 +209,7 @@ async function anchorRows(
   return ids.map((id) => ({ id, task_id: id, workspace_id: null, person_id: null }));
 }
 
-/** Namespaces of memory: that of the tenant, and those of trees of workspaces, by the names that a decision point knows. */
+/** Memory namespaces of the tenant and of workspace trees, under the names that the decision point uses. */
 async function namespaces(db: Db, { tenantId }: Caller, ids: readonly string[]): Promise<Resource[]> {
   const roots = ids.flatMap((id) => (id.startsWith('ws-') ? [id.slice('ws-'.length)] : []));
   const found = roots.length === 0 ? [] : await db.rows(findPaths(tenantId, roots));
@@ -224,7 +224,7 @@ async function namespaces(db: Db, { tenantId }: Caller, ids: readonly string[]):
   });
 }
 
-/** The caller's own identity is the one of its token; others are looked up. */
+/** The caller's identity comes from the token; other identities are looked up. */
 async function identitiesOf(
   db: Db,
   { tenantId, principalId, iamPrincipalId }: Caller,
@@ -265,7 +265,7 @@ function chainOf(kind: Kind, anchor: AnchorRow, relations: Relations): Resource[
   return chain;
 }
 
-/** What hangs on a task belongs to it; the rest is filed in a workspace, or in the tenant itself. */
+/** Parts of a task belong to the task; other objects are filed in a workspace or in the tenant itself. */
 function filedIn(
   object: string,
   type: ResourceType,
@@ -287,7 +287,7 @@ function taskTuples(task: PlacedTaskRow, relations: Relations): Tuple[] {
   ];
 }
 
-/** Each workspace with the one above it, the nearest first. */
+/** Each workspace with its parent, the nearest first. */
 function workspaceTuples(
   workspaceId: string | null,
   { paths, tenantId }: Pick<Relations, 'paths' | 'tenantId'>,

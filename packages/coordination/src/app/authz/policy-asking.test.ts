@@ -9,7 +9,10 @@ import { type PolicyMode, startPolicyMode } from '../../testing/policy-mode.ts';
 import type { TestPolicy } from '../../testing/policy-service.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
-/** CP_AUTHZ_MODE policy on the wire of AuthZEN 1.0, with a point that has no search; /authz:check, and tokens for decisions. */
+/**
+ * CP_AUTHZ_MODE policy on the wire of AuthZEN 1.0, with a point that has no search; /authz:check, and tokens for
+ * decisions.
+ */
 
 let mode: PolicyMode;
 let baton: TestCoordination;

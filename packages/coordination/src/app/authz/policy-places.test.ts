@@ -18,8 +18,8 @@ import { makeWorkspace } from '../../testing/workspaces.ts';
 import { endpoints } from '../endpoints.ts';
 
 /**
- * CP_AUTHZ_MODE policy: what is made in a workspace, or moved into one, is asked about on that workspace. Every operation that
- * writes is in the tables below, so that a new one can't do without an answer.
+ * CP_AUTHZ_MODE policy: what is made in a workspace, or moved into one, is asked about on that workspace. Every
+ * operation that writes is in the tables below, so that a new one can't do without an answer.
  */
 
 let baton: TestCoordination;
@@ -81,7 +81,9 @@ const filesNothing = {
     ...['updateProject', 'transitionProject', 'archiveProject', 'restoreProject', 'createConfigRevision'],
     ...['activateConfigRevision'],
   ],
-  /** What it writes belongs to the tenant, or to a principal of it, and its permission is the tenant's in the catalogue. */
+  /**
+   * What it writes belongs to the tenant, or to a principal of it, and its permission is the tenant's in the catalogue.
+   */
   tenants: [
     ...['openSession', 'heartbeatSession', 'closeSession', 'uploadArtifactContent', 'createArtifactType'],
     ...['createTaskType', 'deprecateTaskType', 'migrateTasksOfType', 'registerKnowledgePack'],

@@ -2,12 +2,12 @@ import { NeedsAnswer } from '@baton/kernel/http/command';
 import { Refusal } from '@baton/kernel/http/refusal';
 import { NeedsDecision, type PolicyRights } from '../../access/policy/rights.ts';
 
-/** More than there are permissions asked for in one request, and objects that moved meanwhile. */
+/** More than the permissions that one request needs plus the objects that move meanwhile. */
 const roundsOfRequestMax = 30;
 
 /**
- * Runs it again whenever it stopped for something that was not asked yet.
- * @param rights of who asks; undefined for a key, and for the worker
+ * Runs `act`, and runs it again after each decision that it was missing.
+ * @param rights the caller's rights; undefined for a key and for the worker
  */
 export async function settled<T>(
   rights: PolicyRights | undefined,
@@ -25,7 +25,7 @@ export async function settled<T>(
   }
 }
 
-/** A refusal for want of a permission says what the decision point said. */
+/** Adds the decision point's denial to a `permission_denied`. */
 function told(rights: PolicyRights | undefined, error: unknown): unknown {
   if (error instanceof NeedsAnswer) return new Refusal('policy_unavailable', {}, { cause: error });
   if (!(error instanceof Refusal) || error.code !== 'permission_denied' || 'resource' in error.details)

@@ -5,12 +5,12 @@ import type { Json } from '@baton/values/wire';
 import { fail } from '../errors.ts';
 
 /**
- * The hash of a document in canonical form: compact JSON, keys sorted, texts in normal form C, UTF-8 (core, section 13).
- * Everybody who has the document gets the same hash, so it holds no fractions, which programs write in several ways, unless
- * they are allowed: then each is written as JavaScript does.
+ * Returns the hash of a document in canonical form: compact JSON, sorted keys, texts in normal form C, UTF-8. Every
+ * holder of the document computes the same hash, so fractions, which programs write differently, are refused by
+ * default; where allowed, each is written as in JavaScript. See docs/reference/runs.md#manifest.
  * @param document at most as deep as documents may be (`checkDocument`)
  * @returns `sha256:<hex>`
- * @throws Refusal `non_canonical_value` with the path of a number that is no integer
+ * @throws Refusal `non_canonical_value` with the path of a number that isn't an integer
  */
 export function canonicalHash(
   document: Json,
@@ -19,7 +19,7 @@ export function canonicalHash(
   for (const { value, path } of nodesOf(document))
     if (fractions === 'refused' && typeof value === 'number' && !Number.isSafeInteger(value))
       fail('non_canonical_value', { path: path.slice(0, 200).toWellFormed() });
-  // Sorted again, because another form of its letters may give a key another place.
+  // Sorted again, because normalization may change the order of keys.
   const text = canonicalJson(JSON.parse(canonicalJson(document).normalize('NFC')));
   return `sha256:${createHash('sha256').update(text, 'utf8').digest('hex')}`;
 }

@@ -2,11 +2,12 @@ import { nodesOf } from '@baton/values/json';
 import type { Json, JsonObject } from '@baton/values/wire';
 
 /**
- * What a harness leaves for others to read for good: handoffs, results of children, control messages (core, section
- * 1.9). It holds neither what went on inside the model nor paths of one machine, which mean nothing on another.
+ * Text that a harness leaves for others permanently: handoffs, child results, control messages. It may contain neither
+ * a model's transcript nor local paths, which mean nothing on another machine. See
+ * docs/reference/README.md#durable-text.
  */
 
-/** Parts of a key's name, compared in lower case and without `-` and `_`. */
+/** Parts of a forbidden key, compared in lower case and without `-` and `_`. */
 const privateNameParts = [
   'transcript',
   'chathistory',
@@ -20,14 +21,14 @@ const privateNameParts = [
 const localPath =
   /(?<![A-Za-z0-9._~%/-])(?:file:\/\/)?\/(?:Users|home|private|tmp|var|opt|Volumes)(?![A-Za-z0-9_-])|(?<![A-Za-z0-9])[A-Za-z]:(?:\\|\/(?!\/))/;
 
-/** What makes a document unfit: a key of this name, or a text with a path of this machine. */
+/** The reason for refusing a document: a forbidden key, or a text with a local path. */
 export interface Unsafe {
   readonly kind: 'private_key' | 'local_path';
-  /** Where: `/steps/0/transcript`, empty for the text itself. */
+  /** The location: `/steps/0/transcript`, empty for the text itself. */
   readonly path: string;
 }
 
-/** The first thing in a document that must not be kept for good; undefined when there is none. */
+/** Finds the first part of a document that must not be stored permanently. */
 export function unsafeIn(document: Json): Unsafe | undefined {
   for (const { key, path, value } of nodesOf(document)) {
     const shown = path.slice(0, shownPathLengthMax).toWellFormed();

@@ -11,30 +11,30 @@ import {
 import type { Page } from '@baton/kernel/http/paging';
 
 /**
- * By what a row is in sight: its own workspace, its task's, its task's where it has one, as a workspace itself, by its own
- * and that of its role, or as a session.
+ * What decides a row's visibility: its own workspace, its task's, its task's if it has one, the workspace that it is,
+ * its own and its role's, or its session.
  */
 export type FiledBy = 'workspace' | 'task' | 'taskOrWorkspace' | 'itself' | 'workspaceAndRole' | 'session';
 
-/** A list of which some persons see a part (organisation, section 1.5). */
+/** A list of which some persons see a part. See docs/reference/README.md#visibility. */
 export interface SeenList<Row> {
-  /** The page of who sees everything. */
+  /** The page for a caller that sees everything. */
   all(page: Page): PageQuery<Row>;
   readonly filedBy: FiledBy;
-  /** The page of a person, read from what that person sees and nothing else. */
+  /** The page for a person, read from the visible rows only. */
   seen(viewerId: string, page: Page): PageQuery<Row>;
   /** A query with as many rows as `seen` looks up, apart from those of the page. */
   lookups(viewerId: string): ReturnType<typeof fragment>;
 }
 
-/** The workspaces that a person sees: own ones, and those below. */
+/** The workspaces that a person sees: own ones and their descendants. */
 export function workspacesSeenBy(viewerId: string) {
   return fragment`select id from workspaces_seen_by(${viewerId}::uuid) as seen (id)`;
 }
 
 /**
- * The places where a person sees what is filed: those workspaces, and the tenant itself. A row's place is
- * `coalesce(workspace_id, tenant_id)`, as the indexes have it.
+ * The places whose objects a person sees: those workspaces and the tenant itself. A row's place is
+ * `coalesce(workspace_id, tenant_id)`, as in the indexes.
  */
 export function placesSeenBy(tenantId: string, viewerId: string) {
   return fragment`${workspacesSeenBy(viewerId)} union all select ${tenantId}::uuid`;
@@ -48,7 +48,7 @@ export function tasksSeenBy(tenantId: string, viewerId: string) {
 }
 
 /**
- * A list whose rows are filed in a workspace, or in none, newest first, with an index of their places.
+ * A list whose rows are filed in a workspace or in none, newest first, with an index of their places.
  * @param foundIn the rows of the list in this source
  */
 export function seenByPlace<DB, TB extends keyof DB & string, Row>(
@@ -78,8 +78,8 @@ export function seenByPlace<DB, TB extends keyof DB & string, Row>(
 }
 
 /**
- * The same of rows that hang on a task, or are filed in a workspace or in none: their task's sight counts where they have one.
- * @param ofTask which rows hang on the task `owner.id`
+ * The same for rows that belong to a task or are filed in a workspace or in none: the task decides if there is one.
+ * @param ofTask which rows belong to the task `owner.id`
  */
 export function seenByTaskOrPlace<DB, TB extends keyof DB & string, Row>(
   tenantId: string,

@@ -3,11 +3,11 @@ import { fragment, type PageQuery } from '@baton/kernel/database/list';
 import type { Statement } from '@baton/kernel/database/sql';
 import type { FiledBy } from './places.ts';
 
-/** A row that a search came by, and which one it was, counted from 1. */
+/** A row of a search with its position, counted from 1. */
 export type Passed<Row> = Row & { readonly passed: number };
 
 const ofTask = '(select workspace_id from tasks where id = found.task_id)';
-/** The places that all must be in sight. */
+/** The places that must all be visible. */
 const placesBy: Record<Exclude<FiledBy, 'session'>, readonly string[]> = {
   workspace: ['found.workspace_id'],
   task: [ofTask],
@@ -17,8 +17,8 @@ const placesBy: Record<Exclude<FiledBy, 'session'>, readonly string[]> = {
 };
 
 /**
- * The first rows of a page that the viewer sees, and the last row of the page whether or not: with it, there may be more.
- * No more rows are read than it takes to find so many.
+ * Finds the first rows of a page that the viewer sees, and the last searched row whether visible or not: if it is
+ * returned, there may be more. Stops reading once it has found enough rows.
  */
 export function findSeenOf<Row>(
   { statement: { text, values }, page: { limit } }: PageQuery<Row>,
@@ -47,7 +47,7 @@ export function findSeenOf<Row>(
   };
 }
 
-/** How many rows a query has; more than `rowsMax` are not counted. */
+/** Counts the rows of a query, up to `rowsMax`. */
 export function countOf(query: ReturnType<typeof fragment>, rowsMax: number): Statement<{ rows: number }> {
   const count = fragment`
     select count(*)::integer as rows from (select from (${query}) as counted limit ${rowsMax + 1}) as counted`;

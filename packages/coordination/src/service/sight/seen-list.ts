@@ -5,15 +5,15 @@ import type { SeenList } from './places.ts';
 import { countOf, findSeenOf } from './seen-list.sql.ts';
 import { type Asking, isTaskInSight, viewerOf } from './sight.ts';
 
-/** How many rows the first search may pass, and how many times as many each further one. */
+/** The most rows that the first search may skip, and the factor for each further search. */
 const steps = { rowsMax: 256, growth: 8 };
 
 /**
- * A page of what a person sees. The list of all is searched first, which is the cheapest where most of it is in sight. A
- * search ends where it has passed some hundred rows; where the person sees not much more than that, all of it is looked up
- * instead, else the search is repeated over more rows. So a page costs not much more than the lesser of both: what
- * the person sees, and what lies in front of it.
- * @param viewerId null for who sees everything
+ * Returns a page of the rows that a person sees. The list of all rows is searched first, the cheapest way where most
+ * rows are visible. The search stops after some hundred skipped rows. Then, if the person sees few rows, all of them
+ * are looked up; otherwise the search is repeated over more rows. So the cost of a page stays close to the smaller of
+ * both: the visible rows, and the rows that precede the page.
+ * @param viewerId null for a caller that sees everything
  * @throws Refusal `invalid_cursor`
  */
 export async function listSeen<Row, Item>(
@@ -26,7 +26,7 @@ export async function listSeen<Row, Item>(
   return itemsOf(await seenRows(db, viewerId, list, page), list.all(page), itemOf);
 }
 
-/** The rows of such a page, and one more where there are more. */
+/** The rows of such a page, and one more if there are more. */
 export async function seenRows<Row>(
   db: Db,
   viewerId: string | null,
@@ -47,7 +47,7 @@ export async function seenRows<Row>(
 }
 
 /**
- * A page of what hangs on tasks, or on one of them: then it is in sight as a whole, or not at all.
+ * Returns a page of parts of tasks, or of one task, whose parts are visible either all or not at all.
  * @throws Refusal `invalid_cursor`
  */
 export async function listHanging<Row, Item>(

@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** Whether a live binding of the principal lets it see its own workspaces only. */
+/** Whether a live binding limits the principal's visibility to its own workspaces. */
 export function findNarrowSight(tenantId: string, principalId: string) {
   return sql<{ is_narrow: boolean }>`
     select exists (
@@ -13,13 +13,13 @@ export function seesWorkspace(viewerId: string, workspaceId: string) {
   return sql<{ sees: boolean }>`select sees_workspace(${viewerId}, ${workspaceId}) as sees`;
 }
 
-/** Those of the viewers that do not see a workspace. */
+/** Returns the viewers that don't see a workspace. */
 export function findBlindViewers(viewerIds: readonly string[], workspaceId: string) {
   return sql<{ id: string }>`
     select id from unnest(${viewerIds}::uuid[]) as viewer (id) where not sees_workspace(id, ${workspaceId})`;
 }
 
-/** Those of the tasks that the viewer sees. */
+/** Returns the tasks that the viewer sees. */
 export function findSeenTasks(viewerId: string, taskIds: readonly string[]) {
   return sql<{ id: string }>`
     select id from tasks where id = any (${taskIds}::uuid[]) and sees_workspace(${viewerId}, workspace_id)`;

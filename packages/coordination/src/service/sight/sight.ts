@@ -4,23 +4,23 @@ import { fail } from '../errors.ts';
 import { findBlindViewers, findNarrowSight, findSeenTasks, seesTask, seesWorkspace } from './sight.sql.ts';
 
 /**
- * What the caller sees of the tree of workspaces (organisation, section 1.5). A statement narrows its rows by
- * `(viewer is null or sees_workspace(viewer, workspace_id))`.
+ * What the caller sees of the tree of workspaces. A statement filters its rows by
+ * `(viewer is null or sees_workspace(viewer, workspace_id))`. See docs/reference/README.md#visibility.
  */
 
-/** Who asks, and where: the context of a request is one. */
+/** A caller and a connection; a request's context is one. */
 export type Asking = { readonly db: Db; readonly tenantId: string; readonly caller: Caller };
 
 const known = new WeakMap<object, Promise<string | null>>();
 
-/** Whose memberships may decide what the caller sees: nobody's for agents and services, which see everything. */
+/** Whose memberships limit the caller's visibility: nobody's for agents and services, which see everything. */
 function personOf({ kind, principalId, seesAs }: Caller): string | undefined {
   return seesAs ?? (kind === 'human' ? principalId : undefined);
 }
 
 /**
- * The person whose memberships decide what the caller sees; null for who sees everything: agents and services always, unless
- * they act for somebody (`seesAs`). Read once for each request, not from the cache of bindings.
+ * Returns the person whose memberships limit the caller's visibility; null for a caller that sees everything, such as
+ * agents and services without `seesAs`. Read once per request, not from the cache of bindings.
  */
 export function viewerOf(context: Asking): Promise<string | null> {
   if (personOf(context.caller) === undefined) return everything;
@@ -31,14 +31,14 @@ export function viewerOf(context: Asking): Promise<string | null> {
 
 const everything = Promise.resolve(null);
 
-/** The same without what an earlier call has read: for streams, which outlive a request. */
+/** The same without the cache of an earlier call: for streams, which outlive a request. */
 export async function readViewer({ db, tenantId, caller }: Asking): Promise<string | null> {
   const person = personOf(caller);
   if (person === undefined) return null;
   return (await db.row(findNarrowSight(tenantId, person)))?.is_narrow === true ? person : null;
 }
 
-/** Whether the caller sees what is filed in a workspace; null is the tenant itself. */
+/** Whether the caller sees the objects of a workspace; null is the tenant itself. */
 export async function isInSight(context: Asking, workspaceId: string | null): Promise<boolean> {
   if (workspaceId === null) return true;
   const viewer = await viewerOf(context);
@@ -46,7 +46,7 @@ export async function isInSight(context: Asking, workspaceId: string | null): Pr
 }
 
 /**
- * @param details those of the object's own absence: what is out of sight answers like what is not there
+ * @param details the same as for a missing object, so that an invisible object can't be told from a missing one
  * @throws Refusal `not_found`
  */
 export async function requireSight(
@@ -57,7 +57,7 @@ export async function requireSight(
   if (!(await isInSight(context, workspaceId))) fail('not_found', details);
 }
 
-/** Those of these persons, whose sight is narrow, that do not see what is filed in a workspace; null is the tenant itself. */
+/** Returns the persons with limited visibility who don't see the objects of a workspace; null is the tenant itself. */
 export async function blindTo(
   db: Db,
   viewerIds: readonly string[],
@@ -67,13 +67,13 @@ export async function blindTo(
   return new Set((await db.rows(findBlindViewers(viewerIds, workspaceId))).map(({ id }) => id));
 }
 
-/** Whether the caller sees a task, and what hangs on it. */
+/** Whether the caller sees a task and its parts. */
 export async function isTaskInSight(context: Asking, taskId: string): Promise<boolean> {
   const viewer = await viewerOf(context);
   return viewer === null || (await context.db.row(seesTask(viewer, taskId)))?.sees === true;
 }
 
-/** Those of the tasks that the caller sees; who sees everything is asked nothing. */
+/** Returns the tasks that the caller sees, without a query for a caller that sees everything. */
 export async function tasksInSight(
   context: Asking,
   taskIds: readonly string[],
@@ -92,7 +92,7 @@ export async function requireSightOfTask(
   if (!(await isTaskInSight(context, taskId))) fail('not_found', details);
 }
 
-/** What may hang on a task, or be filed in a workspace itself: the task decides where there is one. @throws Refusal `not_found` */
+/** For an object on a task or in a workspace: the task decides if there is one. @throws Refusal `not_found` */
 export async function requireSightOfPlace(
   context: Asking,
   row: { readonly task_id: string | null; readonly workspace_id: string | null },

@@ -3,22 +3,22 @@ import type { Logger } from '@baton/kernel/process/log';
 import type { Job } from '../job.ts';
 import { createPutOff } from '../put-off.ts';
 
-/** Tenants that one run looks at. */
+/** Tenants per run. */
 const tenantsMax = 20;
-/** Turns of different tenants at the same time, each on a connection of its own. */
+/** Concurrent turns of different tenants, each with its own connection. */
 const parallelMax = 4;
-/** A tenant's turn ends after so many entries, or so long. */
+/** Limits of a tenant's turn, in entries and in time. */
 export const turnEntriesMax = 50;
 const turnMsMax = 500;
 const head = '00000000-0000-0000-0000-000000000000';
 
 /**
- * A job that goes through due entries tenant by tenant, again and again: one with many keeps no other, and within a tenant
- * one that can't be handled keeps no other.
- * @param queue.findTenants tenants with due entries behind a tenant, by their ids, at most `tenantsMax`
- * @param queue.find the due entries of a tenant, the longest due first, at most `turnEntriesMax`, without those of `except`
- * @param queue.handle works on one entry, in a transaction of its own; 0 when others have it locked
- * @param queue.isOfTenant whether a failure says nothing about the entry: then the tenant is put off
+ * A job that handles due entries in turns of tenants: a tenant with many entries doesn't delay others, and an entry
+ * that fails doesn't delay the tenant's others.
+ * @param queue.findTenants tenants with due entries after a tenant, ordered by id, at most `tenantsMax`
+ * @param queue.find the due entries of a tenant except `except`, the longest due first, at most `turnEntriesMax`
+ * @param queue.handle handles one entry in its own transaction; 0 when others have it locked
+ * @param queue.isOfTenant whether a failure concerns the tenant and not the entry: then the tenant is put off
  */
 export function createTenantTurns(
   { name, log }: Pick<Job, 'name'> & { log: Logger },
@@ -62,7 +62,7 @@ export function createTenantTurns(
       let handled = 0;
       for (let at = 0; at < due.length; at += parallelMax)
         for (const count of await Promise.all(due.slice(at, at + parallelMax).map(turnOf))) handled += count;
-      // What was handled may have left something to do at once, and other tenants may be due behind these.
+      // Handled entries may have created new due work, and other tenants may follow.
       return handled > 0 || due.length === tenantsMax ? turnEntriesMax : 0;
     },
   };
