@@ -2,7 +2,10 @@ import type { Approval, ApprovalSubject } from './generated/coordination-types.t
 
 /** A value that differs between two subjects. */
 export interface SubjectChange {
-  /** From the root of the snapshot, as `['task', 'customFields', 'amount']`. Items of lists are numbered from 1, checks have their key. */
+  /**
+   * From the root of the snapshot, as `['task', 'customFields', 'amount']`. Items of lists are numbered from 1, checks
+   * have their key.
+   */
   readonly path: readonly string[];
   /** Undefined where the value was added. */
   readonly before: unknown;
@@ -11,8 +14,8 @@ export interface SubjectChange {
 }
 
 /**
- * The current subject of an approval. Show it to the decider and approve with its digest: the service rejects the decision
- * if the subject has changed since.
+ * Returns the current subject of an approval. Show it to the decider and approve with its digest: the service rejects
+ * the decision if the subject has changed since.
  * @example
  * const { id } = await baton.approvals.request({ task: task.id, assignedPrincipalId: personId, comment: 'May I?' });
  * const subject = presentSubject(await baton.approvals.get(id));
@@ -28,7 +31,8 @@ export function presentSubject({
 }
 
 /**
- * The differences between two subjects, value by value. Acceptance checks are compared by key, items of other lists by position.
+ * Returns the differences between two subjects, value by value. Acceptance checks are compared by key, items of other
+ * lists by position.
  * @example
  * const { id } = await baton.approvals.request({ task: task.id, assignedPrincipalId: personId, comment: 'May I?' });
  * const approval = await baton.approvals.get(id);

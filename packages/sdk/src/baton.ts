@@ -10,7 +10,7 @@ import { createRunStart } from './harness/run-start.ts';
 export interface BatonClient extends Api {
   readonly harness: Api['harness'] & {
     /**
-     * Opens a session that is kept alive, to take work with.
+     * Opens a session for taking work, and keeps it alive.
      * @example
      * await using harness = await baton.harness.open({ name: 'my agent' });
      * for await (const lease of harness.work({ once: true })) await lease.succeed();
@@ -18,8 +18,9 @@ export interface BatonClient extends Api {
      */
     open(options: HarnessOptions): Promise<Harness>;
     /**
-     * Starts a run as `tasks.startRun` does. Where the caller is an agent of the registry, the run names the agent's current
-     * revision; a revision that was published meanwhile applies to the next run. The runs of `open` start in the same way.
+     * Starts a run as `tasks.startRun` does. Where the caller is an agent of the registry, the run names the agent's
+     * current revision; a revision that was published meanwhile applies to the next run. The runs of `open` start in
+     * the same way.
      * @example
      * const session = await baton.sessions.open({ clientName: 'by hand' });
      * const { id: claimId, fencingToken } = await baton.tasks.claim(task.id, { sessionId: session.id });
@@ -31,25 +32,25 @@ export interface BatonClient extends Api {
   };
   readonly events: Api['events'] & {
     /**
-     * The journal from a cursor on, without end: each event at least once, in order.
+     * Follows the journal from a cursor on, without end. Delivers each event at least once, in order.
      * @example
      * for await (const event of baton.events.follow({ cursor: '0', types: ['task.'] })) {
      *   console.log(event.occurredAt, event.type, event.entityId);
      *   break;
      * }
-     * @throws BatonError what the service refuses, as a cursor of another history
+     * @throws BatonError for a rejected request, for example with a cursor of another history
      */
     follow(options?: FollowOptions): AsyncGenerator<JournalEvent, void, undefined>;
   };
 }
 
 /**
- * A client of Baton.
+ * Creates a client of Baton.
  * @example
  * const baton = createClient({ url, credential: { token } });
  * const task = await baton.tasks.create({ title: 'Fix the flaky test' });
  * console.log(`${task.publicId} is ${task.status}`);
- * @throws TypeError for addresses that are none
+ * @throws TypeError for invalid addresses
  */
 export function createClient(options: ClientOptions): BatonClient {
   const api = createApi(options);

@@ -1,16 +1,16 @@
-/** How one operation is called. */
+/** The declaration of one operation. */
 export interface Operation {
-  /** As `tasks.claim`. */
+  /** For example `tasks.claim`. */
   readonly name: string;
   readonly method: string;
-  /** The path, cut at its parameters: one text more than there are parameters. */
+  /** The path, split at its parameters: one text more than there are parameters. */
   readonly path: readonly string[];
   readonly hasBody: boolean;
   readonly hasQuery: boolean;
   /** Whether the service executes the call once for a key. */
   readonly isKeyed: boolean;
   readonly isPaged: boolean;
-  /** Whether the answer is passed on as it is. */
+  /** Whether the response is returned as raw bytes. */
   readonly isRaw: boolean;
   readonly bodyMedia:
     | 'application/json'
@@ -22,8 +22,8 @@ export interface Operation {
 
 /**
  * The operations of a table, by group and name. The flags of a row: b has a body, f it is a form, s it is SCIM's JSON,
- * r it is raw bytes, q has a query, k takes an idempotency key, p answers a page, R answers raw bytes; t is sent with an
- * access token, a with the admin secret, v with a provisioning token.
+ * r it is raw bytes, q has a query, k takes an idempotency key, p returns a page, R returns raw bytes; t is sent with
+ * an access token, a with the admin secret, v with a provisioning token.
  */
 export function readTable(table: string): Map<string, Map<string, Operation>> {
   const groups = new Map<string, Map<string, Operation>>();

@@ -1,30 +1,33 @@
-/** What every call takes beside its own arguments. */
+/** Options of every call. */
 export interface CallOptions {
-  /** Ends the call, also between two attempts. */
+  /** Aborts the call, also between two attempts. */
   readonly signal?: AbortSignal;
-  /** The key under which the service executes the call once. Without one, the client makes one before the first attempt. */
+  /**
+   * The key under which the service executes the call once. By default, the client generates one before the first
+   * attempt.
+   */
   readonly idempotencyKey?: string;
   /**
-   * Milliseconds for all attempts together; the client's setting (60,000) without it. Of bytes that are sent or answered as
-   * they are, all must have gone over by then.
+   * Timeout of all attempts together in milliseconds; defaults to the client's setting (60,000). For uploads and
+   * downloads of raw bytes, it includes the transfer.
    */
   readonly deadlineMs?: number;
-  /** How often the call is tried; the client's setting (5) without it, 1 for never again. */
+  /** The maximum number of attempts; defaults to the client's setting (5). 1 disables retries. */
   readonly attempts?: number;
-  /** Called before each attempt, when the access token is there: what it throws ends the call, and nothing is sent. */
+  /** Called before each attempt, with the access token at hand. If it throws, the call ends and nothing is sent. */
   readonly beforeAttempt?: () => void;
 }
 
-/** Of a call that changes one version of something. */
+/** Options of a call that changes one version of an object. */
 export interface Matched {
-  /** The ETag that was read: `etagOf(answer)`. Another version is refused with `version_conflict`. */
+  /** The ETag that was read: `etagOf(answer)`. Any other version is rejected with `version_conflict`. */
   readonly ifMatch: string;
 }
 
-/** Bytes that are sent as they are. A stream is sent once: such a call is not tried again. */
+/** Raw bytes. A stream can be sent only once, so such a call is not retried. */
 export type RawBody = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array<ArrayBuffer>>;
 
-/** An answer that is not JSON. */
+/** A response that is not JSON. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: { get(name: string): string | null };

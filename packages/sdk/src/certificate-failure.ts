@@ -1,4 +1,4 @@
-/** Error codes of TLS libraries for a certificate that isn't accepted. A retry changes none of them. */
+/** Error codes of TLS libraries for a rejected certificate. A retry does not help. */
 const certificateCodes: readonly string[] = [
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -10,12 +10,12 @@ const certificateCodes: readonly string[] = [
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ];
 
-/** How many causes of causes are examined. */
+/** The maximum depth of nested causes. */
 const causesMax = 5;
 
 /**
- * The code by which a certificate was rejected; undefined for any other failure. Browsers don't report it.
- * @param error of a request, or whatever wraps it as its cause
+ * Returns the code by which a certificate was rejected, and undefined for any other failure. Browsers don't report it.
+ * @param error of a request, or an error with it as its cause
  * @example
  * await baton.tasks.list({ limit: 1 }).catch((error: unknown) => console.log(certificateCodeOf(error)));
  */

@@ -10,42 +10,42 @@ import { type Call, type Caller, type Service, send } from './requests.ts';
 import { fetchTransport, type Transport } from './transport.ts';
 
 export interface ClientOptions {
-  /** Where Baton answers, as `http://localhost:8080`: coordination there, identity at `/iam`. */
+  /** The address of Baton, for example `http://localhost:8080`, with identity below `/iam`. */
   readonly url?: string;
-  /** Where each service answers, where they run apart. */
+  /** The addresses of the two services, if they run separately. */
   readonly coordinationUrl?: string;
   readonly identityUrl?: string;
-  /** Without one, only calls that need no access token can be made. */
+  /** Without a credential, only calls that need no access token are possible. */
   readonly credential?: Credential;
-  /** Of identity's administration. */
+  /** For identity's administration. */
   readonly adminSecret?: string;
-  /** Of a directory that writes by SCIM. */
+  /** For a directory that provisions through SCIM. */
   readonly provisioningToken?: string;
-  /** The audience of the access tokens; `control-plane` without it. */
+  /** The audience of the access tokens; `control-plane` by default. */
   readonly audience?: string;
-  /** Milliseconds for all attempts of a call together; 60,000 without it. */
+  /** Timeout of all attempts of a call together, in milliseconds; 60,000 by default. */
   readonly deadlineMs?: number;
-  /** Milliseconds for one attempt; 30,000 without it. */
+  /** Timeout of one attempt in milliseconds; 30,000 by default. */
   readonly attemptMs?: number;
-  /** How often a call is tried at most; 5 without it. */
+  /** The maximum number of attempts of a call; 5 by default. */
   readonly attempts?: number;
-  /** How requests are sent; fetch without it. */
+  /** Sends the requests; fetch by default. */
   readonly transport?: Transport;
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Every operation of coordination by what it is about, and those of identity below `identity`. */
+/** Every operation of coordination by its subject, and those of identity below `identity`. */
 export interface Api extends CoordinationApi {
   readonly identity: IdentityApi;
-  /** The access token of coordination: its count of exchanges, and the token for what is no call, as a socket. */
+  /** The access token of coordination, for connections outside of calls such as a socket. */
   readonly accessToken: AccessToken | undefined;
-  /** Where coordination answers. */
+  /** The address of coordination. */
   readonly coordinationUrl: string;
   /**
    * Sends a request that no operation of this version describes, with the client's credential, retries and errors.
-   * @param path as `/api/v1/tasks`; below `/iam` it is identity's, asked with the admin secret. It may have a query; `query`
-   * replaces the values of the names that it has itself
+   * @param path for example `/api/v1/tasks`; below `/iam`, identity's, with the admin secret. It may have a query, in
+   * which `query` replaces the values of the same names
    * @example
    * const made = await baton.request('POST', '/api/v1/tasks', { body: { title: 'Fix it' } });
    * console.log(made);
@@ -53,7 +53,7 @@ export interface Api extends CoordinationApi {
   request(method: string, path: string, options?: RequestOptions): Promise<unknown>;
 }
 
-/** What `request` takes. */
+/** Options of `request`. */
 export interface RequestOptions extends CallOptions, Partial<Matched> {
   /** Sent as JSON. */
   readonly body?: unknown;
@@ -64,8 +64,8 @@ const coordinationTable = readTable(coordinationOperations);
 const identityTable = readTable(identityOperations);
 
 /**
- * A client of both services.
- * @throws TypeError for addresses that are none
+ * Creates a client of both services.
+ * @throws TypeError for invalid addresses
  */
 export function createApi(options: ClientOptions): Api {
   const { coordinationUrl, identityUrl } = addressesOf(options);
@@ -96,7 +96,7 @@ export function createApi(options: ClientOptions): Api {
   }) as unknown as Api;
 }
 
-/** A call of an operation that is made up for it. */
+/** Calls an operation that is declared ad hoc. */
 async function requestOf(
   caller: Caller,
   services: { readonly coordination: Service; readonly identity: Service },
@@ -104,7 +104,7 @@ async function requestOf(
   path: string,
   { body, query, ...options }: RequestOptions,
 ): Promise<unknown> {
-  // Behind `http://localhost:8080`, `@example.com` would be another host, which then gets the credential.
+  // Behind `http://localhost:8080`, `@example.com` would be another host, which would receive the credential.
   if (!path.startsWith('/')) throw new TypeError('a path begins with a slash, as /api/v1/tasks');
   const isIdentity = path.startsWith('/iam/');
   const [ownPath, ownQuery] = splitQuery(isIdentity ? path.slice('/iam'.length) : path);
@@ -129,7 +129,7 @@ async function requestOf(
   });
 }
 
-/** A path without its query, and the values of that query by name. A fragment isn't sent. */
+/** Splits a path from its query and returns the query's values by name. A fragment isn't sent. */
 function splitQuery(path: string): [path: string, query: Readonly<Record<string, readonly string[]>>] {
   const [sent = ''] = path.split('#', 1);
   const at = sent.indexOf('?');
@@ -181,7 +181,7 @@ function groupsOf(table: ReturnType<typeof readTable>, caller: Caller, service: 
   return groups;
 }
 
-/** Arguments of a method are the path's parameters, then the body or else the query, then the options. */
+/** The arguments of a method are the path's parameters, then the body or otherwise the query, then the options. */
 function methodOf(caller: Caller, service: Service, operation: Operation) {
   const inPath = operation.path.length - 1;
   return (...args: readonly unknown[]): Promise<unknown> => {

@@ -1,16 +1,18 @@
 import { BatonError } from './errors.ts';
 import { TimeLimit, unlessAborted } from './waiting.ts';
 
-/** How the client proves who it is. One of these; the browser's console gives access tokens that it got elsewhere. */
+/**
+ * The client's credential, in one of these forms. The console in the browser passes access tokens that it has already.
+ */
 export type Credential =
   /**
-   * A personal access token, or the token of an agent: it is exchanged for short-lived access tokens. A function is asked
-   * before each exchange, so that a token that was rotated is found without a restart.
+   * A personal access token, or the token of an agent, which is exchanged for short-lived access tokens. A function is
+   * called before each exchange, so that a rotated token takes effect without a restart.
    */
   | { readonly token: string | (() => string | Promise<string>) }
-  /** A service account: exchanged likewise. */
+  /** A service account, whose credentials are exchanged in the same way. */
   | { readonly clientId: string; readonly clientSecret: string }
-  /** Gives an access token when asked; asked again when the one before is over or was refused. */
+  /** Returns an access token. Called again when the previous one has expired or was rejected. */
   | { readonly accessToken: () => Promise<IssuedToken> };
 
 /** An access token with its remaining lifetime in seconds. */
@@ -19,17 +21,17 @@ export interface IssuedToken {
   readonly expiresIn: number;
 }
 
-/** A token is used for this share of its lifetime, so that it does not expire on its way. */
+/** A token is used for this share of its lifetime, so that it doesn't expire in transit. */
 const usedShare = 0.8;
-/** An exchange that takes longer is given up, so that a later call can begin another one. */
+/** An exchange is aborted after this time, so that a later call can start another one. */
 const exchangeMsMax = 60_000;
 
 /**
- * The access token of one audience: exchanged when it is first asked for, kept for 80 % of its lifetime. Calls that ask
- * while an exchange is in flight wait for that one.
+ * The access token of one audience: exchanged on first use and cached for 80 % of its lifetime. Concurrent calls share
+ * one exchange.
  */
 export class AccessToken {
-  /** How many tokens were asked for so far. */
+  /** The number of exchanges so far. */
   exchanges = 0;
   readonly #exchange: () => Promise<IssuedToken>;
   #held: string | undefined;
@@ -41,7 +43,7 @@ export class AccessToken {
   }
 
   /**
-   * The token that is kept; undefined where there is none, or it is to be used no more.
+   * Returns the cached token, and undefined if there is none or it is about to expire.
    * @example
    * console.log(baton.accessToken?.held() === undefined ? 'the next call exchanges' : 'the next call uses this one');
    */
@@ -50,12 +52,12 @@ export class AccessToken {
   }
 
   /**
-   * The token that is kept, else a new one.
-   * @param signal ends this wait; the exchange goes on for the others that wait
+   * Returns the cached token, or otherwise a new one.
+   * @param signal ends this wait; the exchange continues for the other callers
    * @example
    * const headers = { authorization: `Bearer ${await baton.accessToken?.get()}` };
    * console.log((await fetch(`${baton.coordinationUrl}/api/v1/tasks`, { headers })).status);
-   * @throws what the exchange failed with; the signal's reason
+   * @throws the error of the exchange; the signal's reason
    */
   async get(signal?: AbortSignal): Promise<string> {
     const held = this.held();
@@ -67,7 +69,7 @@ export class AccessToken {
   }
 
   /**
-   * Forgets the token that a service refused; a newer one, which another call has got meanwhile, stays.
+   * Discards a token that a service rejected. A newer one, from another call's exchange, remains cached.
    * @example
    * const refused = (await baton.accessToken?.get()) ?? '';
    * baton.accessToken?.forget(refused);
@@ -83,12 +85,12 @@ export class AccessToken {
     try {
       const { accessToken, expiresIn } = await unlessAborted(this.#exchange(), limit.signal);
       this.#held = accessToken;
-      // A lifetime that is no number must not make a token that is kept forever.
+      // An invalid lifetime must not cache a token forever.
       this.#usedUntilMs = Number.isFinite(expiresIn) ? beganMs + expiresIn * 1000 * usedShare : 0;
       return accessToken;
     } catch (cause) {
       if (!limit.isOver) throw cause;
-      const message = `no access token came in ${exchangeMsMax / 1000} s`;
+      const message = `no access token was received within ${exchangeMsMax / 1000} s`;
       throw new BatonError({ code: 'network_error', message, retryable: true, cause });
     } finally {
       limit.end();

@@ -1,14 +1,14 @@
 import type { ErrorCode } from './generated/error-codes.ts';
 
-/** What the client itself refuses or gives up with. */
+/** The error codes of the client itself. */
 export type ClientErrorCode =
-  /** No answer came: the service can't be reached, or the connection broke. */
+  /** No response: the service can't be reached, or the connection broke. */
   | 'network_error'
-  /** The time for all attempts is over. */
+  /** The timeout of all attempts has passed. */
   | 'deadline_exceeded'
-  /** An answer that is not what the service writes: something between answered instead. */
+  /** A response that isn't the service's: a proxy or gateway responded instead. */
   | 'unreadable_answer'
-  /** The lease is over or belongs to somebody else: nothing is written under it any more. */
+  /** The lease has expired or belongs to another holder: nothing more is written under it. */
   | 'lease_lost';
 
 export interface ErrorFields {
@@ -23,18 +23,21 @@ export interface ErrorFields {
   readonly cause?: unknown;
 }
 
-/** Every refusal of the services, and every failure to reach them. React to `code`; the message is for people. */
+/**
+ * A request that a service rejected, or a service that can't be reached. Handle errors by `code`; the message is for
+ * people.
+ */
 export class BatonError extends Error {
   override readonly name: string = 'BatonError';
   readonly code: ErrorCode | ClientErrorCode;
-  /** The HTTP status; 0 where there was no answer. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number;
-  /** Names the request in the service's log. */
+  /** Identifies the request in the service's log. */
   readonly requestId: string | undefined;
   readonly details: Readonly<Record<string, unknown>>;
-  /** Whether the same call may succeed later. The client has tried it again by itself where that is safe. */
+  /** Whether the same call may succeed later. The client has already retried it if that is safe. */
   readonly retryable: boolean;
-  /** How long the service asks to wait, in milliseconds. */
+  /** The wait that the service requires before a retry, in milliseconds. */
   readonly retryAfterMs: number | undefined;
   /** The address of the page that describes the code, if the service's operator has set one. */
   readonly docs: string | undefined;
@@ -51,7 +54,7 @@ export class BatonError extends Error {
   }
 }
 
-/** The lease is lost: whoever holds the task now continues it, and this holder must stop. It is never tried again. */
+/** The lease is lost: another holder may continue the task, and this one must stop. The client never retries it. */
 export class LeaseLostError extends BatonError {
   override readonly name = 'LeaseLostError';
 
@@ -62,13 +65,13 @@ export class LeaseLostError extends BatonError {
 
 const passingStatuses = new Set([429, 500, 502, 503, 504]);
 
-/** The error that an answer of the services says. */
+/** Returns the error that a response describes. */
 export function errorOf(status: number, text: string, header: (name: string) => string | null): BatonError {
   const said = errorIn(text);
   const requestId = said?.requestId ?? header('x-request-id') ?? undefined;
   return new BatonError({
     code: said?.code ?? 'unreadable_answer',
-    message: said?.message ?? `the answer has status ${status} and no error that Baton writes`,
+    message: said?.message ?? `the response has status ${status} and no error of Baton`,
     status,
     requestId,
     details: said?.details ?? {},
@@ -78,7 +81,7 @@ export function errorOf(status: number, text: string, header: (name: string) => 
   });
 }
 
-/** Seconds, or a date, as what stands between may write it. */
+/** Seconds, or a date, which proxies may send. */
 function retryAfterMsOf(text: string | null): number | undefined {
   if (text === null || text.trim() === '') return undefined;
   const seconds = Number(text);
@@ -94,7 +97,10 @@ interface SaidError {
   readonly docs?: string | undefined;
 }
 
-/** Coordination says `{error: {code, message, …}}`, identity `{detail: code}` or a list of faults, its SCIM side `{scimType, detail}`. */
+/**
+ * Coordination returns `{error: {code, message, …}}`, identity `{detail: code}` or a list of faults, SCIM `{scimType,
+ * detail}`.
+ */
 function errorIn(text: string): SaidError | undefined {
   const body = jsonIn(text);
   if (!isRecord(body)) return undefined;
@@ -120,7 +126,7 @@ function saidBy(code: string, message: unknown): SaidError {
   };
 }
 
-/** The JSON value of a text; undefined where it is none. */
+/** Parses JSON; undefined for invalid JSON. */
 export function jsonIn(text: string): unknown {
   try {
     return text === '' ? undefined : (JSON.parse(text) as unknown);

@@ -1,19 +1,19 @@
 const tags = new WeakMap<object, string>();
 
-/** Remembers the ETag that came with an answer. */
+/** Remembers the ETag of a response. */
 export function keepEtag(answer: unknown, etag: string | null): void {
   if (etag !== null && typeof answer === 'object' && answer !== null) tags.set(answer, etag);
 }
 
 /**
- * The ETag that came with an answer of this client, for `ifMatch`.
+ * Returns the ETag of a response of this client, for `ifMatch`.
  * @example
  * const read = await baton.tasks.get(task.id);
  * await baton.tasks.update(task.id, { title: 'A better title' }, { ifMatch: etagOf(read) });
- * @throws Error for an object that is no single answer, as an item of a list
+ * @throws Error for an object without an ETag of its own, such as an item of a list
  */
 export function etagOf(answer: object): string {
   const etag = tags.get(answer);
-  if (etag === undefined) throw new Error('this object came with no ETag: read it by itself, not in a list');
+  if (etag === undefined) throw new Error('this object has no ETag: read it by itself, not in a list');
   return etag;
 }

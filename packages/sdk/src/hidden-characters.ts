@@ -2,8 +2,8 @@
 const hidden = /[^\P{Cc}\t\n]|[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]/gu;
 
 /**
- * The carriage return of a line end, one joiner after a letter of a script that needs it or within an emoji, and one selector
- * after an emoji. More of them in a row, or elsewhere, could carry a message that only a program reads.
+ * The carriage return of a line end, one joiner after a letter of a script that needs it or within an emoji, and one
+ * selector after an emoji. More of them in a row, or elsewhere, could carry a message that only a program reads.
  */
 const needed = new RegExp(
   [
@@ -16,11 +16,11 @@ const needed = new RegExp(
 );
 
 /**
- * A text in which every character that a reader can't see is written as its code, as `⟨U+202E⟩`. Joiners and selectors
- * stay where Persian, Indic scripts and emoji need them.
+ * Replaces every invisible character of a text by its code, such as `⟨U+202E⟩`. Joiners and selectors remain where
+ * Persian, Indic scripts and emoji need them.
  * @example
  * console.log(revealHidden('ACME\u202Edtl')); // ACME⟨U+202E⟩dtl
- * @param options.all reveals joiners and selectors everywhere: two texts may differ in nothing else
+ * @param options.all reveals joiners and selectors everywhere: two texts may differ only in them
  */
 export function revealHidden(text: string, { all = false }: { readonly all?: boolean } = {}): string {
   const kept = all ? new Set<number>() : new Set(Array.from(text.matchAll(needed), ({ index }) => index));

@@ -1,6 +1,6 @@
 /**
- * A new idempotency key: 128 random bits. Not crypto.randomUUID, which browsers leave out on pages that came by plain http
- * from another machine.
+ * Generates an idempotency key of 128 random bits. Browsers don't offer crypto.randomUUID on pages of another machine
+ * over plain HTTP.
  * @example
  * const idempotencyKey = newIdempotencyKey();
  * const first = await baton.tasks.create({ title: 'Once' }, { idempotencyKey });

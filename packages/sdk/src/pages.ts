@@ -8,8 +8,8 @@ interface Page {
 }
 
 /**
- * One page when awaited, all items from there on when iterated. Where the call has a body, the cursor of the next page goes
- * into it, else into the query.
+ * One page when awaited, all items from there on when iterated. The cursor of the next page is sent in the body, or in
+ * the query of a call without a body.
  */
 export function pagesOf(call: Call, ask: (call: Call) => Promise<unknown>): Paged<Page, unknown> {
   const first = ask(call) as Promise<Page>;
@@ -25,19 +25,19 @@ export function pagesOf(call: Call, ask: (call: Call) => Promise<unknown>): Page
   return Object.assign(first, { [Symbol.asyncIterator]: items });
 }
 
-/** The journal gives a cursor with its last page, too, from which to go on later. */
+/** The journal also returns a cursor with its last page, from which to continue later. */
 function isLast(page: Page & { readonly hasMore?: boolean }): boolean {
   return page.hasMore === false;
 }
 
 /**
- * Of a page that is not the last and names the cursor that it was asked with. No service writes one: where something comes after
- * a page, its cursor lies behind its items. Without this what answers one page for ever would be asked for ever.
+ * The error for a page that isn't the last and repeats the cursor of its request. A cursor is always past the items of
+ * its page. Without this check, a server that repeats one page would be called forever.
  */
 function endless(): BatonError {
   return new BatonError({
     code: 'unreadable_answer',
-    message: 'the service answers the same page again and again',
+    message: 'the service returns the same page repeatedly',
   });
 }
 

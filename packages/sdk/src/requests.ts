@@ -9,7 +9,7 @@ import { newIdempotencyKey } from './idempotency-key.ts';
 import type { Transport, WireRequest } from './transport.ts';
 import { backoffMs, sleep, TimeLimit } from './waiting.ts';
 
-/** What the calls of one client share. */
+/** The parts that the calls of one client share. */
 export interface Caller {
   readonly transport: Transport;
   readonly deadlineMs: number;
@@ -19,7 +19,7 @@ export interface Caller {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The service that an operation belongs to, and what is sent to prove who asks. */
+/** The service of an operation, and the credential to send. */
 export interface Service {
   readonly url: string;
   readonly accessToken: AccessToken | undefined;
@@ -37,9 +37,10 @@ export interface Call {
 }
 
 /**
- * Sends one operation and returns its answer. Reads, and changes under an idempotency key, are tried again after what
- * passes; the key is made before the first attempt and stays the same, so that a lost answer is answered again.
- * @throws BatonError; the signal's reason where it is aborted
+ * Sends one operation and returns its response. Reads, and changes under an idempotency key, are retried after
+ * transient failures. The key is generated before the first attempt and reused, so that the service repeats a lost
+ * response.
+ * @throws BatonError; the signal's reason if it is aborted
  */
 export async function send(caller: Caller, service: Service, call: Call): Promise<unknown> {
   const { operation, options = {} } = call;
@@ -59,13 +60,13 @@ export async function send(caller: Caller, service: Service, call: Call): Promis
       return await attemptOnce(caller, operation, withToken(request, token), endsAtMs, options.signal);
     } catch (error) {
       if (!(error instanceof BatonError)) throw error;
-      // A token is refused when its time is over or its key was rotated: one new one is tried.
+      // A token is rejected if it has expired or its key was rotated: retry once with a new one.
       if (error.status === 401 && token !== undefined && !isRenewed && !isStream) {
         isRenewed = true;
         service.accessToken?.forget(token);
         continue;
       }
-      // What was not sent may be tried again, whatever it is: only the exchange of the token has failed.
+      // Any call may be retried if it wasn't sent and only the exchange of the token failed.
       const attemptsMax = isRepeatable || !isSent ? (options.attempts ?? caller.attempts) : 1;
       const waitMs = backoffMs(attempt, error.retryAfterMs);
       if (!error.retryable || attempt >= attemptsMax || performance.now() + waitMs >= endsAtMs) throw error;
@@ -75,7 +76,7 @@ export async function send(caller: Caller, service: Service, call: Call): Promis
   }
 }
 
-/** The access token, awaited no longer than the call may take. */
+/** Returns the access token, within the timeout of the call. */
 async function tokenOf(
   { accessToken }: Service,
   request: Prepared,
@@ -125,7 +126,7 @@ function encodeParameter(value: string | undefined): string {
   return value === undefined ? '' : encodeURIComponent(value);
 }
 
-/** Lists are sent as one parameter each; what is undefined or null is left out. */
+/** Each item of a list becomes one parameter; undefined and null are omitted. */
 function queryText(query: Readonly<Record<string, unknown>> | undefined): string {
   const pairs = Object.entries(query ?? {}).flatMap(([name, value]) =>
     [value]
@@ -182,7 +183,7 @@ async function attemptOnce(
     answer = await caller.transport({ ...request, signal: limit.signal });
     if (isRedirect(answer)) throw await redirected(request, answer);
     if (operation.isRaw && answer.status < 300) {
-      // The bytes come while the caller reads them.
+      // The bytes arrive while the caller reads them.
       limit.allow(endsAtMs - performance.now());
       return answer;
     }
@@ -201,14 +202,14 @@ async function attemptOnce(
   if (value === undefined && text !== '')
     throw new BatonError({
       code: 'unreadable_answer',
-      message: 'the answer is not JSON',
+      message: 'the response is not JSON',
       status: answer.status,
     });
   keepEtag(value, header('etag'));
   return value;
 }
 
-/** Browsers report the status 0 for a redirect that they don't follow. */
+/** Browsers report status 0 for a redirect that they don't follow. */
 function isRedirect({ status }: RawAnswer): boolean {
   return status === 0 || (status >= 300 && status < 400);
 }

@@ -1,4 +1,4 @@
-/** Keeps one small text from one start of a program to the next. A file store is in `@baton/sdk/node`. */
+/** Stores one small text between two starts of a program. `@baton/sdk/node` has a file store. */
 export interface Store {
   read(): Promise<string | undefined>;
   write(text: string): Promise<void>;

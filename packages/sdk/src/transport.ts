@@ -1,6 +1,6 @@
 import type { RawAnswer, RawBody } from './call.ts';
 
-/** One request as it goes over the wire. */
+/** One HTTP request. */
 export interface WireRequest {
   readonly method: string;
   readonly url: string;
@@ -9,12 +9,12 @@ export interface WireRequest {
   readonly signal: AbortSignal;
 }
 
-/** Sends one request and resolves with the answer, whatever its status; rejects where there is none. */
+/** Sends one request and resolves with the response, whatever its status; rejects without a response. */
 export type Transport = (request: WireRequest) => Promise<RawAnswer>;
 
 /**
- * The transport of browsers, Node, Deno, Bun and Cloudflare Workers: fetch. Redirects aren't followed: the access token would
- * reach another address. Workers have no `redirect: 'error'`, so the client refuses the redirect itself.
+ * The transport of browsers, Node, Deno, Bun and Cloudflare Workers: fetch. Redirects aren't followed: another address
+ * would receive the access token. Workers have no `redirect: 'error'`, so the client refuses the redirect itself.
  * @example
  * const transport: Transport = (request) => {
  *   console.log(request.method, request.url);

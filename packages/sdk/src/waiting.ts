@@ -1,9 +1,9 @@
 const firstWaitMs = 100;
 const longestWaitMs = 10_000;
-/** Timers take no longer time: they would fire at once. */
+/** The longest delay of a timer; a longer one fires at once. */
 const timerMsMax = 2 ** 31 - 1;
 
-/** Waits, and ends at once when the signal is aborted. @throws the signal's reason */
+/** Waits until the delay has passed or the signal is aborted. @throws the signal's reason */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error);
@@ -22,15 +22,18 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** The wait before the next attempt, in ms: 100 doubling to 10,000, times 0.5 to 1 at random; at least what was asked. */
+/**
+ * The wait before the next attempt, in ms: 100 doubling to 10,000, times 0.5 to 1 at random; at least what the service
+ * requires.
+ */
 export function backoffMs(attempt: number, askedMs = 0): number {
   const ms = Math.min(firstWaitMs * 2 ** (attempt - 1), longestWaitMs);
   return Math.max(ms * (0.5 + Math.random() / 2), askedMs);
 }
 
 /**
- * What `work` comes to, or the end of the wait for it: work that others wait for, too, goes on.
- * @throws the signal's reason where it is aborted first
+ * Returns the result of `work`, or ends the wait for it. Work that others also wait for continues.
+ * @throws the signal's reason if it is aborted first
  */
 export function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
@@ -41,10 +44,10 @@ export function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal):
   });
 }
 
-/** A signal that is aborted when its time is over, or with the signal of the caller. */
+/** A signal that is aborted at a deadline, or with the caller's signal. */
 export class TimeLimit {
   readonly signal: AbortSignal;
-  /** Whether the time is over. */
+  /** Whether the deadline has passed. */
   isOver = false;
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal | undefined;
@@ -59,22 +62,22 @@ export class TimeLimit {
     this.allow(ms);
   }
 
-  /** So much time from now on, instead of what was left. */
+  /** Sets the deadline again, to this long from now. */
   allow(ms: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(
       () => {
         this.isOver = true;
-        this.#controller.abort(new Error('the time is over'));
+        this.#controller.abort(new Error('the deadline has passed'));
         this.end();
       },
       Math.min(Math.max(Math.ceil(ms), 1), timerMsMax),
     );
-    // What waits for an answer keeps the process alive, not the limit of that.
+    // The pending request keeps the process alive, not its deadline.
     (this.#timer as { unref?: () => void }).unref?.();
   }
 
-  /** Frees the timer and forgets the signal of the caller. */
+  /** Frees the timer and removes the listener on the caller's signal. */
   end(): void {
     clearTimeout(this.#timer);
     this.#outer?.removeEventListener('abort', this.#onAbort);

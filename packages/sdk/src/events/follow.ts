@@ -7,42 +7,43 @@ import { RecentIds } from './recent-ids.ts';
 import { eventsBySocket, SocketRefusal } from './socket.ts';
 
 export interface FollowOptions {
-  /** From where on, where the store has no cursor yet; without it the end of the journal. `'0'` is its beginning. */
+  /** The first cursor, used while the store has none; the end of the journal by default. `'0'` is its beginning. */
   readonly cursor?: string;
-  /** Keeps the cursor of the last event that was handled: every later start goes on after it. */
+  /** Stores the cursor of the last handled event, after which a later start continues. */
   readonly store?: Store;
-  /** Prefixes of types, as `task.` or `run.succeeded`; 20 at most. */
+  /** Prefixes of types, for example `task.` or `run.succeeded`; at most 20. */
   readonly types?: readonly string[];
   /** Only events of this workspace and those below it. */
   readonly workspaceId?: string;
   readonly signal?: AbortSignal;
-  /** Milliseconds between two looks where no socket can be had; 2,000 without it. */
+  /** The polling interval in milliseconds while no socket is available; 2,000 by default. */
   readonly pollMs?: number;
-  /** Leaves out an event whose id was among this many before it; 0, which leaves out none, without it. */
+  /** Skips an event whose id was among this many events before it; 0 by default, which skips none. */
   readonly dedupe?: number;
-  /** Whether a socket is tried; `true` without it. */
+  /** Whether to try a socket; `true` by default. */
   readonly socket?: boolean;
 }
 
-/** A service may ask to be left alone for at most so long; then it is asked again. */
+/** The longest wait that a service can require before the next request. */
 const askedWaitMsMax = 300_000;
 
-/** In numbers and milliseconds. */
+/** Counts, and times in milliseconds. */
 export const followBounds = {
-  /** After this many sockets in a row that ended at once, pages are read instead. */
+  /** After this many consecutive sockets that ended at once, pages are read instead. */
   socketsMax: 2,
-  /** A socket that lasted this long was a good one. */
+  /** A socket that lasted this long counts as working. */
   goodSocketMs: 10_000,
-  /** Pages are read for this long; then a socket is tried again. */
+  /** Pages are read for this long before the next attempt with a socket. */
   pagesMs: 60_000,
-  /** A socket that brings nothing for this long is opened anew: browsers don't tell of one whose network is gone. */
+  /** A socket that is silent for this long is reopened: browsers don't report a lost network. */
   silentMs: 60_000,
 };
 
 /**
- * The journal from a cursor on: by a socket, or page by page where there is none. After a break it goes on with the
- * last cursor, so each event comes at least once. An event counts as handled, for the store, when the next is asked for.
- * @throws BatonError what the service refuses, as an unknown workspace or a cursor of another history
+ * Follows the journal from a cursor on: by a socket, or otherwise page by page. After an interruption it continues with
+ * the last cursor, so each event is delivered at least once. The store gets an event's cursor when the next one is
+ * requested.
+ * @throws BatonError for a rejected request, for example an unknown workspace or a cursor of another history
  */
 export async function* follow(
   api: Api,
@@ -65,14 +66,14 @@ export async function* follow(
     let isGood = false;
     let askedMs = 0;
     try {
-      // The store knows it from the beginning, or a next start before the first event would begin later.
+      // Stored at once: otherwise a restart before the first event would begin later.
       if (from.cursor === undefined) await passed(await endOfJournal(api, signal));
       const cursor = from.cursor as string;
       const events = isSocket
         ? eventsBySocket(api, cursor, { ...options, silentMs })
         : eventsByPages(api, cursor, { ...options, ...(isSocketThere && { forMs: pagesMs }), passed });
       for await (const event of events) {
-        // A page, too, may hold 200 more.
+        // A page may hold 200 more, too.
         if (signal?.aborted) return;
         isGood = true;
         if (seen.add(event.id)) yield event;
@@ -85,14 +86,14 @@ export async function* follow(
       if (error instanceof BatonError) askedMs = Math.min(error.retryAfterMs ?? 0, askedWaitMsMax);
     }
     if (isSocket) socketFailures = isGood ? 0 : socketFailures + 1;
-    // After pages one socket is tried; if that ends at once, pages follow.
+    // After a period of pages, one socket is tried; if it ends at once, pages follow again.
     else socketFailures = socketsMax - 1;
     failures = isGood ? 1 : failures + 1;
     await sleep(backoffMs(failures, askedMs), signal).catch(() => undefined);
   }
 }
 
-/** A socket's refusal may have gone over a proxy that knows no sockets: the page says what is really wrong. */
+/** A proxy without support for sockets may have rejected the socket. The error of the page is the real one. */
 function isPassing(error: unknown): boolean {
   return error instanceof SocketRefusal || (error instanceof BatonError && error.retryable);
 }
@@ -103,13 +104,13 @@ async function endOfJournal(api: Api, signal: AbortSignal | undefined): Promise<
 }
 
 interface PageOptions extends FollowOptions {
-  /** Ends after a page when so many milliseconds have passed; never without it. */
+  /** Ends after the page at which this many milliseconds have passed; never by default. */
   readonly forMs?: number;
-  /** Told the cursor after each page, which lies behind what the filter skips, too. */
+  /** Called with the cursor after each page, which is also past the events that the filter skips. */
   passed(cursor: string): Promise<void>;
 }
 
-/** Page after page; a page without events is asked for again a little later. */
+/** Reads page after page; requests an empty page again a little later. */
 async function* eventsByPages(
   api: Api,
   first: string,

@@ -1,4 +1,4 @@
-/** Remembers the last ids, as many as told. */
+/** Remembers a limited number of the most recent ids. */
 export class RecentIds {
   readonly #size: number;
   readonly #ids = new Set<string>();
@@ -7,11 +7,11 @@ export class RecentIds {
     this.#size = size;
   }
 
-  /** @returns whether the id is none of those remembered */
+  /** @returns whether the id is new */
   add(id: string): boolean {
     if (this.#ids.has(id)) return false;
     this.#ids.add(id);
-    // A set gives its members in the order in which they came.
+    // A set keeps the order of insertion.
     if (this.#ids.size > this.#size) this.#ids.delete(this.#ids.values().next().value as string);
     return true;
   }

@@ -6,19 +6,19 @@ export interface SocketOptions {
   readonly types?: readonly string[];
   readonly workspaceId?: string;
   readonly signal?: AbortSignal;
-  /** Milliseconds without an event after which it ends. */
+  /** The socket ends after this many milliseconds without an event. */
   readonly silentMs: number;
 }
 
 /** The socket was closed by the service, or could not be opened. */
 export class SocketRefusal extends Error {}
 
-/** A reader that lags behind by this many events is cut off, and goes on from the last that it handled. */
+/** A reader that lags by this many events is disconnected, and continues after the last event that it handled. */
 const waitingMax = 5_000;
 const refusedToken = 4401;
 
 /**
- * Events from a cursor on, as the service sends them, until the socket ends. None comes after the signal is aborted.
+ * Delivers the events from a cursor on until the socket ends, and none after the signal is aborted.
  * @throws SocketRefusal; the signal's reason
  */
 export async function* eventsBySocket(
@@ -37,8 +37,8 @@ export async function* eventsBySocket(
   const waiting: JournalEvent[] = [];
   let end: Error | 'closed' | undefined;
   let wake: () => void = () => undefined;
-  // Nothing is kept of what comes after the end, and the socket is told at once: a reader that is slow would else
-  // collect what a fast service sends.
+  // Later events are discarded and the socket is closed at once: otherwise a slow reader would accumulate the events of
+  // a fast service.
   const endWith = (reason: Error | 'closed') => {
     if (end === undefined) socket.close();
     end ??= reason;
@@ -55,7 +55,7 @@ export async function* eventsBySocket(
     clearTimeout(silence);
     silence = setTimeout(endWith, silentMs, 'closed');
     const event = jsonIn(String(data));
-    if (!isEvent(event)) return endWith(new SocketRefusal('the socket brought what is no event'));
+    if (!isEvent(event)) return endWith(new SocketRefusal('the socket sent a message that is not an event'));
     waiting.push(event);
     if (waiting.length >= waitingMax) endWith('closed');
     wake();
@@ -87,7 +87,7 @@ export async function* eventsBySocket(
   }
 }
 
-/** Where the page may not open sockets, or the token is none that fits into a header, pages are read. */
+/** Pages are read if sockets aren't permitted, or if the token doesn't fit into a header. */
 function opened(url: string, protocols: string[]): WebSocket {
   try {
     return new WebSocket(url, protocols);

@@ -1,4 +1,4 @@
-// For programs whose `lib` is older: without it, AsyncDisposable comes from @types/node only.
+// For programs with an older `lib`, where only @types/node declares AsyncDisposable.
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { CallOptions } from '../call.ts';
 import type { Api } from '../client.ts';
@@ -20,9 +20,9 @@ import {
 
 const firstIdleMs = 250;
 const closeMsMax = 10_000;
-/** A service may ask to be left alone for at most so long; then it is asked again. */
+/** The longest wait that a service can require before the next request. */
 const askedWaitMsMax = 300_000;
-/** Tasks that are looked at for one that is accepted. */
+/** The number of tasks among which an accepted one is searched. */
 const choiceMax = 500;
 
 interface Claimed {
@@ -31,7 +31,7 @@ interface Claimed {
   readonly grantedAt: Moment;
 }
 
-/** There is no work, or the service is away; how long it asks to wait. */
+/** No work is available, or the service is unavailable; with the wait that it requires. */
 interface Nothing {
   readonly askedMs: number;
 }
@@ -43,7 +43,7 @@ const noWork: Nothing = { askedMs: 0 };
  * closed.
  */
 export class Harness implements AsyncDisposable {
-  /** The session, as it was opened. */
+  /** The session as opened. */
   readonly session: Session;
   /** Aborted when the session is lost; every lease is lost with it. */
   readonly signal: AbortSignal;
@@ -52,16 +52,16 @@ export class Harness implements AsyncDisposable {
   readonly #options: HarnessOptions;
   readonly #heartbeat: Heartbeat;
   readonly #lost = new AbortController();
-  /** Ends what takes work while the harness is closed: what it was granted ends with the session. */
+  /** Aborts requests for work when the harness is closed. Claims that they were granted end with the session. */
   readonly #closing = new AbortController();
   readonly #leases = new Set<Lease>();
-  /** What a process before this one held and still holds. */
+  /** Live claims of a previous process. */
   readonly #resumable: OwnRun[];
   #closed: Promise<void> | undefined;
 
   /**
-   * Opens a session, or continues the one that the store names. Runs that nobody holds any more are ended with the
-   * reason `restart_recovery`; those whose lease lives come first out of `work()`.
+   * Opens a session, or continues the one in the store. Runs without a holder are ended with the reason
+   * `restart_recovery`; `work()` returns those with a live lease first.
    * @throws BatonError `permission_denied` without `sessions.open`; TypeError without `task_types.read`
    */
   static async open(api: Api, startRun: StartRun, options: HarnessOptions): Promise<Harness> {
@@ -75,12 +75,12 @@ export class Harness implements AsyncDisposable {
       const context = await api.harness.getContext({ sessionId: session.id }, signal && { signal });
       if (!context.permissions.includes('task_types.read'))
         throw new TypeError(
-          'a harness needs the permission task_types.read: it must know the rules of what it takes',
+          'a harness needs the permission task_types.read: it must know the rules of the tasks that it takes',
         );
       const resumable = await endOrphans(api, context, session.id);
       return new Harness(api, startRun, options, session, grantedAt, resumable);
     } catch (error) {
-      // A session that was continued keeps what the process before held, for the next try.
+      // A continued session keeps the claims of the previous process for the next attempt.
       if (old === undefined)
         await api.sessions
           .close(session.id, {}, { attempts: 1, deadlineMs: closeMsMax })
@@ -114,14 +114,14 @@ export class Harness implements AsyncDisposable {
   }
 
   /**
-   * Takes one task after another and gives each with its lease. What the loop leaves without an end is released. While the
-   * service is away it waits, until the session is lost.
+   * Takes one task after another and yields each with its lease. A lease that the loop body doesn't end is released.
+   * While the service is unavailable, it waits until the session is lost.
    * @example
    * for await (const lease of harness.work({ once: true })) {
    *   await lease.checkpoint('started', { title: lease.task.title });
    *   await lease.succeed({ answer: 42 });
    * }
-   * @throws BatonError when the session is lost, or what the service refuses
+   * @throws BatonError when the session is lost or the service rejects a request
    */
   work(options: WorkOptions = {}): AsyncGenerator<Lease, void, undefined> {
     return this.#work(options, options.signal);
@@ -137,7 +137,7 @@ export class Harness implements AsyncDisposable {
       if (taken instanceof Lease) {
         idleMs = Math.min(firstIdleMs, idleMsMax);
         try {
-          // Whoever asked for the end while work was looked for gets none.
+          // If the end was requested during the search, no task is returned.
           if (!this.#isOver(signal)) yield taken;
         } finally {
           await taken.takeBack('not_finished', closeMsMax);
@@ -154,8 +154,8 @@ export class Harness implements AsyncDisposable {
   }
 
   /**
-   * Works on several tasks at once: as many loops as told, each calling `handle` for one task after another. Where `handle`
-   * throws, its run fails, and the other loops end after their tasks.
+   * Works on several tasks at once, in a number of loops that each call `handle` for one task after another. If
+   * `handle` throws, its run fails, and the other loops end after their tasks.
    * @example
    * await harness.workParallel(4, { once: true }, async (lease) => {
    *   await lease.succeed();
@@ -182,8 +182,8 @@ export class Harness implements AsyncDisposable {
   }
 
   /**
-   * Releases every lease and closes the session. A second call waits for the first. Where the service is away, session and
-   * leases end by themselves.
+   * Releases every lease and closes the session. A second call waits for the first. If the service is unavailable,
+   * session and leases expire.
    * @example
    * const own = await baton.harness.open({ name: 'short' });
    * await own.close();
@@ -208,7 +208,7 @@ export class Harness implements AsyncDisposable {
     await this.#options.store?.write('');
   }
 
-  /** Ends at once where the loop should end: what is granted after that is given back. */
+  /** Returns at once if the loop should end; a claim that is granted later is released. */
   async #takenInTime(options: WorkOptions, signal: AbortSignal | undefined): Promise<Lease | Nothing> {
     const taking = this.#taken(options);
     try {
@@ -222,7 +222,7 @@ export class Harness implements AsyncDisposable {
     }
   }
 
-  /** The next lease, unless there is no work or the service is away. */
+  /** Returns the next lease, unless no work is available or the service is unavailable. */
   async #taken(options: WorkOptions): Promise<Lease | Nothing> {
     try {
       return (await this.#resumed()) ?? (await this.#next(options)) ?? noWork;
@@ -239,7 +239,7 @@ export class Harness implements AsyncDisposable {
     }
   }
 
-  /** A lease that this harness holds since before its start. */
+  /** Returns a lease that a previous process of this harness took. */
   async #resumed(): Promise<Lease | undefined> {
     for (let own = this.#resumable.shift(); own !== undefined; own = this.#resumable.shift()) {
       const grantedAt = LeaseClock.now();
@@ -255,7 +255,7 @@ export class Harness implements AsyncDisposable {
           this.#api.runs.get(own.id, call),
         ]);
         if (run.status === 'running') return this.#leaseOf({ task, claim, run, grantedAt, isResumed: true });
-        // Somebody ended the run since the start. Its claim was just prolonged, and would hold the task back for that long.
+        // The run has ended since the start. Its claim was just extended and would block the task for that long.
         await this.#giveBack(claim, 'run_not_running');
       } catch (error) {
         this.#resumable.unshift(own);
@@ -276,7 +276,7 @@ export class Harness implements AsyncDisposable {
       const request = { ...settings, claimId, fencingToken };
       const started = await this.#startRun(task.id, request, this.#taking());
       const lease = this.#leaseOf({ task, claim, run: started, grantedAt, isResumed: false });
-      // The answers may have come so late that the lease is over: then it is nobody's to work under.
+      // If the responses were late, the lease may have expired.
       return lease.isLive() ? lease : undefined;
     } catch (error) {
       await this.#giveBack(claim, 'run_not_started');
@@ -320,7 +320,7 @@ export class Harness implements AsyncDisposable {
     for await (const task of available) {
       if (accepts(task)) {
         const grantedAt = LeaseClock.now();
-        // Somebody else may have taken it meanwhile, or what it waits for has changed.
+        // Another holder may have taken the task meanwhile, or it may have become blocked.
         const claim = await this.#api.tasks
           .claim(task.id, this.#claimOf(intent), call)
           .catch(undefinedIfTaken);
@@ -332,7 +332,7 @@ export class Harness implements AsyncDisposable {
     return undefined;
   }
 
-  /** How calls are made that take work: a claim that is granted while the harness is closed ends with its session. */
+  /** Options of calls that take work: a claim that is granted while the harness is closed ends with its session. */
   #taking(): CallOptions {
     return { signal: this.#closing.signal };
   }
@@ -355,7 +355,7 @@ export class Harness implements AsyncDisposable {
     return lease;
   }
 
-  /** Where the service is away, the lease runs out. */
+  /** If the service is unavailable, the lease expires. */
   #giveBack(claim: Claim, reason: string): Promise<unknown> {
     return this.#api.claims
       .release(claim.id, { reason }, { attempts: 2, deadlineMs: closeMsMax })
@@ -366,7 +366,7 @@ export class Harness implements AsyncDisposable {
     this.#lost.abort(
       new BatonError({ code: 'session_expired', message: `the session is lost: ${reason}`, cause }),
     );
-    for (const lease of this.#leases) lease.lose('its session is over', cause);
+    for (const lease of this.#leases) lease.lose('its session has ended', cause);
   }
 
   #isOver(signal: AbortSignal | undefined): boolean {
@@ -379,7 +379,7 @@ export class Harness implements AsyncDisposable {
   }
 }
 
-/** A task whose handler throws would be the first one again at the next start, so that counts as a failed attempt. */
+/** A throwing handler counts as a failed attempt: otherwise the same task would be first again at the next start. */
 async function handledOrFailed(lease: Lease, handle: (lease: Lease) => Promise<void>): Promise<void> {
   try {
     await handle(lease);
@@ -396,7 +396,7 @@ function isTask({ id, publicId }: Task, ref: string): boolean {
   return [id, publicId].some((own) => own.toUpperCase() === ref.toUpperCase());
 }
 
-/** While the service is away nothing can be closed; for who may not enter any more nothing is left to close. */
+/** If the service is unavailable, or the caller has lost access, there is nothing to close. */
 function unlessOver(error: unknown): void {
   const isOver =
     error instanceof BatonError &&
@@ -404,7 +404,7 @@ function unlessOver(error: unknown): void {
   if (!isOver) throw error;
 }
 
-/** A task that can't be taken now is no failure of the search. What says that this harness may take nothing is one. */
+/** A task that can't be taken now doesn't fail the search. A missing permission to take any task does. */
 function undefinedIfTaken(error: unknown): undefined {
   const isAboutTask = error instanceof BatonError && [404, 409, 422].includes(error.status);
   if (!isAboutTask || error.code.startsWith('session_')) throw error;

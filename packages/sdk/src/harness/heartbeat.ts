@@ -4,22 +4,22 @@ import { LeaseClock } from './lease-clock.ts';
 
 export interface HeartbeatOptions {
   readonly leaseSeconds: number;
-  /** When the request that asked for the lease was sent. */
+  /** When the request for the lease was sent. */
   readonly grantedAt: ReturnType<typeof LeaseClock.now>;
-  /** Asks the service to prolong the lease; tried once, for at most this long. */
+  /** Requests an extension of the lease; one attempt of at most this duration. */
   beat(deadlineMs: number): Promise<unknown>;
-  /** Called once, when the lease is over or the service says that it is. */
+  /** Called once, when the lease has expired or the service reports that it has ended. */
   lost(reason: string, cause?: unknown): void;
 }
 
-/** After a failed beat the next one comes this soon, or when the service asks for it: it may be back. */
+/** The delay after a failed heartbeat, unless the service requires another one. */
 const againMs = 1_000;
-/** A beat is given up after a third of the lease, so that one that got lost doesn't take the place of the next ones. */
+/** A heartbeat times out after a third of the lease, so that a lost one doesn't block the next ones. */
 const beatMsMin = 5_000;
 
 /**
- * Keeps a lease: asks for more after a third of it, again each second when no answer comes, and says once when it is
- * lost. An event loop that stood still for longer than the lease finds that out before anything else runs on a timer.
+ * Keeps a lease alive: requests an extension after a third of it, retries each second without a response, and reports a
+ * loss once. After an event loop was blocked for longer than the lease, the loss is found before any other timer runs.
  */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
@@ -34,24 +34,24 @@ export class Heartbeat {
     void this.#run();
   }
 
-  /** Whether the lease certainly lasts at this moment. Where it may be over, `lost` was called when this returns. */
+  /** Whether the lease is certainly live now. If it may have expired, `lost` has been called when this returns. */
   isLive(): boolean {
     if (!this.#isLost && this.#clock.leftMs() <= 0)
-      this.#lose('its time passed without an answer to a heartbeat');
+      this.#lose('it expired without a response to a heartbeat');
     return !this.#isLost;
   }
 
-  /** Whether the lease lasts by the clocks alone, whatever a heartbeat was answered. */
+  /** Whether the lease is live by the clocks alone, regardless of responses to heartbeats. */
   isInTime(): boolean {
     return this.#clock.leftMs() > 0;
   }
 
-  /** Milliseconds for which the lease certainly lasts by what is known now; 0 or less when it may be over. */
+  /** Milliseconds for which the lease certainly lasts; 0 or less if it may have expired. */
   leftMs(): number {
     return this.#isLost ? 0 : this.#clock.leftMs();
   }
 
-  /** No more beats; the lease ends by itself or was ended. */
+  /** Stops the heartbeats; the lease expires or has ended. */
   stop(): void {
     this.#stop.abort();
   }
@@ -75,7 +75,7 @@ export class Heartbeat {
     try {
       const leftMs = this.#clock.leftMs();
       await this.#options.beat(Math.max(Math.min(leftMs, Math.max(thirdMs, beatMsMin)), 1));
-      // An answer that came after the lease was given up does not bring it back.
+      // A response after the loss does not restore the lease.
       if (!this.#isLost) this.#clock.restart(sentAt);
       return thirdMs;
     } catch (error) {

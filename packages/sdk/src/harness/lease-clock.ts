@@ -1,7 +1,7 @@
 /**
- * Judges by this machine's clocks whether a lease may be over. The service grants it after the request was sent, so it
- * lasts at least until that moment plus its length. Two clocks are read, and the later one counts: the monotonic clock
- * stands still while a laptop sleeps, and the wall clock may be set back.
+ * Determines by this machine's clocks whether a lease may have expired. The service grants it after the request was
+ * sent, so it lasts at least until that moment plus its length. Of two clocks, the later one counts: the monotonic
+ * clock stops while a laptop sleeps, and the wall clock may be set back.
  */
 export class LeaseClock {
   readonly #lengthMs: number;
@@ -14,18 +14,18 @@ export class LeaseClock {
     this.restart(LeaseClock.now());
   }
 
-  /** To be taken before the request that asks for the lease or prolongs it. */
+  /** Read before the request that takes or extends the lease. */
   static now(): Moment {
     return { monotonicMs: performance.now(), wallMs: Date.now() };
   }
 
-  /** The service granted the lease to a request that was sent at this moment. */
+  /** Records that the service granted the lease to a request sent at this moment. */
   restart(sentAt: Moment): void {
     this.#monotonicMs = sentAt.monotonicMs;
     this.#wallMs = sentAt.wallMs;
   }
 
-  /** Milliseconds for which the lease certainly lasts; 0 or less when it may be over. */
+  /** Milliseconds for which the lease certainly lasts; 0 or less if it may have expired. */
   leftMs(): number {
     const now = LeaseClock.now();
     return this.#lengthMs - Math.max(now.monotonicMs - this.#monotonicMs, now.wallMs - this.#wallMs);

@@ -23,7 +23,7 @@ import type { Moment } from './lease-clock.ts';
 /** How a lease ended. */
 export type LeaseEnd = 'succeeded' | 'failed' | 'cancelled' | 'suspended' | 'released' | 'lost';
 
-/** The refusals that mean that the task belongs to somebody else by now, or to nobody. */
+/** The error codes of a lost lease: the task has another holder, or none. */
 const lostCodes = new Set([
   'stale_claim',
   'claim_expired',
@@ -35,10 +35,10 @@ const lostCodes = new Set([
   'run_holder_mismatch',
 ]);
 
-/** Of the reason of a cancelled run, as the service takes it. */
+/** Characters of the reason of a cancelled run; the limit of the service. */
 const cancelReasonCharactersMax = 500;
 
-/** For taking back a question of a lost lease. */
+/** Timeout for withdrawing the approval request of a lost lease. */
 const withdrawMsMax = 10_000;
 
 export interface LeaseParts {
@@ -48,38 +48,37 @@ export interface LeaseParts {
   readonly run: Run;
   readonly leaseSeconds: number;
   readonly grantedAt: Moment;
-  /** Whether a process before this one took the claim and started the run. */
+  /** Whether a previous process took the claim and started the run. */
   readonly isResumed: boolean;
-  /** Whether the session lives: its end ends the lease. */
+  /** Whether the session is live: its end ends the lease. */
   isSessionLive(): boolean;
   /** Called once, when the lease has ended. */
   ended(lease: Lease, end: LeaseEnd): void;
 }
 
 /**
- * A task that this harness holds, with its claim and run. Every write goes through it: it is refused here when the
- * lease may be over. What writes the run or the task's fields is refused by the service, too, when somebody else holds the
- * task. Comments, artifacts and questions are not: their requests name no claim.
+ * A task that this harness holds, with its claim and run. It rejects every write once the lease may have expired. The
+ * service also rejects writes to the run and to the task's fields when the task has another holder. It doesn't reject
+ * comments, artifacts and approval requests, which name no claim.
  */
 export class Lease {
   readonly task: Task;
   readonly claim: Claim;
   readonly run: Run;
-  /** Whether a process before this one took the task; its checkpoints stand in `context()`. */
+  /** Whether a previous process took the task; `context()` returns its checkpoints. */
   readonly isResumed: boolean;
   /**
-   * Aborted in the moment in which the lease is lost, or its harness gives it back: give it to everything that works for
-   * this task.
+   * Aborted as soon as the lease is lost or its harness releases it. Pass it to everything that works on this task.
    */
   readonly signal: AbortSignal;
-  /** How it ended; undefined while it lives. */
+  /** How it ended; undefined while it is live. */
   end: LeaseEnd | undefined;
   readonly #parts: LeaseParts;
   readonly #heartbeat: Heartbeat;
   readonly #lost = new AbortController();
-  /** Of calls under the lease: giving it back stops the work first, and then still has to call. */
+  /** For calls under the lease: a release first stops the work and then still needs a call. */
   readonly #calls = new AbortController();
-  /** Calls that end the lease and are on their way, and why a heartbeat or another write was refused meanwhile. */
+  /** Pending calls that end the lease, and why a heartbeat or another write was rejected meanwhile. */
   #endings = 0;
   #ending: Promise<unknown> | undefined;
   #lossWhileEnding: { readonly reason: string; readonly cause: unknown } | undefined;
@@ -97,7 +96,7 @@ export class Lease {
       grantedAt,
       beat: (deadlineMs) =>
         api.claims.heartbeat(claim.id, { ttlSeconds: leaseSeconds }, { deadlineMs, attempts: 1 }),
-      // The end may be written, and a heartbeat refused therefore, before its answer is here: that answer decides.
+      // The end may be committed, and reject a heartbeat, before its response arrives. That response decides.
       lost: (reason, cause) => {
         if (this.#endings > 0 && cause !== undefined) this.#lossWhileEnding = { reason, cause };
         else this.lose(reason, cause);
@@ -112,12 +111,12 @@ export class Lease {
    */
   isLive(): boolean {
     if (this.end !== undefined) return false;
-    if (!this.#parts.isSessionLive()) this.lose('its session is over');
+    if (!this.#parts.isSessionLive()) this.lose('its session has ended');
     return this.#heartbeat.isLive() && this.end === undefined;
   }
 
   /**
-   * Milliseconds for which the lease certainly lasts, if no further heartbeat is answered: what works for the task must have
+   * Milliseconds for which the lease certainly lasts without a further heartbeat. The work on the task must have
    * stopped by then.
    * @example
    * console.log(`the work must stop within ${lease.leftMs()} ms, unless the lease is prolonged`);
@@ -127,7 +126,7 @@ export class Lease {
   }
 
   /**
-   * Everything about the run that somebody who continues it should know, with all checkpoints of runs before it.
+   * Returns the context for continuing the run, with all checkpoints of the runs before it.
    * @example
    * const { checkpoints } = await lease.context();
    * const done = checkpoints.filter(({ kind }) => kind === 'step').length;
@@ -138,7 +137,7 @@ export class Lease {
   }
 
   /**
-   * Writes a checkpoint, from which whoever comes next continues. Kind has 1 to 100 characters.
+   * Writes a checkpoint, from which the next holder continues. The kind has 1 to 100 characters.
    * @example await lease.checkpoint('step', { file: 'a.ts', line: 12 });
    * @throws LeaseLostError
    */
@@ -153,7 +152,7 @@ export class Lease {
    * @example
    * const read = await baton.tasks.get(lease.task.id);
    * await lease.update({ description: 'What I found so far' }, { ifMatch: etagOf(read) });
-   * @throws LeaseLostError; BatonError `version_conflict` where somebody changed it meanwhile
+   * @throws LeaseLostError; BatonError `version_conflict` if the task was changed meanwhile
    */
   update(change: TaskChange, options: CallOptions & { readonly ifMatch: string }): Promise<Task> {
     const { id: claimId, fencingToken } = this.claim;
@@ -189,7 +188,7 @@ export class Lease {
   }
 
   /**
-   * Ends the run as done, and the task with it. Its checks or approvals may keep the task open.
+   * Ends the run as succeeded and completes the task. Checks or approvals may keep the task open.
    * @example
    * const done = await lease.succeed({ commits: 2 });
    * console.log(done.systemStatusCategory);
@@ -203,9 +202,10 @@ export class Lease {
   }
 
   /**
-   * Ends the run as failed and gives the task back: somebody else may try, after a pause that grows with each failure in a row.
-   * Reason has 1 to 2,000 characters; the text before its first colon is the code that a type's `execution.retry.retryOn` names.
-   * @param options `retryAfterSeconds` makes the pause at least so long, as a provider asked for it
+   * Ends the run as failed and releases the task for another attempt, after a delay that grows with each consecutive
+   * failure. The reason has 1 to 2,000 characters; the text before its first colon is the code that a type's
+   * `execution.retry.retryOn` names.
+   * @param options `retryAfterSeconds` is the minimum delay, for example one that a provider requires
    * @example await lease.fail('rate_limited: the model answered 429', undefined, { retryAfterSeconds: 120 });
    * @throws LeaseLostError
    */
@@ -227,7 +227,7 @@ export class Lease {
   }
 
   /**
-   * Ends the run because somebody asked for it, and gives the task back. Reason has 1 to 500 characters.
+   * Cancels the run on request and releases the task. The reason has 1 to 500 characters.
    * @example await lease.cancel('the person who asked changed her mind');
    * @throws LeaseLostError
    */
@@ -239,8 +239,8 @@ export class Lease {
   }
 
   /**
-   * Asks a person, then suspends the run: the task comes back to work when it was decided. Where the suspension is refused,
-   * because somebody else holds the task by then, the question is taken back.
+   * Requests an approval, then suspends the run: the task becomes available again after the decision. If the suspension
+   * is rejected because the task has another holder, the request is cancelled.
    * @example
    * const approval = await lease.askApproval({ comment: 'May I deploy?', assignedPrincipalId: personId });
    * console.log(approval.status, lease.end);
@@ -256,7 +256,7 @@ export class Lease {
   }
 
   /**
-   * Ends the run for now and gives the task back. A later run continues from the checkpoints.
+   * Suspends the run and releases the task. A later run continues from the checkpoints.
    * @example await lease.suspend('the build machine is down');
    * @throws LeaseLostError
    */
@@ -270,8 +270,8 @@ export class Lease {
   }
 
   /**
-   * Gives the task back without a result: its run is cancelled with the same reason, which is no failed attempt. What is over
-   * needs no end.
+   * Releases the task without a result: its run is cancelled with the same reason, which doesn't count as a failed
+   * attempt. Does nothing if the lease has ended.
    * @example await lease.release('this machine is needed for something else');
    */
   async release(reason = 'released', options?: CallOptions): Promise<void> {
@@ -284,7 +284,7 @@ export class Lease {
   }
 
   /**
-   * Runs a write of your own under the lease: it is not begun where the lease may be over.
+   * Runs a write of your own under the lease. It is not started if the lease may have expired.
    * @example
    * await lease.write(({ signal }) => baton.runs.createAction(lease.run.id, { action: 'deploy' }, { signal }));
    * @throws LeaseLostError
@@ -297,8 +297,8 @@ export class Lease {
   }
 
   /**
-   * Stops at once what works for the task: aborts `signal`, and lets no further write through. The service is not told:
-   * there the task is free when the lease has run out. The harness calls it where a lease is lost.
+   * Stops the work on the task at once: aborts `signal` and rejects further writes. The service is not notified: there,
+   * the task becomes free when the lease expires. The harness calls it for a lost lease.
    * @example
    * lease.lose('the power is out');
    * console.log(lease.signal.aborted, lease.end);
@@ -312,15 +312,15 @@ export class Lease {
   }
 
   /**
-   * Gives the task back for its harness: what works for it is stopped first. An end that is on its way is waited for.
+   * Releases the task for its harness, after the work on it has stopped. Waits for an end that is in progress.
    * @internal
    */
   async takeBack(reason: string, msMax: number): Promise<void> {
     await unlessAborted(Promise.resolve(this.#ending), AbortSignal.timeout(msMax)).catch(() => undefined);
     if (!this.isLive()) return;
-    this.#lost.abort(new LeaseLostError(`the lease on ${this.task.publicId} was given back: ${reason}`));
+    this.#lost.abort(new LeaseLostError(`the lease on ${this.task.publicId} was released: ${reason}`));
     await this.release(reason, { attempts: 2, deadlineMs: msMax }).catch(() =>
-      this.lose('it could not be given back'),
+      this.lose('it could not be released'),
     );
   }
 
@@ -330,13 +330,14 @@ export class Lease {
       return await work(this.#parts.api);
     } catch (error) {
       const isRefused = isLoss(error);
-      // Written meanwhile, an end refuses this write, too: the answer to the end says whether the lease is lost.
+      // An end that was committed meanwhile rejects this write, too. The response to the end decides whether the lease
+      // is lost.
       if (isRefused && this.#endings > 0) {
         this.#lossWhileEnding = { reason: error.message, cause: error };
         throw this.#lossBy(error.message, error);
       }
       if (isRefused) this.lose(error.message, error);
-      // A failure that came after the end of the lease is the loss, whatever it says.
+      // Any failure after the end of the lease is reported as the loss.
       this.#loseInTime();
       if (isRefused || this.signal.aborted) throw this.#over(error);
       throw error;
@@ -360,7 +361,10 @@ export class Lease {
     return ending;
   }
 
-  /** Asks the service before a write that names no claim, which it would take from a stale holder, too. */
+  /**
+   * Verifies the lease at the service before a write that names no claim, which it would accept from a stale holder,
+   * too.
+   */
   async #confirmHeld(options: CallOptions = {}): Promise<void> {
     const call = this.#within({ ...options, idempotencyKey: undefined });
     await this.#write((api) =>
@@ -383,12 +387,12 @@ export class Lease {
     try {
       await this.#endBy('suspended', suspended);
     } catch (error) {
-      // Its gate would hold back whoever has the task now. Where this fails a person can still decide or cancel it.
+      // Its gate would block the task's new holder. If this fails, a person can still decide or cancel it.
       if (error instanceof LeaseLostError && !mayBeWritten)
         await this.#parts.api.approvals
           .cancel(
             approval.id,
-            { comment: 'its run is not held any more' },
+            { comment: 'its run has lost its lease' },
             { attempts: 2, deadlineMs: withdrawMsMax },
           )
           .catch(() => undefined);
@@ -412,8 +416,8 @@ export class Lease {
   }
 
   /**
-   * A write ends with the lease at the latest. While the service is away it is tried for as long as a lease lasts: so long
-   * the lease may survive, and the write with it.
+   * A write ends with the lease at the latest. While the service is unavailable, it is retried for the length of a
+   * lease, for which the lease may survive.
    */
   #within(options: CallOptions = {}): CallOptions {
     const { signal: own } = this.#calls;
@@ -427,8 +431,8 @@ export class Lease {
   }
 
   /**
-   * Before each attempt: the event loop may have stood still since the one before. Only time counts here, for where a
-   * heartbeat was refused because the end is written, its answer is still to come.
+   * Runs before each attempt, because the event loop may have been blocked since the last one. Only time counts here:
+   * if a heartbeat was rejected because the end is committed, the response to the end is still pending.
    */
   #judge(): void {
     this.#loseInTime();
@@ -436,7 +440,7 @@ export class Lease {
   }
 
   #loseInTime(): void {
-    if (this.end === undefined && !this.#heartbeat.isInTime()) this.lose('its time is over');
+    if (this.end === undefined && !this.#heartbeat.isInTime()) this.lose('it has expired');
   }
 
   #finish(end: LeaseEnd): void {
@@ -447,22 +451,23 @@ export class Lease {
   }
 }
 
-/** Whether a refusal says that the task belongs to somebody else by now, or to nobody. */
+/** Whether an error means that the task has another holder, or none. */
 export function isLoss(error: unknown): error is BatonError {
   return error instanceof BatonError && lostCodes.has(error.code);
 }
 
-/** What has ended meanwhile needs no end. */
+/** Ignores that it has ended meanwhile. */
 function ignoreEnded(error: unknown): void {
   if (!isLoss(error)) throw error;
 }
 
-/** Characters of a key, as the service takes them. */
+/** Characters of a key; the limit of the service. */
 const keyCharactersMax = 200;
 
 /**
- * Options for the second request of one call. The service takes a key for one request only, so the second gets one that is made
- * from the caller's: the same call under the same key repeats both. Where that is too long, the client makes one.
+ * Options for the second request of one call. The service accepts a key for one request only, so the second key is
+ * derived from the caller's: the same call under the same key repeats both. If that is too long, the client generates
+ * one.
  */
 function withKeyFor(request: string, options: CallOptions = {}): CallOptions {
   const { idempotencyKey, ...others } = options;
@@ -472,5 +477,5 @@ function withKeyFor(request: string, options: CallOptions = {}): CallOptions {
     : { ...others, idempotencyKey: key };
 }
 
-/** What a run is started with, beside the claim. */
+/** Options of a run's start besides the claim. */
 export type RunSettings = Omit<RunRequest, 'claimId' | 'fencingToken'>;

@@ -3,15 +3,15 @@ import type { Api } from '../client.ts';
 import { BatonError } from '../errors.ts';
 import type { Run, RunRequest } from '../generated/coordination-types.ts';
 
-/** Refusals of a run that names no revision, or another than the current one. */
+/** Error codes of a run that names no revision, or another than the current one. */
 const revisionCodes: readonly string[] = ['agent_revision_required', 'agent_revision_mismatch'];
 
 export type StartRun = (ref: string, request: RunRequest, options?: CallOptions) => Promise<Run>;
 
 /**
- * Starts runs of one client. A run of a registered agent names the agent's current revision (`GET /agents/me`). It is read
- * before each run: a revision that was published meanwhile applies to the next task. Whether the caller is a registered agent is
- * known from the first refusal, so callers that aren't need no further call.
+ * Starts runs of one client. A run of a registered agent names the agent's current revision (`GET /agents/me`). It is
+ * read before each run: a revision that was published meanwhile applies to the next task. Whether the caller is a
+ * registered agent is known from the first rejection, so other callers need no further call.
  */
 export function createRunStart(api: Api): StartRun {
   let isRegistered = false;
@@ -36,7 +36,7 @@ export function createRunStart(api: Api): StartRun {
   };
 }
 
-/** The current revision of the caller's agent; undefined for a caller that is no registered agent. */
+/** Returns the current revision of the caller's agent; undefined for a caller that is not a registered agent. */
 async function findRevisionId(
   api: Api,
   { signal, deadlineMs }: CallOptions = {},

@@ -3,7 +3,7 @@ import { BatonError } from '../errors.ts';
 import type { HarnessContext, OwnRun, Session, SessionRequest } from '../generated/coordination-types.ts';
 import type { HarnessOptions } from './harness-options.ts';
 
-/** A context has at most so many claims: if there are more, it doesn't show which runs nobody holds. */
+/** The maximum number of claims in a context. With more, it doesn't show which runs have no holder. */
 const contextClaimsMax = 1_000;
 
 /** How long session and leases last without a heartbeat. */
@@ -11,7 +11,7 @@ export function leaseSecondsOf({ leaseSeconds = 60 }: HarnessOptions): number {
   return leaseSeconds;
 }
 
-/** Continues the session of the process before this one, if it still lives. */
+/** Continues the session of the previous process if it is still live. */
 export async function continueSession(
   api: Api,
   sessionId: string,
@@ -21,7 +21,7 @@ export async function continueSession(
   return api.sessions.heartbeat(sessionId, { ttlSeconds }, signal && { signal }).catch(undefinedIfRefused);
 }
 
-/** Opens a session as the options describe it. */
+/** Opens a session with the given options. */
 export function openSession(api: Api, options: HarnessOptions): Promise<Session> {
   const { name, version = '', type = 'baton-sdk', capabilities = [], onBehalfOf, metadata = {} } = options;
   const request: SessionRequest = {
@@ -41,8 +41,8 @@ export function openSession(api: Api, options: HarnessOptions): Promise<Session>
 }
 
 /**
- * Ends runs of this principal that no live claim protects, and gives back claims of this session that have no run: the
- * process before this one was killed between the two. @returns runs of this session whose claim lives
+ * Ends runs of this principal without a live claim, and releases claims of this session without a run: the previous
+ * process was killed between the two. @returns runs of this session with a live claim
  */
 export async function endOrphans(api: Api, context: HarnessContext, sessionId: string): Promise<OwnRun[]> {
   const { activeClaims, activeRuns } = context;
@@ -58,7 +58,7 @@ export async function endOrphans(api: Api, context: HarnessContext, sessionId: s
   return own.filter(({ claimId }) => live.has(claimId));
 }
 
-/** For what another process may have ended meanwhile. */
+/** Ignores that another process may have ended it meanwhile. */
 export function undefinedIfRefused(error: unknown): undefined {
   if (error instanceof BatonError && [403, 404, 409].includes(error.status)) return undefined;
   throw error;

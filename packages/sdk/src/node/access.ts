@@ -1,6 +1,6 @@
 import { ConnectionError, type ConnectionPlaces, findConnection } from './connection.ts';
 
-/** Where Baton answers, and the personal access token of a program that runs on this machine. */
+/** The addresses of Baton, and the personal access token of a program on this machine. */
 export interface Access {
   readonly coordinationUrl: string;
   readonly identityUrl: string;
@@ -8,15 +8,15 @@ export interface Access {
 }
 
 /**
- * Finds out for a program how it reaches Baton: by BATON_URL and BATON_TOKEN, else by the connection file of the Baton of
- * this machine, as its administrator or, where BATON_TOKEN is set, as whom that belongs to. The administrator's token goes
- * to this machine's Baton only, never to an address that was named.
- * @param folders whose `.baton` is looked into where BATON_HOME names none
+ * Finds how a program reaches Baton: by BATON_URL and BATON_TOKEN, or otherwise by the connection file of this
+ * machine's Baton, as its administrator or as the owner of BATON_TOKEN. The administrator's token is sent to this
+ * machine's Baton only, never to a configured address.
+ * @param folders whose `.baton` is searched without BATON_HOME
  * @example
  * const { coordinationUrl, identityUrl, token } = findAccess({ BATON_HOME: `${folder}/.baton` }, []);
  * const own = createClient({ coordinationUrl, identityUrl, credential: { token } });
  * console.log((await own.harness.getContext()).principal.displayName);
- * @throws ConnectionError with a sentence for the user that says what to set
+ * @throws ConnectionError with a message for the user that names what to set
  */
 export function findAccess(
   environment: Readonly<Record<string, string | undefined>>,
@@ -31,11 +31,12 @@ export function findAccess(
   if (url !== '') {
     if (token === '') throw new ConnectionError('BATON_URL is set, but BATON_TOKEN is not: set both.');
     if (!/^https?:/.test(url) || !URL.canParse(url))
-      throw new ConnectionError('BATON_URL is no address such as http://localhost:8080.');
+      throw new ConnectionError('BATON_URL must be an address such as http://localhost:8080.');
     const base = url.replace(/\/+$/, '');
     return { coordinationUrl: base, identityUrl: `${base}/iam`, token };
   }
-  // Profiles are the command line's. To ignore it would let a program act as the administrator in place of the one who was named.
+  // Only the command line has profiles. If it were ignored, a program would act as the administrator instead of the
+  // profile's user.
   if (profile && token === '')
     throw new ConnectionError(
       'BATON_PROFILE is for commands of the command line only: set BATON_URL and BATON_TOKEN here, or unset it.',

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } f
 import { dirname, join, resolve } from 'node:path';
 import { visible } from './visible.ts';
 
-/** What a running Baton writes to `connection.json` in its folder, for the programs of its owner. */
+/** The content of `connection.json`, which a running Baton writes into its folder for its owner's programs. */
 export interface Connection {
   readonly identityUrl: string;
   readonly coordinationUrl: string;
@@ -14,26 +14,29 @@ export interface Connection {
 }
 
 export interface ConnectionPlaces {
-  /** A connection file: there, and nowhere else. */
+  /** The path of the connection file; no other is searched. */
   readonly file?: string | undefined;
-  /** The folder of a Baton: its file, and no other. */
+  /** The folder of a Baton, whose file is used; no other is searched. */
   readonly home?: string | undefined;
-  /** Folders whose `.baton` is looked into, one after the other. Such a file is used only if it is the user's own. */
+  /** Folders whose `.baton` is searched in this order. A file there is used only if the user owns it. */
   readonly folders: readonly string[];
-  /** The path of a file below one of these folders that the user has agreed to use although it isn't their own. */
+  /** The path of a file below one of these folders that the user has trusted without owning it. */
   readonly agreed?: string | undefined;
-  /** Whether the user's own token goes to the address in the file: in one of these folders it must then be of this machine. */
+  /**
+   * Whether the user's own token is sent to the address in the file, which in these folders must then be on this
+   * machine.
+   */
   readonly sendsOwnToken?: boolean | undefined;
 }
 
-/** A connection file that can't be used. The message is a sentence for the user and holds no value of the file. */
+/** A connection file that can't be used. The message is for the user and contains no value of the file. */
 export class ConnectionError extends Error {
   override readonly name: string = 'ConnectionError';
 }
 
 /**
- * A connection file that was found in a folder and that somebody else may have put there: the folder may be shared, or come
- * from a repository or an archive. Tokens and tasks would go to the address that it names.
+ * A connection file in a searched folder that another user may have created: the folder may be shared, or come from a
+ * repository or an archive. Tokens and tasks would be sent to its address.
  */
 export class ForeignConnectionError extends ConnectionError {
   override readonly name = 'ForeignConnectionError';
@@ -59,10 +62,10 @@ const fields = [
 /**
  * Finds how to connect to the Baton of this machine.
  * @example console.log(findConnection({ folders: [folder] })?.coordinationUrl);
- * @returns undefined where none of the places has a file
- * @throws ConnectionError when a file is damaged or can't be read, or the named one is missing;
- * ForeignConnectionError for one in a folder that belongs to somebody else, that others can read or change, or that would take
- * the user's own token to another machine
+ * @returns undefined if no file was found
+ * @throws ConnectionError if a file is damaged or can't be read, or the named one is missing;
+ * ForeignConnectionError for one in a folder that belongs to somebody else, that others can read or change, or that
+ * would take the user's own token to another machine
  */
 export function findConnection({
   file,
@@ -77,17 +80,17 @@ export function findConnection({
     const text = named ? readText(path) : readOwnText(path, agreed);
     if (text === undefined) continue;
     const found = parseConnection(text, path);
-    // An archive keeps owner and mode of what Baton writes: whoever unpacks it owns the file.
+    // An archive keeps the mode of Baton's file, and unpacking makes the current user its owner.
     const isElsewhere = ![found.coordinationUrl, found.identityUrl].every(isThisMachine);
     if (sendsOwnToken && isElsewhere && !named && path !== agreed)
-      throw new ForeignConnectionError(path, 'leads to another machine, which would get your token');
+      throw new ForeignConnectionError(path, 'leads to another machine, which would receive your token');
     return found;
   }
   if (file !== undefined) throw new ConnectionError(`There is no file ${file}.`);
   return undefined;
 }
 
-/** Whether an address is one at which only this machine answers. */
+/** Whether an address is on this machine. */
 function isThisMachine(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { hostname } = new URL(url);
@@ -95,11 +98,11 @@ function isThisMachine(url: string): boolean {
 }
 
 /**
- * Reads the text of a connection file; `path` is for the messages.
+ * Parses the text of a connection file; `path` is for the messages.
  * @example
  * const text = JSON.stringify(findConnection({ folders: [folder] }));
  * console.log(parseConnection(text, 'connection.json').tenantId);
- * @throws ConnectionError that names what is missing, never a value
+ * @throws ConnectionError that names the missing fields, never a value
  */
 export function parseConnection(text: string, path: string): Connection {
   const values = objectIn(text);
@@ -129,11 +132,11 @@ function readText(path: string): string | undefined {
   }
 }
 
-/** Asks the opened file: one that is looked at before it is opened could be replaced in between. */
+/** Checks the opened file, which can't be replaced between the check and the read. */
 function readOwnText(path: string, agreed: string | undefined): string | undefined {
   let opened: number;
   try {
-    // A pipe in its place would otherwise never be opened.
+    // Otherwise, opening a pipe would block forever.
     opened = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     return withoutFile(path, error);
@@ -148,8 +151,8 @@ function readOwnText(path: string, agreed: string | undefined): string | undefin
 }
 
 /**
- * Baton writes its file for the eyes of its owner only. A checkout of a repository makes files that others can read, so
- * the mode also tells a file that came with one. Windows has neither owner nor mode here.
+ * Only the owner can read a file that Baton writes. A checkout of a repository creates files that others can read, so
+ * the mode also reveals a file from a checkout. On Windows, there is neither owner nor mode.
  */
 function whyForeign(found: Stats): string | undefined {
   const ownId = process.geteuid?.();
@@ -159,7 +162,7 @@ function whyForeign(found: Stats): string | undefined {
   return (found.mode & 0o077) === 0 ? undefined : 'can be read or changed by other users';
 }
 
-/** @returns undefined for a file that is not there */
+/** @returns undefined if the file doesn't exist */
 function withoutFile(path: string, error: unknown): undefined {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (['ENOENT', 'ENOTDIR'].includes(code)) return undefined;
@@ -170,7 +173,9 @@ function withoutFile(path: string, error: unknown): undefined {
   throw new ConnectionError(`${visible(path)} can't be read (${code})${hint}`);
 }
 
-/** One word for a shell: somebody else may have named the folder, and a person copies it from the message. */
+/**
+ * Quotes a path as one word for a shell: another user may have named the folder, and people copy it from the message.
+ */
 function inShell(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${visible(word).replaceAll("'", `'\\''`)}'`;
 }

@@ -5,7 +5,7 @@ import type { Store } from '../store.ts';
 let writes = 0;
 
 /**
- * Keeps a text in a file that only its owner may read. A write that a crash interrupts leaves the text before it.
+ * Stores a text in a file that only its owner may read. An interrupted write keeps the previous text.
  * @example
  * const store = fileStore(`${folder}/cursor`);
  * for await (const event of baton.events.follow({ cursor: '0', store })) {
@@ -25,7 +25,7 @@ export function fileStore(path: string): Store {
     },
     async write(text) {
       await mkdir(dirname(path), { recursive: true });
-      // Two writes at once have each a file of their own.
+      // Concurrent writes use separate files.
       writes += 1;
       const next = `${path}.${process.pid}.${writes}.tmp`;
       await writeFile(next, text, { mode: 0o600 });

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** One request that the stub got. */
+/** One request that the stub received. */
 export interface Received {
   readonly method: string;
   readonly url: string;
@@ -9,7 +9,7 @@ export interface Received {
   readonly body: unknown;
 }
 
-/** What the stub answers; `hang up` closes the connection without an answer; a function writes the answer itself. */
+/** The stub's response; `hang up` closes the connection without one; a function writes the response itself. */
 export type StubAnswer =
   | ((response: ServerResponse) => void)
   | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
@@ -22,7 +22,7 @@ export interface StubService {
   close(): Promise<void>;
 }
 
-/** Stands in for both services: `answer` decides each answer; an exchange of a token succeeds unless told otherwise. */
+/** Replaces both services: `answer` decides each response; an exchange of a token succeeds by default. */
 export async function startStub(
   answer: (request: Received) => StubAnswer,
   exchange?: (tokens: number) => StubAnswer,

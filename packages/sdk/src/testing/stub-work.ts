@@ -1,6 +1,6 @@
 import type { Received, StubAnswer } from './stub-service.ts';
 
-/** Calls of a stub that gives work, as `claim-next`, `succeed` or `run-1`: what stands behind the last colon or slash. */
+/** Calls of a stub that gives work, as `claim-next`, `succeed` or `run-1`: the text after the last colon or slash. */
 export type WorkCall =
   | 'sessions'
   | 'context'
@@ -19,7 +19,7 @@ export type WorkCall =
   | 'cancel'
   | `run-${number}`;
 
-/** What a harness asks of coordination, answered from memory: `count` tasks, one after the other. */
+/** Responds to a harness's calls of coordination from memory: `count` tasks, one after the other. */
 export function stubWork(
   count: number,
   changed: Partial<Record<WorkCall, (request: Received) => StubAnswer | undefined>> = {},
