@@ -6,7 +6,10 @@ import { sourceFiles } from './sources.ts';
 
 const root = dirname(import.meta.dirname);
 
-/** The one listener of Baton, what it is made of where that is tested alone, and the fakes of other people's servers. */
+/**
+ * The one listener of Baton, tests of its parts, the fakes of other services' servers, and the server of the built documentation
+ * site: a developer's tool on loopback for files that anybody may read, which must start without the packages of Baton.
+ */
 const allowed = [
   'e2e/agents.test.ts',
   'e2e/chaos/webhook-receiver.ts',
@@ -54,10 +57,11 @@ const allowed = [
   'packages/platform/src/console-service/provider-sign-in.test.ts',
   'packages/platform/src/first-install.test.ts',
   'packages/sdk/src/testing/stub-service.ts',
+  'scripts/docs/site-server.ts',
   'scripts/test-run.test.ts',
 ];
 
-/** Whether a file imports the server of HTTP, by its name or with the whole module. */
+/** Returns whether a file imports the HTTP server, by its name or with the whole module. */
 function makesServers(text: string): boolean {
   const imports = text.matchAll(/import\s([^;]*?)\sfrom 'node:(?:http|https|http2)'/g);
   const hasImport = [...imports].some(([, what = '']) => {
@@ -67,14 +71,14 @@ function makesServers(text: string): boolean {
   return hasImport && /\bcreate(Secure)?Server\(|\bnew (\w+\.)?Server\(|\bcreateServer as\b/.test(text);
 }
 
-test('no program and no test has a listener of its own: what is served comes from the one with bounds', () => {
+test('programs and tests serve HTTP through the one listener with bounds', () => {
   const found = sourceFiles(root)
     .filter((file) => file !== 'scripts/listeners.test.ts' && file !== 'scripts/layers.test.ts')
     .filter((file) => makesServers(readFileSync(join(root, file), 'utf8')));
   assert.deepEqual(
     found,
     allowed,
-    'serve through createListener of kernel/listener/listener.ts; the fake of a foreign server is added to this list',
+    'serve through createListener of kernel/listener/listener.ts; add the fake of a foreign server to this list',
   );
 });
 
