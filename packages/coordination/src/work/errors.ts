@@ -6,7 +6,8 @@ import { conflict, forbidden, invalid } from '../service/error-rows.ts';
 export const errors = {
   task_already_claimed: conflict('Somebody else holds a live claim on the task.'),
   task_not_due: conflict(
-    'The task is not offered before `availableAt`: it starts then, or is paused after a failed attempt. `:make-available` ends a pause.',
+    'The task is not offered before `availableAt`: it starts then, or is paused after a failed attempt. ' +
+      '`:make-available` ends a pause.',
   ),
   task_not_ready: conflict('Tasks that this one waits for are not done.'),
   verification_pending: conflict('What was done is being verified.'),
@@ -15,7 +16,8 @@ export const errors = {
   task_already_completed: conflict('The task is completed.'),
   input_missing: conflict('An artifact that the task needs is not there.'),
   acceptance_protected: forbidden(
-    'Checks, requirements and relations that hold a task back are removed or changed by whoever added them or by a person, and by nobody who worked on the task.',
+    'Checks, requirements and relations that hold a task back are removed or changed by whoever added them or by a ' +
+      'person, and by nobody who worked on the task.',
   ),
   not_eligible: forbidden('The principal does not meet what is required here.'),
   relation_exists: conflict('The relation exists.'),

@@ -8,9 +8,12 @@ export const workApi = [
     id: 'listAvailableWork',
     method: 'GET',
     path: '/work/available',
-    summary: 'List the tasks that the caller could claim now: its own first, then by priority and age.',
+    summary:
+      'List the tasks that the caller can claim now: assigned to the caller first, then by priority and age.',
     description:
-      'Tasks that are assigned to the caller come first, then those that are unassigned, each the most urgent first, then the oldest. Those of others are left out unless includeAssigned is true. Tasks on hold, in a blocked status, and those before their `availableAt` are left out. Advisory: whether a task is granted is decided by :claim.',
+      'Tasks assigned to the caller are first, then unassigned ones, each ordered by priority, then age. Those of ' +
+      'others are included only if includeAssigned is true. Tasks on hold, in a blocked status, or before their ' +
+      '`availableAt` are excluded. The list is advisory: :claim decides whether a task is granted.',
     permission: 'tasks.read',
     query: {
       workspaceId: Uuid.optional(),
@@ -20,7 +23,7 @@ export const workApi = [
       assigneeId: Uuid.optional(),
       assignedToMe: QueryFlag.optional().describe('Overrides assigneeId.'),
       includeAssigned: QueryFlag.optional().describe(
-        'With `true`, also tasks that are assigned to others: all by priority, then age.',
+        'With `true`, includes tasks assigned to others: all by priority, then age.',
       ),
     },
     paging: true,

@@ -12,33 +12,37 @@ export const mostUrgentFirst: ListOrder<TaskRow> = {
   direction: 'asc',
 };
 
-/** The same of the caller's own tasks, which come before the others. */
+/** The same order for the caller's own tasks, which precede the others. */
 export const ownFirst: ListOrder<TaskRow> = { ...mostUrgentFirst, cursor: 'work:own' };
 
 /**
- * Who looks for work, and where. Which members are set decides the texts of the statements, fewer than a hundred, so they are
- * prepared like static ones: planning took twice as long as the search. A kept plan doesn't know the limits, which it takes
- * for a tenth of the queue; `offset 0` keeps it from reading all tasks instead of those that were found.
+ * The caller and the scope of a search for work. The set of present members determines the texts of the statements,
+ * fewer than a hundred, so they are prepared like static ones: planning took twice as long as the search. A cached plan
+ * doesn't know the limits and estimates them as a tenth of the queue; `offset 0` stops it from reading all tasks
+ * instead of only the matching ones.
  */
 export interface WorkSearch {
   readonly tenantId: string;
   readonly principalId: string;
-  /** Set where the caller sees only a part of the tree of workspaces. */
+  /** Set if the caller sees only a part of the workspace tree. */
   readonly viewerId: string | null;
-  /** Only what is assigned to them. */
+  /** Only tasks assigned to this principal. */
   readonly assigneeId: string | undefined;
-  /** Without an assignee: whether it finds what is assigned to anybody, too, or only what is unassigned. */
+  /** Without an assignee: whether tasks assigned to anyone are included, or only unassigned ones. */
   readonly includesAssigned: boolean;
   readonly workspace: WorkspaceScope | undefined;
-  /** Where several searches share it. */
+  /** Set if several searches share it. */
   readonly shared?: SharedRow;
 }
 
-/** What every search reads first, and what takes most of its time for a caller with many roles, or behind many dead claims. */
+/**
+ * Data that every search reads first. For a caller with many roles, or with many dead claims, it takes most of the
+ * time.
+ */
 export interface SharedRow {
-  /** The sets of requirements that the caller fulfils. */
+  /** The sets of requirements that the caller meets. */
   readonly fulfilled: readonly string[];
-  /** The tasks that nobody has recorded as free. */
+  /** Free tasks that are not yet recorded as free. */
   readonly unnoted: readonly string[];
 }
 
@@ -48,26 +52,26 @@ export function findShared(tenantId: string, principalId: string) {
       array(select tasks_of_dead_claims(${tenantId}) union select tasks_come_due(${tenantId})) as unnoted`;
 }
 
-/** Whether the search is for the caller's own tasks: those are read by the indexes of their assignee, wherever they are filed. */
+/** Whether the search is for the caller's own tasks, which are read by the assignee indexes, in any workspace. */
 export function isForOwn({ assigneeId, principalId }: WorkSearch): boolean {
   return assigneeId === principalId;
 }
 
-/** Whether the search is for a part of the tenant's work, apart from what the caller may claim. */
+/** Whether the search has a scope in addition to what the caller may claim. */
 export function isNarrowed({ assigneeId, workspace, viewerId }: WorkSearch): boolean {
   return assigneeId !== undefined || workspace !== undefined || viewerId !== null;
 }
 
-/** By which instant tasks of one priority are ordered. */
+/** The instant by which tasks of the same priority are ordered. */
 type Order = 'created_at' | 'turn_at';
 
-/** Before the first task of all. */
+/** A position before the first task. */
 export const beginning = [-1, '-infinity', '00000000-0000-0000-0000-000000000000'] as const;
 
 /**
- * The work of a page that somebody could claim, and one more where there is more; apart from a search in a workspace
- * (work-within.ts): the most urgent first, then the oldest. It is read from the queue by one index, for each set of requirements
- * that the caller fulfils: what others could claim costs nothing.
+ * The claimable work of a page, plus one more task if there are more, except for searches in a workspace
+ * (work-within.ts). Ordered by priority, then age. The queue is read by one index, for each set of requirements that
+ * the caller meets, so tasks that only others can claim cost nothing.
  */
 export function findWork(search: WorkSearch, slice: Slice): Statement<TaskRow> {
   const found = candidates(search, slice);
@@ -80,7 +84,7 @@ export function findWork(search: WorkSearch, slice: Slice): Statement<TaskRow> {
     order by f.priority, f.at, f.task_id`);
 }
 
-/** The rows of a page, and one more. @throws Refusal `invalid_cursor` */
+/** The slice of a page plus one row. @throws Refusal `invalid_cursor` */
 export function sliceOfPage(page: Page, order = mostUrgentFirst): Slice {
   const start = startOf(order, page) ?? beginning;
   const free = fragment`(t.active_claim_id is null or t.lease_expires_at <= now() or (
@@ -89,16 +93,16 @@ export function sliceOfPage(page: Page, order = mostUrgentFirst): Slice {
   return { order: 'created_at', start, judged: fragment`${free} and ${isOffered}`, rowsMax: page.limit + 1 };
 }
 
-/** A task that may be handed out next. */
+/** A candidate for the next claim. */
 export interface NextTaskRow {
   task_id: string;
-  /** Whether a live claim holds it: its row in the queue is out of date. */
+  /** Whether it has a live claim, so that its queue row is stale. */
   is_held: boolean;
 }
 
 /**
- * The first tasks of the queue by their turn, or by their age where the search is narrowed, those that are held included. Not of a
- * workspace.
+ * The first tasks of the queue by turn, or by age if the search has a scope, including claimed ones. Not for a
+ * workspace scope.
  */
 export function findNextTasks(search: WorkSearch, rowsMax: number): Statement<NextTaskRow> {
   const order = isNarrowed(search) ? 'created_at' : 'turn_at';
@@ -111,12 +115,12 @@ export function findNextTasks(search: WorkSearch, rowsMax: number): Statement<Ne
     order by f.priority, f.at, f.task_id`);
 }
 
-/** Whether a live claim holds the task `t`. */
+/** Whether the task `t` has a live claim. */
 export const isHeld = fragment<boolean>`t.active_claim_id is not null and t.lease_expires_at > clock_timestamp() and coalesce((
         select s.status = 'active' and s.expires_at > clock_timestamp()
         from claims c join sessions s on s.id = c.session_id where c.id = t.active_claim_id), false)`;
 
-/** A row of the queue, and where it stands there. */
+/** A row of the queue with its position. */
 export interface QueueRow {
   readonly task_id: string;
   readonly set_id: string;
@@ -125,11 +129,11 @@ export interface QueueRow {
 }
 
 /**
- * Locks the rows of the first unassigned tasks of the queue by their turn, past those that rivals have locked, where one set of
- * requirements has all of them that the caller could take, none is the caller's own, no task's claim is dead, and none has come
- * due just now: the common case. Else no row.
- * A plain search finds the same rows as its rivals: of 16 agents, the last would look past 15 times what it wants.
- * @param front where to begin, and the only set that may have work; the front of the queue when absent
+ * Locks the rows of the first unassigned tasks of the queue by turn, and skips those locked by rivals. This covers the
+ * common case: one set of requirements has all tasks that the caller can claim, none is the caller's own, no task's
+ * claim is dead, and none has just become due. Otherwise returns no row. A plain search finds the same rows as its
+ * rivals: of 16 agents, the last would read 15 times as many rows as it needs.
+ * @param front the start position, and the only set that may have work; by default the front of the queue
  */
 export function lockNextTasks(search: WorkSearch, rowsMax: number, front?: QueueRow): Statement<QueueRow> {
   const { tenantId, principalId } = search;
@@ -164,7 +168,7 @@ export function lockNextTasks(search: WorkSearch, rowsMax: number, front?: Queue
     for update of q skip locked`);
 }
 
-/** How many pages of the queue and of its index by turn this connection has read within about a second. */
+/** The number of pages of the queue and of its index by turn that this connection has read within about a second. */
 export function findPagesRead() {
   return sql<{ pages: number }>`
     select pg_stat_get_xact_blocks_fetched('work_queue'::regclass)
@@ -180,8 +184,8 @@ export interface Slice {
 }
 
 /**
- * The sets of the queue in which the search finds rows: for each set of requirements that the caller fulfils, that of the
- * unassigned tasks, that of the assigned ones, or both. Nobody has the set of the tasks that aren't due.
+ * The queue's sets that match the search: for each set of requirements that the caller meets, that of unassigned tasks,
+ * of assigned ones, or both. Tasks that aren't due are in a set that nobody meets.
  */
 export function setsOf({
   tenantId,
@@ -200,7 +204,7 @@ export function setsOf({
     : fragment`select ${fulfilled} as id`;
 }
 
-/** The common table `found`: rows of the queue, and tasks that have no row there which is up to date. */
+/** The common table `found`: rows of the queue, and tasks without an up-to-date row. */
 function candidates(search: WorkSearch, slice: Slice): Fragment {
   const { rowsMax } = slice;
   return fragment`
@@ -217,8 +221,8 @@ function candidates(search: WorkSearch, slice: Slice): Fragment {
 }
 
 /**
- * The parts of the queue. Those of the sets are probed for their heads first: no more of them than rows can have a share in
- * the result.
+ * The parts of the queue. The first row of each set is read first, and only as many sets are used as there can be rows
+ * in the result.
  */
 function placesOf(search: WorkSearch, slice: Slice): Fragment {
   const { tenantId, viewerId } = search;
@@ -232,7 +236,7 @@ function placesOf(search: WorkSearch, slice: Slice): Fragment {
     order by head.priority, head.at, head.task_id limit ${atMost(slice.rowsMax)})`;
 }
 
-/** The first rows of the queue in the place `p`. */
+/** The first queue rows of the place `p`. */
 function part(search: WorkSearch, slice: Slice, rowsMax: number): Fragment {
   const at = reference(`q.${slice.order}`);
   const place =
@@ -253,9 +257,9 @@ function part(search: WorkSearch, slice: Slice, rowsMax: number): Fragment {
 }
 
 /**
- * Tasks that nobody has recorded as free: their claim is dead, and :claim-next had taken them out of the queue, or they came due
- * just now. They may be the last ones of their set: `may_claim` evaluates their requirements. Without its `offset` the last `exists`
- * would read the whole queue.
+ * Free tasks that are not yet recorded as free: their claim is dead and :claim-next had removed them from the queue, or
+ * they have just become due. They may be the last ones of their set, so `may_claim` evaluates their requirements.
+ * Without its `offset`, the last `exists` would read the whole queue.
  * @param inReach a further condition on the task `t`
  */
 export function unnotedPart(search: WorkSearch, slice: Slice, inReach: Fragment): Fragment {
@@ -286,18 +290,18 @@ function isFiledWithin({ tenantId, workspace }: WorkSearch, column: string): Fra
   return fragment`${reference(column)} in (select w.id from workspaces w where ${isWithin(tenantId, workspace)})`;
 }
 
-/** Whether the workspace `w` is one of the scope. */
+/** Whether the workspace `w` is in the scope. */
 export function isWithin(tenantId: string, { within, itself, projectId }: WorkspaceScope): Fragment {
   return fragment`w.tenant_id = ${tenantId} and w.path @> ${within}::uuid[]
     and (${itself}::uuid is null or w.id = ${itself}::uuid)
     and (${projectId}::uuid is null or w.project_id = ${projectId}::uuid)`;
 }
 
-/** Not of an archived project. The queue has no such row, but for some while a worker takes them out. */
+/** Excludes tasks of archived projects. The queue has no such rows, except until the worker has removed them. */
 const isOffered = fragment`(t.workspace_id is null or not exists (
   select from workspaces w join projects p on p.id = w.project_id where w.id = t.workspace_id and p.status = 'archived'))`;
 
-/** A limit as a subquery: with the number at hand PostgreSQL plans each call anew, which takes longer than the search. */
+/** A limit as a subquery: with a parameter, PostgreSQL replans each call, which takes longer than the search. */
 export function atMost(rowsMax: number): Fragment {
   return fragment`(select ${rowsMax}::integer)`;
 }
@@ -308,8 +312,9 @@ export function assignedTo({ assigneeId, includesAssigned }: WorkSearch, column:
 }
 
 /**
- * What is not a matter of the set of requirements: other restrictions, whom the task is for, and what the caller sees. A person
- * who may stand in for an addressee is not offered the task: it would be taken from whom it is for. They claim it by its id.
+ * The conditions outside the set of requirements: other restrictions, the task's addressee, and the caller's
+ * visibility. A person who may act for an addressee is not offered the task, since that would take it from its
+ * addressee. They can claim it by its id.
  */
 export function mayBeTaken({ principalId, viewerId }: WorkSearch): Fragment {
   const seen = viewerId === null ? fragment`true` : fragment`sees_workspace(${viewerId}, t.workspace_id)`;

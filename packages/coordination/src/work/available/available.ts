@@ -28,8 +28,8 @@ export interface WorkQuery extends ScopeQuery {
 }
 
 /**
- * A page of the work that could be claimed now (core, section 6.5): the caller's own tasks first, then those that are
- * unassigned. Nothing is locked, so another agent may claim a task first.
+ * A page of the work that can be claimed now (docs/reference/availability.md#available-work): the caller's own tasks
+ * first, then unassigned ones. Nothing is locked, so another agent may claim a task first.
  * @throws Refusal `not_found`, `invalid_cursor`
  */
 export async function listAvailableWork(
@@ -50,13 +50,13 @@ export async function listAvailableWork(
   if (limit < 0) return itemsOf(ownRows, ownPage, taskOf);
   const rest = { limit, cursor: undefined };
   const rows = await readWork(context, others, sliceOfPage(rest));
-  // A full page of own tasks: where more follow, its cursor is that of the last own one.
+  // A full page of own tasks. If more follow, its cursor is that of the last own one.
   if (limit === 0) return itemsOf([...ownRows, ...rows], ownPage, taskOf);
   const { items, nextCursor } = itemsOf(rows, { order: mostUrgentFirst, page: rest }, taskOf);
   return { items: [...ownRows.map(taskOf), ...items], nextCursor };
 }
 
-/** The searches that a search consists of: for the caller's own tasks first, unless it is one of its own order. */
+/** The parts of a search: first for the caller's own tasks, unless the search has its own order. */
 export async function partsOf({ db }: Context, search: WorkSearch): Promise<WorkSearch[]> {
   if (search.assigneeId !== undefined || search.includesAssigned) return [search];
   const { tenantId, principalId } = search;
@@ -67,7 +67,7 @@ export async function partsOf({ db }: Context, search: WorkSearch): Promise<Work
   ];
 }
 
-/** Whether a page begins behind the caller's own tasks. */
+/** Whether a page starts after the caller's own tasks. */
 function isBehindOwn(page: Page): boolean {
   try {
     startOf(ownFirst, page);
@@ -82,7 +82,7 @@ function readWork(context: Context, search: WorkSearch, slice: Slice): Promise<T
   return isScoped(search) ? readWorkWithin(context, search, slice) : context.db.rows(findWork(search, slice));
 }
 
-/** What a query for work looks for. @throws Refusal `not_found` */
+/** Converts a query for work. @throws Refusal `not_found` */
 export async function searchOf(context: Context, query: WorkQuery): Promise<WorkSearch> {
   const { tenantId, caller } = context;
   const workspace = await workspaceScopeOf(context, query);
@@ -96,7 +96,7 @@ export async function searchOf(context: Context, query: WorkQuery): Promise<Work
   };
 }
 
-/** The first tasks to hand out, and rows of the queue that are out of date, at most `rowsMax` together. */
+/** The first candidates and stale queue rows, at most `rowsMax` together. */
 export function findNextWork(context: Context, search: WorkSearch, rowsMax: number): Promise<NextTaskRow[]> {
   return isScoped(search)
     ? findNextWithin(context, search, rowsMax)

@@ -6,8 +6,8 @@ import { queueDueTasks, settleZones } from './due-tasks.sql.ts';
 const tasksMax = 500;
 
 /**
- * Moves the rows of tasks that came due to where searches find them. Each search also reads those of its tenant that are not moved
- * yet (`tasks_come_due`), so results are right without it; but at midnight there may be thousands.
+ * Moves the rows of due tasks to the sets that searches read. Each search also reads those of its tenant that are not
+ * moved yet (`tasks_come_due`), so results are correct without it, but at midnight there may be thousands.
  */
 export function offerDueTasks({ pool }: JobTools<Context>): Job {
   return {
@@ -18,8 +18,9 @@ export function offerDueTasks({ pool }: JobTools<Context>): Job {
 }
 
 /**
- * Computes when tasks start after the time zone of their workspace changed: a calendar was published with another zone, or a
- * workspace got another calendar. The change is noted in its transaction, and forgotten with the last batch.
+ * Recomputes the start of tasks after the time zone of their workspace has changed: a calendar was published with
+ * another zone, or a workspace got another calendar. The change is recorded in its own transaction and deleted with the
+ * last batch.
  */
 export function settleStarts({ pool }: JobTools<Context>): Job {
   return {

@@ -11,7 +11,8 @@ export const makeAvailableApi = [
     path: '/tasks/{ref}:make-available',
     summary: 'End the pause of a task after failed attempts.',
     description:
-      'Ends the count of failed attempts in a row, too. A `startDate` in the future and a blocked status still hold the task back: change those by PATCH. Without a pause it changes nothing.',
+      'Also resets the count of consecutive failed attempts. A future `startDate` and a blocked status still apply: ' +
+      'change them with PATCH. Without a pause, nothing changes.',
     permission: 'tasks.write',
     params: { ref: TaskRef },
     returns: { 200: Task },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Timestamp } from '@baton/values/wire';
 
-/** Somebody ended the pause of a task. `availableAt` is its start, where that still holds it back. */
+/** The pause of a task was ended. `availableAt` is its start, if that is still in the future. */
 export const taskMadeAvailable = defineEvent(
   'task.made_available',
   'task',

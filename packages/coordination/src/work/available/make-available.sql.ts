@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { TaskRow } from '../tasks/task.ts';
 
-/** Ends the pause of a locked task, and the count of its failed attempts. */
+/** Ends the pause of a locked task and resets its failure count. */
 export function updateTaskToAvailable(tenantId: string, taskId: string) {
   return sql<TaskRow>`
     with forgotten as (

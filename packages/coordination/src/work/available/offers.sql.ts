@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** Brings the queue of work into line with the tasks of one noted workspace, a batch of them. 0: none is noted. */
+/** Synchronizes the queue of work with a batch of tasks of one recorded workspace. Returns 0 if none is recorded. */
 export function settleOffers(tasksMax: number) {
   return sql<{ settled: number }>`select settle_offers(${tasksMax}) as settled`;
 }

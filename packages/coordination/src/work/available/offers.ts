@@ -6,8 +6,9 @@ import { settleOffers } from './offers.sql.ts';
 const tasksMax = 500;
 
 /**
- * Puts tasks into the queue of work, and takes them out, after a project was archived, restored or made, or a workspace
- * moved between projects. A workspace is noted in the transaction of that change, and forgotten with its last batch.
+ * Adds tasks to the queue of work, and removes them, after a project was archived, restored or created, or a workspace
+ * was moved between projects. The workspace is recorded in the transaction of that change and deleted with its last
+ * batch.
  */
 export function offerWorkAnew({ pool }: JobTools<Context>): Job {
   return {

@@ -3,28 +3,28 @@ import type { Context } from '../context.ts';
 import { findPagesRead, isNarrowed, lockNextTasks, type QueueRow, type WorkSearch } from './available.sql.ts';
 
 /**
- * Rows that were handed out stay in the queue's index until no transaction could see them any more: beside one that has been
- * idle for long, such as a dump, every search from the front reads past all of them (40 ms for 60,000). Then a process
- * remembers for each tenant where the last search found work, and begins there. What came in before that place meanwhile
- * (a task of a higher priority, or one that was given back) waits for the next search from the front: they take a twentieth
- * of the time, and come at least every ten seconds, and whenever less was found than was asked for.
+ * Dead rows stay in the queue's index until no transaction can see them. With a long idle transaction, such as a dump,
+ * every search from the front reads all of them (40 ms for 60,000). In that case, a process remembers per tenant where
+ * the last search found work and starts there. Tasks that were meanwhile inserted before that position (a higher
+ * priority, or a released claim) wait for the next search from the front. Such searches take a twentieth of the time,
+ * and run at least every ten seconds and whenever a search found fewer tasks than requested.
  */
 interface Front {
   readonly at: QueueRow;
-  /** By `performance.now()`. */
+  /** In `performance.now()` time. */
   readonly until: number;
 }
 
 const fronts = new BoundedCache<Front>(10_000);
-/** From here on a search from the front counts as slow, if it has read that many pages too. */
+/** A search from the front that takes longer counts as slow, if it also read that many pages. */
 const slowMs = 20;
 const pagesMin = 1000;
 const shareOfTime = 20;
 const keptMsMax = 10_000;
 
 /**
- * The first tasks to hand out, kept from rivals until the command ends; none where that takes a search of more than one
- * place, or where some are assigned to the caller.
+ * The first candidates, locked against rivals until the command ends. Returns none if more than one set must be
+ * searched, or if some tasks are assigned to the caller.
  */
 export async function lockNextWork(context: Context, search: WorkSearch, rowsMax: number): Promise<string[]> {
   if (isNarrowed(search) || search.includesAssigned) return [];

@@ -16,20 +16,23 @@ import {
 } from './available.sql.ts';
 import { compiled, type Fragment } from './compiled.ts';
 
-/** So many workspaces are remembered while the queue is passed; beyond that each row's one is looked up, 5 µs a row. */
+/**
+ * The number of workspaces that are cached during a queue scan. Beyond it, each row's workspace is looked up, at 5 µs a
+ * row.
+ */
 const rememberedMax = 2000;
 
-/** How much of the queue one search in a scope of workspaces looks at. */
+/** The bounds of one search in a scope of workspaces. */
 export interface Reach {
-  /** So many workspaces are looked into one by one. Where there are more, the tenant's queue is passed. */
+  /** Up to this many workspaces are searched one by one. For a larger scope, the tenant's queue is scanned. */
   readonly workspacesMax: number;
-  /** Of those of them that may have a share so many rows, for each set of requirements. */
+  /** The number of rows per workspace and set of requirements. */
   readonly rowsOfPlace: number;
-  /** Of the tenant's queue so many, for each set of requirements. */
+  /** The number of rows of the tenant's queue, for each set of requirements. */
   readonly rowsPassed: number;
 }
 
-/** A task that was found; the last one may be where the search was cut, behind which there may be more. */
+/** A matching task. The last one may mark the cutoff of the search, after which there may be more. */
 export interface FoundRow extends NextTaskRow {
   readonly priority: number;
   readonly at: string;
@@ -37,8 +40,8 @@ export interface FoundRow extends NextTaskRow {
 }
 
 /**
- * The first tasks of a search in a scope of workspaces, as far as its reach goes. Rows of the queue are read first, and their
- * tasks only until enough may be taken. What lies behind the end of a part that was cut is left out, whatever else was found.
+ * The first tasks of a search in a scope of workspaces, within its bounds. Rows of the queue are read first, and their
+ * tasks only until enough are found. Everything after the end of a cut part is excluded, even if another part found it.
  */
 export function findWorkWithin(
   search: WorkSearch & { readonly workspace: WorkspaceScope },
@@ -118,7 +121,7 @@ export function findWorkWithin(
     order by answer.is_cut, answer.priority, answer.at, answer.task_id`);
 }
 
-/** Tasks by their ids, in the order of these. */
+/** Reads tasks by their ids, in the order of the ids. */
 export function findTasksInOrder(tenantId: string, ids: readonly string[]) {
   return sql<TaskRow>`
     select t.*, tt.key as type_key, tt.version as type_version,

@@ -8,22 +8,22 @@ import { findTasksInOrder, findWorkWithin } from './work-within.sql.ts';
 export type ScopedSearch = WorkSearch & { readonly workspace: WorkspaceScope };
 
 /**
- * Whether a search goes through the queue of a workspace, a project, or what lies below one. The caller's own tasks are read by
- * the index of their assignee: in a scope there may be thousands that are assigned to others.
+ * Whether a search covers the queue of a workspace, of a project, or of either's descendants. The caller's own tasks
+ * are read by the assignee index: a scope may have thousands that are assigned to others.
  */
 export function isScoped(search: WorkSearch): search is ScopedSearch {
   return search.workspace !== undefined && !isForOwn(search);
 }
 
-/** Up to so many workspaces are looked into at once. */
+/** Up to this many workspaces are searched in one statement. */
 const fewWorkspaces = 256;
-/** So many rows of the tenant's queue are passed at first, where there are more workspaces. */
+/** The number of queue rows of the tenant that the first scan reads for a larger scope. */
 const rowsPassedMin = 1024;
 const growth = 4;
-/** Looking into a workspace takes as long as passing so many rows. */
+/** Searching a workspace takes as long as scanning this many rows. */
 const rowsPerWorkspace = 10;
 
-/** The work of a page, in the order of the queue, and one more where there is more. */
+/** The work of a page in the order of the queue, plus one more task if there are more. */
 export async function readWorkWithin(
   context: Context,
   search: ScopedSearch,
@@ -33,7 +33,7 @@ export async function readWorkWithin(
   return ids.length === 0 ? [] : context.db.rows(findTasksInOrder(context.tenantId, ids));
 }
 
-/** The first tasks to hand out in a scope, by their age, and rows of the queue that are out of date. */
+/** The first candidates of a scope, by age, and stale queue rows. */
 export function findNextWithin(
   context: Context,
   search: ScopedSearch,
@@ -48,10 +48,10 @@ export function findNextWithin(
 }
 
 /**
- * Searches on until enough was found or nothing is left. A scope of few workspaces is looked into place by place. Else the
- * tenant's queue is passed, which ends soon where much of it lies in the scope, and further, or the scope is looked into after
- * all, by what was found: neither a project with 10,000 others below it nor a small one beside them costs much more than its
- * page (docs/performance.md).
+ * Repeats the search until enough tasks are found or none are left. A scope of few workspaces is searched one workspace
+ * at a time. Otherwise the tenant's queue is scanned, which ends soon if much of it is in the scope; depending on the
+ * hits, the scan continues or the workspaces are searched after all. So neither a project with 10,000 others below it
+ * nor a small one beside them costs much more than its page (docs/performance.md).
  */
 async function searchOn({ db }: Context, search: ScopedSearch, slice: Slice): Promise<NextTaskRow[]> {
   const all: NextTaskRow[] = [];
@@ -66,7 +66,7 @@ async function searchOn({ db }: Context, search: ScopedSearch, slice: Slice): Pr
     const cut = rows.at(-1);
     if (found.length === rowsMax || cut?.is_cut !== true) return all;
     start = [cut.priority, cut.at, cut.task_id];
-    // To where the rest may be expected, and a quarter further.
+    // The estimated position of the remaining tasks, plus a quarter.
     const enough = Math.ceil((1.25 * rowsPassed * (rowsMax - found.length)) / Math.max(found.length, 1));
     workspacesMax = Math.max(workspacesMax, Math.ceil(enough / rowsPerWorkspace));
     rowsPassed = Math.min(Math.max(enough, rowsPassedMin), growth * rowsPassed);

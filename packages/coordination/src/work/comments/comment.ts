@@ -3,12 +3,12 @@ import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { Timestamp, Uuid } from '@baton/values/wire';
 import type { Tables } from '../../service/schema.ts';
 
-/** Of a stored text, without the blanks around it. A longer one is refused with a code of its own. */
+/** Of a stored text, after trimming. A longer one is refused with its own code. */
 export const commentCharactersMax = 10_000;
-/** The largest body of a request by default. */
+/** The default maximum size of a request body. */
 const sentCharactersMax = 1_048_576;
 
-/** What somebody said about a task (core, section 8.12). */
+/** A comment on a task (docs/reference/comments-and-goals.md#comments). */
 export const TaskComment = z
   .strictObject({
     id: Uuid,
@@ -26,7 +26,7 @@ export const TaskComment = z
   .meta({ id: 'TaskComment' });
 export type TaskComment = z.infer<typeof TaskComment>;
 
-/** A text that an edit replaced: when, and by whom. */
+/** A text that an edit replaced, with its author and time. */
 export const TaskCommentRevision = z
   .strictObject({
     id: Uuid,
@@ -47,7 +47,7 @@ const body = z
   .string()
   .max(sentCharactersMax)
   .meta({
-    description: `1 to ${commentCharactersMax} characters, the blanks around them not counted and not kept.`,
+    description: `1 to ${commentCharactersMax} characters. Leading and trailing blanks are trimmed and not counted.`,
   });
 
 export const NewTaskComment = z

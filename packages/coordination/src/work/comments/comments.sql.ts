@@ -29,7 +29,9 @@ export interface Subject {
   artifact_found: boolean;
 }
 
-/** The tasks of the run and of the artifact that a comment is about, where the viewer sees them; null sees everything. */
+/**
+ * The tasks of the run and of the artifact that a comment refers to, if the viewer can see them; null for unrestricted.
+ */
 export function findSubject(
   tenantId: string,
   viewerId: string | null,
@@ -55,7 +57,7 @@ export function lockComment(tenantId: string, taskId: string, commentId: string)
     select * from comments where id = ${commentId} and task_id = ${taskId} and tenant_id = ${tenantId} for no key update`;
 }
 
-/** Keeps the text that is replaced as a revision; the comment is locked. */
+/** Saves the replaced text as a revision; the comment is locked. */
 export function updateComment(change: {
   tenantId: string;
   commentId: string;

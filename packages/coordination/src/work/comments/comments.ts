@@ -36,7 +36,7 @@ import {
 type AboutTask = Pick<Task, 'id' | 'workspaceId'>;
 
 /**
- * Adds a comment to a task, whatever its status (core, section 8.12).
+ * Adds a comment to a task, in any status (docs/reference/comments-and-goals.md#comments).
  * @throws Refusal `not_found`, `invalid_comment_body`, `payload_too_large`, `secret_material_rejected`,
  * `child_grant_exceeded`, `comment_mismatch` for a run or an artifact of another task
  */
@@ -63,7 +63,7 @@ export async function createTaskComment(
 }
 
 /**
- * Adds a comment in the name of the core itself.
+ * Adds a comment of the service itself.
  * @param body without secrets, 1 to 10 000 characters
  */
 export async function writeCoreComment(context: Context, task: AboutTask, body: string): Promise<void> {
@@ -97,7 +97,7 @@ function note(
   );
 }
 
-/** The comments of a task, oldest first. @throws Refusal `not_found`, `invalid_cursor` */
+/** Lists the comments of a task, oldest first. @throws Refusal `not_found`, `invalid_cursor` */
 export async function listTaskComments(
   context: Context,
   ref: TaskRef,
@@ -119,7 +119,7 @@ export async function getTaskComment(
 }
 
 /**
- * Replaces the text of a comment, for its author alone. The text that it has already changes nothing.
+ * Replaces the text of a comment, for its author only. An identical text changes nothing.
  * @throws Refusal `not_found`, `not_comment_author`, `version_conflict`, `invalid_comment_body`, `payload_too_large`,
  * `secret_material_rejected`
  */
@@ -150,7 +150,7 @@ export async function updateTaskComment(
   return commentOf(row);
 }
 
-/** The texts that edits replaced, oldest first. @throws Refusal `not_found`, `invalid_cursor` */
+/** Lists the replaced texts, oldest first. @throws Refusal `not_found`, `invalid_cursor` */
 export async function listTaskCommentRevisions(
   context: Context,
   ref: TaskRef,
@@ -161,7 +161,6 @@ export async function listTaskCommentRevisions(
   return listPage(context.db, findRevisions(context.tenantId, id, page), revisionOf);
 }
 
-/** The text as it is kept. */
 function textOf(sent: string): string {
   const text = sent.trim();
   if (text === '') fail('invalid_comment_body');

@@ -14,8 +14,9 @@ import type { Task } from '../tasks/task.ts';
 import { completionWorkExecuted, completionWorkFailed } from './completion.events.ts';
 
 /**
- * Does what the type declares for a completed task (core, section 8.9), in its transaction and in the name of whoever
- * completes it. An action that fails undoes neither the completion nor the actions before it; those after it are left.
+ * Runs the actions that the type declares for a completed task (docs/reference/completion.md#completion-work), in its
+ * transaction and in the name of the caller that completes it. A failed action rolls back neither the completion nor
+ * the actions before it; those after it are skipped.
  */
 export async function doCompletionWork(context: Context, task: Task, rules: TypeRules): Promise<void> {
   const declared = rules.completionSchema.onComplete;

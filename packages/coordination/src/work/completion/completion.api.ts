@@ -19,8 +19,10 @@ export const completionApi = [
     path: '/tasks/{ref}:complete',
     summary: 'Complete a task.',
     description:
-      'A task with checks keeps its status until a verification attempt has passed; a second call answers the task as it is. ' +
-      'A task of a process step with a form is completed only while its custom fields satisfy the form (`/tasks/{ref}/form`).',
+      'A task with checks keeps its status until a verification attempt has passed; a second call returns the task ' +
+      'unchanged. ' +
+      'A task of a process step with a form can only be completed while its custom fields satisfy the form ' +
+      '(`/tasks/{ref}/form`).',
     permission: 'tasks.write',
     params: { ref: TaskRef },
     body: z
@@ -58,8 +60,9 @@ export const completionApi = [
     path: '/tasks/{ref}/form',
     summary: 'Get the form of the process step that a task belongs to.',
     description:
-      'The answers are custom fields of the task. A completion whose answers do not satisfy the form is refused with ' +
-      '`custom_fields_invalid`. For a task that no process filed, `process` and `form` are null.',
+      "The answers are custom fields of the task. A completion with answers that don't satisfy the form is refused " +
+      'with ' +
+      '`custom_fields_invalid`. For a task that was not created by a process, `process` and `form` are null.',
     permission: 'tasks.read',
     params: { ref: TaskRef },
     returns: { 200: TaskForm },

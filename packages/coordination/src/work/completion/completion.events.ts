@@ -20,7 +20,7 @@ export const completionWorkFailed = defineEvent(
   executed.extend({ failedAction: ActionSummary }),
 );
 
-/** What an endpoint that completes a task may write about that. */
+/** The completion events that an endpoint may emit. */
 export const completionEvents = [
   taskCompleted,
   completionWorkExecuted,

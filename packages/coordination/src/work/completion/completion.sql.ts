@@ -16,7 +16,7 @@ export function updateTaskToCompleted(tenantId: string, taskId: string, status: 
       (select project_id from workspaces where id = t.workspace_id) as project_id`;
 }
 
-/** The task's next version, with the attempt that was opened. */
+/** Updates the task to its next version, with the opened attempt. */
 export function updateTaskToVerified(tenantId: string, taskId: string) {
   return sql<TaskRow>`
     update tasks t set version = t.version + 1, updated_at = now()

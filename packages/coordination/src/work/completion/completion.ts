@@ -22,9 +22,9 @@ import { findRunningRun, updateTaskToCompleted, updateTaskToVerified } from './c
 import { doCompletionWork } from './completion-work.ts';
 
 /**
- * Completes a task on demand (core, section 8.5), or asks for its verification where it has checks: then its status
- * stays, and so does everything while an attempt is open. A run under the presented claim must be ended first; a run
- * that an older claim left behind is failed as superseded.
+ * Completes a task on request (docs/reference/completion.md#complete). If it has checks, requests its verification
+ * instead: the status doesn't change, and nothing changes while an attempt is open. A run under the presented claim
+ * must have ended; a run left running under an older claim is failed as superseded.
  */
 export async function completeTask(
   context: Context,
@@ -49,7 +49,7 @@ export async function completeTask(
 }
 
 /**
- * Checks what must hold before the claim is looked at.
+ * Conditions that are checked before the claim.
  * @throws Refusal `task_already_completed`, `task_cancelled`, `approval_required`
  */
 export async function requireCompletable(context: Context, task: TaskRow): Promise<void> {
@@ -59,27 +59,27 @@ export async function requireCompletable(context: Context, task: TaskRow): Promi
   await requireNoGate(context, task);
 }
 
-/** What asks for the completion of a locked task. */
+/** A request to complete a locked task. */
 export interface CompletionRequest {
   task: TaskRow;
   rules: TypeRules;
-  /** The claim that ends with it, whose holder the caller has checked. */
+  /** The claim that the completion ends; the caller has checked its holder. */
   liveClaim?: ClaimRow | undefined;
   trigger: AttemptTrigger;
   /** The run or the approval. */
   triggerRef?: string;
 }
 
-/** Whether something must hold before the task counts as done: then completing it opens a verification attempt. */
+/** Whether the task has checks, so that its completion starts a verification attempt. */
 export function needsVerification({ task, rules }: Pick<CompletionRequest, 'task' | 'rules'>): boolean {
   return checksOf(rules, task).length > 0;
 }
 
 /**
- * Releases the claim of a locked task and completes it or, where it has checks, opens the attempt that may. No run of
- * the task may be running any more, and no attempt be open.
- * @throws Refusal `not_eligible` unless the caller is whom the task is for, `custom_fields_invalid` where the form of its process step is not
- * satisfied, `invalid_transition` where the lifecycle has no edge to the completion status
+ * Releases the claim of a locked task and completes it or, if it has checks, opens the attempt that may complete it.
+ * The task must have no running run and no open attempt.
+ * @throws Refusal `not_eligible` if the task has another addressee, `custom_fields_invalid` if the form of its process
+ * step is not satisfied, `invalid_transition` if the lifecycle has no edge to the completion status
  */
 export async function completeLockedTask(context: Context, request: CompletionRequest): Promise<Task> {
   const { task, rules, liveClaim, trigger, triggerRef = null } = request;
@@ -102,7 +102,7 @@ export async function completeLockedTask(context: Context, request: CompletionRe
 }
 
 /**
- * The one place where a task becomes completed: at once, or by the attempt that passed. The task is locked, and its
+ * The only place where a task becomes completed: immediately, or by the passed attempt. The task is locked, and its
  * lifecycle allows the move.
  */
 export async function moveToCompletion(

@@ -12,20 +12,18 @@ export const TaskForm = z
         element: z
           .string()
           .nullable()
-          .describe('The step; null for the task that looks back at an instance that has ended.'),
+          .describe('The step; null for the task that reviews an ended instance.'),
       })
       .nullable()
-      .describe('The process instance that filed the task; null for any other task.'),
+      .describe('The process instance that created the task; null for any other task.'),
     form: FreeObject.nullable().describe(
-      'A JSON Schema of the result; null where the completion validates none.',
+      'A JSON Schema of the result; null if the completion validates none.',
     ),
     context: FreeObject.describe('The data that the step passes to its task.'),
-    values: FreeObject.describe(
-      'The custom fields of the task that are the result: those that the form names.',
-    ),
+    values: FreeObject.describe('The custom fields of the task that make up the result: those in the form.'),
     errors: z
       .array(z.strictObject({ path: z.string(), message: z.string() }))
-      .describe('Why a completion would be refused with these values, at most 20 reasons.'),
+      .describe('Why a completion with these values would be refused, at most 20 reasons.'),
   })
   .meta({ id: 'TaskForm' });
 export type TaskForm = z.infer<typeof TaskForm>;

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@baton/values/wire';
 
-/** Why a declared action could not be done, where no call of the API would be refused for it. */
+/** A failure of a declared action for which no API call would be refused. */
 export class ActionFault extends Error {
   readonly code: string;
   readonly details: JsonObject;

@@ -1,7 +1,10 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { TaskRow } from '../tasks/task.ts';
 
-/** Takes a key for this transaction; no row when a task has it. Of two that ask at once, the second waits for the first. */
+/**
+ * Reserves a key in this transaction; no row if a task has it. A concurrent request with the same key waits for the
+ * first.
+ */
 export function insertWorkKey(tenantId: string, key: string) {
   return sql<{ key: string }>`
     insert into ensured_work (tenant_id, key) values (${tenantId}, ${key})

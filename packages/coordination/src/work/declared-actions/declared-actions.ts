@@ -19,7 +19,7 @@ import { ensureWork, textOf } from './ensure-work.ts';
 
 export const actionStatuses = ['executed', 'failed', 'skipped', 'not_executed'] as const;
 
-/** What became of a declared action (core, section 14). */
+/** The result of a declared action (docs/reference/approvals.md#outcomes). */
 export interface ActionResult {
   readonly index: number;
   /** `ensureWork`, `comment`, `completeTask` or `transition`. */
@@ -30,7 +30,7 @@ export interface ActionResult {
   readonly error: { code: string; details: JsonObject } | null;
 }
 
-/** The same for an event: what it made, by ids, and the code of what failed. */
+/** The same for an event: the ids of what it created, and the code of a failure. */
 export const ActionSummary = z.strictObject({
   index: z.int(),
   action: z.string(),
@@ -61,7 +61,7 @@ export function kindOf(declared: object): string {
   return Object.keys(declared)[0] ?? '';
 }
 
-/** An action that a type declares for its completed tasks and for decisions alike. */
+/** Executes an action that a type can declare both for completed tasks and for decisions. */
 export async function doDeclared(
   context: Context,
   task: Task,
@@ -85,7 +85,7 @@ async function comment(
   return { commentId: id, taskId };
 }
 
-/** The task that an action is about: the one that is named, else its own. */
+/** The target of an action: the named task, or by default the task itself. */
 export async function targetOf(task: Task, named: string | undefined, lookup: Lookup): Promise<TaskRef> {
   if (named === undefined) return { id: task.id, number: null };
   const value = await valueOfText(named, lookup);
@@ -93,8 +93,8 @@ export async function targetOf(task: Task, named: string | undefined, lookup: Lo
 }
 
 /**
- * Does one action so that its failure undoes what it wrote, and nothing before it.
- * @returns what it did, or why it could not; a failure of the store itself is thrown
+ * Executes one action in a savepoint: a failure rolls back its own writes only.
+ * @returns its result or its failure; a database failure is thrown
  */
 export async function attemptAction(
   context: Context,

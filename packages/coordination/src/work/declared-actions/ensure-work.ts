@@ -17,9 +17,9 @@ import { findEnsuredWork, insertWorkKey, updateWorkKey } from './declared-action
 const keyCharactersMax = 500;
 
 /**
- * Makes the task that a declared action asks for, unless its key has made one before: also of two at once one makes it
- * (core, sections 7.4 and 8.9).
- * @param source the task whose type declares it; the new one is related to it
+ * Creates the task of a declared action, unless an earlier action with the same key has created it; of concurrent
+ * actions, only one does (docs/reference/definitions.md#declared-actions).
+ * @param source the task whose type declares the action; the new task is related to it
  * @throws ActionFault `invalid_work`; UnresolvedExpression; Refusal `permission_denied`, and those of creating a task
  */
 export async function ensureWork(
@@ -90,7 +90,7 @@ async function askForApproval(
   return id;
 }
 
-/** A text with its expressions, as text whatever their values are. */
+/** Resolves a text with expressions; values of any type are converted to text. */
 export async function textOf(text: string, lookup: Lookup): Promise<string> {
   const value = await valueOfText(text, lookup);
   if (value === null) return '';

@@ -3,7 +3,7 @@ import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { type ApprovalRow, isOfParty, shareHeldRole } from './gates.sql.ts';
 
-/** What of an approval says who may decide it. */
+/** The fields of an approval that determine who may decide it. */
 export type DecidedBy = Pick<
   ApprovalRow,
   | 'id'
@@ -15,8 +15,8 @@ export type DecidedBy = Pick<
 >;
 
 /**
- * Whether a person acts who may decide this approval. A rule that works in such a person's name is not the person: what it
- * writes may come from anybody who causes it.
+ * Whether the caller is a person who may decide this approval. A rule that acts in such a person's name doesn't count:
+ * anyone who triggers it may cause what it writes.
  */
 export async function couldDecide(context: Context, approval: DecidedBy): Promise<boolean> {
   const { caller, endpoint } = context;
@@ -25,7 +25,7 @@ export async function couldDecide(context: Context, approval: DecidedBy): Promis
   return !(await isOwnWork(context, approval)) && isAddressee(context, approval, caller.principalId);
 }
 
-/** Whether the caller would decide a check of what they worked on, or asked to be completed. */
+/** Whether the caller would decide a check of their own work, or of a completion that they requested. */
 export async function isOwnWork(
   { db, tenantId, caller }: Context,
   { verification_id: verificationId }: DecidedBy,
@@ -34,14 +34,14 @@ export async function isOwnWork(
   return (await db.row(isOfParty(tenantId, verificationId, caller.principalId)))?.is_party === true;
 }
 
-/** Whether the caller is a person who decides approvals at all. */
+/** Whether the caller is a person with permission to decide approvals. */
 export function isPersonWhoDecides({ kind, permissions }: Caller): boolean {
   return kind === 'human' && holds(permissions, 'approvals.decide');
 }
 
 /**
- * Whether a principal is the one that is asked: the assigned one, or whoever holds the required role in the whole tenant,
- * in the approval's workspace or above it.
+ * Whether a principal is an addressee: the assigned principal, or a holder of the required role in the whole tenant, in
+ * the approval's workspace or above it.
  */
 export async function isAddressee(
   { db, tenantId }: Context,

@@ -16,7 +16,7 @@ export const approvalRequested = defineEvent(
     taskTitle: z.string().nullable(),
     requestedBy: Uuid,
     comment: z.string(),
-    /** Of what is to be decided; the snapshot itself is read from the approval. */
+    /** The digest of the snapshot. The snapshot itself is part of the approval. */
     subjectDigest: z.string(),
     supersedesApprovalId: Uuid.nullable(),
   }),

@@ -26,7 +26,7 @@ export type NewApproval = Pick<
   | 'check_key'
 > & { subject: Subject };
 
-/** Writes the request; a gate counts on its task, which the caller has locked. */
+/** Inserts the request. A gate takes effect on its task, which the caller has locked. */
 export function insertApproval({ subject: { digest, ...subject }, ...approval }: NewApproval) {
   return sql<ApprovalRow>`
     with made as (
@@ -45,15 +45,15 @@ export function insertApproval({ subject: { digest, ...subject }, ...approval }:
     select * from made`;
 }
 
-/** The gates that hold a locked task back, the oldest 50. */
+/** The pending gates of a locked task, the oldest 50. */
 export function findPendingGates(taskId: string) {
   return sql<{ ids: string[] }>`select pending_gates_of(${taskId}) as ids`;
 }
 
 /**
- * The gates that a locked task is open by: of those that ask the same deciders the newest approved one, unless it is being
- * requested again. Any other pending request is no reason to leave one out, because its requester may cancel it. Nothing
- * rests on the approval of a verification that is over. Each took a decision of a person, so there are few.
+ * The approved gates of a locked task: for each group of deciders the newest one, unless it is being requested again.
+ * Other pending requests don't exclude one, because their requesters may cancel them. An approval of an ended
+ * verification has no effect. Each took a decision of a person, so there are few.
  */
 export function findApprovedGates(tenantId: string, taskId: string) {
   return sql<ApprovalRow>`
@@ -64,7 +64,7 @@ export function findApprovedGates(tenantId: string, taskId: string) {
         and not exists (
           select from verifications v
           where v.task_id = asked.task_id and v.finished_at is not null
-            -- Of approvals from before 0094, only the results say which verification requested them.
+            -- For approvals from before 0094, only the results record which verification requested them.
             and (v.id = asked.verification_id or asked.verification_id is null
               and v.results @> jsonb_build_array(jsonb_build_object('evidence', jsonb_build_array('approval:' || asked.id)))))
       order by required_role_id, assigned_principal_id, workspace_id, excluded_principals, verification_id, check_key,
@@ -75,7 +75,10 @@ export function findApprovedGates(tenantId: string, taskId: string) {
     order by a.created_at, a.id`;
 }
 
-/** An assignment by which a principal holds a role where it is asked for; it is not revoked before this command ends. */
+/**
+ * An assignment of the required role in the required place, with a share lock: it can't be revoked before this command
+ * ends.
+ */
 export function shareHeldRole(of: {
   tenantId: string;
   principalId: string;
@@ -91,7 +94,7 @@ export function shareHeldRole(of: {
     for share`;
 }
 
-/** Whether a principal worked on the task of a verification, or asked for its completion. */
+/** Whether a principal worked on the task of a verification, or requested its completion. */
 export function isOfParty(tenantId: string, verificationId: string, principalId: string) {
   return sql<{ is_party: boolean }>`
     select coalesce(requester_id = ${principalId}, false) or has_worked_on(task_id, ${principalId}) as is_party

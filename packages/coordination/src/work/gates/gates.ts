@@ -17,38 +17,38 @@ import {
 
 export type { ApprovalRow } from './gates.sql.ts';
 
-/** Where the contract bounds a comment. */
+/** The maximum length of an approval's comment. */
 const commentCharactersMax = 4000;
 
-/** What is asked of a person; every reference was checked. */
+/** A request for a decision of a person; all references are validated. */
 export interface NewApprovalRequest {
-  /** Of the new request, where whoever asks knows it before. */
+  /** The id of the new request, if the caller has already allocated it. */
   readonly id?: string;
-  /** Locked, where the request is a gate. */
+  /** Locked if the request is a gate. */
   readonly task: TaskOfSubject | null;
   readonly artifactId: string | null;
   readonly workspaceId: string | null;
-  /** Exactly one of the two says who decides. */
+  /** Exactly one of the two determines who decides. */
   readonly requiredRoleId: string | null;
   readonly assignedPrincipalId: string | null;
   readonly excludedPrincipals: readonly string[];
   readonly comment: string;
   readonly gate: boolean;
   /**
-   * Whether a type, a rule, a process or a verification declares that a person has to be asked. The core is then the
-   * requester: whoever causes the request could otherwise cancel it.
+   * Whether a type, a rule, a process or a verification declares the approval. Then the service is the requester: the
+   * caller that triggers the request could otherwise cancel it.
    */
   readonly isDeclared: boolean;
-  /** The approval of an earlier subject, which this one asks for again. */
+  /** The approval of an earlier subject that this one renews. */
   readonly supersedesApprovalId?: string;
-  /** The check that an attempt of a verification asks it for. */
+  /** The check for which a verification attempt requests it. */
   readonly check?: CheckOfSubject | null;
 }
 
 /**
- * Requests an approval and records what it is about (core, section 14). A gate holds its task back until it was decided
- * or cancelled: claims and completions are refused with `approval_required`.
- * @throws Refusal `payload_too_large` where there is more than a person can be shown
+ * Requests an approval and records its subject (docs/reference/relations.md#gates). A gate blocks its task until it is
+ * decided or cancelled: claims and completions are refused with `approval_required`.
+ * @throws Refusal `payload_too_large` if the subject is too large to be shown to a person
  */
 export async function writeApprovalRequest(
   context: Context,
@@ -56,7 +56,7 @@ export async function writeApprovalRequest(
 ): Promise<ApprovalRow> {
   const { task, artifactId, workspaceId, requiredRoleId, assignedPrincipalId, gate } = request;
   if ((requiredRoleId === null) === (assignedPrincipalId === null))
-    throw new Error('an approval asks either a principal or the holders of a role');
+    throw new Error('an approval needs either a principal or a role');
   const requestedBy = request.isDeclared ? await getCorePrincipalId(context) : context.caller.principalId;
   const artifact = await findArtifactOfSubject(context, artifactId);
   const { supersedesApprovalId = null, check = null } = request;
@@ -105,9 +105,9 @@ export async function writeApprovalRequest(
 }
 
 /**
- * Requests an approval again, of the same deciders. The core is the requester.
- * @param why what has changed; it stands before the question
- * @param check the check that it is for: that of the approval, where it names one
+ * Renews an approval with the same deciders. The service is the requester.
+ * @param why the change, which precedes the question
+ * @param check the check that it is for: that of the approval, if it has one
  * @throws Refusal `payload_too_large`
  */
 export async function renewApproval(
@@ -132,7 +132,7 @@ export async function renewApproval(
   });
 }
 
-/** Refuses what a pending gate of a locked task holds back. @throws Refusal `approval_required` */
+/** Refuses an operation that a pending gate of a locked task blocks. @throws Refusal `approval_required` */
 export async function requireNoGate(
   { db }: Context,
   { id, pending_gates: pendingGates }: { readonly id: string; readonly pending_gates: number },
@@ -142,7 +142,7 @@ export async function requireNoGate(
   fail('approval_required', { taskId: id, pendingApprovals: gates?.ids ?? [] });
 }
 
-/** The approvals that a locked task's gate is open by, of each addressee the newest. */
+/** The approvals that keep the gates of a locked task open, the newest of each addressee. */
 export async function listApprovedGates(
   { db, tenantId }: Context,
   taskId: string,

@@ -18,10 +18,10 @@ import type { Context } from '../context.ts';
 import { checksOf } from '../verifications/attempts.ts';
 import { type ArtifactOfSubject, findArtifactsOfSubjects, findJudgingChecks } from './subjects.sql.ts';
 
-/** The largest snapshot that is put before a person, as compact JSON in UTF-8. */
+/** The largest snapshot shown to a person, as compact JSON in UTF-8. */
 export const subjectBytesMax = 65_536;
 
-/** A task, as far as a decider is shown it. */
+/** The fields of a task that a decider sees. */
 const TaskSnapshot = z.strictObject({
   title: z.string(),
   description: z.string(),
@@ -34,7 +34,7 @@ const TaskSnapshot = z.strictObject({
   acceptance: z.array(TaskCheck),
 });
 
-/** What a decider is shown. */
+/** The data that a decider sees. */
 export const SubjectSnapshot = z
   .strictObject({
     task: TaskSnapshot.nullable(),
@@ -46,18 +46,20 @@ export const SubjectSnapshot = z
       .nullable()
       .meta({
         description:
-          "The actions that the task's type declares for the decision, with their inputs filled in, and the calls with effects outside that later checks of the verification make after it. Expressions of `$.approval` and `$.invocation` stay as they are until then. Null where nothing is declared.",
+          "The actions that the task's type declares for the decision, with resolved inputs, and the calls with " +
+          'external effects that later checks of the verification make after it. Expressions of `$.approval` and ' +
+          '`$.invocation` remain unresolved until then. Null if nothing is declared.',
       }),
   })
   .meta({ id: 'ApprovalSubjectSnapshot' });
 export type SubjectSnapshot = z.infer<typeof SubjectSnapshot>;
 
-/** A subject as the store keeps it beside its digest. */
+/** A subject as stored with its digest. */
 export interface StoredSubject {
   readonly taskVersion: number | null;
   readonly artifactSha256: string | null;
   readonly snapshot: SubjectSnapshot;
-  /** What the expressions of the outcome's actions stand for, as far as it is known before the decision. */
+  /** The values of the expressions in the outcome's actions, as far as they are known before the decision. */
   readonly values: ExpressionValues;
 }
 
@@ -66,9 +68,9 @@ export interface Subject extends StoredSubject {
   readonly digest: string;
 }
 
-/** What a decision is about at present. */
+/** The current subject of a decision. */
 export interface PresentSubject {
-  /** Undefined where the snapshot has more than `subjectBytesMax`: nobody can be shown it. */
+  /** Undefined if the snapshot exceeds `subjectBytesMax` and so can't be shown. */
   readonly subject: Subject | undefined;
   /** The values that are compared with those of an earlier subject. */
   readonly fields: Readonly<Record<string, Json>>;
@@ -79,20 +81,20 @@ export interface TaskOfSubject extends z.infer<typeof TaskSnapshot> {
   readonly publicId: string;
   readonly typeId: string;
   readonly version: number;
-  /** Finds what these expressions stand for; undefined where that is more than a person can be shown. */
+  /** Resolves these expressions; undefined if the values are too large to be shown to a person. */
   lookupFor(expressions: readonly Expression[]): Promise<Lookup | undefined>;
 }
 
-/** The objects that a decision is about. */
+/** The objects of a decision. */
 interface SubjectOf {
   readonly task: TaskOfSubject | null;
   readonly artifact: ArtifactOfSubject | null;
-  /** Only of gates does a type declare what follows. */
+  /** Types declare outcomes for gates only. */
   readonly gate: boolean;
   readonly check: CheckOfSubject | null;
 }
 
-/** The check of a verification that an approval is requested for. */
+/** The check of a verification for which an approval is requested. */
 export interface CheckOfSubject {
   readonly verificationId: string;
   readonly key: string;
@@ -106,7 +108,7 @@ export function checkOfApproval(approval: {
   return verificationId === null || key === null ? null : { verificationId, key };
 }
 
-/** The artifact of a subject; null where there is none. An artifact never changes. */
+/** The artifact of a subject; null if there is none. Artifacts are immutable. */
 export async function findArtifactOfSubject(
   context: Context,
   artifactId: string | null,
@@ -115,7 +117,7 @@ export async function findArtifactOfSubject(
   return (await findArtifactsOf(context, [artifactId]))[0] ?? null;
 }
 
-/** These artifacts, in no order. */
+/** Reads these artifacts, in no particular order. */
 export async function findArtifactsOf(
   { db, tenantId }: Context,
   ids: readonly string[],
@@ -123,7 +125,7 @@ export async function findArtifactsOf(
   return ids.length === 0 ? [] : db.rows(findArtifactsOfSubjects(tenantId, ids));
 }
 
-/** Takes down what a decider is shown of these objects. The caller holds the task's lock where the subject must not change. */
+/** Takes the snapshot that a decider sees. The caller holds the task's lock if the subject must not change. */
 export async function presentSubject(context: Context, of: SubjectOf): Promise<PresentSubject> {
   const task = of.task && shownTask(of.task);
   const artifact = of.artifact && shownArtifact(of.artifact);
@@ -145,7 +147,7 @@ export function snapshotDigest(snapshot: SubjectSnapshot): string {
   return canonicalHash(snapshot, { fractions: 'allowed' });
 }
 
-/** The fields of an earlier subject that have another value now; all of them where nothing was recorded. */
+/** The fields of an earlier subject whose values have changed; all of them if nothing was recorded. */
 export function changedFields(
   recorded: Pick<StoredSubject, 'snapshot'> | null,
   { fields }: PresentSubject,
@@ -178,7 +180,7 @@ function shownArtifact({ type, name, sha256 }: ArtifactOfSubject): SubjectSnapsh
   return { type, name, digest: sha256 === null ? null : `sha256:${sha256}` };
 }
 
-/** What the type declares for the decision, filled in; undefined where it is too large to be shown. */
+/** The declared outcome of the decision with resolved inputs; undefined if it is too large to be shown. */
 async function outcomeOf(
   context: Context,
   { task, gate, check }: SubjectOf,
@@ -200,7 +202,7 @@ async function outcomeOf(
   return { outcome: { approved: shown.approved, rejected: shown.rejected }, values };
 }
 
-/** The calls with effects outside that later checks make once a person has agreed to this one. */
+/** The calls with external effects that later checks make once a person has approved this one. */
 async function callsAfter(
   context: Context,
   { typeId, acceptance }: TaskOfSubject,
@@ -210,7 +212,7 @@ async function callsAfter(
   const kept = attempt?.checks ?? [];
   const known = new Set(kept.map(canonicalJson));
   const rules = await rulesOf(context, typeId);
-  // Checks that are added while the attempt is open are judged by it, too.
+  // Checks that are added while the attempt is open are also evaluated by it.
   const added = checksOf(rules, { acceptance }).filter((check) => !known.has(canonicalJson(check)));
   const checks = [...kept, ...added];
   const at = checks.findIndex((check) => check.key === key && skillOfCheck(check) === undefined);
@@ -226,7 +228,7 @@ async function callsAfter(
   });
 }
 
-/** Whether a decider was shown a call of this skill, by `name@version`; with inputs, this very call. */
+/** Whether a call of this skill, by `name@version`, was shown to the decider; with inputs, exactly this call. */
 export function showsCall({ snapshot }: StoredSubject, skill: string, inputs?: Json): boolean {
   return (snapshot.outcome?.approved ?? []).some((action) => {
     const shown = action['invokeSkill'] as JsonObject | undefined;

@@ -5,7 +5,7 @@ export interface ArtifactOfSubject {
   readonly id: string;
   readonly type: string;
   readonly name: string;
-  /** Of its stored bytes, in hex; null where it has none. */
+  /** Of its stored bytes, in hex; null if it has none. */
   readonly sha256: string | null;
 }
 
@@ -14,7 +14,10 @@ export function findArtifactsOfSubjects(tenantId: string, ids: readonly string[]
     select id, type, name, sha256 from artifacts where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`;
 }
 
-/** The checks of an attempt that people and skills judge, in their order: others have no part in what a person allows. */
+/**
+ * The checks of an attempt that people and skills evaluate, in their order. Other checks are irrelevant to what a
+ * person allows.
+ */
 export function findJudgingChecks(tenantId: string, verificationId: string) {
   return sql<{ checks: AttemptCheck[] }>`
     select coalesce((

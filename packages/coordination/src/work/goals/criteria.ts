@@ -5,7 +5,7 @@ import { fail } from '../errors.ts';
 import { GoalCriterion } from './goal.ts';
 
 /**
- * Parses the criteria of a goal. A spec is kept as it is given: nothing here executes it.
+ * Parses the criteria of a goal. A spec is stored as given and never executed here.
  * @throws Refusal `invalid_acceptance`, `duplicate_check_key`, `payload_too_large`, `payload_too_deep`,
  * `secret_material_rejected`
  */

@@ -19,9 +19,9 @@ import {
 } from './goals.ts';
 
 /**
- * Changes a goal (organisation, section 7); values that are stored already change nothing.
- * @throws Refusal `not_found`, `version_conflict`, `empty_update`, those of the fields, `invalid_goal_status`, `goal_cycle`,
- * `goal_workspace_mismatch`, `goal_too_deep`
+ * Changes a goal (docs/reference/comments-and-goals.md#goals). Unchanged values have no effect.
+ * @throws Refusal `not_found`, `version_conflict`, `empty_update`, those of the fields, `invalid_goal_status`,
+ * `goal_cycle`, `goal_workspace_mismatch`, `goal_too_deep`
  */
 export async function updateGoal(
   context: Context,
@@ -38,7 +38,7 @@ export async function updateGoal(
   if (Object.keys(changes).length === 0) return goalOf(before);
   const { db, tenantId } = context;
   const row = await db.row(updateGoalValues(tenantId, id, after));
-  if (row === undefined) throw new Error('a goal is gone under the lock of goals');
+  if (row === undefined) throw new Error('a goal disappeared under the lock of goals');
   if (pathAbove !== undefined) await db.run(updateGoalPaths(tenantId, before, pathAbove));
   const moved = changes['status'] !== undefined && { fromStatus: before.status, status: row.status };
   emit(

@@ -10,11 +10,11 @@ export const goalStatuses = ['active', 'achieved', 'abandoned'] as const;
 export const goalLevelsMax = 32;
 export const desiredStateCharactersMax = 10_000;
 
-/** By what one sees that a goal is achieved. Nothing here judges it. */
+/** A criterion for achieving a goal. The service never evaluates it. */
 export const GoalCriterion = AcceptanceCheck.omit({ when: true });
 export type GoalCriterion = z.infer<typeof GoalCriterion>;
 
-/** What a state of the world should be (organisation, section 7). */
+/** A desired state (docs/reference/comments-and-goals.md#goals). */
 export const Goal = z
   .strictObject({
     id: Uuid,
@@ -39,7 +39,7 @@ export type Goal = z.infer<typeof Goal>;
 export const GoalPage = pageOf(Goal);
 
 const title = z.string().min(1).max(500);
-/** Longer ones than the contract's are refused with a code of their own. */
+/** A schema limit above the documented one, which has its own code. */
 const desiredState = z.string().max(524_288);
 const criteria = z.array(parsedLater(GoalCriterion)).max(50);
 
@@ -56,7 +56,7 @@ export const GoalRequest = z
   .meta({ id: 'GoalRequest' });
 export type GoalRequest = z.output<typeof GoalRequest>;
 
-/** A goal keeps its workspace and its origin. */
+/** The workspace and the origin of a goal can't change. */
 export const GoalChange = z
   .strictObject({
     title: title.nullish(),

@@ -21,7 +21,10 @@ export const goalCreated = defineEvent(
   }),
 );
 
-/** `changes.desiredState` is true, of criteria the count is told, the others carry the value. */
+/**
+ * `changes` has the new values, except for `desiredState`, which is true, and the criteria, of which only the count is
+ * given.
+ */
 export const goalUpdated = defineEvent(
   'goal.updated',
   'goal',

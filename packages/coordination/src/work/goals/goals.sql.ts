@@ -4,12 +4,12 @@ import { sql } from '@baton/kernel/database/sql';
 import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
 import type { GoalRow } from './goal.ts';
 
-/** Lets one command of the tenant at a time change goals, until its commit; works as the lock of the workspaces' tree. */
+/** Serializes the tenant's changes of goals until the commit; analogous to the lock of the workspace tree. */
 export function takeGoalsLock(tenantId: string) {
   return sql`select pg_advisory_xact_lock(hashtextextended(${`goals/${tenantId}`}, 0))`;
 }
 
-/** Keeps the tenant's goals as they are until the commit, together with all others that do. */
+/** A share lock that prevents changes of the tenant's goals until the commit. */
 export function shareGoalsLock(tenantId: string) {
   return sql`select pg_advisory_xact_lock_shared(hashtextextended(${`goals/${tenantId}`}, 0))`;
 }
@@ -48,7 +48,7 @@ export type GoalValues = Pick<
   'title' | 'desired_state' | 'criteria' | 'owner_id' | 'status' | 'parent_goal_id'
 >;
 
-/** A status that changes sets the time at which the goal was closed, or empties it. */
+/** A change of status sets or clears the time at which the goal was closed. */
 export function updateGoalValues(tenantId: string, id: string, values: GoalValues) {
   return sql<GoalRow>`
     update goals
@@ -60,14 +60,14 @@ export function updateGoalValues(tenantId: string, id: string, values: GoalValue
     returning *`;
 }
 
-/** How many levels stand below a goal; 0 for one without subgoals. */
+/** The number of levels below a goal; 0 for one without subgoals. */
 export function findLevelsBelow(tenantId: string, { id, path }: Pick<GoalRow, 'id' | 'path'>) {
   return sql<{ levels: number }>`
     select max(cardinality(path)) - ${path.length}::integer as levels from goals
     where tenant_id = ${tenantId} and path @> array[${id}::uuid]`;
 }
 
-/** Puts a goal with all its subgoals below another. @param pathAbove empty for none */
+/** Moves a goal with all its subgoals below another. @param pathAbove empty for none */
 export function updateGoalPaths(
   tenantId: string,
   { id, path }: Pick<GoalRow, 'id' | 'path'>,

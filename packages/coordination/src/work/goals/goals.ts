@@ -27,10 +27,10 @@ import { goalCreated } from './goals.events.ts';
 import { findGoal, insertGoal, listOfGoals, shareGoalsLock, takeGoalsLock } from './goals.sql.ts';
 
 /**
- * Creates a goal (organisation, section 7).
+ * Creates a goal (docs/reference/comments-and-goals.md#goals).
  * @throws Refusal `invalid_title`, `secret_material_rejected`, `invalid_acceptance`, `duplicate_check_key`,
- * `payload_too_large`, `payload_too_deep`, `invalid_desired_state`, `invalid_origin`,
- * `duplicate_evidence`, `not_found`, `workspace_archived`, `goal_workspace_mismatch`, `goal_too_deep`
+ * `payload_too_large`, `payload_too_deep`, `invalid_desired_state`, `invalid_origin`, `duplicate_evidence`,
+ * `not_found`, `workspace_archived`, `goal_workspace_mismatch`, `goal_too_deep`
  */
 export async function createGoal(context: Context, request: GoalRequest): Promise<Goal> {
   const { db, tenantId, caller } = context;
@@ -118,7 +118,9 @@ export async function requireOwner(context: Context, ownerId: string | null | un
   if (ownerId != null) await requireKnownPrincipals(context, [ownerId]);
 }
 
-/** A goal's parent is of its own workspace, or of the whole tenant. @throws Refusal `goal_workspace_mismatch` */
+/**
+ * A goal's parent must belong to the same workspace, or to the whole tenant. @throws Refusal `goal_workspace_mismatch`
+ */
 export function requireCommonWorkspace(parent: GoalRow, workspaceId: string | null): void {
   if (parent.workspace_id === null || parent.workspace_id === workspaceId) return;
   const { id: parentGoalId, workspace_id: parentWorkspaceId } = parent;
@@ -130,7 +132,7 @@ export function requireLevels(levels: number): void {
   if (levels > goalLevelsMax) fail('goal_too_deep', { maxLevels: goalLevelsMax });
 }
 
-/** Taken by whatever changes goals; comes after the locks of tasks and of the tree of workspaces. */
+/** Taken by every change of goals, after the locks of tasks and of the workspace tree. */
 export async function lockGoals({ db, tenantId }: Context): Promise<void> {
   await db.run(takeGoalsLock(tenantId));
 }
@@ -140,7 +142,7 @@ export async function getGoal(context: Context, id: string): Promise<Goal> {
   return goalOf(await getGoalRow(context, id));
 }
 
-/** One that the caller sees. @throws Refusal `not_found` */
+/** Reads a goal that the caller can see. @throws Refusal `not_found` */
 export async function getGoalRow(context: Context, id: string): Promise<GoalRow> {
   const row = (await context.db.row(findGoal(context.tenantId, id))) ?? fail('not_found', { goalId: id });
   await requireSight(context, row.workspace_id, { goalId: id });
@@ -148,7 +150,7 @@ export async function getGoalRow(context: Context, id: string): Promise<GoalRow>
 }
 
 /**
- * A goal for a task of this workspace: the goal is not abandoned before the command ends.
+ * Reads a goal for a task of this workspace; it can't be abandoned before the command ends.
  * @throws Refusal `not_found` also for a goal of another workspace, `goal_abandoned`
  */
 export async function requireGoalForTask(
@@ -163,7 +165,7 @@ export async function requireGoalForTask(
 }
 
 /**
- * A task that moves keeps its goal only where the goal belongs to the new workspace, or to the whole tenant.
+ * A moved task can only keep its goal if the goal belongs to the new workspace or to the whole tenant.
  * @throws Refusal `goal_workspace_mismatch`
  */
 export async function requireGoalStays(

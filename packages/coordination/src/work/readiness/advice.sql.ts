@@ -1,13 +1,13 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** Since when each obstacle to a claim has stood, and what is behind it; an instant is null where there is none. */
+/** The start time and the background of each obstacle to a claim; an instant is null if there is none. */
 export interface AdviceRow {
   ended_since: string | null;
   waiting_since: string | null;
   gates_since: string | null;
   verification_since: string | null;
   claimed_since: string | null;
-  /** The unmet prerequisites: how they are related, and what holds them back themselves. */
+  /** The unmet prerequisites: their relation to the task, and their own obstacles. */
   blockers: {
     taskId: string;
     relationId: string;
@@ -17,20 +17,20 @@ export interface AdviceRow {
     isCancelled: boolean;
     holderId: string | null;
   }[];
-  /** Whether the caller had a run of the task, or has the claim on it. */
+  /** Whether the caller had a run of the task or holds its claim. */
   is_worker: boolean;
-  /** Whether a pause after a failed attempt keeps the task back, and whether its start does. */
+  /** Whether a pause after a failed attempt is in effect, and whether the start is in the future. */
   is_paused: boolean;
   starts_later: boolean;
-  /** The project whose archive keeps the task from being offered. */
+  /** The archived project that makes the task unavailable. */
   archived_project_id: string | null;
   archived_project_place: string | null;
   archived_since: string | null;
-  /** False when no active principal fulfils the requirements; null when that would take too long to tell. */
+  /** False if no active principal meets the requirements; null if the check would take too long. */
   is_for_anybody: boolean | null;
 }
 
-/** @param blockersMax beyond that prerequisites are left out, the newest tasks first */
+/** @param blockersMax limit of the prerequisites; the oldest tasks are kept */
 export function findAdvice(tenantId: string, taskId: string, callerId: string, blockersMax: number) {
   return sql<AdviceRow>`
     with blockers as materialized (

@@ -4,21 +4,21 @@ import type { AdviceRow } from './advice.sql.ts';
 import type { ClaimObstacle } from './claim-obstacle.ts';
 import type { ClaimReason, Remedy } from './task-readiness.ts';
 
-/** Prerequisites and approvals of which a reason says what to do. */
+/** The number of prerequisites and approvals for which remedies are given. */
 export const adviceItemsMax = 100;
 
-/** What the remedies are made from. */
+/** The data from which the remedies are built. */
 export interface AdviceSource {
   readonly taskId: string;
   readonly caller: Caller;
-  /** Statuses that the task could be moved to, when it has ended or is blocked. */
+  /** Statuses to which the task can be moved if it has ended or is blocked. */
   readonly waysBack: readonly string[];
   readonly advice: AdviceRow;
 }
 
 /**
- * A reason with what would remove it, for the caller, and since when it stands (core, section 25). Nobody notes since when
- * somebody lacks something: there `since` is null.
+ * A reason with its remedies for the caller and its start time (docs/reference/relations.md#claimability). `since` is
+ * null for lacking requirements, whose start is not recorded.
  */
 export function adviseOn({ code, details }: ClaimObstacle, source: AdviceSource): ClaimReason {
   return {
@@ -30,8 +30,8 @@ export function adviseOn({ code, details }: ClaimObstacle, source: AdviceSource)
 }
 
 /**
- * The project of the task is archived, so that nobody is offered the task. It explains, and decides nothing.
- * @param isSeen whether the caller sees the project
+ * The task's project is archived, so the task is unavailable. An explanation only; it decides nothing.
+ * @param isSeen whether the caller can see the project
  */
 export function projectArchived({ caller, advice }: AdviceSource, isSeen: boolean): ClaimReason[] {
   const { archived_project_id: projectId, archived_since: since } = advice;
@@ -46,7 +46,7 @@ export function projectArchived({ caller, advice }: AdviceSource, isSeen: boolea
   return [{ code: 'project_archived', projectId, since, remedies: [restore] }];
 }
 
-/** An obstacle of everybody: no active principal fulfils the requirements. It explains, and decides nothing. */
+/** No active principal meets the requirements. An explanation only; it decides nothing. */
 export function nobodyEligible(source: AdviceSource): ClaimReason[] {
   if (source.advice.is_for_anybody !== false) return [];
   return [
@@ -58,7 +58,7 @@ export function nobodyEligible(source: AdviceSource): ClaimReason[] {
   ];
 }
 
-/** Prerequisites are shown with what holds them back themselves. */
+/** Prerequisites include their own obstacles. */
 function detailsOf(code: string, details: Record<string, unknown>, { advice }: AdviceSource) {
   if (code !== 'task_not_ready') return details;
   const known = new Map(advice.blockers.map((blocker) => [blocker.taskId, blocker]));
@@ -114,7 +114,7 @@ function remediesOf(code: string, details: Record<string, unknown>, source: Advi
           : []),
       ];
     case 'not_eligible':
-      // Requirements can be met or changed; whom a task is for is up to its process.
+      // Requirements can be met or changed; the addressee is determined by the process.
       return lackedKinds(details).length === 0
         ? []
         : remediesOfLack(caller.principalId, lackedKinds(details), source);
@@ -160,7 +160,7 @@ function lackedKinds(details: Record<string, unknown>): LackedKind[] {
 type LackedKind = 'roles' | 'capabilities' | 'skills';
 const assigningActs = { roles: 'assign_role', capabilities: 'assign_capability', skills: 'assign_skill' };
 
-/** @param principalId whom to give it to */
+/** @param principalId the principal to grant it to */
 function remediesOfLack(
   principalId: string,
   kinds: readonly LackedKind[],
@@ -175,7 +175,7 @@ function remediesOfLack(
   ];
 }
 
-/** For whoever relates the tasks and for people, and not for who works on the task. */
+/** For the author of the relation and for people, but not for principals that work on the task. */
 function removeRelation(
   relationId: string,
   relatedBy: string,

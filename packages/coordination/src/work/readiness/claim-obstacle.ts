@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors.ts';
 
-/** One thing that stands in the way of a claim: the code that `:claim` would answer, and its details. */
+/** One obstacle to a claim: the code and the details with which `:claim` would refuse. */
 export interface ClaimObstacle {
   code: Extract<
     ErrorCode,

@@ -3,7 +3,7 @@ import type { ClaimRow } from '../../leases/lease-rows.ts';
 import type { TaskRow } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 
-/** A task with its live claim; without one, every column of the claim is null. */
+/** A task with its live claim; without one, all columns of the claim are null. */
 export type ClaimabilityRow = Pick<
   TaskRow,
   | 'id'
@@ -17,9 +17,9 @@ export type ClaimabilityRow = Pick<
   | 'requirement_set_id'
   | 'is_addressed'
 > & {
-  /** Whether its status is a blocked one from which no claim starts. */
+  /** Whether its status is a blocked one that doesn't allow claims. */
   is_on_hold: boolean;
-  /** Before when nobody may claim it; null where that is now. */
+  /** The time before which nobody may claim it; null if that has passed. */
   not_before: string | null;
 } & {
   [Column in 'holder_id' | 'expires_at']: ClaimRow[Column] | null;
@@ -31,8 +31,8 @@ export type ClaimabilityRow = Pick<
 };
 
 /**
- * What stands in the way of a claim. A claim protects its task only while its own lease, its session and that session's
- * lease are live, whatever a sweeper has noted so far. A dead claim that was the last attempt keeps the task back, too.
+ * Reads the obstacles to a claim. A claim protects its task only while its own lease, its session and the session's
+ * lease are live, whatever the sweeper has recorded. A dead claim that was the last attempt also blocks the task.
  */
 export function findClaimability(tenantId: string, ref: TaskRef) {
   return sql<ClaimabilityRow>`

@@ -15,7 +15,7 @@ import type { TaskClaimability } from './task-readiness.ts';
 
 export const terminalCategories: readonly string[] = ['terminal_success', 'terminal_cancelled'];
 
-/** Every obstacle, in the order in which `:claim` looks at them (core sections 8.10 and 9). */
+/** All obstacles, in the order in which `:claim` checks them (docs/reference/relations.md#claimability). */
 function obstaclesOf(row: SeenClaimability, { missing, addressee }: Lack): ClaimObstacle[] {
   const obstacles: ClaimObstacle[] = [];
   if (terminalCategories.includes(row.category) || row.is_on_hold)
@@ -68,7 +68,7 @@ export async function requireClaimableTask(context: Context, ref: TaskRef): Prom
   await refuseUnclaimableTask(context, ref);
 }
 
-/** The same without the lock, to find the reason why a claim was refused. */
+/** The same without the lock, to find the reason for a refused claim. */
 export async function refuseUnclaimableTask(context: Context, ref: TaskRef): Promise<void> {
   const row = await claimabilityOf(context, ref);
   const [first] = obstaclesOf(row, await lackOf(context, row));
@@ -77,7 +77,7 @@ export async function refuseUnclaimableTask(context: Context, ref: TaskRef): Pro
   fail(first.code, { taskId: row.id, ...details });
 }
 
-/** Of prerequisites that the caller doesn't see, only how many there are (organisation, section 1.5). */
+/** For prerequisites that the caller can't see, only the number is given (docs/reference/README.md#visibility). */
 type SeenClaimability = ClaimabilityRow & { readonly unmetOutOfSight: number };
 
 /** @throws Refusal `not_found` */
@@ -91,11 +91,11 @@ async function claimabilityOf(context: Context, ref: TaskRef): Promise<SeenClaim
   return { ...row, unmet, unmetOutOfSight: row.unmet.length - unmet.length };
 }
 
-/** What makes the caller ineligible. */
+/** The reasons why the caller is ineligible. */
 interface Lack {
-  /** What the task requires and the caller lacks. */
+  /** The task's requirements that the caller lacks. */
   readonly missing: readonly RequirementItemRow[];
-  /** For whom the task is, where that isn't the caller; null where it is for nobody. */
+  /** The task's addressee if that isn't the caller; null if the addressee doesn't exist. */
   readonly addressee: object | null | undefined;
 }
 
@@ -108,7 +108,7 @@ async function lackOf(context: Context, row: ClaimabilityRow): Promise<Lack> {
 }
 
 /**
- * Every obstacle to a claim, not only the first, and what would remove it (core, sections 8.10 and 25).
+ * Lists all obstacles to a claim, not only the first, with their remedies (docs/reference/relations.md#claimability).
  * @throws Refusal `not_found`
  */
 export async function getTaskClaimability(context: Context, ref: TaskRef): Promise<TaskClaimability> {
@@ -131,7 +131,7 @@ export async function getTaskClaimability(context: Context, ref: TaskRef): Promi
   };
 }
 
-/** The statuses that a task which has ended, or is blocked, could be moved to, and in which it could be claimed. */
+/** The statuses to which an ended or blocked task can be moved and from which it can be claimed. */
 async function waysBack(context: Context, row: ClaimabilityRow): Promise<string[]> {
   if (!terminalCategories.includes(row.category) && !row.is_on_hold) return [];
   const { lifecycle } = await rulesOf(context, row.type_id);

@@ -7,8 +7,8 @@ import { getTask, getTaskRow } from '../tasks/tasks.ts';
 import type { TaskRequirements, TaskTransitions } from './task-readiness.ts';
 
 /**
- * Where a task can go from its status (core, section 8.10). Success is reached by `:complete`, which leads to the
- * completion status alone.
+ * Lists the transitions of a task (docs/reference/relations.md#transitions). Success is only reached by `:complete`,
+ * which leads to the completion status.
  * @throws Refusal `not_found`
  */
 export async function listTaskTransitions(context: Context, ref: TaskRef): Promise<TaskTransitions> {
@@ -27,7 +27,10 @@ export async function listTaskTransitions(context: Context, ref: TaskRef): Promi
   return { taskId, publicId, typeId, typeKey, typeVersion, status, systemStatusCategory, targets };
 }
 
-/** What an executor of the task must have (core, section 8.11). @throws Refusal `not_found` */
+/**
+ * Lists the requirements for an executor of the task (docs/reference/relations.md#requirements). @throws Refusal
+ * `not_found`
+ */
 export async function getTaskRequirements(context: Context, ref: TaskRef): Promise<TaskRequirements> {
   const task = await getTaskRow(context, ref);
   const items = await itemsOfRequirements(context, task.requirement_set_id);

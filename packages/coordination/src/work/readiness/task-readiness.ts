@@ -3,7 +3,7 @@ import { Timestamp, Uuid } from '@baton/values/wire';
 import { statusCategories } from '../../definitions/task-types/lifecycle.ts';
 import { Task } from '../tasks/task.ts';
 
-/** Where a task can go from its status, and by which call (core, section 8.10). */
+/** The transitions of a task from its status, with the call for each (docs/reference/relations.md#transitions). */
 export const TaskTransitions = Task.pick({
   publicId: true,
   typeId: true,
@@ -26,12 +26,14 @@ export const TaskTransitions = Task.pick({
   .meta({ id: 'TaskTransitions' });
 export type TaskTransitions = z.infer<typeof TaskTransitions>;
 
-/** A call that would remove a reason, and whether the caller holds what it wants. */
+/** A call that would remove a reason, and whether the caller has the permission for it. */
 export const Remedy = z
   .strictObject({
     act: z.string(),
     method: z.enum(['GET', 'POST', 'PATCH', 'DELETE']),
-    path: z.string().describe('Below the base path; {id} stands for a principal of your choice.'),
+    path: z
+      .string()
+      .describe('Relative to the base path; {id} is a placeholder for a principal of your choice.'),
     permission: z.string(),
     allowed: z.boolean(),
   })
@@ -39,15 +41,15 @@ export const Remedy = z
 export type Remedy = z.infer<typeof Remedy>;
 
 /**
- * One thing that stands in the way of a claim; besides these fields the details that `:claim` answers with the code. Of
- * prerequisites that the caller doesn't see, `blockedOutOfSight` says only how many there are.
+ * One obstacle to a claim, with the details of `:claim`'s refusal as further fields. For prerequisites that the caller
+ * can't see, `blockedOutOfSight` gives only the number.
  */
 export const ClaimReason = z
   .looseObject({ code: z.string(), since: Timestamp.nullable(), remedies: z.array(Remedy) })
   .meta({ id: 'ClaimReason' });
 export type ClaimReason = z.infer<typeof ClaimReason>;
 
-/** Whether a task can be claimed, and everything that stands in the way: the codes and details that `:claim` answers. */
+/** Whether a task can be claimed, with all obstacles: the codes and details with which `:claim` refuses. */
 export const TaskClaimability = z
   .strictObject({
     taskId: Uuid,
@@ -68,7 +70,7 @@ export const TaskRequirements = z
         id: Uuid,
         name: z.string(),
         version: z.string(),
-        anyVersion: z.boolean().describe('Whether every version that is not disabled will do.'),
+        anyVersion: z.boolean().describe('Whether any enabled version is sufficient.'),
       }),
     ),
   })

@@ -6,7 +6,7 @@ import { TaskRef } from '../tasks/task-ref.ts';
 
 export const relationTypes = ['parent', 'blocks', 'depends_on', 'spawned_by', 'related_to'] as const;
 
-/** How two tasks belong together (core, section 8.11). */
+/** A relation between two tasks (docs/reference/relations.md#types). */
 export const TaskRelation = z
   .strictObject({
     id: Uuid,

@@ -10,12 +10,12 @@ const add = endpoint({
   id: 'createTaskRelation',
   method: 'POST',
   path: '/tasks/{ref}/relations',
-  summary: 'Relate a task to another.',
+  summary: 'Add a relation between two tasks.',
   description:
     'parent: this is a child of the other. blocks: this must end before the other. depends_on: this waits for the ' +
-    'other. spawned_by: this came from the other; the first such relation is what $.spawnedBy reads. related_to: for ' +
-    'people to know. A task has at most 1,000 relations, both directions together; ' +
-    'one more at either end is refused by `invalid_relation` with `maxRelations`.',
+    'other. spawned_by: this came from the other; $.spawnedBy reads the first such relation. related_to: for ' +
+    'information only. A task has at most 1,000 relations in both directions together; ' +
+    'a further one at either end is refused with `invalid_relation` and `maxRelations`.',
   permission: 'tasks.write',
   params: { ref: TaskRef },
   body: TaskRelationRequest,
@@ -32,7 +32,8 @@ const list = endpoint({
   path: '/tasks/{ref}/relations',
   summary: 'List the relations of a task in both directions, oldest first.',
   description:
-    'All of them, not in pages: a task has at most 1,000. Those to tasks out of the caller’s sight are left out.',
+    'Returns the whole list, without pages: a task has at most 1,000. Relations to tasks that the caller can’t see ' +
+    'are excluded.',
   permission: 'tasks.read',
   params: { ref: TaskRef },
   returns: { 200: pageOf(TaskRelation) },
@@ -49,8 +50,9 @@ const remove = endpoint({
   path: '/tasks/{ref}/relations/{id}',
   summary: 'Remove a relation of a task, in either direction.',
   description:
-    'spawned_by is removed by holders of task_types.manage only, because checks depend on it. blocks and depends_on are ' +
-    'removed by whoever added them or by a person, and never by whoever works on the task that waits or had a run of it.',
+    'spawned_by requires task_types.manage, because checks depend on it. blocks and depends_on can be ' +
+    'removed by their author or by a person, but never by a principal that works on the waiting task or had a run ' +
+    'of it.',
   permission: 'tasks.write',
   params: { ref: TaskRef, id: Uuid },
   returns: { 204: null },

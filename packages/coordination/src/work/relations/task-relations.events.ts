@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** Written on the task of the path, which may be either end. */
+/** Emitted on the task in the path, which may be either end. */
 export const taskRelationRemoved = defineEvent(
   'task.relation_removed',
   'task',

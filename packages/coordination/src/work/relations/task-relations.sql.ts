@@ -2,9 +2,9 @@ import { sql } from '@baton/kernel/database/sql';
 import type { TaskRelationRow } from './task-relation.ts';
 
 /**
- * Lets one command of the tenant at a time add relations that could close a cycle, until its commit. An advisory lock:
- * it is taken in memory, and the tenant's own row, which every insert of the tenant refers to, stays untouched. Two
- * tenants with the same hash of 64 bits would only wait for each other.
+ * Serializes the tenant's commands that add potentially cyclic relations, until the commit. An advisory lock is kept in
+ * memory, so the tenant's own row, which every insert of the tenant references, is not touched. Two tenants with the
+ * same 64-bit hash would only wait for each other.
  */
 export function lockRelationGraph(tenantId: string) {
   return sql`select pg_advisory_xact_lock(hashtextextended(${`task_relations/${tenantId}`}, 0))`;
@@ -17,11 +17,10 @@ export function findRelation(tenantId: string, fromTaskId: string, toTaskId: str
 }
 
 /**
- * Whether `taskId` is an ancestor of `fromTaskId`, or that task itself. Each task is visited once, so the walk ends even
- * in a graph that had a cycle.
- *
- * The sub-select in an array makes it one look into the index per task. As a join, the planner takes a table that it has
- * no figures of yet for one worth reading whole at every step: 17 s instead of 30 ms for a chain of 10,000.
+ * Whether `taskId` is an ancestor of `fromTaskId`, or the same task. Each task is visited once, so the traversal ends
+ * even if the graph has a cycle. The subselect in an array makes it one index lookup per task. With a join, and no
+ * statistics for the table yet, the planner reads the whole table at every step: 17 s instead of 30 ms for a chain of
+ * 10,000.
  */
 export function isAncestor(tenantId: string, taskId: string, fromTaskId: string) {
   return sql<{ found: boolean }>`
@@ -36,7 +35,9 @@ export function isAncestor(tenantId: string, taskId: string, fromTaskId: string)
     select exists (select from ancestors where id = ${taskId}) as found`;
 }
 
-/** Whether `fromTaskId` waits for `taskId`, at whatever distance, or is that task itself; walks as `isAncestor` does. */
+/**
+ * Whether `fromTaskId` waits for `taskId`, directly or indirectly, or is the same task; traverses like `isAncestor`.
+ */
 export function isPrerequisite(tenantId: string, taskId: string, fromTaskId: string) {
   return sql<{ found: boolean }>`
     with recursive prerequisites (id) as (
@@ -50,7 +51,7 @@ export function isPrerequisite(tenantId: string, taskId: string, fromTaskId: str
     select exists (select from prerequisites where id = ${taskId}) as found`;
 }
 
-/** No row when the relation exists. */
+/** Returns no row if the relation exists. */
 export function insertRelation(relation: {
   id: string;
   tenantId: string;
@@ -82,7 +83,7 @@ export function findRelationOf(tenantId: string, taskId: string, id: string) {
     where id = ${id} and tenant_id = ${tenantId} and ${taskId} in (from_task_id, to_task_id)`;
 }
 
-/** Keeps a task from being changed until the commit. */
+/** Takes a share lock, so that the task can't change until the commit. */
 export function shareTask(tenantId: string, taskId: string) {
   return sql`select from tasks where id = ${taskId} and tenant_id = ${tenantId} for share`;
 }

@@ -32,8 +32,8 @@ import {
 } from './task-relations.sql.ts';
 
 /**
- * Relates two tasks (core, section 8.11). Relations that could close a cycle are added one after another in a tenant, so
- * that each one sees those before it.
+ * Relates two tasks (docs/reference/relations.md#add-a-relation). Potentially cyclic relations are added one after
+ * another in a tenant, so that each one sees those before it.
  * @throws Refusal `invalid_relation_type`, `not_found`, `invalid_relation`, `relation_exists`, `dependency_cycle`, and
  * last those of `refuseBeyondLimit`
  */
@@ -55,7 +55,7 @@ export async function createTaskRelation(
   const ends = { fromTaskId: from.id, toTaskId: to.id, type };
   const row = await db.row(insertRelation({ id: newId(), tenantId, ...ends, createdBy: caller.principalId }));
   if (row === undefined) {
-    // Another command created the same relation meanwhile.
+    // A concurrent command created the same relation.
     await refuseExisting(context, from, to, type);
     return fail('relation_exists');
   }
@@ -81,9 +81,9 @@ async function closesCycle({ db, tenantId }: Context, from: Task, to: Task, type
 }
 
 /**
- * Relates a task that this transaction made: nothing leads to it yet, so it closes no cycle, and the other relations of
- * the tenant need not be waited for. A declaration asks for it, so the core has added it: who acts for the declaration may
- * not remove what it holds back.
+ * Relates a task that was created in this transaction. No relation leads to it yet, so no cycle is possible and no lock
+ * on the tenant's relations is needed. The author is the service, because a declaration requires the relation: the
+ * principal that acts for the declaration may not remove the obstacle that it creates.
  * @throws Refusal those of `refuseBeyondLimit`
  */
 export async function relateNewTask(
@@ -95,14 +95,14 @@ export async function relateNewTask(
   const ends = { fromTaskId: task.id, toTaskId, type };
   const createdBy = await getCorePrincipalId(context);
   const row = await db.row(insertRelation({ id: newId(), tenantId, ...ends, createdBy }));
-  if (row === undefined) throw new Error('a new task has a relation already');
+  if (row === undefined) throw new Error('a new task already has a relation');
   await refuseBeyondLimit(context, toTaskId);
   const about = { entityId: task.id, workspaceId: task.workspaceId };
   emit(context, taskRelationAdded, about, { relationId: row.id, toTaskId, type });
 }
 
 /**
- * The relations of a task in both directions, oldest first, without those to tasks out of the caller's sight.
+ * Lists the relations of a task in both directions, oldest first, without those to tasks that the caller can't see.
  * @throws Refusal `not_found`
  */
 export async function listTaskRelations(context: Context, ref: TaskRef): Promise<TaskRelation[]> {
@@ -111,7 +111,7 @@ export async function listTaskRelations(context: Context, ref: TaskRef): Promise
   return relationsInSight(context, relations);
 }
 
-/** Those of which the caller sees both ends (organisation, section 1.5). */
+/** The relations whose ends the caller can both see (docs/reference/README.md#visibility). */
 export async function relationsInSight<Relation extends Pick<TaskRelation, 'fromTaskId' | 'toTaskId'>>(
   context: Context,
   relations: readonly Relation[],
@@ -122,9 +122,10 @@ export async function relationsInSight<Relation extends Pick<TaskRelation, 'from
 }
 
 /**
- * Removes a relation that has the task at either end. Which task another one was spawned by decides whether its checks ask
- * a person, so whoever does the work must not remove that; who defines the types of tasks may. One that holds a task back
- * is removed by whoever added it or by a person, and never by whoever works on that task or had a run of it.
+ * Removes a relation that has the task at either end. The spawning task decides whether a task's checks require a
+ * person, so a principal that does the work must not remove that relation; one that may define task types can. A
+ * relation that blocks a task can be removed by its author or by a person, but never by a principal that works on that
+ * task or had a run of it.
  * @throws Refusal `not_found`, for spawned_by `permission_denied` without task_types.manage, and `acceptance_protected`
  */
 export async function deleteTaskRelation(
@@ -150,7 +151,7 @@ export async function deleteTaskRelation(
   );
 }
 
-/** @throws Refusal `not_found` for one to a task out of sight, `acceptance_protected` for one that holds a task back */
+/** @throws Refusal `not_found` for one to an invisible task, `acceptance_protected` for one that blocks a task */
 async function requireMayLetGo(
   context: Context,
   ofTaskId: string,
@@ -159,7 +160,7 @@ async function requireMayLetGo(
   const otherId = from_task_id === ofTaskId ? to_task_id : from_task_id;
   await requireSightOfTask(context, otherId, { relationId: id });
   if (waiting_task_id === null || prerequisite_task_id === null) return;
-  // The prerequisite first, as the completion of one does, which then locks what waits for it.
+  // The prerequisite is locked first. A completion uses the same order: it then locks the waiting tasks.
   await context.db.run(shareTask(context.tenantId, prerequisite_task_id));
   await lockTaskRow(context, { id: waiting_task_id, number: null });
   await requireMayTakeAway(context, waiting_task_id, [{ key: `relation:${id}`, addedBy: created_by }]);

@@ -10,7 +10,7 @@ export const goalWorkApi = [
     method: 'GET',
     path: '/goals/{id}/work',
     summary: 'List the tasks of a goal, newest first.',
-    description: 'Needs tasks.read, too.',
+    description: 'Also needs tasks.read.',
     permission: 'goals.read',
     alsoOneOf: ['tasks.read'],
     params: idParams,

@@ -26,7 +26,7 @@ export const taskListApi = [
       startTo: InstantInput.optional(),
       dueFrom: InstantInput.optional(),
       dueTo: InstantInput.optional(),
-      sort: QueryWord.optional().describe('startDate or dueDate; without it the newest come first.'),
+      sort: QueryWord.optional().describe('startDate or dueDate; newest first by default.'),
       q: QueryWord.optional().describe(
         'Words that each occur in the title, the description or the public id; 200 characters, 10 words.',
       ),

@@ -24,14 +24,14 @@ type TypeColumns = Pick<TaskTypeRow, 'id' | 'key' | 'version'>;
 type Joined = { t: Columns; tt: TypeColumns };
 const build = queryBuilder<{ tasks: Columns; task_types: TypeColumns }>();
 
-/** What a list of tasks is narrowed to; an absent member narrows nothing. */
+/** The filters of a task list; absent members don't filter. */
 export interface TaskFilter {
   status?: string | undefined;
   /** Never empty. */
   categories?: readonly TaskRow['category'][] | undefined;
   /** Never empty. */
   typeIds?: readonly string[] | undefined;
-  /** Where a key has more versions than are listed. */
+  /** Set if a key has more versions than are listed. */
   typeKey?: string | undefined;
   priority?: number | undefined;
   ownerId?: string | undefined;
@@ -42,7 +42,7 @@ export interface TaskFilter {
   dueTo?: string | undefined;
   /** Only of these tasks. */
   ids?: readonly string[] | undefined;
-  /** Each one occurs in the title, the description or the public id, in any case; every task of the list is looked at. */
+  /** Each one occurs in the title, the description or the public id, in any case. Every task of the list is read. */
   terms?: readonly string[] | undefined;
   workspace?: WorkspaceScope | undefined;
   goal?: GoalScope | undefined;
@@ -50,7 +50,7 @@ export interface TaskFilter {
 
 const table = 't';
 
-/** Tasks newest first, or by a date with the nearest first and undated last: as if they lay at the end of time. */
+/** Tasks newest first, or by a date with the nearest first. Undated tasks sort as if they were at the end of time. */
 export const orders = {
   createdAt: {
     cursor: 'tasks:createdAt',
@@ -73,7 +73,7 @@ export const orders = {
 } as const satisfies Record<string, ListOrder<TaskRow>>;
 export type TaskOrder = keyof typeof orders;
 
-/** A goal, or it with all its subgoals. */
+/** A goal, optionally with all its subgoals. */
 export interface GoalScope {
   readonly id: string;
   readonly includeSubgoals: boolean;
@@ -110,10 +110,10 @@ function findTasks(tenantId: string, filter: TaskFilter, order: TaskOrder, page:
   return owned(workspacesOf(tenantId, workspace), query.where(ofOwner));
 }
 
-/** The place of a task, as the index `tasks_of_place` has it, is the owner. */
+/** The owner is the place of a task, as in the index `tasks_of_place`. */
 const ofOwner = condition`coalesce(t.workspace_id, t.tenant_id) = owner.id`;
 
-/** The same page, read from each place that a person sees. */
+/** The same page, read from each place that a person can see. */
 function findSeenTasks(
   tenantId: string,
   filter: TaskFilter,
@@ -141,7 +141,7 @@ function findSeenTasks(
   );
 }
 
-/** Those of a few tasks that lie in the workspace and the goal: each is looked up by its id. */
+/** Those of a few tasks that belong to the workspace and the goal, each looked up by its id. */
 function among(query: ReturnType<typeof filtered>, tenantId: string, { workspace, goal }: TaskFilter) {
   let narrowed = query;
   if (workspace !== undefined)
@@ -189,7 +189,7 @@ function filtered(filter: TaskFilter, source?: ReturnType<typeof rowsWhere>) {
   return filter.terms === undefined ? query : query.where(holding(filter.terms));
 }
 
-/** A date in the form of the indexes `tasks_by_start` and `tasks_by_due`, in which the undated lie at the end of time. */
+/** A date as in the indexes `tasks_by_start` and `tasks_by_due`, in which undated tasks are at the end of time. */
 function dated(column: 'start_date' | 'due_date', comparison: '>=' | '<=', value: string) {
   const date = fragment`coalesce(${reference(`t.${column}`)}, 'infinity')`;
   return comparison === '>='
@@ -204,13 +204,13 @@ function holding(terms: readonly string[]) {
     from task_search s where s.task_id = t.id)`;
 }
 
-/** The types with this key, in all their versions, at most so many. */
+/** The types with this key, in all versions, up to the limit. */
 export function findTypeIds(tenantId: string, key: string, rowsMax: number) {
   return sql<{ id: string }>`
     select id from task_types where tenant_id = ${tenantId} and key = ${key} limit ${rowsMax}`;
 }
 
-/** The categories that a status has in the tenant's types, each with types in which it has it, at most so many. */
+/** The categories of a status in the tenant's types, each with the types that have it, up to the limit. */
 export function findPlacesOfStatus(tenantId: string, status: string, typesMax: number) {
   return sql<{ category: TaskRow['category']; type_ids: string[] }>`
     select c.category, types.ids as type_ids

@@ -21,7 +21,7 @@ import { rowsWithin } from './tasks-within.ts';
 const statusLengthMax = 64;
 const searchLengthMax = 200;
 const searchTermsMax = 10;
-/** Types that a statement names by their ids. */
+/** The maximum number of types that a statement lists by id. */
 const typesListedMax = 50;
 
 /** The query of `GET /tasks`. */
@@ -41,7 +41,7 @@ export interface TaskQuery extends ScopeQuery {
   q?: string | undefined;
 }
 
-/** A page of tasks (core, section 8.3). */
+/** A page of tasks (docs/reference/tasks.md#list). */
 export async function listTasks(context: Context, query: TaskQuery, page: Page): Promise<ItemPage<Task>> {
   const { status, systemStatusCategory: category, typeKey, ownerId, assigneeId } = query;
   if (status !== undefined && status.length > statusLengthMax)
@@ -74,11 +74,11 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
   const listWith = (text: Pick<TaskFilter, 'ids' | 'terms'>) =>
     listOfTasks(context.tenantId, { ...filter, ...text } as TaskFilter, order);
   const list = listWith({});
-  // A cursor of another list is refused even where nothing can be found.
+  // Refuses a cursor of another list even if nothing can match.
   list.all(page);
   if (places?.categories.length === 0 || versions?.typeIds?.length === 0)
     return { items: [], nextCursor: null };
-  // What is below a workspace that the caller sees is in sight too.
+  // Everything below a workspace that the caller can see is visible too.
   const viewer = workspace === undefined ? viewerId : null;
   if (terms.length === 0 && workspace !== undefined && workspace.itself === null && goal === undefined) {
     const everywhere = listOfTasks(
@@ -97,7 +97,8 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
 }
 
 /**
- * The tasks of a goal, and with `includeSubgoals` of all goals below it (organisation, section 7).
+ * Lists the tasks of a goal and, with `includeSubgoals`, of all goals below it
+ * (docs/reference/comments-and-goals.md#goals).
  * @throws Refusal `not_found`, `invalid_status_category`, `invalid_cursor`
  */
 export async function listGoalWork(
@@ -121,8 +122,8 @@ async function goalScopeOf(context: Context, goalId: string, includeSubgoals: bo
 }
 
 /**
- * No index holds the status, which every claim changes. The next narrower things that one holds are its categories, and its
- * types where they are few.
+ * No index contains the status, which every claim changes. The next selective filters with an index are its categories,
+ * and its types if they are few.
  */
 async function placesOf({ db, tenantId }: Context, status: string | undefined) {
   if (status === undefined) return undefined;
@@ -132,7 +133,7 @@ async function placesOf({ db, tenantId }: Context, status: string | undefined) {
   return { categories, typeIds: typeIds.length > typesListedMax ? undefined : typeIds };
 }
 
-/** The versions of a type; no list of them where they are too many. */
+/** The versions of a type; not listed if there are too many. */
 async function versionsOf({ db, tenantId }: Context, key: string | undefined) {
   if (key === undefined) return undefined;
   const typeIds = (await db.rows(findTypeIds(tenantId, key, typesListedMax + 1))).map(({ id }) => id);

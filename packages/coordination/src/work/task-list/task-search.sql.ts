@@ -2,45 +2,45 @@ import { queryBuilder } from '@baton/kernel/database/db';
 import { fragment } from '@baton/kernel/database/list';
 import { prepared, type Statement, sql } from '@baton/kernel/database/sql';
 
-/** How many letters of a text the sample looks at, and how many texts make one. */
+/** The number of letters per text in the sample, and the number of texts. */
 const sampleLettersMax = 1000;
 const sampleTextsMax = 64;
-/** Sequences of letters that are looked for in the sample. */
+/** The number of letter sequences that are searched in the sample. */
 const gramsMax = 24;
 
-/** What the first tasks of a list tell about the terms. */
+/** The result of scanning the first tasks of a list for the terms. */
 export interface Look {
-  /** The tasks whose texts were read. */
+  /** The number of tasks whose texts were read. */
   readonly looked: number;
   /** Whether these are all tasks of the tenant from the page's start on. */
   readonly is_all: boolean;
-  /** Those that hold all terms. */
+  /** The tasks that contain all terms. */
   readonly ids: string[];
-  /** Sequences of letters that a text must have to hold the terms. */
+  /** Letter sequences that every text with the terms contains. */
   readonly grams: string[];
-  /** In how many texts of the sample each of them is; as many as `grams`. */
+  /** For each of `grams`, the number of texts in the sample that contain it. */
   readonly counts: number[];
   readonly sample: number;
 }
 
-/** What a look is told. */
+/** The parameters of the scan. */
 export interface LookAt {
   readonly terms: readonly string[];
   readonly tasksMax: number;
-  /** Texts are read until they have so many bytes. */
+  /** Texts are read up to this many bytes in total. */
   readonly bytesMax: number;
-  /** The values of the order's columns behind which the page starts. */
+  /** The values of the order's columns after which the page starts. */
   readonly start: readonly (string | number)[] | undefined;
 }
 
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const firstId = '00000000-0000-0000-0000-000000000000';
 
-/** LIKE patterns; the terms are text: what LIKE would take for a wildcard is escaped. */
+/** LIKE patterns. The terms are plain text, so LIKE's wildcards are escaped. */
 export const patternsOf = (terms: readonly string[]) =>
   terms.map((term) => `%${term.replaceAll(/[\\%_]/g, '\\$&')}%`);
 
-/** Reads the texts of the first tasks of a list that nothing else narrows. */
+/** Reads the texts of the first tasks of a list without further filters. */
 export function lookAtFirst(tenantId: string, order: 'createdAt' | 'startDate' | 'dueDate', what: LookAt) {
   const { terms, tasksMax, bytesMax, start } = what;
   const [before, beforeId] = start ?? ['infinity', lastId];
@@ -90,17 +90,17 @@ export function lookAtFirst(tenantId: string, order: 'createdAt' | 'startDate' |
       (select count(*) from looked where position <= ${sampleTextsMax})::integer as sample`;
 }
 
-/** Some of a tenant's tasks, those with neighbouring numbers. */
+/** A group of a tenant's tasks with consecutive numbers. */
 export interface Bucket {
   readonly bucket: number;
-  /** When its newest and its oldest task were made. */
+  /** The creation times of its newest and its oldest task. */
   readonly newest: string;
   readonly oldest: string;
   /** The newest task of all buckets below this one; null for the last. */
   readonly older_newest: string | null;
 }
 
-/** The buckets of a tenant, the newest first. */
+/** The buckets of a tenant, newest first. */
 export function findBuckets(tenantId: string) {
   return sql<Bucket>`
     select b.bucket, newest.created_at as newest, oldest.created_at as oldest,
@@ -116,23 +116,23 @@ export function findBuckets(tenantId: string) {
     order by b.bucket desc`;
 }
 
-/** Which tasks are found. */
+/** The criteria of a search. */
 export interface Wanted {
   readonly terms: readonly string[];
   readonly buckets: readonly number[];
-  /** Sequences of letters that the index is asked for, at most eight. */
+  /** Letter sequences for the index query, at most eight. */
   readonly grams: readonly string[];
-  /** Made after this. */
+  /** Created after this time. */
   readonly after: string;
-  /** Made at this time or before. */
+  /** Created at this time or before. */
   readonly upTo: string;
   readonly rowsMax: number;
 }
 
-/** Tasks that hold all terms, at most so many, in no order. */
+/** Tasks that contain all terms, up to the limit, in no particular order. */
 export function findHolding(tenantId: string, wanted: Wanted): Statement<{ task_id: string }> {
   const { terms, after, upTo, rowsMax } = wanted;
-  // `offset 0` keeps the other conditions out: the index of texts is the only one that can serve.
+  // `offset 0` prevents a pushdown of the other conditions, so that only the text index can be used.
   const query = fragment`
     select s.task_id from (select * from task_search where ${fragment.join(conditionsOf(tenantId, wanted), fragment` and `)} offset 0) as s
     where s.tenant_id = ${tenantId} and s.created_at > ${after}::timestamptz and s.created_at <= ${upTo}::timestamptz
@@ -142,7 +142,7 @@ export function findHolding(tenantId: string, wanted: Wanted): Statement<{ task_
   return prepared(text, parameters);
 }
 
-/** One for each sequence of letters: a task holds it in one of the buckets, or its text is long. */
+/** One condition per letter sequence: a task contains it in one of the buckets, or its text is long. */
 function conditionsOf(tenantId: string, { buckets, grams }: Wanted) {
   const tokens = (gram: string) =>
     buckets.map((bucket) => `${tenantId.slice(-8)}${bucket.toString(16)}:${gram}`);

@@ -6,27 +6,30 @@ import { orders, type TaskOrder } from './task-list.sql.ts';
 import { type Bucket, findBuckets, findHolding, type Look, lookAtFirst } from './task-search.sql.ts';
 
 /**
- * The search `GET /tasks?q=` (core, section 8): what it costs does not grow with the tenant (decision 0211). Common words
- * are found by reading the first texts of the list; others by the index of texts, newest bucket first, until the page is
- * full.
+ * The search `GET /tasks?q=` (docs/reference/tasks.md#list). Its cost doesn't grow with the tenant (decision 0211):
+ * common words are found by scanning the first texts of the list, others by the text index, newest bucket first, until
+ * the page is full.
  */
 
-/** Texts read first; a word that a sixth of the tasks hold fills a page of 50 by them. */
+/** Texts in the first scan. For a word in a sixth of the tasks, they fill a page of 50. */
 const lookTasksMax = 300;
 const lookBytesMax = 256 * 1024;
 /** Buckets of the first step, the newest of which may have just begun. */
 const firstBuckets = 2;
-/** A statement's buckets; the index compares each of its keys with all others. */
+/** Buckets per statement; the index compares each of its keys with all others. */
 const bucketsMax = 64;
-/** More than these in the first step: then reading the list itself finds a page sooner. */
+/** With more hits in the first step, reading the list itself fills a page sooner. */
 const firstHitsMax = 2500;
-/** More than these in a later step: then it is taken in smaller steps. */
+/** With more hits in a later step, the step is divided. */
 const hitsMax = 5000;
-/** More than these in one bucket, which has fewer numbers: then the times of many are in disorder, and the list is read itself. */
+/**
+ * With more hits in one bucket, whose range of numbers is smaller, many creation times are out of order and the list
+ * itself is read.
+ */
 const bucketHitsMax = 100_000;
-/** Where the order is that of a date all buckets are one step. */
+/** With an order by date, all buckets are one step. */
 const datedHitsMax = 20_000;
-/** How much of the tenant the index should leave over. */
+/** The selectivity that the index should reach, as a share of the tenant's tasks. */
 const shareWanted = 1 / 2000;
 const gramsMax = 8;
 
@@ -35,12 +38,12 @@ export interface Search {
   readonly terms: readonly string[];
   readonly order: TaskOrder;
   readonly page: Page;
-  /** The page of the list among these tasks, or with each task's text compared, and one row more. */
+  /** The page of the list, restricted to these tasks or with each task's text compared, plus one row. */
   rowsWith(text: { ids: readonly string[] } | { terms: readonly string[] }): Promise<TaskRow[]>;
 }
 
 /**
- * The rows of a page and one more, where there are more.
+ * The rows of a page, plus one if there are more.
  * @throws Refusal `invalid_cursor`
  */
 export async function searchTasks(context: Context, search: Search): Promise<TaskRow[]> {
@@ -66,7 +69,7 @@ async function rowsOf({ rowsWith }: Search, ids: readonly string[]): Promise<Tas
   return ids.length === 0 ? [] : rowsWith({ ids });
 }
 
-/** The sequences that the fewest texts of the sample have, as many as leave little over. Not empty. */
+/** The rarest sequences in the sample, as many as are needed to be selective. Not empty. */
 export function rarest({ grams, counts, sample }: Pick<Look, 'grams' | 'counts' | 'sample'>): string[] {
   const byCount = grams
     .map((gram, at) => ({ gram, count: counts[at] ?? 0 }))
@@ -81,7 +84,7 @@ export function rarest({ grams, counts, sample }: Pick<Look, 'grams' | 'counts' 
   return taken;
 }
 
-/** Undefined where many of the tasks hold the terms. */
+/** Undefined if many of the tasks contain the terms. */
 async function allAtOnce(
   context: Context,
   search: Search,
@@ -97,7 +100,7 @@ async function allAtOnce(
   return rowsOf(search, ids);
 }
 
-/** Which part of the tenant is searched. */
+/** The part of the tenant that is searched. */
 interface Part {
   readonly numbers: readonly number[];
   readonly after?: string | null;
@@ -123,8 +126,9 @@ async function idsIn(
 }
 
 /**
- * Searches some buckets at a time. Each step finds all tasks that were made after the newest task of the buckets below it,
- * and after those of the step before: so what it finds continues the list. Undefined where many of the newest hold the terms.
+ * Searches a few buckets at a time. Each step finds all tasks created after the newest task of the buckets below it and
+ * before those of the previous step, so its hits continue the list. Undefined if many of the newest tasks contain the
+ * terms.
  */
 async function newestFirst(
   context: Context,
@@ -173,8 +177,8 @@ async function newestFirst(
 }
 
 /**
- * How many buckets should fill the page, when the next have as many tasks that hold the terms as those before. Where there
- * were enough, and the list leaves most of them out, it is all.
+ * The number of buckets that should fill the page if their hit rate stays the same. If there were enough hits but the
+ * list filters out most of them, all remaining buckets.
  */
 function nextStep(searched: number, hits: number, limit: number): number {
   if (hits === 0 || hits > limit) return bucketsMax;

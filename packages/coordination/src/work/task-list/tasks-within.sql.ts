@@ -3,7 +3,7 @@ import { type Statement, sql } from '@baton/kernel/database/sql';
 import type { TaskRow } from '../tasks/task.ts';
 import type { WorkspaceScope } from '../tasks/task-fields.ts';
 
-/** A task that a search came by, and which one it was, counted from 1. */
+/** A task that a scan passed, and its position, counted from 1. */
 export interface PassedRow {
   readonly id: string;
   readonly passed: number;
@@ -11,9 +11,10 @@ export interface PassedRow {
 }
 
 /**
- * The first tasks of a page that are filed within a scope, and the last one of the page whether or not: with it, there may be
- * more. No more are read than it takes to find so many.
- * @param how the workspaces of the scope are read once and remembered, or each task's one is looked up by its id, 2.5 µs a task
+ * The first tasks of a page within a scope, plus the last task of the page, in the scope or not: its presence means
+ * that there may be more. The scan stops once enough are found.
+ * @param how the workspaces of the scope are read once and cached, or each task's workspace is looked up by its id, at
+ * 2.5 µs per task
  */
 export function findWithin(
   { statement: { text, values }, page: { limit } }: PageQuery<TaskRow>,
@@ -40,12 +41,12 @@ export function findWithin(
   };
 }
 
-/** The ids of a page: what else its tasks have is not read. */
+/** The ids of a page; no other columns of its tasks are read. */
 export function findIdsOf({ statement: { text, values } }: PageQuery<TaskRow>): Statement<{ id: string }> {
   return { text: `select id from (${text}) as found`, values };
 }
 
-/** How many workspaces a scope has; more than `rowsMax` are not counted. */
+/** The number of workspaces in a scope; counting stops after `rowsMax`. */
 export function countWorkspaces(
   tenantId: string,
   { within, itself, projectId }: WorkspaceScope,

@@ -5,13 +5,13 @@ import type { TaskRow } from '../tasks/task.ts';
 import type { WorkspaceScope } from '../tasks/task-fields.ts';
 import { countWorkspaces, findIdsOf, findWithin } from './tasks-within.sql.ts';
 
-/** How many tasks the first search may pass, and how many times as many each further one. */
+/** The number of tasks that the first scan may pass, and the factor for each further one. */
 const steps = { rowsMax: 2048, growth: 4 };
-/** So many workspaces are looked into at once. */
+/** Up to this many workspaces are searched in one statement. */
 const fewWorkspaces = 256;
-/** So many are remembered while tasks are passed. */
+/** The number of workspaces that are cached during a scan. */
 const rememberedMax = 2000;
-/** Looking into a workspace takes as long as passing so many tasks. */
+/** Searching a workspace takes as long as scanning this many tasks. */
 const tasksPerWorkspace = 6;
 
 export interface WithinLists {
@@ -25,16 +25,16 @@ export interface WithinLists {
 }
 
 /**
- * The rows of a page of what is filed in several workspaces, and one more where there are more. A page of few workspaces is
- * read from each of them. Else the list of the whole tenant is searched, which ends soon where much of it lies in them, and
- * goes on, or is left for a look into each of them, by what it has found. So neither a project with 10,000 others below it
- * nor a small one among 100,000 tasks costs much more than its page (docs/performance.md).
+ * The rows of a page in a scope of several workspaces, plus one if there are more. For few workspaces, each is
+ * searched. Otherwise the list of the whole tenant is scanned, which ends soon if much of it is in the scope; depending
+ * on the hits, the scan continues or each workspace is searched. So neither a project with 10,000 others below it nor a
+ * small one among 100,000 tasks costs much more than its page (docs/performance.md).
  * @throws Refusal `invalid_cursor`
  */
 export async function rowsWithin(context: Context, lists: WithinLists, page: Page): Promise<TaskRow[]> {
   const ids = await idsWithin(context, lists, page);
   if (ids.length === 0) return [];
-  // Not one less than was found, whatever has changed since: a page that is short would end the list.
+  // Every hit is kept, even if it has changed since: a short page would end the list.
   const found = lists.byIds(ids).all({ limit: ids.length, cursor: undefined });
   return context.db.rows(found.statement);
 }

@@ -8,19 +8,19 @@ import { type ApprovalRow, listApprovedGates, renewApproval } from '../gates/gat
 import { subjectTaskOf } from './lookup.ts';
 import { type Task, type TaskRow, taskOf } from './task.ts';
 
-/** What of a task an approval of its gate rests on. */
+/** The task's fields that a gate's approval covers. */
 type Approved = Pick<
   Task,
   'title' | 'description' | 'acceptance' | 'typeKey' | 'typeVersion' | 'customFields'
 >;
 
 /**
- * Requests the approvals of a locked task again, where its change is one that the approved subject doesn't cover (core,
- * section 14): of title, description, acceptance, type, or of a custom field that an action of the outcome reads. A change
- * by somebody who could decide an approval needs no other one. What was changed while the task was terminal is compared when
- * it is reopened.
- * @param before undefined where the type was changed
- * @throws Refusal `payload_too_large` where there is more than a person can be shown
+ * Renews the approvals of a locked task if it changed in a way that the approved subject doesn't cover
+ * (docs/reference/relations.md#gates): its title, description, acceptance or type, or a custom field that an action of
+ * the outcome reads. A change by a principal that could decide the approval doesn't renew it. Changes of a terminal
+ * task are compared when it is reopened.
+ * @param before undefined if the type was changed
+ * @throws Refusal `payload_too_large` if the subject is too large to be shown to a person
  */
 export async function renewApprovals(
   context: Context,
@@ -47,7 +47,7 @@ export async function renewApprovals(
   }
 }
 
-/** @param compared undefined or null where the type was changed, and where nobody knows what was approved */
+/** @param compared undefined or null if the type was changed or the approved subject is not recorded */
 function whatChanged(
   compared: Approved | undefined | null,
   task: Task,
@@ -65,7 +65,7 @@ function isTerminal({ category }: TaskRow): boolean {
   return category.startsWith('terminal_');
 }
 
-/** The custom fields that the expressions of an approved subject read: of an outcome, and of calls that checks make. */
+/** The custom fields that the expressions of an approved subject read: in its outcome, and in the calls of checks. */
 function fieldsOf({ subject }: ApprovalRow): string[] {
   return Object.keys(subject?.values ?? {}).flatMap((name) => {
     const [, field] = /^\$\.task\.customFields\.([^|]+)/.exec(name) ?? [];

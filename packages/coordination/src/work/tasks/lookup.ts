@@ -6,7 +6,7 @@ import type { TaskOfSubject } from '../gates/subject.ts';
 import { type Task, taskOf } from './task.ts';
 import { findArtifactMetadata, findArtifactValue, findManyMetadata, findSpawner } from './tasks.sql.ts';
 
-/** The values of expressions (core, section 7.4) of a task, and of whatever else is known there. */
+/** The values of a task's expressions (docs/reference/definitions.md#expressions), with other known values. */
 export function lookupOf(
   context: Context,
   task: Task,
@@ -31,8 +31,8 @@ export function lookupOf(
 }
 
 /**
- * The values of the conditions of checks. An artifact that lacks a value hides none of an older one: else whoever does the work
- * would switch a check off by a newer artifact.
+ * The values for the conditions of checks. A newer artifact without a value doesn't hide that of an older one;
+ * otherwise an executor could disable a check with a newer artifact.
  */
 export function lookupOfConditions(context: Context, task: Task): Lookup {
   return lookupOf(context, task, {}, findArtifactValue);
@@ -43,13 +43,13 @@ export function subjectTaskOf(context: Context, task: Task): TaskOfSubject {
   return { ...task, lookupFor: (expressions) => lookupForAll(context, task, expressions) };
 }
 
-/** Of the values of artifacts that the expressions of one subject read. */
+/** Total size of the artifact values that the expressions of one subject read. */
 const metadataCharactersMax = 4_194_304;
 const idOfSpawner = { root: 'spawnedBy', path: 'id', isRequired: false, charactersMax: undefined } as const;
 
 /**
- * `lookupOf` for these expressions: what they read of artifacts is looked up by one statement, however many there are.
- * @returns undefined where the values have more than `metadataCharactersMax`
+ * `lookupOf` for these expressions, which reads all artifact values in one statement.
+ * @returns undefined if the values have more than `metadataCharactersMax`
  */
 async function lookupForAll(
   context: Context,
@@ -91,7 +91,7 @@ async function valueInTask(
   return (await context.db.row(findMetadata(context.tenantId, task.id, type, name)))?.value ?? null;
 }
 
-/** The type of the artifacts whose metadata an expression reads, and the member of it. */
+/** The artifact type whose metadata an expression reads, and the metadata member. */
 function metadataOf({ path }: Expression): { type: string; name: string } | undefined {
   const [, type, name] = /^artifact\[(.+)\]\.metadata\.(.+)$/.exec(path) ?? [];
   return type === undefined || name === undefined ? undefined : { type, name };

@@ -2,13 +2,16 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { findTaskBeyond, lockRelationsOf } from './tasks.sql.ts';
 
-/** How many relations a task has at most, both directions together: they are read whole (core, section 23, W30). */
+/**
+ * Maximum number of relations of a task, both directions together, because the list is read whole
+ * (docs/reference/relations.md#types).
+ */
 export const relationsMax = 1000;
 
 /**
- * Refuses a relation that was just written where it is one too many for a task at either end. Commands that relate the
- * same task come one after another from here to their commits, so each counts those before it. This comes after the
- * write, whose triggers lock tasks: who waits here waits with all of its locks, and who goes on takes no other.
+ * Refuses a just inserted relation if a task at either end exceeds the limit. From here to their commits, commands that
+ * relate the same task are serialized, so each counts those before it. Called after the insert, whose triggers lock
+ * tasks: a waiting command holds all of its locks, and the one that proceeds takes no others.
  * @throws Refusal `invalid_relation` with `taskId` and `maxRelations`
  */
 export async function refuseBeyondLimit(

@@ -4,11 +4,11 @@ import { sql } from '@baton/kernel/database/sql';
 export interface RequirementItem {
   kind: 'role' | 'capability' | 'skill';
   subjectId: string;
-  /** Of a skill that is asked for in any version, its name. */
+  /** The name of a skill that is required in any version. */
   anyVersionOf: string | null;
 }
 
-/** The ids that names stand for, in their order; null for a name of nothing. */
+/** The ids for these names, in their order; null for an unknown name. */
 export function findSubjects(
   tenantId: string,
   workspaceId: string | null,
@@ -38,7 +38,7 @@ export function findSubjects(
     order by a.n`;
 }
 
-/** Finds the set with these items or stores it; no row when another command has just stored it and is not done. */
+/** Finds or stores the set with these items; no row if a concurrent command has stored it but not committed. */
 export function upsertRequirementSet(set: {
   id: string;
   tenantId: string;
@@ -67,13 +67,13 @@ export function upsertRequirementSet(set: {
     select id from requirement_sets where tenant_id = ${set.tenantId} and digest = ${digest}`;
 }
 
-/** An item with the present name of what it asks for. */
+/** An item with the current name of its subject. */
 export interface RequirementItemRow {
   kind: 'role' | 'capability' | 'skill';
   subject_id: string;
-  /** The slug of a role, the name of a capability or of a skill. */
+  /** The slug of a role, or the name of a capability or skill. */
   name: string;
-  /** Of a skill only. */
+  /** For skills only. */
   version: string | null;
   any_version: boolean;
 }

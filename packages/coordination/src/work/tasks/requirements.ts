@@ -14,15 +14,15 @@ import {
 export type { RequirementItemRow };
 
 const namesMax = 50;
-/** Longer than any form below allows, each of which has its own code. */
+/** Above the limit of every form below; each has its own code. */
 const nameCharactersMax = 1000;
 const roleForm = /^[a-z0-9][a-z0-9-]{1,62}$/;
 const capabilityForm = /^.{1,200}$/su;
 const skillForm = /^[^@]{1,200}(@[^@]{1,50})?$/u;
-/** How often a set is looked up that another command stores at the same time. */
+/** Retries of the lookup of a set that a concurrent command is storing. */
 const attemptsMax = 3;
 
-/** Roles, capabilities and skills that an executor must have, all of them (organisation, section 9.3). */
+/** Roles, capabilities and skills that an executor must all have (docs/reference/skills.md#eligibility). */
 export const RequirementsInput = z.strictObject({
   roles: z.array(z.string().max(nameCharactersMax)).max(namesMax).default([]),
   capabilities: z.array(z.string().max(nameCharactersMax)).max(namesMax).default([]),
@@ -31,9 +31,10 @@ export const RequirementsInput = z.strictObject({
 export type RequirementNames = z.output<typeof RequirementsInput>;
 
 /**
- * The set of requirements with these names, for a task in a workspace; null for no requirement. The slug of a role is looked
- * up from the workspace upward, among the tenant's roles last; a skill without a version is any assigned one.
- * @throws Refusal `invalid_requirement` for a malformed name, `unknown_requirement` for one that names nothing
+ * The set of requirements with these names, for a task in a workspace; null without requirements. The slug of a role is
+ * looked up from the workspace upward, and last among the tenant's roles. A skill without a version matches any
+ * assigned version.
+ * @throws Refusal `invalid_requirement` for a malformed name, `unknown_requirement` for an unknown one
  */
 export async function resolveRequirements(
   context: Context,
@@ -52,7 +53,7 @@ export async function resolveRequirements(
   return storeSet(context, items, workspaceId);
 }
 
-/** The role that a slug stands for in a workspace, looked up as for requirements; undefined for none. */
+/** The role with this slug in a workspace, looked up as for requirements; undefined for none. */
 export async function findRoleOfSlug(
   { db, tenantId }: Context,
   slug: string,
@@ -64,7 +65,7 @@ export async function findRoleOfSlug(
   return found?.subject_id ?? undefined;
 }
 
-/** The names in the order of their fields, each once. */
+/** The names in the order of their fields, without duplicates. */
 function askedOf({ roles, capabilities, skills }: RequirementNames) {
   const named = [
     ...[...new Set(roles)].map((name) => ({ kind: 'role' as const, name, form: roleForm })),
@@ -90,7 +91,7 @@ async function storeSet(
   items: readonly RequirementItem[],
   workspaceId: string | null,
 ): Promise<string> {
-  // Only roles are held in workspaces: without one, tasks of all workspaces share the set.
+  // Only roles depend on the workspace: without one, tasks of all workspaces share the set.
   const place = items.some(({ kind }) => kind === 'role') ? workspaceId : null;
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const row = await db.row(upsertRequirementSet({ id: newId(), tenantId, workspaceId: place, items }));
@@ -99,7 +100,7 @@ async function storeSet(
   throw new Error('a set of requirements was neither stored nor found');
 }
 
-/** What a task requires, by the names that a body has; null is nothing. */
+/** The requirements of a task, with the names used in request bodies; null means none. */
 export async function namesOfRequirements(context: Context, setId: string | null): Promise<RequirementNames> {
   return namesOf(await itemsOfRequirements(context, setId));
 }
@@ -118,12 +119,12 @@ export function namesOf(items: readonly RequirementItemRow[]): RequirementNames 
   return { roles: named('role'), capabilities: named('capability'), skills: named('skill') };
 }
 
-/** `name@version` of a skill that is asked for in one version. */
+/** `name@version` of a skill that is required in one version. */
 function nameOf({ kind, name, version, any_version }: RequirementItemRow): string {
   return kind === 'skill' && !any_version ? `${name}@${version}` : name;
 }
 
-/** Who added the requirements of a new task, by `role:reviewer` and the like. */
+/** The authors of the requirements of a new task, by `role:reviewer` and the like. */
 export function authorsOfRequirements(names: RequirementNames, author: string): Record<string, string> {
   const { roles, capabilities, skills } = names;
   const keys = [
@@ -135,8 +136,8 @@ export function authorsOfRequirements(names: RequirementNames, author: string): 
 }
 
 /**
- * What another set of requirements means for a task. It takes away the names that it lacks, and the roles that other roles
- * of the same slug replace. What it adds is the caller's; what it keeps stays whose it was.
+ * The effect of another set of requirements on a task. It removes the names that it lacks, and the roles that other
+ * roles with the same slug replace. Added requirements get the caller as author; kept ones keep their author.
  */
 export async function changeOfRequirements(
   context: Context,
@@ -167,8 +168,8 @@ function keyOf(item: RequirementItemRow): string {
 }
 
 /**
- * The set after a change of the requirements or of the workspace: a task that moves takes the role of the same slug there
- * (core, section 23, W29).
+ * The set after a change of the requirements or of the workspace: a moved task gets the role with the same slug there
+ * (docs/reference/relations.md#requirements).
  * @param change the new requirements, undefined to keep them
  * @throws Refusal `invalid_requirement`, `unknown_requirement`
  */
@@ -187,7 +188,7 @@ export async function requirementsAfter(
   const asked = roles.map((name) => ({ kind: 'role' as const, name, version: null }));
   const found = await context.db.rows(findSubjects(context.tenantId, workspaceId, asked));
   const moved = items.map(({ kind, subject_id, name, any_version }, index): RequirementItem => {
-    // Roles come first, in the order in which they were asked for.
+    // Roles come first, in the order of the request.
     const subjectId = kind === 'role' ? found[index]?.subject_id : subject_id;
     if (subjectId == null) return fail('unknown_requirement', { role: name });
     return { kind, subjectId, anyVersionOf: any_version ? name : null };

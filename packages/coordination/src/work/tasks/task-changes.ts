@@ -57,7 +57,7 @@ import { lockTaskRow } from './tasks.ts';
 import { requireVersion } from './versions.ts';
 
 type Changes = Record<string, string | number | true | null | RequirementNames>;
-/** What expressions of a process read of a task (`TaskRoot`), apart from its ids and its type. */
+/** The task fields that process expressions read (`TaskRoot`), except for its ids and its type. */
 const readBySteps: readonly string[] = [
   'title',
   'status',
@@ -66,7 +66,7 @@ const readBySteps: readonly string[] = [
   'assigneeId',
   'customFields',
 ];
-/** The fields that null empties. */
+/** The fields that null clears. */
 export const nullableFields: readonly string[] = [
   'ownerId',
   'assigneeId',
@@ -76,19 +76,19 @@ export const nullableFields: readonly string[] = [
   'goalId',
 ];
 
-/** In whose name parts of a task are changed, where it isn't the caller's. */
+/** The authors of changed parts of a task, if they differ from the caller. */
 interface ChangeOptions {
   readonly asProcess?: boolean;
   readonly evidenceAuthorOf?: (item: Evidence) => string;
 }
 
 /**
- * Changes a task (core, section 8.4). The holder of the task's live claim must present it; values that are stored already
- * change nothing. A move to a cancelled status ends the run, the claim and the verification. A change of what was approved
- * requests the approval again. Only the task's addressee changes what a process step reads of it, and only whoever added it,
- * or a person, takes away what the task must meet (`requireMayTakeAway`).
+ * Changes a task (docs/reference/tasks.md#change). The holder of the task's live claim must present it. Unchanged
+ * values have no effect. A move to a cancelled status ends the run, the claim and the verification. A change of the
+ * approved subject renews the approval. Only the task's addressee can change what a process step reads, and only the
+ * author or a person can remove requirements of the task (`requireMayTakeAway`).
  * @param options.asProcess whether the process itself changes the task of its step
- * @param options.evidenceAuthorOf who adds evidence that is new: the caller, unless a rule adds it
+ * @param options.evidenceAuthorOf the author of new evidence: the caller, unless a rule adds it
  */
 export async function updateTask(
   context: Context,
@@ -152,12 +152,15 @@ export async function updateTask(
   return task;
 }
 
-/** Whether the process of a task may read its custom fields at any moment: they were validated when its completion was requested. */
+/**
+ * Whether the process of a task may read its custom fields at any time: they were validated when its completion was
+ * requested.
+ */
 function isResultGiven({ category, open_verification_id: attempt }: TaskRow): boolean {
   return category === 'terminal_success' || attempt !== null;
 }
 
-/** The task as the change would leave it; the checks are in the contract's order. */
+/** The task's values after the change, checked in the documented order of refusals. */
 async function valuesAfter(
   context: Context,
   before: TaskRow,
@@ -213,7 +216,7 @@ async function valuesAfter(
   return values;
 }
 
-/** The goal that is named; one that stays must not belong to the workspace that the task leaves. */
+/** The goal of the request. An unchanged goal must not belong to the workspace that the task leaves. */
 async function goalAfter(
   context: Context,
   before: TaskRow,
@@ -244,7 +247,7 @@ function openMoves({ lifecycle }: TypeRules, keys: readonly string[]): string[] 
   return keys.filter((key) => findStatus(lifecycle, key)?.category !== 'terminal_success');
 }
 
-/** Acceptance and evidence after the change: evidence must name checks that exist then. */
+/** Acceptance and evidence after the change: evidence must refer to checks that exist then. */
 async function proofAfter(
   context: Context,
   rules: TypeRules,

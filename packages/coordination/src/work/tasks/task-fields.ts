@@ -13,7 +13,7 @@ export function requireTitle(title: string): void {
   if (title.trim() === '') fail('invalid_title');
 }
 
-/** The place of a priority in the order of work. @throws Refusal `invalid_priority` */
+/** The rank of a priority in the order of work. @throws Refusal `invalid_priority` */
 export function priorityIndex(priority: string): number {
   const index = priorities.indexOf(priority as Priority);
   return index < 0 ? fail('invalid_priority', { known: priorities }) : index;
@@ -30,14 +30,14 @@ export function requireStatus(
 
 /** @throws Refusal `invalid_planned_dates` */
 export function requireDatesInOrder(startDate: string | null, dueDate: string | null): void {
-  // Both have the one form of the wire, in which text order is the order of time.
+  // Both have the same wire format, in which text order is time order.
   if (startDate !== null && dueDate !== null && dueDate < startDate)
     fail('invalid_planned_dates', { startDate, dueDate });
 }
 
 /**
- * Looks up owner and assignee; `agent:<key>` is the principal of that agent of the registry.
- * @returns what was given: an id, null to clear, undefined for what was not named
+ * Looks up owner and assignee; `agent:<key>` is the principal of that registered agent.
+ * @returns an id for each given one, null to clear, undefined if absent
  * @throws Refusal `unknown_agent`, `not_found`
  */
 export async function requirePrincipals(
@@ -58,7 +58,7 @@ export async function requirePrincipals(
   return { ownerId, assigneeId };
 }
 
-/** @throws Refusal `unknown_agent` for one that nothing can be given to: no identity is linked to it, or it is retired */
+/** @throws Refusal `unknown_agent` for an agent without a linked identity and for a retired one */
 async function requireAgent(context: Context, agentKey: string): Promise<string> {
   const agent = await findAgentPrincipal(context, agentKey);
   const principalId = agent?.isRetired === false ? agent.principalId : null;
@@ -66,7 +66,7 @@ async function requireAgent(context: Context, agentKey: string): Promise<string>
 }
 
 /**
- * The workspace that a task of this type is put into; null and undefined stay as they are.
+ * The workspace for a task of this type; null and undefined are returned unchanged.
  * @throws Refusal `not_found`, `workspace_archived`, `task_type_not_allowed`
  */
 export async function requireWorkspace(
@@ -79,13 +79,13 @@ export async function requireWorkspace(
   if (allowed !== null && !allowed.includes(typeKey)) fail('task_type_not_allowed', { workspaceId, typeKey });
 }
 
-/** The workspaces that a list is narrowed to. */
+/** The workspaces that filter a list. */
 export interface WorkspaceScope {
-  /** Each of them is the workspace itself or stands above it. */
+  /** Each of them is the workspace itself or an ancestor. */
   readonly within: readonly string[];
-  /** Only this one; null: those below, too. */
+  /** Only this one; null includes those below. */
   readonly itself: string | null;
-  /** Only those that belong to this project; null: those of projects below, too. */
+  /** Only those of this project; null includes those of projects below. */
   readonly projectId: string | null;
 }
 
@@ -97,8 +97,8 @@ export interface ScopeQuery {
 }
 
 /**
- * The workspaces that a query is narrowed to, by a workspace, a project or both; undefined where it names none. Archived
- * ones are read, too.
+ * The workspaces of a query that names a workspace, a project or both; undefined if it names none. Includes archived
+ * ones.
  * @throws Refusal `not_found`
  */
 export async function workspaceScopeOf(

@@ -21,11 +21,11 @@ import { TaskVerificationSummary } from '../verifications/attempt.ts';
 import { RequirementsInput } from './requirements.ts';
 import { TaskRef } from './task-ref.ts';
 
-/** The order in which work is handed out; a row holds the index. */
+/** The order of work; a row stores the index. */
 export const priorities = ['critical', 'high', 'medium', 'low'] as const;
 export type Priority = (typeof priorities)[number];
 
-/** A task (core, section 8.1). */
+/** A task (docs/reference/tasks.md). */
 export const Task = z
   .strictObject({
     id: Uuid,
@@ -60,7 +60,7 @@ export const Task = z
     completedAt: Timestamp.nullable(),
     availableAt: Timestamp.nullable().meta({
       description:
-        'The task is neither offered nor claimable before it: its start, or the end of its pause after failed attempts.',
+        "The task can't be claimed before this time, which is its start or the end of its pause after failed attempts.",
     }),
     verification: TaskVerificationSummary.nullable(),
   })
@@ -69,19 +69,21 @@ export type Task = z.infer<typeof Task>;
 
 export const TaskPage = pageOf(Task);
 
-/** Where the contract is silent: half of a body. */
+/** Half of the maximum body. */
 const descriptionCharactersMax = 524_288;
 
 const title = z.string().min(1).max(500);
 const status = z.string().min(1).max(64);
 const description = z.string().max(descriptionCharactersMax);
-/** Another word than those is refused with a code of its own. */
+/** Other values are refused with their own code. */
 const priority = z.string().max(queryWordCharactersMax);
-/** A document of which not even the type is checked with the body: 422 `invalid_document` says what is wrong with it. */
+/**
+ * A document that the verb validates and not the body's schema, so that 422 `invalid_document` can describe the error.
+ */
 const customFields = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
 const assigneeId = z
   .union([Uuid, z.string().regex(/^agent:.{1,200}$/)], 'must be a UUID or agent:<key>')
-  .meta({ description: 'A principal, or `agent:<key>` for an agent of the registry.' });
+  .meta({ description: 'A principal, or `agent:<key>` for a registered agent.' });
 const acceptance = z.array(parsedLater(SentCheck)).max(acceptanceChecksMax);
 const evidence = z.array(parsedLater(Evidence)).max(evidenceItemsMax);
 
@@ -110,7 +112,7 @@ export const NewTask = z
   .meta({ id: 'NewTask' });
 export type NewTask = z.output<typeof NewTask>;
 
-/** `origin`, the type and the category are not changed by this call, so they are unknown fields here. */
+/** `origin`, the type and the category can't be changed by this call, so they are unknown fields here. */
 export const TaskChange = z
   .strictObject({
     title: title.nullish(),
@@ -133,7 +135,7 @@ export const TaskChange = z
   .meta({ id: 'TaskChange' });
 export type TaskChange = z.output<typeof TaskChange>;
 
-/** A row of `tasks` with the key and version of its type, and the project that its workspace belongs to. */
+/** A row of `tasks` with the key and version of its type, and the project of its workspace. */
 export type TaskRow = RowOf<
   Tables['tasks'],
   {

@@ -15,8 +15,8 @@ export const tasksApi = [
     id: 'createTask',
     method: 'POST',
     path: '/tasks',
-    summary: 'Make a task.',
-    description: 'A `parentTask` with 1,000 relations takes no more: `invalid_relation`.',
+    summary: 'Create a task.',
+    description: 'A `parentTask` with 1,000 relations accepts no more: `invalid_relation`.',
     permission: 'tasks.write',
     body: NewTask,
     returns: { 201: Task },
@@ -70,10 +70,12 @@ export const tasksApi = [
     path: '/tasks/{ref}',
     summary: 'Change a task.',
     description:
-      'Whoever holds the live claim presents claimId and fencingToken. Values that are stored already change nothing. A ' +
-      'change of title, description, acceptance, or of a custom field that the outcome of an approved gate reads requests the ' +
-      'approval again, unless the caller may decide it. Only whoever added a check or a requirement, or a person, removes or ' +
-      'changes it or empties a field that its condition reads; nobody who worked on the task does.',
+      'The holder of the live claim presents claimId and fencingToken. Unchanged values have no effect. A ' +
+      'change of title, description, acceptance, or of a custom field that the outcome of an approved gate reads ' +
+      'renews the ' +
+      'approval request, unless the caller may decide it. Only the author of a check or a requirement, or a person, ' +
+      'can remove or ' +
+      'change it or clear a field that its condition reads; a principal that worked on the task never can.',
     permission: 'tasks.write',
     params: { ref: TaskRef },
     body: TaskChange,

@@ -32,8 +32,8 @@ export const taskRelationAdded = defineEvent(
 );
 
 /**
- * `changes` has the new values by their names on the wire; of custom fields a flag, of acceptance and evidence counts; of
- * requirements their names.
+ * `changes` has the new values by their wire names: a flag for custom fields, counts for acceptance and evidence, names
+ * for requirements.
  */
 export const taskUpdated = defineEvent(
   'task.updated',
@@ -61,7 +61,7 @@ export const taskUpdated = defineEvent(
   }),
 );
 
-/** The verification is named where the task had checks. */
+/** Names the verification if the task had checks. */
 export const taskCompleted = defineEvent(
   'task.completed',
   'task',

@@ -7,7 +7,7 @@ export const task = defineObject({
   make: ({ actor }) => done(actor.post('/tasks', { title: 'wanted' }), 201),
 });
 
-/** A second task of the same request. */
+/** A second task in the same request. */
 export const otherTask = defineObject({
   make: ({ actor }) => done(actor.post('/tasks', { title: 'next' }), 201),
 });

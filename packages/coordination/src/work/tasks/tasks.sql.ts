@@ -13,8 +13,8 @@ export function findTask(tenantId: string, ref: TaskRef) {
 }
 
 /**
- * Locks the task for the rest of the command; rows that refer to it may still be added beside it. Before the task, it
- * shares the locks of the session of the presented claim, if there is one: its end is either seen or waits.
+ * Locks the task for the rest of the command; rows that refer to it can still be added. Before the task, shared locks
+ * are taken on the session of the presented claim, if there is one, so that its end is either visible or waits.
  */
 export function lockTask(tenantId: string, ref: TaskRef, claimId: string | null) {
   return sql<TaskRow>`
@@ -28,7 +28,7 @@ export function lockTask(tenantId: string, ref: TaskRef, claimId: string | null)
         and t.tenant_id = ${tenantId} and (select count(live_until) from entered) >= 0
       for no key update of t
     )
-    -- Its type is looked up after the wait for the lock, in which the task may have got another version of it.
+    -- The type is looked up after the wait for the lock, because the task may have been migrated during it.
     select locked.*, tt.key as type_key, tt.version as type_version,
       (select project_id from workspaces where id = locked.workspace_id) as project_id
     from locked join task_types tt on tt.id = locked.type_id`;
@@ -61,12 +61,12 @@ export interface NewTaskValues {
   requirementSetId: string | null;
   requirementAuthors: Readonly<Record<string, string>>;
   createdBy: string;
-  /** The relation to its parent, which needs no check for cycles: nothing leads to a new task yet. */
+  /** The relation to its parent. It needs no check for cycles, because no relation leads to a new task yet. */
   relationId: string;
   parentTaskId: string | null;
 }
 
-/** Gives the task the next number of its tenant and writes it, with its parent relation where it has a parent. */
+/** Inserts a task with the next number of its tenant, and with its parent relation if it has a parent. */
 export function insertTask(task: NewTaskValues) {
   return sql<TaskRow>`
     with made as (
@@ -114,7 +114,7 @@ export type TaskValues = Pick<
   | 'completed_at'
 >;
 
-/** Writes every column that a change may touch; the task is locked, so no other change is overwritten. */
+/** Writes every column that a change may modify; the task is locked, so no other change is overwritten. */
 export function updateTaskValues(tenantId: string, taskId: string, values: TaskValues) {
   return sql<TaskRow>`
     update tasks t
@@ -133,13 +133,15 @@ export function updateTaskValues(tenantId: string, taskId: string, values: TaskV
       (select project_id from workspaces where id = t.workspace_id) as project_id`;
 }
 
-/** Lets one command at a time count the relations of each of these tasks, until its commit; locked in the order given. */
+/**
+ * Serializes the commands that count the relations of each of these tasks, until the commit; locked in the given order.
+ */
 export function lockRelationsOf(taskIds: readonly string[]) {
   return sql`
     select pg_advisory_xact_lock(hashtextextended('relations_of/' || id, 0)) from unnest(${taskIds}::uuid[]) as task (id)`;
 }
 
-/** The first of the tasks that has more than so many relations. It reads at most one more of each, by two indexes. */
+/** The first task with more than the given number of relations. Reads at most one more of each, by two indexes. */
 export function findTaskBeyond(tenantId: string, taskIds: readonly string[], relationsMax: number) {
   return sql<{ id: string }>`
     select id from unnest(${taskIds}::uuid[]) as task (id)
@@ -153,7 +155,7 @@ export function findTaskBeyond(tenantId: string, taskIds: readonly string[], rel
     limit 1`;
 }
 
-/** The task that another one was spawned by, the first that it was related to. */
+/** The task that spawned another one; of several, the first related one. */
 export function findSpawner(tenantId: string, taskId: string) {
   return sql<TaskRow>`
     select t.*, tt.key as type_key, tt.version as type_version,
@@ -163,7 +165,7 @@ export function findSpawner(tenantId: string, taskId: string) {
     order by r.created_at, r.id limit 1`;
 }
 
-/** A member of the metadata of the newest artifact of a type that the task has. */
+/** A metadata member of the newest artifact of a type that the task has. */
 export function findArtifactMetadata(tenantId: string, taskId: string, type: string, name: string) {
   return sql<{ value: Json }>`
     select metadata -> ${name} as value from artifacts
@@ -171,7 +173,7 @@ export function findArtifactMetadata(tenantId: string, taskId: string, type: str
     order by created_at desc, id desc limit 1`;
 }
 
-/** The same of the newest artifact in which it has a value that is not empty. */
+/** The same for the newest artifact with a non-empty value. */
 export function findArtifactValue(tenantId: string, taskId: string, type: string, name: string) {
   return sql<{ value: Json }>`
     select metadata -> ${name} as value from artifacts
@@ -181,8 +183,8 @@ export function findArtifactValue(tenantId: string, taskId: string, type: string
 }
 
 /**
- * The same for many at once, in their order. Those are left out before which there are so many characters: the values of some
- * thousand expressions would have hundreds of megabytes.
+ * The same for many at once, in their order. Values beyond a total number of characters are omitted: those of a few
+ * thousand expressions can have hundreds of megabytes.
  */
 export function findManyMetadata(
   tenantId: string,

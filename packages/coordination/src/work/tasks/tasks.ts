@@ -37,7 +37,7 @@ export async function getTask(context: Context, ref: TaskRef): Promise<Task> {
   return taskOf(await getTaskRow(context, ref));
 }
 
-/** The task also where the caller may not see it: for what its type asks for. Undefined when there is none. */
+/** Reads the task without a visibility check, for the requirements of its type. Undefined if it doesn't exist. */
 export async function findTaskUnseen({ db, tenantId }: Context, ref: TaskRef): Promise<Task | undefined> {
   const row = await db.row(findTask(tenantId, ref));
   return row === undefined ? undefined : taskOf(row);
@@ -51,8 +51,8 @@ export async function getTaskRow(context: Context, ref: TaskRef): Promise<TaskRo
 }
 
 /**
- * Locks a task for the rest of the command and reads it as it is under the lock.
- * @param claimId the claim that the command presents to the claim gate: its session can't end before the command does
+ * Locks a task for the rest of the command and reads it under the lock.
+ * @param claimId the claim presented to the claim gate: its session can't end before the command does
  * @throws Refusal `not_found`
  */
 export async function lockTaskRow(context: Context, ref: TaskRef, claimId?: string | null): Promise<TaskRow> {
@@ -62,10 +62,10 @@ export async function lockTaskRow(context: Context, ref: TaskRef, claimId?: stri
 }
 
 /**
- * Creates a task (core, section 8.2).
- * @param id of the new task, where whoever asks knows it before
- * @param author of its checks, requirements and evidence: the core where a declaration makes the task
- * @throws Refusal `permission_denied` where a decision point keeps its workspace closed, what it lacks, and last those of
+ * Creates a task (docs/reference/tasks.md#create).
+ * @param id of the new task, if the caller has already allocated it
+ * @param author of its checks, requirements and evidence: the service if a declaration creates the task
+ * @throws Refusal `permission_denied` if a decision point denies its workspace, those of its fields, and last those of
  * `refuseBeyondLimit`
  */
 export async function createTask(
@@ -102,7 +102,7 @@ export async function createTask(
   return task;
 }
 
-/** Checks what is asked for, in the contract's order, and fills in the defaults. */
+/** Validates the request, in the documented order of refusals, and fills in the defaults. */
 async function valuesOf(context: Context, request: NewTask, author: string) {
   requireTitle(request.title);
   const priority = priorityIndex(request.priority);

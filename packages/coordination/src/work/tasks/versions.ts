@@ -1,7 +1,10 @@
 import { requireVersionOf } from '../../service/changes.ts';
 import type { TaskRow } from './task.ts';
 
-/** @throws Refusal `version_conflict` when the task has another version than If-Match names (core, section 1.8) */
+/**
+ * @throws Refusal `version_conflict` if the task's version differs from If-Match
+ * (docs/reference/README.md#optimistic-locking)
+ */
 export function requireVersion(task: TaskRow, ifMatch: number): void {
   requireVersionOf('task', task, ifMatch);
 }

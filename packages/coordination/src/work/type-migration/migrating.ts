@@ -13,18 +13,18 @@ import {
   updateTaskTypes,
 } from './type-migration.sql.ts';
 
-/** From which version of a type to which one tasks go, and where their statuses go. */
+/** The source and target version of a type, and the mapping of statuses. */
 export interface Migration {
   readonly from: TypeRules;
   readonly to: TypeRules;
   readonly statusMap: ReadonlyMap<string, string>;
-  /** Checks and required outputs that tasks lose by it. */
+  /** Checks and required outputs that tasks lose. */
   readonly taken: readonly TakenAway[];
 }
 
 /**
- * What is asked for, judged by the two versions alone.
- * @param version the version to go to; the newest active one when absent
+ * Validates the request against the two versions alone.
+ * @param version the target version; by default the newest active one
  * @throws Refusal `invalid_migration_target` for a version that is absent or deprecated, `invalid_status_map`
  */
 export async function planMigration(
@@ -45,7 +45,7 @@ export async function planMigration(
   };
 }
 
-/** Statuses of the old version, each to an open one of the new version. */
+/** Maps statuses of the old version to open ones of the new version. */
 function parseStatusMap(
   from: TypeRules,
   to: TypeRules,
@@ -65,9 +65,10 @@ function openStatuses({ lifecycle }: TypeRules): LifecycleStatus[] {
 }
 
 /**
- * The status that a locked task has in the new version (core, section 8.14).
+ * The status of a locked task in the new version (docs/reference/definitions.md#type-migration).
  * @throws Refusal `task_terminal`, `task_claimed`, `run_in_progress`, `verification_pending`, `approval_pending`,
- * `incompatible_status`, `custom_fields_invalid`, `acceptance_protected`, `invalid_acceptance`, `unknown_acceptance_check`
+ * `incompatible_status`, `custom_fields_invalid`, `acceptance_protected`, `invalid_acceptance`,
+ * `unknown_acceptance_check`
  */
 export function statusAfterMigration(
   context: Context,
@@ -94,7 +95,7 @@ export function statusAfterMigration(
   return status;
 }
 
-/** Its claim, its run, its attempt and its approvals rest on the type that the task has. */
+/** Its claim, its run, its attempt and its approvals depend on the task's current type. */
 function refuseBusyTask(task: MigratingTaskRow): void {
   const { id: taskId, status, category, claim_id: claimId, run_id: runId } = task;
   if (category.startsWith('terminal_'))
@@ -108,7 +109,7 @@ function refuseBusyTask(task: MigratingTaskRow): void {
   if (pendingApprovals.length > 0) fail('approval_pending', { taskId, pendingApprovals });
 }
 
-/** Gives locked tasks the new version and says so in the journal. @returns them in no order */
+/** Migrates locked tasks to the new version and emits the events. @returns them in no particular order */
 export async function moveTasks(
   context: Context,
   { from, to }: Migration,

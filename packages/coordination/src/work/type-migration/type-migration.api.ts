@@ -12,7 +12,7 @@ import {
   TypeMigrationReport,
 } from './type-migration.ts';
 
-/** Of a task in a collection these are told as the reason why it was skipped. */
+/** For a task in a collection, these codes are the reason why it was skipped. */
 const targetErrors = ['not_found', 'invalid_migration_target', 'invalid_status_map'] as const;
 
 export const typeMigrationApi = [
@@ -20,12 +20,13 @@ export const typeMigrationApi = [
     id: 'migrateTaskType',
     method: 'POST',
     path: '/tasks/{ref}:migrate-type',
-    summary: 'Give a task another version of its type.',
+    summary: 'Migrate a task to another version of its type.',
     description:
-      'Without a version the newest active one is meant. Nobody may be at ' +
-      'work on the task, not even the caller. The version that it has already changes nothing. Approvals of the task are ' +
-      'requested again, unless the caller may decide them. Only the publisher of the present version, or a person, may ' +
-      'migrate to a version without its checks or required outputs; nobody who had a run of the task may.',
+      'By default, the target is the newest active version. Nobody may be working ' +
+      'on the task, not even the caller. Migrating to the current version changes nothing. Approvals of the task are ' +
+      'requested again, unless the caller may decide them. Only the publisher of the current version, or a person, ' +
+      'may ' +
+      'migrate to a version without its checks or required outputs; a principal that had a run of the task never may.',
     permission: 'task_types.manage',
     alsoOneOf: ['tasks.write'],
     ifMatch: 'task',
@@ -58,10 +59,10 @@ export const typeMigrationApi = [
     id: 'migrateTasksOfType',
     method: 'POST',
     path: '/task-types/{id}:migrate-tasks',
-    summary: 'Give the tasks of one version of a type another version, a batch at a time.',
+    summary: 'Migrate the tasks of one version of a type to another version, in batches.',
     description:
-      'A task that cannot be migrated is skipped with the reason. A batch ' +
-      'may have fewer tasks than asked for; go on with `nextCursor` until it is null.',
+      'A task that cannot be migrated is skipped, with the reason. A batch ' +
+      'may have fewer tasks than requested; continue with `nextCursor` until it is null.',
     permission: 'task_types.manage',
     alsoOneOf: ['tasks.write'],
     params: { id: Uuid },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 
-/** `trigger` says whether the task was named (`task`) or is one of many (`bulk`). */
+/** `trigger` is `task` for a single migration and `bulk` for one of many. */
 export const taskTypeMigrated = defineEvent(
   'task.type_migrated',
   'task',

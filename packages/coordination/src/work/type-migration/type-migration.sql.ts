@@ -14,7 +14,10 @@ export function findActiveVersion(tenantId: string, key: string, version: number
     order by version desc limit 1`;
 }
 
-/** A task with what a migration looks at, and whether its caller had a run of it; without a live claim or a running run their columns are null. */
+/**
+ * The columns of a task that a migration checks, and whether the caller had a run of it. Without a live claim or a
+ * running run, their columns are null.
+ */
 export type MigratingTaskRow = Pick<
   TaskRow,
   | 'id'
@@ -35,7 +38,7 @@ export type MigratingTaskRow = Pick<
   had_run: boolean;
 };
 
-/** Reads tasks that were locked before. A claim protects its task only while its lease and its session are live. */
+/** Reads locked tasks. A claim protects its task only while its lease and its session are live. */
 export function findMigratingTasks(tenantId: string, ids: readonly string[], callerId: string) {
   return sql<MigratingTaskRow>`
     select t.id, t.status, t.category, t.custom_fields, t.acceptance, t.evidence, t.open_verification_id, t.is_addressed,
@@ -58,7 +61,7 @@ export function findMigratingTasks(tenantId: string, ids: readonly string[], cal
     where t.id = any (${ids}) and t.tenant_id = ${tenantId}`;
 }
 
-/** Locks tasks, in the order of their ids as everybody does, until the commit. @returns those that have the type still */
+/** Locks tasks until the commit, in the order of their ids as everywhere. @returns those that still have the type */
 export function lockTasksOfType(tenantId: string, typeId: string, ids: readonly string[]) {
   return sql<{ id: string }>`
     select id from tasks

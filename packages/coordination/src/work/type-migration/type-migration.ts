@@ -27,17 +27,19 @@ import {
 
 const bulkMax = 500;
 const bulkDefault = 100;
-/** Tasks whose documents are in memory at once. A task's documents have up to 2 MB. */
+/** Tasks whose documents are in memory at the same time. A task's documents have up to 2 MB. */
 const atOnceMax = 20;
-/** A batch ends here, with a cursor, however many tasks it was to have: its tasks are locked meanwhile. */
+/**
+ * A batch ends after this time, with a cursor, even if it has fewer tasks than requested, because its tasks are locked.
+ */
 const batchMsMax = 1_000;
-/** Tasks are judged for so long before others get their turn. */
+/** The longest time for which tasks are checked before the event loop is released. */
 const turnMsMax = 10;
 
 const statusKey = z.string().min(1).max(64);
 const version = z.int().min(1).max(2_147_483_647);
 const StatusMap = textsByName(statusKey, statusKey, 100).meta({
-  description: 'Statuses of the old version, each with the status of the new one that takes its place.',
+  description: 'Maps statuses of the old version to those of the new one.',
 });
 
 export const TypeMigration = z
@@ -51,7 +53,7 @@ export const TypeMigrationBatch = z
     limit: z
       .number()
       .nullish()
-      .meta({ description: `How many tasks are looked at: 1 to ${bulkMax}, else ${bulkDefault}.` }),
+      .meta({ description: `The number of tasks to process: 1 to ${bulkMax}; ${bulkDefault} by default.` }),
     cursor: z.string().max(1000).nullish(),
   })
   .meta({ id: 'TypeMigrationBatch' });
@@ -85,10 +87,10 @@ export const TypeMigrationReport = z
 export type TypeMigrationReport = z.infer<typeof TypeMigrationReport>;
 
 /**
- * Gives a task another version of its type (core, section 8.14). Nobody may be at work on it, not even the caller.
- * The version that it has already changes nothing.
+ * Migrates a task to another version of its type (docs/reference/definitions.md#type-migration). Nobody may be working
+ * on it, not even the caller. Migrating to the current version changes nothing.
  * @throws Refusal `not_found`, `version_conflict`, those of `planMigration`, of `statusAfterMigration` and of
- * `renewApprovals`, `not_eligible` unless the task is addressed to the caller
+ * `renewApprovals`, `not_eligible` if the task has another addressee
  */
 export async function migrateTaskType(
   context: Context,
@@ -113,7 +115,7 @@ export async function migrateTaskType(
   return taskOf(await renewApprovalsOf(context, before.id));
 }
 
-/** Another type may mean another thing by the task: what was approved of it is asked again. */
+/** Another type may change the meaning of the task, so its approvals are renewed. */
 async function renewApprovalsOf(context: Context, taskId: string): Promise<TaskRow> {
   const row = await getTaskRow(context, { id: taskId, number: null });
   await renewApprovals(context, undefined, row);
@@ -121,10 +123,9 @@ async function renewApprovalsOf(context: Context, taskId: string): Promise<TaskR
 }
 
 /**
- * Gives the tasks of one version of a type another version, as many as `limit` in a call (core, section 7.2). A task that
- * can't be migrated is skipped with the reason.
- * @throws Refusal `not_found`, `invalid_migration_target`, `invalid_status_map`, `invalid_limit`,
- * `invalid_cursor`
+ * Migrates tasks of one version of a type to another version, up to `limit` per call
+ * (docs/reference/definitions.md#type-migration). A task that can't be migrated is skipped with the reason.
+ * @throws Refusal `not_found`, `invalid_migration_target`, `invalid_status_map`, `invalid_limit`, `invalid_cursor`
  */
 export async function migrateTasks(
   context: Context,
@@ -163,7 +164,7 @@ export async function migrateTasks(
 
 type Outcome = Pick<TypeMigrationReport, 'migrated' | 'skipped'> & { looked: number };
 
-/** Migrates these tasks in their order, or as many of them as the time of a batch allows. */
+/** Migrates these tasks in their order, until a batch has taken `batchMsMax`. */
 async function migrateBatch(
   context: Context,
   migration: Migration,
@@ -236,7 +237,7 @@ async function migratePart(
     });
 }
 
-/** Its approvals are requested again; where they can't be, the task keeps its type. */
+/** Renews its approvals. If that is impossible, the task keeps its type. */
 async function moveGatedTask(
   context: Context,
   migration: Migration,

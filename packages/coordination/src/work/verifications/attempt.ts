@@ -12,23 +12,23 @@ export type AttemptStatus = (typeof attemptStatuses)[number];
 const attemptTriggers = ['complete', 'run', 'approval', 'rule'] as const;
 export type AttemptTrigger = (typeof attemptTriggers)[number];
 
-/** Whose check it is: one that a required output of the type implies, one of the type, one of the task. */
+/** The source of a check: implied by a required output of the type, or defined by the type or the task. */
 export const checkSources = ['output', 'type', 'task'] as const;
 
-/** A check as an attempt keeps it: as it was when the attempt was opened. */
+/** A check as stored with an attempt: its state when the attempt was opened. */
 export const AttemptCheck = AcceptanceCheck.extend({ key: z.string(), source: z.enum(checkSources) });
 export type AttemptCheck = z.infer<typeof AttemptCheck>;
 
-/** Evidence that a check was offered and that doesn't count, because whoever it is from may not prove the check. */
+/** Evidence for a check that is not counted, because its author may not prove the check. */
 export type NotCounted = {
   /** `external:ci/12`, `observation:<id>`, `event:<id>` and the like. */
   readonly evidence: string;
-  /** Whom it is from; null for an author that nobody knows. */
+  /** Its author; null if unknown. */
   readonly principalId: string | null;
   readonly reason: 'not_a_prover';
 };
 
-/** What came of one check, or of the one that waits although evidence was offered. */
+/** The result of one check, or of the pending one if its evidence was not counted. */
 export const CheckResult = z.strictObject({
   key: z.string(),
   kind: AcceptanceCheck.shape.kind,
@@ -42,8 +42,8 @@ export const CheckResult = z.strictObject({
 export type CheckResult = z.infer<typeof CheckResult>;
 
 /**
- * An attempt to verify that a task is done (core, section 8.8). Its checks are shown without their specs, and with the
- * first 200 characters of their descriptions.
+ * An attempt to verify that a task is done (docs/reference/completion.md#verification-attempts). Its checks are
+ * returned without their specs, and with the first 200 characters of their descriptions.
  */
 export const TaskVerification = z
   .strictObject({
@@ -68,7 +68,7 @@ export const TaskVerification = z
   .meta({ id: 'TaskVerification' });
 export type TaskVerification = z.infer<typeof TaskVerification>;
 
-/** The newest attempt, as the task itself shows it. */
+/** The newest attempt, as returned with the task. */
 export const TaskVerificationSummary = TaskVerification.pick({
   id: true,
   status: true,
@@ -89,7 +89,7 @@ export type AttemptRow = RowOf<
   }
 >;
 
-/** What a list reads of an attempt: not its credential, nor the specs of its checks. */
+/** The columns of an attempt that a list reads: neither its credential nor the specs of its checks. */
 export type ListedAttemptRow = Omit<
   AttemptRow,
   'credential' | 'owns_approval' | 'waiting_since' | 'opened_position' | 'requester_id'
@@ -102,7 +102,7 @@ export const attemptOf = wireMapper<ListedAttemptRow>()(TaskVerification, {
   nextCheckAt: (row) => (row.finished_at === null ? row.next_check_at : null),
 });
 
-/** The check that waits, where something was offered as proof of it that doesn't count. */
+/** The pending check, if evidence for it was not counted. */
 function waitingResultOf({ checks, cursor, finished_at, not_counted }: ListedAttemptRow): CheckResult[] {
   const check = checks[cursor];
   if (finished_at !== null || check === undefined || not_counted.length === 0) return [];

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** `checks` counts them. */
+/** `checks` is their number. */
 export const verificationStarted = defineEvent(
   'task.verification_started',
   'task',

@@ -10,7 +10,10 @@ export interface NewAttempt {
   trigger: AttemptTrigger;
   triggerRef: string | null;
   checks: readonly AttemptCheck[];
-  /** Who has no say in the checks for having asked for the completion; null where a declaration asks for it. */
+  /**
+   * The principal that requested the completion and may not take part in its checks; null if a declaration requested
+   * it.
+   */
   requesterId: string | null;
 }
 
@@ -27,7 +30,7 @@ export function insertAttempt(attempt: NewAttempt) {
     returning *`;
 }
 
-/** Ends the open attempt of a task as cancelled, if it has one; the task is locked. The worker takes back what it asked. */
+/** Cancels the open attempt of a task, if it has one; the task is locked. The worker withdraws its requests. */
 export function updateOpenAttemptToCancelled(tenantId: string, taskId: string) {
   return sql`
     update verifications set status = 'cancelled', finished_at = now(), updated_at = now(),
@@ -35,7 +38,7 @@ export function updateOpenAttemptToCancelled(tenantId: string, taskId: string) {
     where task_id = ${taskId} and tenant_id = ${tenantId} and finished_at is null`;
 }
 
-/** Lets the worker look at the open attempt of a task at once. */
+/** Makes the open attempt of a task due immediately for the worker. */
 export function updateOpenAttemptToDue(tenantId: string, taskId: string) {
   return sql`
     update verifications set next_check_at = now()

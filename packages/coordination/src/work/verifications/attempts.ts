@@ -10,8 +10,8 @@ import { verificationStarted } from './attempts.events.ts';
 import { insertAttempt, updateOpenAttemptToCancelled, updateOpenAttemptToDue } from './attempts.sql.ts';
 
 /**
- * Everything that must hold before a task counts as done, in the order in which it is judged (core, section 8.8): the
- * required outputs of its type, the checks of its type, its own. Empty where completion needs no verification.
+ * All conditions for completing a task, in the order of evaluation (docs/reference/completion.md#checks): the required
+ * outputs of its type, the checks of its type, its own. Empty if completion needs no verification.
  */
 export function checksOf(
   { acceptance, requiredOutputs }: Pick<TypeRules, 'acceptance' | 'requiredOutputs'>,
@@ -31,21 +31,21 @@ export function checksOf(
   ];
 }
 
-/** What an attempt is opened for. */
+/** The cause of an attempt. */
 export interface AttemptOf {
   task: { id: string; public_id: string; workspace_id: string | null };
   checks: readonly AttemptCheck[];
   trigger: AttemptTrigger;
-  /** The run or the approval that asked for the completion. */
+  /** The run or the approval that requested the completion. */
   triggerRef: string | null;
   sessionId: string | null;
 }
 
-/** Opens an attempt in the caller's name. The task is locked, and has none open. */
+/** Opens an attempt in the caller's name. The task is locked, and has no open attempt. */
 export async function openAttempt(context: Context, opened: AttemptOf): Promise<AttemptRow> {
   const { caller, tenantId } = context;
   const { task, checks, trigger, triggerRef, sessionId } = opened;
-  // What a person's rule or decision asks for is asked by the declaration.
+  // A completion that a person's rule or decision requests counts as requested by the declaration.
   const isDeclared = (trigger === 'rule' || trigger === 'approval') && caller.kind === 'human';
   const requesterId = isDeclared ? null : caller.principalId;
   const about = { taskId: task.id, checks, trigger, triggerRef, requesterId };
@@ -68,12 +68,12 @@ export async function openAttempt(context: Context, opened: AttemptOf): Promise<
   return attempt;
 }
 
-/** Ends the open attempt of a locked task that was cancelled. The event of the task's move says it. */
+/** Cancels the open attempt of a locked, cancelled task. The event of the task's move covers it. */
 export async function cancelOpenAttempt({ db, tenantId }: Context, taskId: string): Promise<void> {
   await db.run(updateOpenAttemptToCancelled(tenantId, taskId));
 }
 
-/** Something that an attempt may wait for has happened to its task, which is locked. */
+/** Something that the open attempt may wait for has happened to its task, which is locked. */
 export async function hurryOpenAttempt({ db, tenantId }: Context, taskId: string): Promise<void> {
   await db.run(updateOpenAttemptToDue(tenantId, taskId));
 }

@@ -11,11 +11,11 @@ import {
 import { documentBytesMax } from '../../../service/documents.ts';
 import type { Tables } from '../../../service/schema.ts';
 
-/** What can have a name in another system. */
+/** The objects that can have an external name. */
 export const entityTypes = ['project', 'task'] as const;
 export const externalTextCharactersMax = 512;
 
-/** What an object is called in another system (organisation, section 6). */
+/** The name of an object in another system (docs/reference/tasks.md#external-references). */
 export const ExternalReference = z
   .strictObject({
     id: Uuid,
@@ -36,7 +36,7 @@ export type ExternalReference = z.infer<typeof ExternalReference>;
 
 export const ExternalReferencePage = pageOf(ExternalReference);
 
-/** Its bounds have a code of their own. */
+/** Its limits have their own code. */
 const word = z.string().max(queryWordCharactersMax);
 
 export const ExternalReferenceRequest = z
@@ -46,13 +46,13 @@ export const ExternalReferenceRequest = z
     externalSystem: word,
     externalType: word,
     externalId: word,
-    /** Of which not even the type is checked with the body: 422 `invalid_document` says what is wrong with it. */
+    /** Validated by the verb and not with the body, so that 422 `invalid_document` can describe the error. */
     metadata: z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax }).default({}),
   })
   .meta({ id: 'ExternalReferenceRequest' });
 export type ExternalReferenceRequest = z.output<typeof ExternalReferenceRequest>;
 
-/** The same for the project of a path. */
+/** The same for the project in the path. */
 export const ProjectReferenceRequest = ExternalReferenceRequest.omit({
   entityType: true,
   entityId: true,

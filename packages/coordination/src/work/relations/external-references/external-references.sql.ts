@@ -15,7 +15,7 @@ export interface NewReference extends ExternalName {
   createdBy: string;
 }
 
-/** No row when the name is taken; waits for a transaction that takes it. */
+/** Returns no row if the name is in use; waits for a transaction that is setting it. */
 export function insertReference(reference: NewReference) {
   return sql<ExternalReferenceRow>`
     insert into external_references (id, tenant_id, entity_type, entity_id, external_system, external_type, external_id,
@@ -63,7 +63,7 @@ const newestFirst: ListOrder<ExternalReferenceRow> = {
   direction: 'desc',
 };
 
-/** Whether the viewer sees an object that has a name. */
+/** Whether the viewer can see a named object. */
 export function seesEntity(
   viewerId: string,
   entityType: ExternalReferenceRow['entity_type'],

@@ -44,14 +44,14 @@ import {
 
 type EntityType = (typeof entityTypes)[number];
 
-/** An object that has names in other systems. */
+/** An object with external names. */
 interface Entity {
   readonly type: EntityType;
   readonly id: string;
   readonly workspaceId: string | null;
 }
 
-/** The process itself names the tasks of its steps. */
+/** Set by the process itself, which names the tasks of its steps. */
 export interface NameOptions {
   readonly asProcess?: boolean;
 }
@@ -86,10 +86,12 @@ export function parseEntityType(text: string): EntityType {
 }
 
 /**
- * Gives a task or a project a name of another system; given again, its metadata are replaced, and equal ones change nothing.
+ * Sets an external name of a task or a project. For an existing name, the metadata are replaced; equal metadata change
+ * nothing.
  * @throws Refusal `invalid_entity_type`, `permission_denied`, `invalid_entity_reference`, `not_found`,
- * `invalid_external_reference`, `invalid_document`, `payload_too_large`, `payload_too_deep`, `secret_material_rejected`,
- * `external_reference_conflict`, `not_eligible` where it is the name of a process step (`requireMayName`)
+ * `invalid_external_reference`, `invalid_document`, `payload_too_large`, `payload_too_deep`,
+ * `secret_material_rejected`, `external_reference_conflict`, `not_eligible` for the name of a process step
+ * (`requireMayName`)
  */
 export async function putExternalReference(
   context: Context,
@@ -113,20 +115,20 @@ export async function putExternalReference(
     return { reference: externalReferenceOf(made), isNew: true };
   }
   const known = await db.row(lockReferenceByName(tenantId, referenceKey));
-  // Removed between the two statements: then it is given after that.
+  // The name was removed between the two statements, so it can be set now.
   if (known === undefined) return putExternalReference(context, request, options);
   if (known.entity_id !== entity.id) return refuseTaken(context, known);
   if (canonicalJson(known.metadata) === canonicalJson(metadata))
     return { reference: externalReferenceOf(known), isNew: false };
   const row = await db.row(updateReferenceMetadata(tenantId, known.id, metadata));
-  if (row === undefined) throw new Error('a locked external reference is gone');
+  if (row === undefined) throw new Error('a locked external reference disappeared');
   emitOn(context, 'updated', entity, row);
   return { reference: externalReferenceOf(row), isNew: false };
 }
 
 /**
- * The name that a step gives its task carries the form that the completion validates: only the process itself writes and removes
- * such names.
+ * The name that a step gives its task contains the form that the completion validates, so only the process itself sets
+ * and removes such names.
  * @throws Refusal `not_eligible`
  */
 function requireMayName(
@@ -138,7 +140,7 @@ function requireMayName(
   if (isOfStep && !asProcess) fail('not_eligible', { externalSystem, externalType });
 }
 
-/** Names the holder where the caller sees it. */
+/** Includes the holder if the caller can see it. */
 async function refuseTaken(context: Context, known: ExternalReferenceRow): Promise<never> {
   const { entity_type: entityType, entity_id: entityId } = known;
   const isSeen = await isEntitySeen(context, known);
@@ -155,7 +157,7 @@ async function isEntitySeen(
   );
 }
 
-/** The object that is named. */
+/** The named object. */
 async function entityOf(
   context: Context,
   { entityType: text, entityId }: { entityType: string; entityId: string },
@@ -200,7 +202,8 @@ export interface ExternalReferenceQuery extends Partial<ExternalName> {
 }
 
 /**
- * The names of an object, or what has a name. Of what the caller may not read, or doesn't see, the second finds nothing.
+ * Lists the names of an object, or the object with a name. The latter finds no object that the caller may not read or
+ * can't see.
  * @throws Refusal `invalid_external_lookup`, `invalid_entity_type`, `permission_denied`, `invalid_entity_reference`,
  * `not_found`, `invalid_cursor`
  */
@@ -221,7 +224,7 @@ export async function listExternalReferences(
     return listPage(db, findReferencesOf(tenantId, entity.id, page), externalReferenceOf);
   }
   if (!isGiven(byName) || !isAbsent(byEntity)) fail('invalid_external_lookup');
-  // Made before: a cursor of another list is refused, though a name has one page only.
+  // Built first, because it refuses a cursor of another list, although a name has only one page.
   findReferencesOf(tenantId, tenantId, page);
   const row = await db.row(findReferenceByName(tenantId, keyOf(query as ExternalName)));
   const isReadable =
@@ -231,7 +234,7 @@ export async function listExternalReferences(
   return { items: isReadable ? [externalReferenceOf(row)] : [], nextCursor: null };
 }
 
-/** Takes a name away. @throws Refusal `not_found`, `permission_denied`, `not_eligible` where it is the name of a process step */
+/** Removes a name. @throws Refusal `not_found`, `permission_denied`, `not_eligible` for the name of a process step */
 export async function deleteExternalReference(
   context: Context,
   id: string,

@@ -1,13 +1,13 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** Whom a task is for; null in all three where nobody is. */
+/** The addressee of a task; all three are null if it doesn't exist. */
 export interface AddresseeRow {
   readonly principal_id: string | null;
   readonly agent_key: string | null;
   readonly role_id: string | null;
 }
 
-/** Writes whom a locked task is for, instead of whom it was for before. */
+/** Sets the addressee of a locked task and replaces an earlier one. */
 export function upsertAddressee(
   tenantId: string,
   taskId: string,
@@ -25,7 +25,7 @@ export function upsertAddressee(
     where t.id = addressed.task_id and t.tenant_id = ${tenantId} and not t.is_addressed`;
 }
 
-/** Those of the tasks that are addressed to somebody else than a principal. */
+/** Those of the tasks that have an addressee other than the given principal. */
 export function findAddressedToOthers(tenantId: string, taskIds: readonly string[], principalId: string) {
   return sql<AddresseeRow & { task_id: string }>`
     select d.task_id, d.principal_id, d.agent_key, d.role_id

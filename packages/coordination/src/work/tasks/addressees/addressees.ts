@@ -4,23 +4,23 @@ import { fail } from '../../errors.ts';
 import { type AddresseeRow, findAddressedToOthers, upsertAddressee } from './addressees.sql.ts';
 
 /**
- * Whom a task of a process step is for. Only they claim it, change what the step reads of it, and complete it; a person with
- * processes.operate may do so in their place. An agent is whichever principal is linked to it at that moment.
+ * The addressee of a process step's task. Only it can claim the task, change what the step reads, and complete it; a
+ * person with processes.operate may act instead. For an agent, the principal that is currently linked to it counts.
  */
 export type Addressee =
   | { readonly principalId: string }
   | { readonly agentKey: string }
   | { readonly roleId: string }
-  /** Nobody: the step names somebody who does not exist. */
+  /** No one: the step names a principal that doesn't exist. */
   | Record<string, never>;
 
-/** The part of a task's row that says whether anybody is excluded. */
+/** The columns of a task that show whether it has an addressee. */
 export interface AddressedTask {
   readonly id: string;
   readonly is_addressed: boolean;
 }
 
-/** Reserves a task for its addressee, instead of an earlier one. The caller has locked the task, or has just created it. */
+/** Reserves a task for its addressee and replaces an earlier one. The caller has locked or just created the task. */
 export async function addressTask(
   { db, tenantId }: Context,
   taskId: string,
@@ -36,7 +36,7 @@ export async function addressTask(
 }
 
 /**
- * Excludes everybody but the addressee from a task; a task without one is open to all.
+ * Refuses every caller except the addressee; a task without one is open to all.
  * @throws Refusal `not_eligible` {taskId, addressee}
  */
 export async function requireAddressee(context: Context, task: AddressedTask): Promise<void> {
@@ -45,8 +45,8 @@ export async function requireAddressee(context: Context, task: AddressedTask): P
 }
 
 /**
- * The addressee of a task that the caller may not work on, as refusals name it.
- * @returns undefined for a task that the caller may work on; null where the task is for nobody
+ * The addressee of a task that the caller may not work on, as given in refusals.
+ * @returns undefined for a task that the caller may work on; null if the addressee doesn't exist
  */
 export async function findForeignAddressee(
   context: Context,
@@ -56,7 +56,7 @@ export async function findForeignAddressee(
   return (await findForeignAddressees(context, [task.id])).get(task.id);
 }
 
-/** The same for several tasks: only those that the caller may not work on are in the map. */
+/** The same for several tasks: the map only contains those that the caller may not work on. */
 export async function findForeignAddressees(
   context: Context,
   taskIds: readonly string[],
@@ -64,12 +64,12 @@ export async function findForeignAddressees(
   const { db, tenantId, caller } = context;
   if (taskIds.length === 0) return new Map();
   const rows = await db.rows(findAddressedToOthers(tenantId, taskIds, caller.principalId));
-  // A decision point is asked about this right only where it makes a difference.
+  // A decision point is only queried for this right if it matters.
   if (rows.length === 0 || mayOperate(context)) return new Map();
   return new Map(rows.map((row) => [row.task_id, namedOf(row)]));
 }
 
-/** Whether the caller may stand in for the addressee: an agent never does, whatever its rights. */
+/** Whether the caller may act for the addressee. Agents never may, whatever their permissions. */
 function mayOperate({ caller }: Context): boolean {
   return caller.kind === 'human' && holds(caller.permissions, 'processes.operate');
 }

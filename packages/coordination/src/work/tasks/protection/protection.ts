@@ -11,16 +11,16 @@ import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
 import { hasRunOf } from './protection.sql.ts';
 
-/** Something that a task must meet, and that a change would take away. */
+/** A requirement of a task that a change would remove. */
 export interface TakenAway {
   readonly key: string;
-  /** Who added it; null where nobody knows. */
+  /** The principal that added it; null if unknown. */
   readonly addedBy: string | null;
 }
 
 /**
- * Refuses to take away what a task must meet: that is for whoever added it and for people, and never for whoever works on
- * the task or had a run of it. The task must be locked.
+ * Refuses the removal of a task's requirements, except by their author or by a person, and always by a principal that
+ * works on the task or had a run of it. The task must be locked.
  * @throws Refusal `acceptance_protected` {keys}
  */
 export async function requireMayTakeAway(
@@ -37,7 +37,7 @@ export async function requireMayTakeAway(
 }
 
 /**
- * The same where it is known whether the caller works on the task or had a run of it.
+ * The same if it is already known whether the caller works on the task or had a run of it.
  * @throws Refusal `acceptance_protected` {keys}
  */
 export function refuseTakingAway(
@@ -50,7 +50,7 @@ export function refuseTakingAway(
   if (keys.length > 0) fail('acceptance_protected', { keys: [...new Set(keys)] });
 }
 
-/** The checks that a change removes or changes, by their keys. */
+/** The keys of the checks that a change removes or modifies. */
 export function takenChecks(before: readonly TaskCheck[], after: readonly AcceptanceCheck[]): TakenAway[] {
   const kept = new Map(after.map((check) => [check.key, contentOf(check)]));
   return before
@@ -62,7 +62,7 @@ function contentOf(check: TaskCheck): string {
   return canonicalJson(withoutAuthor(check));
 }
 
-/** The checks as they are stored: what is new or changed is the author's, what stays as it was keeps its author. */
+/** The checks as stored: new or modified ones get the author, unchanged ones keep theirs. */
 export function withAuthors(
   before: readonly TaskCheck[],
   after: readonly AcceptanceCheck[],
@@ -76,7 +76,7 @@ export function withAuthors(
   });
 }
 
-/** The same for evidence: an item that differs in anything, a note included, is the author's. */
+/** The same for evidence: an item with any difference, even in its note, gets the author. */
 export function withEvidenceAuthors(
   before: readonly TaskEvidence[],
   after: readonly Evidence[],
@@ -100,10 +100,10 @@ export interface FieldChange {
 }
 
 /**
- * The checks that a change of fields would skip, because it empties what their conditions read.
- * What conditions read elsewhere stays as it is.
+ * The checks that a change of fields would skip, because it empties fields that their conditions read. Values of other
+ * roots don't change.
  * @param own the checks of the task itself
- * @param root as what the conditions read the changed task
+ * @param root the name by which the conditions read the changed task
  */
 export async function silencedChecks(
   { acceptance, createdBy }: Pick<TypeRules, 'acceptance' | 'createdBy'>,
@@ -127,7 +127,7 @@ export async function silencedChecks(
   return silenced;
 }
 
-/** Whether a change empties any field that conditions can read. */
+/** Whether a change empties a field that conditions can read. */
 export function emptiesField({ before, after }: FieldChange): boolean {
   const isEmpty = (value: unknown) =>
     value == null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
@@ -136,7 +136,7 @@ export function emptiesField({ before, after }: FieldChange): boolean {
   return empties(before, after) || empties(before.customFields, after.customFields);
 }
 
-/** What a version of a type asks for that another one does not, or asks for otherwise. */
+/** The requirements of one version of a type that another version lacks or changes. */
 export function takenByMigration(from: TypeRules, to: TypeRules): TakenAway[] {
   const outputsOf = ({ requiredOutputs }: TypeRules) =>
     requiredOutputs.map((output) => [`output.${output.key}`, canonicalJson(output)] as const);

@@ -7,7 +7,7 @@ interface SpawnedTaskRow {
   acceptance: TaskCheck[];
 }
 
-/** Open tasks that came from this one first of all, and so read it in the conditions of their checks. */
+/** Open tasks whose first spawning task is this one, so that the conditions of their checks read it. */
 export function findSpawnedTasks(tenantId: string, taskId: string, tasksMax: number) {
   return sql<SpawnedTaskRow>`
     select t.id, t.type_id, t.acceptance

@@ -4,11 +4,13 @@ import { fail } from '../../errors.ts';
 import { emptiesField, type FieldChange, requireMayTakeAway, silencedChecks } from './protection.ts';
 import { findSpawnedTasks } from './spawned-tasks.sql.ts';
 
-/** A task's documents have up to 1 MB: beyond so many, nobody but a person empties a field of the task that they came from. */
+/**
+ * A task's documents have up to 1 MB. With more spawned tasks, only a person may empty a field of the spawning task.
+ */
 const tasksMax = 50;
 
 /**
- * Refuses a change of a task that would have checks skipped of tasks that came from it: their conditions read it as
+ * Refuses a change of a task that would skip checks of tasks that it spawned: their conditions read it as
  * `$.spawnedBy`. Only a change that empties a field can.
  * @throws Refusal `acceptance_protected` {keys}
  */

@@ -14,7 +14,7 @@ interface TaskStep {
   readonly context: JsonObject;
 }
 
-/** The part of a task's row that its form is about. */
+/** The columns of a task that its form needs. */
 interface TaskOfStep {
   readonly id: string;
   readonly origin: Origin;
@@ -32,7 +32,10 @@ export async function requireFormFits(context: Context, task: TaskOfStep): Promi
   if (errors.length > 0) fail('custom_fields_invalid', { taskId: task.id, errors });
 }
 
-/** Undefined for a task that no process filed. Any client may write the origin of its task, so the name decides. */
+/**
+ * Undefined for a task that was not created by a process. Identified by its name, because any client may set the origin
+ * of its task.
+ */
 export async function findTaskStep(
   context: Context,
   { id, origin }: Pick<TaskOfStep, 'id' | 'origin'>,
@@ -45,7 +48,9 @@ export async function findTaskStep(
   return { process, form: objectOr(form, null), context: objectOr(passed, {}) };
 }
 
-/** The name of a task by its process step, with the step's form and context in its metadata; undefined for any other task. */
+/**
+ * The process step's name of a task, with the step's form and context in its metadata; undefined for any other task.
+ */
 export function getStepName({ db, tenantId }: Context, taskId: string): Promise<StepNameRow | undefined> {
   return db.row(findStepName(tenantId, taskId));
 }

@@ -1,4 +1,6 @@
-/** The name of a task by its process step, whose id is `process/<instance>/<element>` (organisation, section 15.4). */
+/**
+ * The process step's name of a task, with the id `process/<instance>/<element>` (docs/reference/processes.md#forms).
+ */
 export const processStepName = { externalSystem: 'control-plane', externalType: 'process_step' } as const;
 
 const stepId = /^process\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\/(.+))?$/;
