@@ -1,13 +1,13 @@
 import type { ItemPage } from '@baton/kernel/database/list';
 import type { Page } from '@baton/kernel/http/paging';
 
-/** Of the items of one answer, as JSON; what is beyond has a cursor. */
+/** Size limit of one response's items as JSON; the remaining items follow by cursor. */
 const pageBytesMax = 4_194_304;
 
 /**
- * A page of items that may be large: it ends before its bytes could be more than 4 MiB, however many were asked for. Where they
- * are small, it is read in a few steps and is as long as was asked.
- * @param itemBytesMax what one item may have as JSON
+ * Reads a page of items that may be large. The page ends before it could exceed 4 MiB, whatever limit was requested;
+ * small items are read in a few steps up to the full limit.
+ * @param itemBytesMax maximum size of one item as JSON
  * @param read reads a page
  */
 export async function pageWithinBytes<Item>(

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { queryWordCharactersMax, Timestamp } from '@baton/values/wire';
 
 /**
- * Which catalogue package an object came with (organisation, section 1.4): all versions of its key have the same link. It is
- * written by what records and applies packages; the store gives it to every version.
+ * The catalogue package that installed an object; all versions of its key have the same link. Recording and applying a
+ * package sets the link, and the store copies it to every version. See docs/reference/packages.md#ownership.
  */
 export const PackageLink = z
   .strictObject({
@@ -20,9 +20,9 @@ export const PackageFilter = z
   .string()
   .max(queryWordCharactersMax)
   .optional()
-  .describe('Only what this package has installed.');
+  .describe('Only objects that this package installed.');
 
-/** Packages of a tenant at most. */
+/** Maximum number of packages of a tenant. */
 export const packagesMax = 1000;
 
 export const PackageKey = z
@@ -34,7 +34,7 @@ export const PackageKey = z
 
 const PackageVersion = z.string().min(1).max(50);
 
-/** A package by its key and version, as its `package.yaml` names it (organisation, section 14.1). */
+/** A package by its key and version, as its `package.yaml` names it. See docs/reference/packages.md#source. */
 export const PackageName = z
   .strictObject({ key: PackageKey, version: PackageVersion })
   .meta({ id: 'PackageName' });

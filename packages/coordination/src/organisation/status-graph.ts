@@ -2,8 +2,9 @@ import type { Json, JsonObject } from '@baton/values/wire';
 import { fail } from './errors.ts';
 
 /**
- * The grammar that the lifecycles of task types (core, section 7.3) and of projects (organisation, section 4.2) share:
- * statuses with a category, and the moves between them. Each refuses with `invalid_lifecycle_schema` and the path.
+ * The grammar shared by the lifecycles of task types (docs/reference/definitions.md#lifecycle) and of projects
+ * (docs/reference/projects.md#lifecycle): statuses with a category, and the transitions between them. Each check
+ * refuses with `invalid_lifecycle_schema` and the path.
  */
 
 const field = 'lifecycleSchema';
@@ -62,7 +63,7 @@ export function transitionsOf(known: KnownStatuses, sent: Json): GraphTransition
     const { to } = transition;
     if (!Array.isArray(to) || to.length > statusesMax)
       return defect(`${at}/to`, `must be a list of at most ${statusesMax} statuses`);
-    // A move that is named twice is one move.
+    // Duplicate transitions count once.
     return { from, to: [...new Set(to.map((key, n) => declared(known, key, `${at}/to/${n}`)))] };
   });
 }
@@ -80,7 +81,7 @@ function textOf(sent: Json | undefined, path: string, charactersMax: number): st
 /** @throws Refusal `invalid_lifecycle_schema` */
 export function refuseOthers(object: JsonObject, path: string, names: readonly string[]): void {
   const other = Object.keys(object).find((name) => !names.includes(name));
-  if (other !== undefined) defect(`${path}/${other.slice(0, 100).toWellFormed()}`, 'is not a part of it');
+  if (other !== undefined) defect(`${path}/${other.slice(0, 100).toWellFormed()}`, 'is not a known field');
 }
 
 export function isObject(value: unknown): value is JsonObject {
@@ -91,7 +92,7 @@ export function defect(path: string, message: string): never {
   return fail('invalid_lifecycle_schema', { field, path, message });
 }
 
-/** The keys of the statuses that a move may lead to from `status`, in the declared order. */
+/** The keys of the statuses that `status` may change to, in the declared order. */
 export function movesFrom(
   { transitions }: { readonly transitions: readonly GraphTransition[] },
   status: string,
@@ -99,7 +100,7 @@ export function movesFrom(
   return transitions.find(({ from }) => from === status)?.to.filter((to) => to !== status) ?? [];
 }
 
-/** The status of that key, or undefined. */
+/** The status with that key, or undefined. */
 export function findStatus<Status extends { readonly key: string }>(
   { statuses }: { readonly statuses: readonly Status[] },
   key: string,

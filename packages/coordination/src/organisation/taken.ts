@@ -1,8 +1,8 @@
 import { violatedConstraint } from '@baton/kernel/database/db';
 
 /**
- * Stores a name that must be the only one of its kind.
- * @param refuse what is answered when another has it, one that was stored at the same time included
+ * Stores a name that must be unique.
+ * @param refuse refuses a name that exists, including one that was stored concurrently
  */
 export async function unlessTaken<Row>(storing: Promise<Row>, refuse: () => never): Promise<Row> {
   try {

@@ -1,9 +1,9 @@
 import { sql } from '@baton/kernel/database/sql';
 
 /**
- * Lets one command at a time give the next version of a key, until its commit. Two keys with the same hash of 64 bits would
- * only wait for each other. Whoever links objects to packages is waited for before, or a version that is made meanwhile
- * would miss the link.
+ * Serializes the creation of versions of a key until the commit. Two keys whose 64-bit hashes collide would only wait
+ * for each other. It first waits for transactions that link objects to packages; a version created during one would
+ * miss the link.
  */
 export function takeVersionLock(
   kind:
@@ -24,7 +24,7 @@ export function takeVersionLock(
     select pg_advisory_xact_lock(hashtextextended(${`${kind}/${tenantId}/${key}`}, 0)) from links`;
 }
 
-/** Lets nobody make versions of catalogue objects in a tenant meanwhile, until the commit. */
+/** Blocks the creation of versions of catalogue objects in a tenant until the commit. */
 export function takePackageLock(tenantId: string) {
   return sql`select pg_advisory_xact_lock(hashtextextended(${`packages/${tenantId}`}, 0))`;
 }

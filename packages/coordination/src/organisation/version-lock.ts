@@ -1,7 +1,7 @@
 import type { Context } from './context.ts';
 import { takePackageLock, takeVersionLock } from './version-lock.sql.ts';
 
-/** Taken by whatever gives a key its next version, so that each gets a number of its own; until the commit. */
+/** Taken before a key gets its next version, so that each version has its own number; held until the commit. */
 export async function lockVersions(
   { db, tenantId }: Context,
   kind: Parameters<typeof takeVersionLock>[0],
@@ -11,8 +11,8 @@ export async function lockVersions(
 }
 
 /**
- * Taken first of all by whatever links objects to packages: of two such commands one waits, and so do new versions of
- * objects, which then have the link. Until the commit.
+ * Taken first by commands that link objects to packages: it serializes them and delays new versions of objects, which
+ * then get the link. Held until the commit.
  */
 export async function lockPackages({ db, tenantId }: Context): Promise<void> {
   await db.run(takePackageLock(tenantId));

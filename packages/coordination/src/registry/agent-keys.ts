@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** `GET /agents/me` is the caller's own agent, so no agent is called so. */
+/** Reserved, because `GET /agents/me` returns the caller's own agent. */
 const taken = 'me';
 
-/** The key of an agent (organisation, section 1.3). */
+/** The key of an agent. See docs/reference/agents.md#spec. */
 export const AgentKey = z
   .string()
   .min(1)
@@ -13,12 +13,12 @@ export const AgentKey = z
 
 export const agentParams = { key: z.string().min(1).max(63) };
 
-/** The key, or `key@revision` for another revision than the current one. Any other text matches none. */
+/** The key, or `key@revision` for a revision other than the current one. Any other text matches nothing. */
 export const AgentRef = z
   .string()
   .min(1)
   .max(80)
-  .meta({ description: 'The key, or key@revision for another revision than the current one.' });
+  .meta({ description: 'The key, or key@revision for a revision other than the current one.' });
 
 /** @param revision null for the current one */
 export function parseAgentRef(ref: string): { key: string; revision: number | null } | undefined {

@@ -5,12 +5,12 @@ import type { Permission } from '../service/permissions.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Settings } from './settings.ts';
 
-/** What a handler of this layer works with. */
+/** The context of a handler of this layer. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
 }
 
-/** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
+/** Declares an operation of this layer; see `EndpointSpec` for its fields. */
 export const endpoint = endpointsOf<{
   code: ErrorCode;
   permission: Permission;

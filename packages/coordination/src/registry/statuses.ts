@@ -1,6 +1,6 @@
 import { fail } from './errors.ts';
 
-/** The status that a list is asked for. @throws Refusal `invalid_status` with those that there are (organisation, 26, 8) */
+/** Parses the status filter of a list. @throws Refusal `invalid_status` with the valid statuses */
 export function requireStatus<Status extends string>(
   wanted: string | undefined,
   allowed: readonly Status[],

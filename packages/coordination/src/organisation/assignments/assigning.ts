@@ -40,11 +40,12 @@ import {
   shareSkillAssignment,
 } from './assignments.sql.ts';
 
-/** How often an assignment is tried while it is given and revoked at the same time. */
+/** Attempts at an assignment that concurrent requests grant and revoke. */
 const attemptsMax = 3;
 
 /**
- * Gives a principal a role, in the whole tenant or in a workspace and below it; repeated, it answers what stands.
+ * Assigns a role to a principal, in the whole tenant or in a workspace and its descendants. Repeating the request
+ * returns the existing assignment.
  * @throws Refusal `not_found`, `workspace_archived`
  */
 export async function assignRole(
@@ -108,8 +109,8 @@ export async function assignSkill(
 }
 
 /**
- * Takes a role away where it was given: in the tenant, or in one workspace. One that is out of the caller's sight answers
- * like one that is not there: nothing is taken away.
+ * Revokes a role where it was assigned: in the tenant, or in one workspace. An assignment that the caller may not see
+ * behaves like a missing one: nothing is revoked.
  * @throws Refusal `not_found`
  */
 export async function revokeRole(
@@ -160,7 +161,7 @@ function parseMetadata(metadata: unknown): JsonObject {
   return metadata;
 }
 
-/** The assignment that stands: the new one, or the one that was there, which may go away between the two statements. */
+/** Returns the new assignment or the existing one, which a concurrent revoke may remove between the two statements. */
 async function storeOnce<Row extends object>(
   db: Db,
   insert: Statement<Row>,

@@ -18,7 +18,7 @@ import {
   insertSkillAssignments,
 } from './assignments.sql.ts';
 
-/** What a principal is given as a whole: roles in the whole tenant, capabilities and skills, by id. */
+/** The full set of a principal's assignments by id: roles in the whole tenant, capabilities and skills. */
 export interface AssignmentSet {
   readonly roleIds: readonly string[];
   readonly capabilityIds: readonly string[];
@@ -28,8 +28,8 @@ export interface AssignmentSet {
 export const noAssignments: AssignmentSet = { roleIds: [], capabilityIds: [], skillIds: [] };
 
 /**
- * Gives a principal what a set names, and takes away what only the set before it named; each in one statement, however many
- * there are. What stands already writes no event. The caller has the principal locked, and has checked who may do this.
+ * Assigns what a set contains and revokes what only the previous set contained, each in one statement regardless of
+ * size. Existing assignments write no event. The caller has locked the principal and checked permissions.
  */
 export async function changeAssignments(
   context: Context,
@@ -59,7 +59,7 @@ export async function changeAssignments(
     emit(context, skillRevoked, about, { skillId });
 }
 
-/** New assignments come with ids of their own. */
+/** New assignments get their ids here. */
 function differenceOf(before: readonly string[], after: readonly string[]) {
   const [old, young] = [new Set(before), new Set(after)];
   return {

@@ -7,7 +7,10 @@ import { Capability, type CapabilityRow, capabilityOf } from '../capabilities/ca
 import { Role, type RoleRow, roleOf } from '../roles/role.ts';
 import { Skill, type SkillRow, skillOf } from '../skills/skill.ts';
 
-/** Who has what (organisation, section 9.1): each assignment embeds the whole record of what is assigned. */
+/**
+ * An assignment of a role, capability or skill; it embeds the whole record of what is assigned. See
+ * docs/reference/workspaces.md#roles.
+ */
 
 const common = { id: Uuid, principalId: Uuid, createdAt: Timestamp };
 
@@ -15,7 +18,7 @@ export const RoleAssignment = z
   .strictObject({
     ...common,
     role: Role,
-    workspaceId: Uuid.nullable().meta({ description: 'null: held in the whole tenant.' }),
+    workspaceId: Uuid.nullable().meta({ description: '`null` when the role applies to the whole tenant.' }),
   })
   .meta({ id: 'RoleAssignment' });
 export type RoleAssignment = z.infer<typeof RoleAssignment>;
@@ -30,7 +33,7 @@ export const SkillAssignment = z
   .meta({ id: 'SkillAssignment' });
 export type SkillAssignment = z.infer<typeof SkillAssignment>;
 
-/** A document of which not even the type is checked with the body: 422 says what is wrong with it. */
+/** The body schema doesn't check even the type of the document, so that a 422 can name the defect. */
 const metadata = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax }).default({});
 
 export const RoleAssignmentRequest = z

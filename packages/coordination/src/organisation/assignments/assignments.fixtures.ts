@@ -5,7 +5,7 @@ import { capability } from '../capabilities/capabilities.fixtures.ts';
 import { role } from '../roles/roles.fixtures.ts';
 import { skill } from '../skills/skills.fixtures.ts';
 
-/** What the principal of the request has. */
+/** The assignments of the request's principal. */
 const roleOfPrincipal = defineObject({
   path: '/principals/{id}/roles/{roleId}',
   async make({ actor, get }) {

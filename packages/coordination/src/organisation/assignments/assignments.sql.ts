@@ -22,7 +22,7 @@ interface NewAssignment {
   principalId: string;
 }
 
-/** No row when the principal has it already; the same in the other two. */
+/** Returns no row when the principal already has it; likewise for the other two kinds. */
 export function insertRoleAssignment(given: NewAssignment & { roleId: string; workspaceId: string | null }) {
   return sql<RoleAssignmentRow>`
     insert into role_assignments (id, tenant_id, principal_id, role_id, workspace_id)
@@ -49,7 +49,10 @@ export function insertSkillAssignment(given: NewAssignment & { skillId: string; 
     returning *`;
 }
 
-/** Locks it, so that a revoke at the same time either is seen or comes after the answer; the same in the other two. */
+/**
+ * Locks the assignment, so that a concurrent revoke is either visible or follows the response; likewise for the other
+ * two kinds.
+ */
 export function shareRoleAssignment(principalId: string, roleId: string, workspaceId: string | null) {
   return sql<RoleAssignmentRow>`
     select * from role_assignments
@@ -69,7 +72,7 @@ export function shareSkillAssignment(principalId: string, skillId: string) {
     select * from skill_assignments where principal_id = ${principalId} and skill_id = ${skillId} for share`;
 }
 
-/** No row when there is nothing to revoke; the same in the other two. */
+/** Returns no row when there is nothing to revoke; likewise for the other two kinds. */
 export function deleteRoleAssignment(
   tenantId: string,
   principalId: string,
@@ -97,18 +100,18 @@ export function deleteSkillAssignment(tenantId: string, principalId: string, ski
     returning id`;
 }
 
-/** The principal whose assignments change as a whole. */
+/** The principal whose whole set of assignments changes. */
 interface Holder {
   readonly tenantId: string;
   readonly principalId: string;
 }
 
-/** Assignments to come, each with its own id and that of the role, capability or skill. */
+/** New assignments, each with its own id and that of the role, capability or skill. */
 type Added = readonly { readonly id: string; readonly subjectId: string }[];
 
 const idsOf = (added: Added) => [added.map(({ id }) => id), added.map(({ subjectId }) => subjectId)] as const;
 
-/** The roles that are new, given in the whole tenant; of the other two the same. */
+/** Inserts the roles that are new in the whole tenant; likewise for the other two kinds. */
 export function insertRoleAssignments({ tenantId, principalId }: Holder, added: Added) {
   const [ids, roleIds] = idsOf(added);
   return sql<{ id: string }>`
@@ -141,7 +144,7 @@ export function insertSkillAssignments({ tenantId, principalId }: Holder, added:
     returning skill_id as id`;
 }
 
-/** The roles that were given in the whole tenant, and no longer are; of the other two the same. */
+/** Deletes the tenant-wide roles that the set no longer contains; likewise for the other two kinds. */
 export function deleteRoleAssignments({ tenantId, principalId }: Holder, roleIds: readonly string[]) {
   return sql<{ id: string }>`
     delete from role_assignments
@@ -176,7 +179,7 @@ const build = queryBuilder<{
 const orderOf = <Row>(cursor: string): ListOrder<Row> =>
   ({ cursor, columns: { created_at: 'timestamp', id: 'uuid' }, direction: 'desc' }) as ListOrder<Row>;
 
-/** Without those for a workspace, and those of a role of a workspace, that a viewer doesn't see. */
+/** Omits assignments in a workspace, and assignments of a workspace's role, that the viewer may not see. */
 export function listOfRoleAssignments(tenantId: string, principalId: string): SeenList<RoleAssignmentRow> {
   const foundIn = (source: 'role_assignments') =>
     build

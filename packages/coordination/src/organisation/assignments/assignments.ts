@@ -25,7 +25,7 @@ import {
   listOfRoleAssignments,
 } from './assignments.sql.ts';
 
-/** Beyond that even a list that is asked for whole has a cursor. */
+/** Even a list that is requested without a limit has a cursor beyond this size. */
 const wholeRowsMax = 1000;
 
 export const wholeListQuery = {
@@ -39,9 +39,10 @@ export const wholeListQuery = {
       type: 'integer',
       minimum: 1,
       maximum: 200,
-      description: 'How many items at most, 1 to 200. Without it and without a cursor the list comes whole.',
+      description:
+        'Maximum number of items, 1 to 200. Without it and without a cursor the whole list is returned.',
     }),
-  cursor: QueryWord.optional().describe('The `nextCursor` of the page before.'),
+  cursor: QueryWord.optional().describe('The `nextCursor` of the previous page.'),
 };
 
 export interface WholeListQuery {
@@ -50,7 +51,7 @@ export interface WholeListQuery {
 }
 
 /**
- * What stands in workspaces out of the caller's sight is left out (section 1.5).
+ * Omits assignments in workspaces that the caller may not see. See docs/reference/README.md#visibility.
  * @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor`
  */
 export async function listRoleAssignments(
@@ -83,7 +84,10 @@ export function listCapabilityAssignments(
   });
 }
 
-/** Readers without org.read see no config of the skills. @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor` */
+/**
+ * Readers without org.read don't see the config of the skills.
+ * @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor`
+ */
 export function listSkillAssignments(
   context: Context,
   principalId: string,
@@ -101,13 +105,13 @@ export function listSkillAssignments(
 
 interface AssignmentKind<Row, Subject, Item> {
   read(page: Page): Promise<ItemPage<Row>>;
-  /** The id of what is assigned. */
+  /** The id of the assigned role, capability or skill. */
   subjectOf(row: Row): string;
   findSubjects(ids: readonly string[]): Statement<Subject>;
   itemOf(row: Row, subject: Subject): Item;
 }
 
-/** One page of the assignments, and one statement for all that they embed. */
+/** Reads one page of assignments, and all the records that they embed in one statement. */
 async function listAssignments<Row, Subject extends { id: string }, Item>(
   context: Context,
   principalId: string,

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { Uuid } from '@baton/values/wire';
 import { principalKinds, principalStatuses } from '../../access/principals/principal.ts';
 
-/** Who takes part in a workspace: a member, or somebody with a role there (organisation, section 3.2). */
+/**
+ * A participant of a workspace: a member, or a principal with a role in it. See
+ * docs/reference/workspaces.md#participants.
+ */
 export const Participant = z
   .strictObject({
     principalId: Uuid,

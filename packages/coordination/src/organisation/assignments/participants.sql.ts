@@ -5,7 +5,7 @@ import type { Page } from '@baton/kernel/http/paging';
 import type { RoleHolderRow } from '../roles/role.ts';
 import type { Participant } from './participant.ts';
 
-/** A workspace, with the ids from the root to it. */
+/** A workspace, with the ids of its path from the root. */
 export interface Place {
   readonly tenantId: string;
   readonly workspaceId: string;
@@ -20,7 +20,7 @@ const newestFirst: ListOrder<RoleHolderRow> = {
   direction: 'desc',
 };
 
-/** The assignments are looked up from the workspace and from its roles, each by an index. */
+/** Starts at the workspace and its roles, so that each lookup uses an index. */
 export function findParticipants({ tenantId, workspaceId, path }: Place, page: Page) {
   const taking = fragment`
     select principal_id from workspace_members where workspace_id = ${workspaceId}
@@ -36,8 +36,8 @@ export function findParticipants({ tenantId, workspaceId, path }: Place, page: P
 }
 
 /**
- * What each of the principals is in the workspace, without roles of workspaces that the viewer doesn't see; where one was
- * given in such a workspace above, that is null, as the parent of a workspace is.
+ * Membership and roles of each principal in the workspace, without roles of workspaces that the viewer may not see. The
+ * workspace of an assignment from such a workspace above is null, like the parent of a workspace.
  */
 export function findPartsOf(
   { tenantId, workspaceId, path }: Place,

@@ -6,12 +6,12 @@ import { getWorkspaceRow } from '../workspaces/workspaces.ts';
 import type { Participant } from './participant.ts';
 import { findParticipants, findPartsOf, type Place } from './participants.sql.ts';
 
-/** Beyond that a participant's further roles in the workspace are not shown. */
+/** A participant's further roles in the workspace are not returned. */
 const rolesShownMax = 100;
 
 /**
- * A role counts when it is one of the workspace, or is given for it. A tenant's role that is held in the whole tenant makes
- * nobody a participant of every workspace (organisation, section 28).
+ * A role counts if it belongs to the workspace or is assigned in it. A tenant-wide assignment of a tenant's role does
+ * not make its holder a participant of every workspace. See docs/reference/workspaces.md#participants.
  * @throws Refusal `not_found`, `invalid_cursor`
  */
 export async function listParticipants(
@@ -32,7 +32,7 @@ export async function listParticipants(
   return { items, nextCursor: found.nextCursor };
 }
 
-/** What each of the principals is in a workspace: whether it is a member, and its roles there that the caller sees. */
+/** Membership and the visible roles of each principal in a workspace. */
 export async function findPartsIn(
   context: Context,
   place: Place,

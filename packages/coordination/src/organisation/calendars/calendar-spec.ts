@@ -3,7 +3,7 @@ import { CalendarDefect, orderCalendarSpec } from '@baton/process-engine/calenda
 import { fail } from '../errors.ts';
 
 /**
- * Validates a calendar and returns it in its one order, so that the same content has the same hash.
+ * Validates a calendar and returns it in canonical order, so that equal content has an equal hash.
  * @throws Refusal `invalid_calendar` with the defect's `code` and `path`
  */
 export function parseCalendarSpec(sent: CalendarSpec): CalendarSpec {

@@ -25,10 +25,10 @@ export const Calendar = z
     key: z.string(),
     version: z.int().positive(),
     latestVersion: z.int().positive(),
-    calendarHash: z.string().describe('Of the spec in canonical form.'),
+    calendarHash: z.string().describe('Hash of the spec in canonical form.'),
     spec: CalendarSpec,
     provisionalYears: z.array(z.int()),
-    status: z.enum(calendarStatuses).describe('Of the key, whatever the version.'),
+    status: z.enum(calendarStatuses).describe('Status of the key, which all its versions share.'),
     retired: z.strictObject({ at: Timestamp, by: Uuid, reason: z.string() }).nullable(),
     createdBy: Uuid,
     createdAt: Timestamp,
@@ -39,7 +39,7 @@ export type Calendar = z.infer<typeof Calendar>;
 
 type KeyRow = RowOf<Tables['calendars'], { package: PackageLink | null }>;
 
-/** A version with the state of its key. */
+/** A version with the status of its key. */
 export type CalendarRow = RowOf<Tables['calendar_versions'], { spec: CalendarSpec }> &
   Pick<KeyRow, 'status' | 'retired_at' | 'retired_by' | 'retired_reason' | 'package'> & {
     latest_version: number;
@@ -50,10 +50,10 @@ export const calendarOf = wireMapper<CalendarRow>()(Calendar, {
     at === null || by === null || reason === null ? null : { at, by, reason },
 });
 
-/** More than the calendar reaches: 100 years of minutes. */
+/** Exceeds the range of a calendar: the minutes of 100 years. */
 const workingMinutesMax = 52_596_000;
 
-/** Either what to add, or the other end. */
+/** Either the minutes to add or the end of the interval. */
 export const Computation = z
   .union([
     z.strictObject({ from: InstantInput, addWorkingMinutes: z.int().min(0).max(workingMinutesMax) }),
@@ -66,7 +66,7 @@ export const Computed = z
   .union([
     z.strictObject({ to: Timestamp }),
     z.strictObject({
-      workingMinutes: z.int().describe('Whole ones; below zero where `to` comes before `from`.'),
+      workingMinutes: z.int().describe('Whole minutes; negative when `to` precedes `from`.'),
     }),
   ])
   .meta({ id: 'CalendarComputed' });

@@ -15,7 +15,9 @@ export const calendarsApi = [
     path: '/calendars',
     summary: 'Publish the next version of a production calendar.',
     description:
-      'Versions never change. 200 when the newest version says the same already, else 201; either takes a retired calendar into use again. `invalid_calendar` names in `code` what is wrong: unknown_timezone, duplicate_calendar_year, calendar_date_outside_year, calendar_day_conflict or invalid_working_hours.',
+      'Versions never change. Returns 200 when the newest version has the same content, else 201; both reactivate a ' +
+      'retired calendar. The `code` of `invalid_calendar` names the defect: unknown_timezone, ' +
+      'duplicate_calendar_year, calendar_date_outside_year, calendar_day_conflict or invalid_working_hours.',
     permission: 'calendars.write',
     body: CalendarRequest,
     returns: { 200: Calendar, 201: Calendar },
@@ -44,8 +46,8 @@ export const calendarsApi = [
     id: 'listCalendars',
     method: 'GET',
     path: '/calendars',
-    summary: 'List calendars, each by its newest version, newest first.',
-    description: 'A page has up to 4 MiB; what is beyond has a cursor.',
+    summary: 'List the newest version of each calendar, newest first.',
+    description: 'A page has up to 4 MiB; the remaining items follow by cursor.',
     query: { package: PackageFilter },
     paging: true,
     returns: { 200: pageOf(Calendar) },
@@ -68,7 +70,8 @@ export const calendarsApi = [
     path: '/calendars/{key}:retire',
     summary: 'Retire a calendar.',
     description:
-      'It still computes. Retiring a retired one changes nothing, and publishing takes it into use again. With `dryRun` nothing is written.',
+      'A retired calendar still computes. Retiring it again changes nothing, and publishing reactivates it. With ' +
+      '`dryRun` nothing is written.',
     permission: 'calendars.write',
     params: { key: TypeKey },
     query: { dryRun: QueryFlag.optional() },
@@ -84,14 +87,15 @@ export const calendarsApi = [
     id: 'computeWithCalendar',
     method: 'POST',
     path: '/calendars/{key}:compute',
-    summary: 'Add working minutes to an instant, or count those between two.',
+    summary: 'Add working minutes to an instant, or count the working minutes between two instants.',
     description:
-      'By the clocks of its time zone: an hour that they skip is none, one that they show twice counts twice. `invalid_calendar` names in `code` why not: calendar_without_hours, or calendar_scan_limit beyond 50 years.',
+      'Follows the clocks of its time zone: a skipped hour does not count, a repeated hour counts twice. The `code` ' +
+      'of `invalid_calendar` names the reason: calendar_without_hours, or calendar_scan_limit beyond 50 years.',
     params: { key: VersionRef },
     body: Computation,
     returns: { 200: Computed },
     errors: ['not_found', 'invalid_calendar'],
-    // Nothing changes, so there is no answer to keep.
+    // The operation writes nothing, so there is no response to replay.
     idempotency: 'ignored',
     transaction: 'none',
     example: { from: '2026-04-02T16:00:00+02:00', addWorkingMinutes: 240 },

@@ -22,8 +22,8 @@ export interface NewVersion {
 }
 
 /**
- * Takes a key that the tenant doesn't have, with its first version to come; no row when it has it. Whoever takes the same
- * key meanwhile waits for the commit.
+ * Inserts a key that the tenant doesn't have, before its first version; returns no row if the key exists. A concurrent
+ * insert of the same key waits for the commit.
  */
 export function insertCalendarKey({ tenantId, key, id }: Pick<NewVersion, 'tenantId' | 'key' | 'id'>) {
   return sql<{ version: number }>`
@@ -32,7 +32,7 @@ export function insertCalendarKey({ tenantId, key, id }: Pick<NewVersion, 'tenan
     returning version`;
 }
 
-/** Locks a key; what stands under it is read by a statement that begins later. */
+/** Locks a key; read its versions in a later statement. */
 export function lockCalendarKey(tenantId: string, key: string) {
   return sql`select from calendars where tenant_id = ${tenantId} and key = ${key} for update`;
 }
@@ -66,7 +66,7 @@ export function updateCalendarToActive(tenantId: string, key: string) {
     where tenant_id = ${tenantId} and key = ${key}`;
 }
 
-/** Of processes that are not retired the first whose latest version leans on a calendar, and how many there are. */
+/** The first non-retired process whose latest version uses a calendar, and their number. */
 export function findProcessesOfCalendar(tenantId: string, key: string, namedMax: number) {
   return sql<{ key: string; total: number }>`
     select r.key, count(*) over ()::integer as total
@@ -77,7 +77,7 @@ export function findProcessesOfCalendar(tenantId: string, key: string, namedMax:
     limit ${namedMax}`;
 }
 
-/** The version that is named, or the newest one. */
+/** The requested version, or the newest one. */
 export function findCalendar(tenantId: string, { key, version }: VersionRef) {
   return sql<CalendarRow>`
     select v.*, c.version as latest_version, c.status, c.retired_at, c.retired_by, c.retired_reason, c.package
@@ -85,7 +85,7 @@ export function findCalendar(tenantId: string, { key, version }: VersionRef) {
     where c.tenant_id = ${tenantId} and c.key = ${key} and v.version = coalesce(${version}::integer, c.version)`;
 }
 
-/** Of the version that is named, or the newest one; its document is read apart, where it isn't remembered. */
+/** The requested version, or the newest one, without its document, which is read separately unless it is cached. */
 export function findCalendarId(tenantId: string, { key, version }: VersionRef) {
   return sql<{ id: string }>`
     select v.id from calendars c join calendar_versions v on v.tenant_id = c.tenant_id and v.key = c.key

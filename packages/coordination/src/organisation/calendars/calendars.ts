@@ -26,12 +26,12 @@ import {
   updateNewestVersion,
 } from './calendars.sql.ts';
 
-/** A document of 64 KiB at most, and what stands beside it. */
+/** A document of at most 64 KiB and the remaining fields. */
 const calendarBytesMax = documentBytesMax + 4096;
 
 /**
- * Publishes the next version of a calendar; versions never change. What the newest version says already makes none. Either
- * takes a retired key into use again (organisation, section 16).
+ * Publishes the next version of a calendar; versions never change. Content that equals the newest version creates none.
+ * Both reactivate a retired key. See docs/reference/workspaces.md#calendars.
  * @returns the newest version, and whether it is new
  * @throws Refusal `payload_too_large`, `invalid_calendar`
  */
@@ -101,15 +101,19 @@ export async function getCalendar({ db, tenantId }: Context, ref: VersionRef): P
   return row === undefined ? fail('not_found') : calendarOf(row);
 }
 
-/** One that a workspace names; a retired one keeps its time zone. @throws Refusal `not_found` {calendarKey} */
+/**
+ * Finds the calendar that a workspace names; a retired one keeps its time zone.
+ * @throws Refusal `not_found` {calendarKey}
+ */
 export async function requireCalendar({ db, tenantId }: Context, calendarKey: string): Promise<void> {
   const found = await db.row(findCalendarId(tenantId, { key: calendarKey, version: null }));
   if (found === undefined) fail('not_found', { calendarKey });
 }
 
 /**
- * Retires a calendar: it still computes, for what was planned by it, and is not to be used anew. Repeated, it changes nothing.
- * @param isDryRun answers with the calendar as it stands, and writes nothing
+ * Retires a calendar. It still computes for existing plans, but new work cannot use it. Repeating the request changes
+ * nothing.
+ * @param isDryRun returns the calendar unchanged and writes nothing
  * @throws Refusal `not_found`, `calendar_in_use` while a process leans on it
  */
 export async function retireCalendar(
@@ -136,10 +140,10 @@ export async function retireCalendar(
   return getCalendar(context, { key, version: null });
 }
 
-/** How many processes a refusal names. */
+/** Number of processes that a refusal names. */
 const processesNamedMax = 50;
 
-/** Keeps others from changing a calendar until the commit; one that there is not stays so. */
+/** Locks a calendar against changes until the commit; a missing one cannot be created meanwhile. */
 export async function holdCalendar({ db, tenantId }: Context, key: string): Promise<void> {
   await db.run(lockCalendarKey(tenantId, key));
 }

@@ -12,18 +12,15 @@ import { fail } from '../errors.ts';
 import type { Computation, Computed } from './calendar.ts';
 import { findCalendarId, findCalendarSpec, findNewestIds } from './calendars.sql.ts';
 
-/** A version never changes. The sums of a year take 3 KB, its dates 4 KB at most: 28 MB in all. */
+/** Versions never change. The sums of a year take 3 KB, its dates at most 4 KB: 28 MB in all. */
 const yearsKeptMax = 4000;
 const kept = new BoundedCache<WorkingCalendar>(yearsKeptMax);
-/** Years that are not listed have so many forms. */
+/** Number of distinct forms of a year without listed days. */
 const unlistedYears = 14;
 
 const minuteMs = 60_000;
 
-/**
- * A version of a calendar, ready for arithmetic (`working-time.ts`).
- * @throws Refusal `not_found`
- */
+/** A version of a calendar, prepared for arithmetic (`working-time.ts`). @throws Refusal `not_found` */
 async function workingCalendarOf(context: Context, ref: VersionRef): Promise<WorkingCalendar> {
   const { db, tenantId } = context;
   const { id } = (await db.row(findCalendarId(tenantId, ref))) ?? fail('not_found');
@@ -40,7 +37,7 @@ async function calendarOfId({ db, tenantId }: Context, id: string): Promise<Work
   return calendar;
 }
 
-/** The newest versions of calendars by their keys, ready for arithmetic, those that there are. */
+/** The newest versions of the calendars that exist among these keys, prepared for arithmetic. */
 export async function workingCalendarsOf(
   context: Context,
   keys: readonly string[],
@@ -55,7 +52,8 @@ export async function workingCalendarsOf(
 }
 
 /**
- * Adds working minutes to an instant, or counts those between two (organisation, section 28).
+ * Adds working minutes to an instant, or counts the working minutes between two instants. See
+ * docs/reference/workspaces.md#calendar-arithmetic.
  * @throws Refusal `not_found`, `invalid_calendar` with `code` calendar_without_hours or calendar_scan_limit
  */
 export async function computeWithCalendar(

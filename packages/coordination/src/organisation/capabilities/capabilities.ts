@@ -23,7 +23,7 @@ import {
   capabilityOf,
 } from './capability.ts';
 
-/** Creates a capability (organisation, section 9.2). @throws Refusal `capability_exists` */
+/** Creates a capability. See docs/reference/skills.md#capabilities. @throws Refusal `capability_exists` */
 export async function createCapability(context: Context, request: CapabilityRequest): Promise<Capability> {
   const { db, tenantId } = context;
   const { name, description } = request;
@@ -54,7 +54,7 @@ export async function getCapabilityRow({ db, tenantId }: Context, id: string): P
 }
 
 /**
- * Changes a capability (organisation, section 26, 17); values that are stored already change nothing.
+ * Changes a capability; values equal to the stored ones change nothing. See docs/reference/skills.md#capabilities.
  * @throws Refusal `not_found`, `version_conflict`, `capability_exists`, `empty_update`
  */
 export async function updateCapability(

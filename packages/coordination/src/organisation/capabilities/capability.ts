@@ -5,7 +5,10 @@ import { Timestamp, Uuid } from '@baton/values/wire';
 import type { Tables } from '../../service/schema.ts';
 import { PackageLink } from '../package-link.ts';
 
-/** What somebody can do, named in the tenant's own words (organisation, section 9.1). It gives no permission. */
+/**
+ * An ability of a principal, named in the tenant's own vocabulary. It grants no permission. See
+ * docs/reference/skills.md#capabilities.
+ */
 export const Capability = z
   .strictObject({
     id: Uuid,

@@ -3,7 +3,7 @@ import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { Timestamp, Uuid } from '@baton/values/wire';
 import type { Tables } from '../../service/schema.ts';
 
-/** Who belongs to a workspace (organisation, section 3.1). */
+/** A member of a workspace. See docs/reference/workspaces.md#members. */
 export const WorkspaceMember = z
   .strictObject({ id: Uuid, workspaceId: Uuid, principalId: Uuid, createdAt: Timestamp })
   .meta({ id: 'WorkspaceMember' });

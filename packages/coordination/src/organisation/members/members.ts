@@ -11,7 +11,7 @@ import { workspaceMemberAdded, workspaceMemberRemoved } from './members.events.t
 import { deleteMember, findMember, findMembers, insertMember } from './members.sql.ts';
 
 /**
- * Makes a principal a member of a workspace; repeated, it changes nothing.
+ * Adds a principal to the members of a workspace. Repeating the request changes nothing.
  * @throws Refusal `not_found`, `workspace_archived`
  */
 export async function addWorkspaceMember(
@@ -28,7 +28,7 @@ export async function addWorkspaceMember(
     return workspaceMemberOf(added);
   }
   const known = await db.row(findMember(tenantId, workspaceId, principalId));
-  // Removed between the two statements: then it is added after that.
+  // If the membership was removed between the two statements, it is added again.
   return known === undefined
     ? addWorkspaceMember(context, workspaceId, principalId)
     : workspaceMemberOf(known);
@@ -46,7 +46,7 @@ export async function listWorkspaceMembers(
 }
 
 /**
- * Takes the membership away, if there is one; also of an archived workspace.
+ * Removes the membership if it exists, also in an archived workspace.
  * @throws Refusal `not_found` for a workspace or a principal that is not there
  */
 export async function removeWorkspaceMember(

@@ -23,7 +23,7 @@ export type ProjectCategory = (typeof projectCategories)[number];
 
 export const StatusKey = z.string().min(1).max(statusKeyCharactersMax);
 
-/** The statuses of a template's projects and the moves between them (organisation, section 4.2). */
+/** The statuses of a template's projects and the transitions between them. See docs/reference/projects.md#lifecycle. */
 export const ProjectLifecycle = z
   .strictObject({
     initialStatus: StatusKey,
@@ -44,7 +44,7 @@ export const ProjectLifecycle = z
   .meta({ id: 'ProjectLifecycle' });
 export type ProjectLifecycle = z.infer<typeof ProjectLifecycle>;
 
-/** What a template has that declares none. */
+/** The lifecycle of a template that declares none. */
 export const defaultLifecycle: ProjectLifecycle = {
   initialStatus: 'planned',
   statuses: [

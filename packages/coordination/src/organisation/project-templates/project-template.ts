@@ -11,7 +11,9 @@ import { ProjectLifecycle } from './project-lifecycle.ts';
 
 export const templateStatuses = ['active', 'deprecated'] as const;
 
-/** What projects of a kind are: their fields, their statuses, what counts for them at first (organisation, section 4.1). */
+/**
+ * A kind of project: its fields, its statuses and its default configuration. See docs/reference/projects.md#templates.
+ */
 export const ProjectTemplate = z
   .strictObject({
     id: Uuid,
@@ -35,7 +37,7 @@ export const ProjectTemplate = z
   .meta({ id: 'ProjectTemplate' });
 export type ProjectTemplate = z.infer<typeof ProjectTemplate>;
 
-/** Of which not even the type is checked with the body: 422 says what is wrong with it, with its own code. */
+/** The body schema doesn't check even the type, so that a 422 with its own code can name the defect. */
 const document = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
 
 export const NewProjectTemplate = z
@@ -53,13 +55,16 @@ export const NewProjectTemplate = z
       .meta({ description: `At most ${viewsMax}.` }),
     governanceSchema: document
       .default({})
-      .meta({ description: 'Values that count where defaultConfig names no other.' }),
+      .meta({ description: 'Governance values that apply unless defaultConfig sets its own.' }),
     memoryDefaults: document.default({}),
   })
   .meta({ id: 'NewProjectTemplate' });
 export type NewProjectTemplate = z.output<typeof NewProjectTemplate>;
 
-/** Which version of a template a project is made with: one by its id, or one of a key, the newest active one at first. */
+/**
+ * The template version for a new project: by its id, or by its key, which selects the newest active version unless it
+ * names one.
+ */
 export const TemplateReference = {
   templateId: Uuid.nullish(),
   templateKey: TypeKey.nullish(),

@@ -16,9 +16,10 @@ export const projectTemplatesApi = [
     id: 'createProjectTemplate',
     method: 'POST',
     path: '/project-templates',
-    summary: 'Make the next version of a project template.',
+    summary: 'Create the next version of a project template.',
     description:
-      'Versions never change. Without a lifecycle its projects are planned, active, paused, completed or cancelled.',
+      'Versions never change. A template without a lifecycle gets the statuses planned, active, paused, completed ' +
+      'and cancelled.',
     permission: 'project_templates.manage',
     body: NewProjectTemplate,
     returns: { 201: ProjectTemplate },
@@ -77,8 +78,8 @@ export const projectTemplatesApi = [
     id: 'deprecateProjectTemplate',
     method: 'POST',
     path: '/project-templates/{id}:deprecate',
-    summary: 'Deprecate a version of a project template: no project is made with it any more.',
-    description: 'Deprecating a deprecated one changes nothing.',
+    summary: 'Deprecate a version of a project template; new projects can no longer use it.',
+    description: 'Deprecating it again changes nothing.',
     permission: 'project_templates.manage',
     params: idParams,
     returns: { 200: ProjectTemplate },

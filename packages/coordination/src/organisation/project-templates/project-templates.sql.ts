@@ -11,8 +11,8 @@ export function findTemplate(tenantId: string, id: string) {
 }
 
 /**
- * The version that a project names, kept from being deprecated until the commit. Without a version the newest active one of the
- * key, or the newest where none is active.
+ * Locks the version that a project names against deprecation until the commit. Without a version, selects the newest
+ * active version of the key, or the newest if none is active.
  */
 export function holdTemplate(
   tenantId: string,
@@ -44,7 +44,7 @@ export interface NewTemplateValues {
   createdBy: string;
 }
 
-/** Gives the template the next version of its key; the version's lock is held. */
+/** Assigns the next version number of the key; the caller holds the version lock. */
 export function insertTemplate(template: NewTemplateValues) {
   return sql<ProjectTemplateRow>`
     insert into project_templates (id, tenant_id, key, version, display_name, description, field_schema, lifecycle_schema,
@@ -57,7 +57,7 @@ export function insertTemplate(template: NewTemplateValues) {
     returning *`;
 }
 
-/** No row where it is deprecated already. */
+/** Returns no row if it is deprecated already. */
 export function updateTemplateToDeprecated(tenantId: string, id: string) {
   return sql<ProjectTemplateRow>`
     update project_templates set status = 'deprecated', updated_at = now()

@@ -30,10 +30,7 @@ import {
   updateTemplateToDeprecated,
 } from './project-templates.sql.ts';
 
-/**
- * Makes the next version of a template; versions never change (organisation, section 4). What is checked stands in the
- * contract's order.
- */
+/** Creates the next version of a template; versions never change. See docs/reference/projects.md#templates. */
 export async function createProjectTemplate(
   context: Context,
   request: NewProjectTemplate,
@@ -83,7 +80,10 @@ function parseMemory(sent: unknown): JsonObject {
   return sent;
 }
 
-/** Every section but the views, which count only where they are named; governance that is named wins over the other. */
+/**
+ * All sections except the views, which count only where they are named. Governance of the configuration overrides the
+ * governance schema.
+ */
 function completed(
   config: ConfigDocument,
   governanceSchema: Governance,
@@ -123,7 +123,10 @@ export async function getTemplateRow({ db, tenantId }: Context, id: string): Pro
   return (await db.row(findTemplate(tenantId, id))) ?? fail('not_found', { projectTemplateId: id });
 }
 
-/** Deprecates a version: no project is made with it any more. Repeated, it changes nothing. @throws Refusal `not_found` */
+/**
+ * Deprecates a version; new projects can no longer use it. Repeating the request changes nothing.
+ * @throws Refusal `not_found`
+ */
 export async function deprecateProjectTemplate(context: Context, id: string): Promise<ProjectTemplate> {
   const row = await context.db.row(updateTemplateToDeprecated(context.tenantId, id));
   if (row === undefined) return getProjectTemplate(context, id);
@@ -133,8 +136,8 @@ export async function deprecateProjectTemplate(context: Context, id: string): Pr
 }
 
 /**
- * The version that a project names.
- * @param current the template that the project has: it may be named again though it is deprecated
+ * Returns the version that a project names.
+ * @param current the project's current template, which it may name again even if deprecated
  * @throws Refusal `invalid_template_reference`, `not_found`, `template_deprecated`
  */
 export async function resolveTemplate(

@@ -6,7 +6,7 @@ import type { Tables } from '../../service/schema.ts';
 import type { ConfigDocument } from './config/config-document.ts';
 import { commentCharactersMax } from './project.ts';
 
-/** A numbered configuration of a project, which never changes (organisation, section 5.2). */
+/** A numbered, immutable configuration of a project. See docs/reference/projects.md#revisions. */
 export const ConfigRevision = z
   .strictObject({
     id: Uuid,
@@ -22,11 +22,11 @@ export const ConfigRevision = z
         checkedAt: Timestamp,
         governanceCeiling: FreeObject,
       })
-      .meta({ description: 'What it was checked against when it was made.' }),
+      .meta({ description: 'The context against which the revision was validated.' }),
     comment: z.string(),
     createdBy: Uuid,
     createdAt: Timestamp,
-    activatedAt: Timestamp.nullable().meta({ description: 'When it was last activated.' }),
+    activatedAt: Timestamp.nullable().meta({ description: 'Time of the last activation.' }),
   })
   .meta({ id: 'ConfigRevision' });
 export type ConfigRevision = z.infer<typeof ConfigRevision>;

@@ -29,11 +29,11 @@ export const configRevisionsApi = [
     id: 'getEffectiveConfig',
     method: 'GET',
     path: '/projects/{id}/effective-config',
-    summary: 'Read what counts for a project, and which value comes from where.',
+    summary: 'Read the effective configuration of a project and the origin of each value.',
     description:
-      'Template, what stands above, active revision, settings of the project: the later wins, but governance only ' +
-      'narrows, and a locked setting is that of the project that locked it. An If-None-Match that names the ETag is ' +
-      'answered with 304.',
+      'Later layers override earlier ones: template, ancestors, active revision, settings of the project. ' +
+      'Governance can only narrow, and a locked setting keeps the value of the project that locked it. An ' +
+      'If-None-Match that matches the ETag returns 304.',
     permission: 'projects.read',
     params: idParams,
     returns: { 200: EffectiveConfig, 304: null },
@@ -62,7 +62,7 @@ export const configRevisionsApi = [
     id: 'createConfigRevision',
     method: 'POST',
     path: '/projects/{id}/config-revisions',
-    summary: 'Record the next configuration of a project; it counts once it is activated.',
+    summary: 'Record the next configuration of a project; it takes effect when activated.',
     permission: 'projects.manage',
     params: idParams,
     body: ConfigRevisionRequest,
@@ -90,8 +90,8 @@ export const configRevisionsApi = [
     id: 'activateConfigRevision',
     method: 'POST',
     path: '/projects/{id}/config-revisions/{n}:activate',
-    summary: 'Make a configuration the one that counts.',
-    description: 'An earlier one may be activated again. Activating the one that counts changes nothing.',
+    summary: 'Activate a configuration.',
+    description: 'An earlier one may be activated again. Activating the active one changes nothing.',
     permission: 'projects.manage',
     ifMatch: 'project',
     etag: 'project',

@@ -15,13 +15,13 @@ export interface NewRevision {
   tenantId: string;
   projectId: string;
   config: object;
-  /** Without the instant of the check, which is that of the row. */
+  /** Omits the instant of the check, which the row has. */
   checked: object;
   comment: string;
   createdBy: string;
 }
 
-/** Gives the revision the next number of its project, which is locked. */
+/** Assigns the next revision number of the project, which is locked. */
 export function insertRevision(revision: NewRevision) {
   return sql<ConfigRevisionRow>`
     with checked as materialized (select clock_timestamp()::timestamptz(3) as at)

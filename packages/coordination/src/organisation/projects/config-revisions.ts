@@ -31,7 +31,8 @@ import { updateActiveRevision } from './projects.sql.ts';
 import { getProjectRow, layersAbove, showProject } from './projects.ts';
 
 /**
- * Records the next configuration of a project (organisation, section 5.2); it counts once it is activated.
+ * Records the next configuration of a project, which takes effect when it is activated. See
+ * docs/reference/projects.md#revisions.
  * @throws Refusal `not_found`, `project_archived`, those of `parseConfig`, `status_not_in_lifecycle`,
  * `governance_weakened`, `setting_locked`
  */
@@ -58,7 +59,7 @@ export async function createConfigRevision(
   return configRevisionOf(row);
 }
 
-/** What stands in the way of a configuration now. @returns what the project has to keep to */
+/** Validates a configuration against the current ancestors. @returns the constraints of the project */
 async function requireFitting(
   context: Context,
   project: ProjectRow,
@@ -72,9 +73,9 @@ async function requireFitting(
 }
 
 /**
- * Makes a revision the one that counts; the one that counts already changes nothing.
- * @throws Refusal `not_found`, `version_conflict`, `project_archived`, `status_not_in_lifecycle`, `governance_weakened`,
- * `setting_locked`
+ * Activates a revision; activating the active one changes nothing.
+ * @throws Refusal `not_found`, `version_conflict`, `project_archived`, `status_not_in_lifecycle`,
+ * `governance_weakened`, `setting_locked`
  */
 export async function activateConfigRevision(
   context: Context,
@@ -112,8 +113,10 @@ export async function listConfigRevisions(
 }
 
 /**
- * What counts for a project, from one query however deep it stands (organisation, section 5.6).
- * @returns the tag of all that it is made from, which is known before it is made, and how to make it
+ * Resolves the effective configuration of a project with one query at any depth. See
+ * docs/reference/projects.md#effective-configuration.
+ * @returns the ETag of all its inputs, which is known before the configuration is built, and the function that builds
+ * it
  * @throws Refusal `not_found`
  */
 export async function findEffectiveConfig(
@@ -122,7 +125,7 @@ export async function findEffectiveConfig(
 ): Promise<{ tag: string; make(): EffectiveConfig }> {
   const chain = await layersAt(context, { projectId });
   if (chain.length === 0) return fail('not_found', { projectId });
-  // Templates and revisions never change, and what else counts raises the version of its project.
+  // Templates and revisions never change, and every other input raises the version of its project.
   const parts = chain.map((layer) => [layer.projectId, layer.version, layer.isSeen]);
   const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   return { tag: `"effective-config-${hash}"`, make: () => effectiveConfigOf(chain) };

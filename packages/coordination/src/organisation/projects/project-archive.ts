@@ -9,8 +9,8 @@ import { changeOffers, holdProject, takeOfferLock, updateProjectStatus } from '.
 import { layersAbove, lockProjectRow, showProject } from './projects.ts';
 
 /**
- * Archives a project; repeated, it changes nothing. Tasks, workspace and history stay, but what is filed in it, down to a
- * nested project, is not offered any more.
+ * Archives a project; repeating the request changes nothing. Tasks, workspace and history remain, but its work, down to
+ * a nested project, is no longer available.
  * @throws Refusal `not_found`
  */
 export async function archiveProject(context: Context, id: string): Promise<Project> {
@@ -20,9 +20,9 @@ export async function archiveProject(context: Context, id: string): Promise<Proj
 }
 
 /**
- * Takes an archived project into use again; repeated, it changes nothing.
- * @throws Refusal `not_found`, `workspace_archived` for one in an archived workspace, `project_archived` for one below an
- * archived project
+ * Restores an archived project; repeating the request changes nothing.
+ * @throws Refusal `not_found`, `workspace_archived` for one in an archived workspace, `project_archived` for one below
+ * an archived project
  */
 export async function restoreProject(context: Context, id: string): Promise<Project> {
   await holdWorkspaceTree(context);

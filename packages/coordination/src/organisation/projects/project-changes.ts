@@ -31,7 +31,7 @@ export async function lockActiveProject(
 }
 
 /**
- * Changes a project (organisation, section 5.2); values that are stored already change nothing.
+ * Changes a project; values equal to the stored ones change nothing. See docs/reference/projects.md#change.
  * @throws Refusal `not_found`, `version_conflict`, `project_archived`, `invalid_project_request`,
  * `invalid_template_reference`, `template_deprecated`, `status_not_in_lifecycle`, `custom_fields_invalid`, those of
  * `parseSettings`, `setting_locked`, `empty_update`
@@ -89,7 +89,7 @@ function valuesOf(template: ProjectTemplateRow, statusKey: string) {
   };
 }
 
-/** Fields that stay are judged again where the template changes. */
+/** Unchanged fields are validated again when the template changes. */
 async function customFieldsAfter(
   context: Context,
   before: ProjectRow,
@@ -102,7 +102,7 @@ async function customFieldsAfter(
   return parseCustomFields(customFields ?? before.custom_fields, judge.field_schema);
 }
 
-/** The names of what differs, sorted; the version of a template is its id. */
+/** The names of the differing fields, sorted; a template version is compared by its id. */
 function differences(before: ProjectRow, after: ProjectValues): string[] {
   const names = {
     customFields: 'custom_fields',
@@ -118,7 +118,7 @@ function differences(before: ProjectRow, after: ProjectValues): string[] {
 }
 
 /**
- * Moves a project along a declared edge of its template's lifecycle (organisation, section 5.3).
+ * Moves a project along a declared transition of its template's lifecycle. See docs/reference/projects.md#transition.
  * @throws Refusal `not_found`, `version_conflict`, `project_archived`, `status_not_in_lifecycle`, `invalid_transition`
  */
 export async function transitionProject(

@@ -14,7 +14,7 @@ import { archivableStatuses } from '../workspace-types/workspace-type.ts';
 
 export const commentCharactersMax = 1000;
 
-/** What the work of a workspace is for: its state, its people, its configuration (organisation, section 5.1). */
+/** The project of a workspace: its state, its people and its configuration. See docs/reference/projects.md#projects. */
 export const Project = z
   .strictObject({
     id: Uuid,
@@ -33,7 +33,7 @@ export const Project = z
     activeConfigRevisionId: Uuid.nullable(),
     activeConfigRevision: z.int().nullable(),
     parentProjectId: Uuid.nullable().meta({
-      description: 'The project of the nearest workspace above that has one, where the caller sees it.',
+      description: 'The project of the nearest ancestor workspace that has one, if the caller may see it.',
     }),
     status: z.enum(archivableStatuses),
     version: z.int().positive(),
@@ -45,13 +45,13 @@ export const Project = z
   .meta({ id: 'Project' });
 export type Project = z.infer<typeof Project>;
 
-/** Of which not even the type is checked with the body: 422 `invalid_document` says what is wrong with it. */
+/** The body schema doesn't check even the type, so that the 422 `invalid_document` can name the defect. */
 const document = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
 
 export const ProjectRequest = z
   .strictObject({
     workspaceId: Uuid.nullish(),
-    workspaceSlug: Slug.nullish().meta({ description: 'Makes the workspace, too.' }),
+    workspaceSlug: Slug.nullish().meta({ description: 'Also creates a workspace with this slug.' }),
     workspaceName: DisplayName.nullish(),
     parentWorkspaceId: Uuid.nullish(),
     workspaceTypeKey: TypeKey.nullish(),
@@ -88,7 +88,7 @@ export type ProjectRow = RowOf<
   Tables['projects'],
   { custom_fields: JsonObject; settings: JsonObject; system_status_category: ProjectCategory }
 >;
-/** With the project above it, where the caller sees that. */
+/** Includes the parent project if the caller may see it. */
 export type PlacedProjectRow = ProjectRow & { parent_project_id: string | null };
 
 export const projectOf = wireMapper<PlacedProjectRow>()(Project, {});

@@ -35,9 +35,9 @@ export const projectsApi = [
     method: 'POST',
     path: '/projects',
     summary:
-      'Make the project of a workspace by a template, and the workspace too where it is named by a slug.',
+      'Create a project for a workspace from a template; also creates the workspace if a slug names it.',
     description:
-      'A workspace has one project at most. To make the workspace takes workspaces.manage besides.',
+      'A workspace has at most one project. Creating the workspace also requires workspaces.manage.',
     permission: 'projects.manage',
     body: ProjectRequest,
     returns: { 201: Project },
@@ -68,12 +68,14 @@ export const projectsApi = [
     summary: 'List projects, newest first.',
     permission: 'projects.read',
     query: {
-      workspaceId: Uuid.optional().describe('Only the project of this workspace itself.'),
+      workspaceId: Uuid.optional().describe('Only the project of exactly this workspace.'),
       status: QueryWord.optional(),
       statusKey: QueryWord.optional(),
       systemStatusCategory: QueryWord.optional(),
       templateKey: QueryWord.optional(),
-      externalSystem: QueryWord.optional().describe('With externalId: what has this name there.'),
+      externalSystem: QueryWord.optional().describe(
+        'With externalId: the external system that uses this id.',
+      ),
       externalType: QueryWord.optional(),
       externalId: QueryWord.optional(),
     },
@@ -105,7 +107,8 @@ export const projectsApi = [
     method: 'PATCH',
     path: '/projects/{id}',
     summary: 'Change a project.',
-    description: 'Values that are stored already change nothing. null clears a date, clearOwner the owner.',
+    description:
+      'Values equal to the stored ones change nothing. `null` clears a date, clearOwner the owner.',
     permission: 'projects.manage',
     ifMatch: 'project',
     etag: 'project',
@@ -149,16 +152,15 @@ export const projectsApi = [
       'invalid_transition',
     ],
     emits: [projectStatusChanged],
-    example: { statusKey: 'active', comment: 'The budget is there.' },
+    example: { statusKey: 'active', comment: 'The budget is approved.' },
     handle: ({ params, ifMatch, body }, context) => transitionProject(context, params.id, ifMatch, body),
   }),
   endpoint({
     id: 'archiveProject',
     method: 'POST',
     path: '/projects/{id}:archive',
-    summary: 'Archive a project: its work is not offered any more.',
-    description:
-      'Tasks, workspace and history stay, and so does a project below it. Archiving an archived one changes nothing.',
+    summary: 'Archive a project; its work is no longer available.',
+    description: 'Tasks, workspace, history and nested projects remain. Archiving it again changes nothing.',
     permission: 'projects.manage',
     params: idParams,
     returns: { 200: Project },
@@ -171,9 +173,10 @@ export const projectsApi = [
     id: 'restoreProject',
     method: 'POST',
     path: '/projects/{id}:restore',
-    summary: 'Take an archived project into use again.',
+    summary: 'Restore an archived project.',
     description:
-      'Its work is offered again: the first 1,000 tasks at once, the others by the worker. Restoring an active one changes nothing.',
+      'Its work becomes available again: the first 1,000 tasks at once, the others by a worker. Restoring an active ' +
+      'project changes nothing.',
     permission: 'projects.manage',
     params: idParams,
     returns: { 200: Project },

@@ -15,7 +15,7 @@ export const projectCreated = defineEvent(
   }),
 );
 
-/** `changes` are names, never values. */
+/** `changes` holds names, never values. */
 export const projectUpdated = defineEvent(
   'project.updated',
   'project',

@@ -13,7 +13,7 @@ export const project = defineObject({
 
 const revision = defineObject({
   path: '/projects/{id}/config-revisions/{n}',
-  // A number, which each project has for itself.
+  // A number for a unique project.
   shared: true,
   make: async ({ actor, get }) => {
     const { id } = await get(project);

@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
 import type { PlacedProjectRow, ProjectRow } from './project.ts';
 
-/** With the project above it, where the viewer sees that one. */
+/** Includes the parent project if the viewer may see it. */
 export function findProject(tenantId: string, viewerId: string | null, id: string) {
   return sql<PlacedProjectRow>`
     select p.*, (
@@ -13,12 +13,12 @@ export function findProject(tenantId: string, viewerId: string | null, id: strin
     from projects p where p.id = ${id} and p.tenant_id = ${tenantId}`;
 }
 
-/** Keeps the project from other changes until the commit. */
+/** Locks the project against other changes until the commit. */
 export function lockProject(tenantId: string, id: string) {
   return sql<ProjectRow>`select * from projects where id = ${id} and tenant_id = ${tenantId} for no key update`;
 }
 
-/** The project above one, kept as it is until the commit. */
+/** Locks the parent project until the commit. */
 export function holdProject(tenantId: string, id: string) {
   return sql<ProjectRow>`select * from projects where id = ${id} and tenant_id = ${tenantId} for share`;
 }
@@ -41,7 +41,7 @@ export type NewProject = Pick<
   | 'created_by'
 >;
 
-/** No row where the workspace has a project. */
+/** Returns no row if the workspace has a project. */
 export function insertProject(project: NewProject) {
   return sql<ProjectRow>`
     insert into projects (id, tenant_id, workspace_id, template_id, template_key, template_version, status_key,
@@ -54,7 +54,7 @@ export function insertProject(project: NewProject) {
     returning *`;
 }
 
-/** What is filed in the workspace or below it belongs to the new project, but for what has a nearer one. */
+/** Assigns tasks in the workspace and below it to the new project, unless a nearer project has them. */
 export function updateProjectBelow(
   tenantId: string,
   workspaceId: string,
@@ -92,7 +92,7 @@ export function updateProjectValues(tenantId: string, id: string, values: Projec
     returning *`;
 }
 
-/** Waits for all who put tasks into a workspace of the project; they wait until the commit. */
+/** Waits for all transactions that put tasks into a workspace of the project; later ones wait until the commit. */
 export function takeOfferLock(projectId: string) {
   return sql`select pg_advisory_xact_lock(offer_lock(${projectId}))`;
 }
@@ -106,7 +106,7 @@ export function updateProjectStatus(tenantId: string, id: string, status: Projec
     returning *`;
 }
 
-/** The work of a project is offered from now on, or isn't any more: 1,000 tasks before the answer, the others by the worker. */
+/** Makes the work of a project available or unavailable: 1,000 tasks before the response, the others by a worker. */
 export function changeOffers(
   { tenant_id: tenantId, workspace_id: workspaceId, id }: ProjectRow,
   isOffered: boolean,

@@ -30,7 +30,7 @@ import {
   updateProjectBelow,
 } from './projects.sql.ts';
 
-/** One that the caller sees. @throws Refusal `not_found` */
+/** A project that the caller may see. @throws Refusal `not_found` */
 export async function getProjectRow(context: Context, id: string): Promise<PlacedProjectRow> {
   const row = await findAnyProject(context, id);
   await requireSight(context, row.workspace_id, { projectId: id });
@@ -47,19 +47,19 @@ export async function getProject(context: Context, id: string): Promise<Project>
   return projectOf(await getProjectRow(context, id));
 }
 
-/** Locked, so that no other change comes in between; the tree is held or locked before. @throws Refusal `not_found` */
+/** Locks the project against concurrent changes; the caller holds the tree lock. @throws Refusal `not_found` */
 export async function lockProjectRow({ db, tenantId }: Context, id: string) {
   return (await db.row(lockProject(tenantId, id))) ?? fail('not_found', { projectId: id });
 }
 
-/** The answer of a command. */
+/** The response of a command. */
 export async function showProject(context: Context, id: string): Promise<Project> {
   return projectOf(await findAnyProject(context, id));
 }
 
 /**
- * Makes the project of a workspace, and the workspace where it is named by a slug (organisation, section 5.2). What is
- * refused leaves no workspace either.
+ * Creates the project of a workspace, and the workspace itself if a slug names it. A refused request creates neither.
+ * See docs/reference/projects.md#create.
  * @throws Refusal `permission_denied`, `invalid_project_request`, those of `createWorkspace`, `not_found`,
  * `workspace_archived`, `invalid_template_reference`, `template_deprecated`, `status_not_in_lifecycle`,
  * `custom_fields_invalid`, those of `parseSettings`, `project_exists`, `setting_locked`
@@ -97,7 +97,7 @@ export async function createProject(context: Context, request: ProjectRequest): 
   const above = await layersAbove(context, workspace);
   requireUnlocked(ceilingOf(above), Object.keys(settings));
   await db.run(updateProjectBelow(tenantId, workspace.id, { from: workspace.project_id, to: row.id }));
-  // The work of a workspace that belonged to an archived project is offered again.
+  // Work of a workspace that belonged to an archived project becomes available again.
   if (above.at(-1)?.status === 'archived') await db.run(changeOffers(row, true));
   const project = await showProject(context, row.id);
   const { templateKey, templateVersion, parentProjectId, systemStatusCategory, workspaceId } = project;
@@ -138,7 +138,7 @@ async function workspaceFor(context: Context, request: ProjectRequest): Promise<
   return getAnyWorkspaceRow(context, made.id);
 }
 
-/** The projects above one, the topmost first. */
+/** The projects above one, from the root down. */
 export async function layersAbove(context: Context, workspace: Pick<WorkspaceRow, 'id'>) {
   const layers = await layersAt(context, { workspaceId: workspace.id });
   return layers.filter(({ workspaceId }) => workspaceId !== workspace.id);

@@ -6,12 +6,15 @@ import { principalKinds, principalStatuses } from '../../access/principals/princ
 import type { Tables } from '../../service/schema.ts';
 import { PackageLink } from '../package-link.ts';
 
-/** What somebody is in the tenant or in a workspace (organisation, section 9.1). It gives no permission. */
+/**
+ * A function of principals in the tenant or in a workspace. It grants no permission. See
+ * docs/reference/workspaces.md#roles.
+ */
 export const Role = z
   .strictObject({
     id: Uuid,
     tenantId: Uuid,
-    workspaceId: Uuid.nullable().meta({ description: 'null: a role of the whole tenant.' }),
+    workspaceId: Uuid.nullable().meta({ description: '`null` for a role of the whole tenant.' }),
     slug: z.string(),
     name: z.string(),
     description: z.string(),
@@ -42,7 +45,7 @@ export type RoleRow = RowOf<Tables['roles'], { package: PackageLink | null }>;
 
 export const roleOf = wireMapper<RoleRow>()(Role, {});
 
-/** Somebody who has a role, a principal in short. */
+/** A holder of a role: the principal in brief. */
 export const RoleHolder = z
   .strictObject({
     id: Uuid,

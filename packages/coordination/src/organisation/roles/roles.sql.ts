@@ -14,7 +14,7 @@ export interface NewRole {
   description: string;
 }
 
-/** No row when the tenant, or the workspace, has a role of this slug. */
+/** Returns no row when the tenant, or the workspace, has a role of this slug. */
 export function insertRole(role: NewRole) {
   return sql<RoleRow>`
     insert into roles (id, tenant_id, workspace_id, slug, name, description)
@@ -68,8 +68,9 @@ const newestHoldersFirst: ListOrder<RoleHolderRow> = {
 };
 
 /**
- * Who has a role: anywhere, or so that it counts in a workspace, which is there or in one above it, or in the whole tenant.
- * @param workspaceIds the workspace with those above it; undefined for anywhere
+ * The principals that have a role: anywhere, or so that it applies to a workspace, that is in it, in an ancestor, or in
+ * the whole tenant.
+ * @param workspaceIds the workspace with its ancestors; undefined for anywhere
  */
 export function findRoleHolders(
   tenantId: string,

@@ -31,7 +31,7 @@ import {
 } from './roles.sql.ts';
 
 /**
- * Creates a role of the tenant, or of a workspace (organisation, section 9.2).
+ * Creates a role of the tenant or of a workspace. See docs/reference/workspaces.md#roles.
  * @throws Refusal `not_found`, `workspace_archived`, `role_slug_conflict`
  */
 export async function createRole(context: Context, request: RoleRequest): Promise<Role> {
@@ -70,7 +70,7 @@ export async function getRoleRow(context: Context, id: string): Promise<RoleRow>
 }
 
 /**
- * Changes a role; values that are stored already change nothing.
+ * Changes a role; values equal to the stored ones change nothing.
  * @throws Refusal `not_found`, `version_conflict`, `role_slug_conflict`, `empty_update`
  */
 export async function updateRole(
@@ -104,7 +104,7 @@ export async function updateRole(
 }
 
 /**
- * Who has a role; with a workspace, who has it so that it counts there.
+ * Lists the principals that have a role; given a workspace, those to whom it applies there.
  * @throws Refusal `not_found`, `invalid_cursor`
  */
 export async function listRoleHolders(

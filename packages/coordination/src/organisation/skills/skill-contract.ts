@@ -5,9 +5,9 @@ import { permissionNames } from '../../service/permissions.ts';
 import { checkStoredSchema } from '../../service/stored-schema.ts';
 import { fail } from '../errors.ts';
 
-/** The contract of a skill that can be called (organisation, section 10.3), version 1. */
+/** Version 1 of the contract of a callable skill. See docs/reference/skills.md#contract. */
 
-/** Skills of the other protocols can be assigned, and are never called. */
+/** Skills of other protocols can be assigned but never called. */
 export const callableProtocols = ['mcp', 'http', 'local'] as const;
 export type CallableProtocol = (typeof callableProtocols)[number];
 
@@ -54,8 +54,8 @@ export const SkillContract = z.strictObject({
 export type SkillContract = z.output<typeof SkillContract>;
 
 /**
- * Parses the contract of a new skill, but for its two schemas.
- * @param sideEffects of the skill
+ * Parses the contract of a new skill, except its two schemas.
+ * @param sideEffects the side effects of the skill
  * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `invalid_skill_contract` with `field`,
  * `unsupported_skill_condition`
  */
@@ -121,7 +121,7 @@ export function checkEndpoint(protocol: string, endpoint: string, field: string)
     fail('invalid_skill_contract', { field, message: 'must be an address of http or https without user' });
 }
 
-/** Which executors a call is for: the queue that it waits in is named by protocol, target and audience. */
+/** The executors that can run a call: protocol, target and audience name its queue. */
 export function routeOf({ implementation }: Pick<SkillContract, 'implementation'>) {
   const { protocol, endpoint, entrypoint, auth } = implementation;
   const origin = endpoint == null ? '' : new URL(endpoint).origin;

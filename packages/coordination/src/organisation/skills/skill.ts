@@ -12,7 +12,10 @@ export const skillStatuses = ['active', 'deprecated', 'disabled'] as const;
 export const sideEffectKinds = ['none', 'external_read', 'external_write'] as const;
 export const riskLevels = ['low', 'medium', 'high'] as const;
 
-/** A skill in one of its versions: it can be assigned, asked for and, with a contract, called (organisation, section 10.1). */
+/**
+ * A version of a skill. It can be assigned and required and, with a contract, called. See
+ * docs/reference/skills.md#skills.
+ */
 export const Skill = z
   .strictObject({
     id: Uuid,
@@ -36,7 +39,7 @@ export const Skill = z
   .meta({ id: 'Skill' });
 export type Skill = z.infer<typeof Skill>;
 
-/** `@` stands between the name and the version where both are written. */
+/** `@` separates the name from the version in references. */
 const name = z
   .string()
   .min(1)
@@ -47,7 +50,7 @@ const version = z
   .min(1)
   .max(50)
   .regex(/^[^@]*$/, 'must not hold @');
-/** Documents of which not even the type is checked with the body: 422 says what is wrong with them. */
+/** The body schema doesn't check even the type of these documents, so that a 422 can name the defect. */
 const document = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
 
 export const SkillRequest = z
@@ -78,7 +81,10 @@ export const SkillChange = z
   .meta({ id: 'SkillChange' });
 export type SkillChange = z.output<typeof SkillChange>;
 
-/** A skill by its id, by `name@version`, or by its name: then the newest active version, else the newest that is not disabled. */
+/**
+ * A skill by its id, by `name@version`, or by its name, which selects the newest active version, else the newest that
+ * is not disabled.
+ */
 export const SkillRef = z.string().min(1).max(251).meta({ description: 'A UUID, a name, or name@version.' });
 
 export type SkillRow = RowOf<

@@ -13,8 +13,9 @@ export const skillsApi = [
     path: '/skills',
     summary: 'Record a version of a skill.',
     description:
-      'It can be assigned, and tasks may ask for it. With a contract it can be called, and tools read `contract.inputs`; ' +
-      '`sideEffects` and `riskLevel` are then required, and `inputSchema` and `outputSchema` stay null.',
+      'A skill can be assigned, and tasks may require it. With a contract it can be called, and tools read ' +
+      '`contract.inputs`; `sideEffects` and `riskLevel` are then required, and `inputSchema` and `outputSchema` ' +
+      'stay null.',
     permission: 'org.manage',
     body: SkillRequest,
     returns: { 201: Skill },
@@ -51,7 +52,7 @@ export const skillsApi = [
     method: 'GET',
     path: '/skills/{ref}',
     summary: 'Read a skill.',
-    description: 'A name alone is its newest active version, else the newest that is not disabled.',
+    description: 'A name alone selects the newest active version, else the newest that is not disabled.',
     permission: ['org.read', 'skills.invoke', 'skills.execute'],
     params: { ref: SkillRef },
     returns: { 200: Skill },
@@ -63,10 +64,11 @@ export const skillsApi = [
     id: 'updateSkill',
     method: 'PATCH',
     path: '/skills/{ref}',
-    summary: 'Change the description of a skill, or take it out of use.',
+    summary: 'Change the description, status or endpoint of a skill.',
     description:
-      'active may become deprecated or disabled, deprecated disabled; what a version does never changes, but the ' +
-      '`endpoint` of its contract may move. Calls that wait are executed at the new one. Those of a disabled version are withdrawn.',
+      'An active version may become deprecated or disabled, a deprecated one disabled. The behaviour of a version ' +
+      'never changes, but the `endpoint` of its contract may move. Pending calls are executed at the new endpoint. ' +
+      'Calls of a disabled version are withdrawn.',
     permission: 'org.manage',
     ifMatch: 'skill',
     etag: 'skill',

@@ -1,7 +1,7 @@
 import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { makeCallable } from '../../testing/invocations.ts';
 
-/** One that can be called. */
+/** A callable skill. */
 export const skill = defineObject({
   path: '/skills/{ref}',
   make: ({ actor }) => makeCallable(actor),

@@ -25,7 +25,7 @@ export interface NewSkill {
 
 const jsonOf = (document: object | null) => (document === null ? null : JSON.stringify(document));
 
-/** No row when the tenant has this version of the skill. */
+/** Returns no row when the tenant has this version of the skill. */
 export function insertSkill(skill: NewSkill) {
   return sql<SkillRow>`
     insert into skills (id, tenant_id, name, version, description, protocol, config, input_schema, output_schema,
@@ -75,7 +75,7 @@ export function lockSkill(tenantId: string, id: string) {
   return sql<SkillRow>`select * from skills where id = ${id} and tenant_id = ${tenantId} for no key update`;
 }
 
-/** Keeps the status of a skill as it is until the commit. */
+/** Locks the status of a skill until the commit. */
 export function shareSkill(tenantId: string, id: string) {
   return sql<SkillRow>`select * from skills where id = ${id} and tenant_id = ${tenantId} for share`;
 }

@@ -44,8 +44,8 @@ import {
 } from './skills.sql.ts';
 
 /**
- * Records a version of a skill, which can be assigned and asked for; with a contract it can be called (organisation,
- * section 10.2).
+ * Records a version of a skill, which can be assigned and required; with a contract it can be called. See
+ * docs/reference/skills.md#skills.
  * @throws Refusal `invalid_skill_contract`, `unsupported_skill_condition`, `invalid_protocol`, `invalid_document`,
  * `payload_too_large`, `payload_too_deep`, `invalid_json_schema`, `secret_material_rejected`, `skill_exists`
  */
@@ -75,7 +75,7 @@ export async function createSkill(context: Context, request: SkillRequest): Prom
   return skillOf(row);
 }
 
-/** The protocol of the contract or, without one, that of the request. */
+/** The protocol of the contract or, without one, of the request. */
 function protocolOf(
   { protocol, inputSchema, outputSchema }: SkillRequest,
   contract: SkillContract | null,
@@ -90,7 +90,7 @@ function protocolOf(
     fail('invalid_skill_contract', { field: 'protocol', message: "must be the contract's" });
   const beside = inputSchema != null ? 'inputSchema' : outputSchema != null ? 'outputSchema' : undefined;
   if (beside !== undefined)
-    fail('invalid_skill_contract', { field: beside, message: 'stands in the contract' });
+    fail('invalid_skill_contract', { field: beside, message: 'belongs to the contract' });
   return own;
 }
 
@@ -116,14 +116,14 @@ export async function getSkillRow({ db, tenantId }: Context, id: string): Promis
   return (await db.row(findSkill(tenantId, id))) ?? fail('not_found', { skillId: id });
 }
 
-/** A skill whose status stays as it is until the commit. @throws Refusal `not_found` */
+/** Finds a skill and locks its status until the commit. @throws Refusal `not_found` */
 export async function holdSkill({ db, tenantId }: Context, id: string): Promise<SkillRow> {
   return (await db.row(shareSkill(tenantId, id))) ?? fail('not_found', { skillId: id });
 }
 
 const idForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Whether a skill can be called; else why not, in the order in which it is told (organisation, section 10.5). */
+/** Returns the first reason why a skill can't be called, if any. See docs/reference/skills.md#invoke. */
 export function obstacleToCall({ status, protocol, contract }: SkillRow): ObstacleToCall | undefined {
   return obstacleOf({ status, protocol, has_contract: contract !== null });
 }
@@ -136,14 +136,14 @@ function obstacleOf(skill: Pick<PinnedSkillRow, 'status' | 'protocol' | 'has_con
   return skill.has_contract ? undefined : 'no_contract';
 }
 
-/** A version of a skill that something else names. */
+/** A version of a skill that another object names. */
 export interface PinnedSkill {
   readonly id: string;
   readonly obstacle: ObstacleToCall | undefined;
   readonly sideEffects: SkillRow['side_effects'];
 }
 
-/** Those of the skills that the tenant has, by `name@version`. */
+/** The skills that the tenant has among these, by `name@version`. */
 export async function findPinnedSkills(
   { db, tenantId }: Context,
   refs: readonly string[],
@@ -161,7 +161,7 @@ export async function findPinnedSkills(
   );
 }
 
-/** A skill by its id, by `name@version` whatever its status, or by a name as `SkillRef` says. */
+/** Finds a skill by its id, by `name@version` in any status, or by a name as described at `SkillRef`. */
 export function findSkillByRef({ db, tenantId }: Context, ref: string): Promise<SkillRow | undefined> {
   if (idForm.test(ref)) return db.row(findSkill(tenantId, ref));
   const at = ref.indexOf('@');
@@ -169,7 +169,7 @@ export function findSkillByRef({ db, tenantId }: Context, ref: string): Promise<
   return db.row(findSkillOfVersion(tenantId, ref.slice(0, at), ref.slice(at + 1)));
 }
 
-/** A skill in another of these statuses never changes its status again (organisation, section 10.2). */
+/** Skills in any other status never change their status again. See docs/reference/skills.md#skills. */
 const moves: Readonly<Record<SkillRow['status'], readonly SkillRow['status'][]>> = {
   active: ['deprecated', 'disabled'],
   deprecated: ['disabled'],
@@ -177,10 +177,11 @@ const moves: Readonly<Record<SkillRow['status'], readonly SkillRow['status'][]>>
 };
 
 /**
- * Changes the description of a skill or the endpoint of its contract, or takes it out of use; what a version does never
- * changes. Values that are stored already change nothing.
+ * Changes the description or the status of a skill or the endpoint of its contract; the behaviour of a version never
+ * changes. Values equal to the stored ones change nothing.
  * @throws Refusal `not_found`, `version_conflict`, `invalid_status`, `skill_version_immutable`,
- * `invalid_status_transition`, `skill_not_invocable`, `invalid_skill_contract`, `empty_update`, `secret_material_rejected`
+ * `invalid_status_transition`, `skill_not_invocable`, `invalid_skill_contract`, `empty_update`,
+ * `secret_material_rejected`
  */
 export async function updateSkill(
   context: Context,

@@ -10,7 +10,7 @@ export const archivableStatuses = ['active', 'archived'] as const;
 export const allowedChildTypesMax = 100;
 export const anyChildType = '*';
 
-/** What kind of workspace one is, and which kinds may stand below it (organisation, section 2.1). */
+/** A kind of workspace, and the types that its children may have. See docs/reference/workspaces.md#workspace-types. */
 export const WorkspaceType = z
   .strictObject({
     id: Uuid,
@@ -30,13 +30,13 @@ export const WorkspaceType = z
   .meta({ id: 'WorkspaceType' });
 export type WorkspaceType = z.infer<typeof WorkspaceType>;
 
-/** Of which not even the type is checked with the body: 422 says what is wrong with it. */
+/** The body schema doesn't check even the type, so that a 422 can name the defect. */
 const fieldSchema = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
-/** How many there are and what each may be is checked later, with a code of its own. */
+/** Number and form of the items are checked later, with a code of their own. */
 const allowedChildTypes = z
   .array(z.string().max(queryWordCharactersMax))
   .max(1000)
-  .meta({ description: `Keys of workspace types, or * for any; at most ${allowedChildTypesMax}.` });
+  .meta({ description: `Keys of workspace types, or ` * ` for any; at most ${allowedChildTypesMax}.` });
 
 export const WorkspaceTypeRequest = z
   .strictObject({
@@ -66,7 +66,7 @@ export type WorkspaceTypeRow = RowOf<
 
 export const workspaceTypeOf = wireMapper<WorkspaceTypeRow>()(WorkspaceType, {});
 
-/** Whether a workspace of one type may have one of the other directly below it. */
+/** Whether a workspace of one type may be a direct child of the other. */
 export function allowsChild(
   parent: Pick<WorkspaceTypeRow, 'allowed_child_types'>,
   child: Pick<WorkspaceTypeRow, 'key'>,

@@ -12,7 +12,7 @@ export interface WorkspaceTypeValues {
   allowedChildTypes: readonly string[];
 }
 
-/** No row when the tenant has a type of this key. */
+/** Returns no row when the tenant has a type with this key. */
 export function insertWorkspaceType(
   type: WorkspaceTypeValues & { id: string; tenantId: string; key: string },
 ) {

@@ -39,7 +39,7 @@ import {
 } from './workspace-types.sql.ts';
 
 /**
- * Creates a workspace type (organisation, section 2.2).
+ * Creates a workspace type. See docs/reference/workspaces.md#workspace-types.
  * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `invalid_json_schema`,
  * `secret_material_rejected`, `invalid_workspace_type`, `workspace_type_exists`
  */
@@ -92,7 +92,7 @@ export async function getWorkspaceTypeRow({ db, tenantId }: Context, id: string)
 }
 
 /**
- * The type that a workspace names by id or by key, the tenant's system type where it names none.
+ * The type that a workspace names by id or by key; without a name, the tenant's system type.
  * @throws Refusal `invalid_workspace_type` when it is named twice, `not_found`
  */
 export async function resolveWorkspaceType(
@@ -114,7 +114,7 @@ export async function resolveWorkspaceType(
 }
 
 /**
- * Changes a workspace type; values that are stored already change nothing.
+ * Changes a workspace type; values equal to the stored ones change nothing.
  * @throws Refusal `not_found`, `version_conflict`, those of create, `system_type_immutable`, `empty_update`
  */
 export async function updateWorkspaceType(
@@ -142,7 +142,7 @@ export async function updateWorkspaceType(
   const changes = differences(before, after);
   if (Object.keys(changes).length === 0) return workspaceTypeOf(before);
   const row = await context.db.row(updateWorkspaceTypeValues(context.tenantId, id, after));
-  if (row === undefined) throw new Error('a workspace type is gone under the lock of the tree');
+  if (row === undefined) throw new Error('a workspace type disappeared under the tree lock');
   emit(context, workspaceTypeUpdated, { entityId: id }, { changes, version: row.version });
   return workspaceTypeOf(row);
 }
@@ -158,7 +158,7 @@ function differences(before: WorkspaceTypeRow, after: WorkspaceTypeValues) {
 }
 
 /**
- * Archives a workspace type that no active workspace uses; repeated, it changes nothing.
+ * Archives a workspace type that no active workspace uses; repeating the request changes nothing.
  * @throws Refusal `not_found`, `system_type_immutable`, `workspace_type_in_use`
  */
 export async function archiveWorkspaceType(context: Context, id: string): Promise<WorkspaceType> {
@@ -172,7 +172,7 @@ export async function archiveWorkspaceType(context: Context, id: string): Promis
   return moveTo(context, id, 'archived');
 }
 
-/** Admits an archived type again; repeated, it changes nothing. @throws Refusal `not_found` */
+/** Restores an archived type; repeating the request changes nothing. @throws Refusal `not_found` */
 export async function restoreWorkspaceType(context: Context, id: string): Promise<WorkspaceType> {
   await lockWorkspaceTree(context);
   const type = await getWorkspaceTypeRow(context, id);
@@ -185,7 +185,7 @@ async function moveTo(
   status: WorkspaceTypeRow['status'],
 ): Promise<WorkspaceType> {
   const row = await context.db.row(updateWorkspaceTypeStatus(context.tenantId, id, status));
-  if (row === undefined) throw new Error('a workspace type is gone under the lock of the tree');
+  if (row === undefined) throw new Error('a workspace type disappeared under the tree lock');
   const event = status === 'archived' ? workspaceTypeArchived : workspaceTypeRestored;
   emit(context, event, { entityId: id }, { key: row.key });
   return workspaceTypeOf(row);

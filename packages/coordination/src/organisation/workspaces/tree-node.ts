@@ -3,7 +3,7 @@ import { Uuid } from '@baton/values/wire';
 import { archivableStatuses } from '../workspace-types/workspace-type.ts';
 import type { WorkspaceRow } from './workspace.ts';
 
-/** The project of a workspace itself. */
+/** The project of the workspace itself. */
 const TreeProject = z
   .strictObject({
     id: Uuid,
@@ -15,7 +15,7 @@ const TreeProject = z
   })
   .meta({ id: 'WorkspaceTreeProject' });
 
-/** A workspace with those below it (organisation, section 3.2). */
+/** A workspace with its descendants. See docs/reference/workspaces.md#tree. */
 export const WorkspaceTreeNode = z
   .strictObject({
     id: Uuid,
@@ -38,7 +38,9 @@ export type WorkspaceTreeNode = z.infer<typeof WorkspaceTreeNode>;
 export const WorkspaceTree = z
   .strictObject({
     roots: z.array(WorkspaceTreeNode),
-    truncated: z.boolean().meta({ description: 'Levels are left out, so that it has at most 1,000 nodes.' }),
+    truncated: z
+      .boolean()
+      .meta({ description: '`true` when levels were omitted to limit the tree to 1,000 nodes.' }),
     nextCursor: z.string().nullable(),
   })
   .meta({ id: 'WorkspaceTree' });

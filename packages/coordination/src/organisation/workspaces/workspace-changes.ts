@@ -29,7 +29,8 @@ import {
 } from './workspaces.ts';
 
 /**
- * Changes a workspace (organisation, section 3.2), also an archived one; values that are stored already change nothing.
+ * Changes a workspace, also an archived one; values equal to the stored ones change nothing. See
+ * docs/reference/workspaces.md#change.
  * @throws Refusal `not_found`, `version_conflict`, `workspace_slug_conflict`, `invalid_workspace_type`,
  * `workspace_type_archived`, `child_type_not_allowed`, `invalid_document`, `payload_too_large`, `payload_too_deep`,
  * `custom_fields_invalid`, `secret_material_rejected`, `unknown_task_type`, `empty_update`
@@ -63,12 +64,12 @@ export async function updateWorkspace(
   const changes = differences(before, after);
   if (Object.keys(changes).length === 0) return showWorkspace(context, id);
   const row = await context.db.row(updateWorkspaceValues(context.tenantId, id, after));
-  if (row === undefined) throw new Error('a workspace is gone under the lock of the tree');
+  if (row === undefined) throw new Error('a workspace disappeared under the tree lock');
   emit(context, workspaceUpdated, { entityId: id, workspaceId: id }, { changes, version: row.version });
   return showWorkspace(context, id);
 }
 
-/** A type is fitting when the type above takes it, and it takes those of the active workspaces directly below. */
+/** A type is valid if the parent's type accepts it and it accepts the types of the active direct children. */
 async function requireFittingType(
   context: Context,
   workspace: WorkspaceRow,
@@ -82,7 +83,7 @@ async function requireFittingType(
   if (foreign !== undefined) refuseForeignChild(type, foreign);
 }
 
-/** Fields that stay are judged again where the type changes. */
+/** Unchanged fields are validated again when the type changes. */
 async function customFieldsAfter(
   context: Context,
   before: WorkspaceRow,
@@ -117,7 +118,8 @@ function differences(before: WorkspaceRow, after: WorkspaceValues): Record<strin
 }
 
 /**
- * Archives a workspace without active ones below it, and without an active project; repeated, it changes nothing. Its tasks stay.
+ * Archives a workspace that has no active children and no active project; repeating the request changes nothing. Its
+ * tasks remain.
  * @throws Refusal `not_found`, `workspace_has_active_children`, `workspace_has_active_project`
  */
 export async function archiveWorkspace(context: Context, id: string): Promise<WorkspaceDetail> {
@@ -133,7 +135,7 @@ export async function archiveWorkspace(context: Context, id: string): Promise<Wo
 }
 
 /**
- * Takes an archived workspace into use again; repeated, it changes nothing.
+ * Restores an archived workspace; repeating the request changes nothing.
  * @throws Refusal `not_found`, `workspace_archived` for one below an archived one, `workspace_type_archived`
  */
 export async function restoreWorkspace(context: Context, id: string): Promise<WorkspaceDetail> {
@@ -154,7 +156,7 @@ async function moveTo(
   status: WorkspaceRow['status'],
 ): Promise<WorkspaceDetail> {
   const row = await context.db.row(updateWorkspaceStatus(context.tenantId, id, status));
-  if (row === undefined) throw new Error('a workspace is gone under the lock of the tree');
+  if (row === undefined) throw new Error('a workspace disappeared under the tree lock');
   const event = status === 'archived' ? workspaceArchived : workspaceRestored;
   emit(context, event, { entityId: id, workspaceId: id }, { slug: row.slug });
   return showWorkspace(context, id);

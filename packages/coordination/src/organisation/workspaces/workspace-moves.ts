@@ -21,14 +21,15 @@ import {
 
 export interface MoveRequest {
   readonly newParentId: string | null;
-  /** Undefined where If-Match names none. */
+  /** Undefined when If-Match names no version. */
   readonly ifMatch: number | undefined;
 }
 
 /**
- * Moves a workspace with all that stands below it (organisation, section 3.2); to where it stands, it changes nothing.
- * @throws Refusal `not_found`, `version_conflict`, `permission_denied`, `workspace_cycle`, `workspace_archived`, `workspace_too_deep`,
- * `workspace_slug_conflict`, `child_type_not_allowed`, `governance_weakened`, `setting_locked`
+ * Moves a workspace with its descendants; moving it to its current place changes nothing. See
+ * docs/reference/workspaces.md#move.
+ * @throws Refusal `not_found`, `version_conflict`, `permission_denied`, `workspace_cycle`, `workspace_archived`,
+ * `workspace_too_deep`, `workspace_slug_conflict`, `child_type_not_allowed`, `governance_weakened`, `setting_locked`
  */
 export async function moveWorkspace(
   context: Context,
@@ -49,12 +50,12 @@ export async function moveWorkspace(
   return showWorkspace(context, id);
 }
 
-/** The project to which what stands above a workspace belongs. */
+/** The nearest project above a workspace. */
 async function projectAbove(context: Context, { parent_id: parentId }: WorkspaceRow): Promise<string | null> {
   return parentId === null ? null : (await getAnyWorkspaceRow(context, parentId)).project_id;
 }
 
-/** What has no project of its own is offered where it stands now, unless the project there is archived. */
+/** Tasks without a project of their own become available at the new place, unless the project there is archived. */
 async function offerAnew(
   { db, tenantId }: Context,
   workspaceId: string,
@@ -69,7 +70,10 @@ async function offerAnew(
   await db.run(changeOffersBelow(tenantId, workspaceId, change));
 }
 
-/** Every reason that would refuse the move now; writes nothing. @throws Refusal `not_found`, `version_conflict` */
+/**
+ * Returns every reason that would refuse the move now; writes nothing.
+ * @throws Refusal `not_found`, `version_conflict`
+ */
 export async function tryMove(context: Context, id: string, request: MoveRequest): Promise<MoveViolations> {
   const { workspace, rules } = await plan(context, id, request);
   if (isThere(workspace, request)) return { violations: [] };
@@ -92,7 +96,7 @@ function isThere(
   return parentId === newParentId;
 }
 
-/** What moves, where to, and the rules of the move in the contract's order. */
+/** The subject and target of the move, and its rules in the order of the refusals. */
 async function plan(context: Context, id: string, { newParentId, ifMatch }: MoveRequest) {
   await lockWorkspaceTree(context);
   const workspace = await getWorkspaceRow(context, id);

@@ -2,21 +2,21 @@ import { sql } from '@baton/kernel/database/sql';
 import type { TreeRow } from './tree-node.ts';
 
 export interface TreeQuery {
-  /** null: every root of the tenant. */
+  /** null: all roots of the tenant. */
   readonly rootId: string | null;
   readonly depthMax: number;
   readonly includeArchived: boolean;
   readonly rootsMax: number;
   readonly nodesMax: number;
-  /** Slug and id behind which the roots begin; both empty from the first. */
-  /** Who sees only a part of the tree: the tops of it are roots. */
+  /** Slug and id after which the roots begin; both empty for the first page. */
+  /** For a viewer who sees only a part of the tree, the topmost visible workspaces are the roots. */
   readonly viewerId: string | null;
   readonly after: readonly [slug: string, id: string];
 }
 
 /**
- * The nodes level by level: PostgreSQL makes each level from the one before, and no further than the limit asks for. One root
- * and one node more than wanted show that there are more.
+ * The nodes level by level: PostgreSQL derives each level from the previous one and stops at the limit. One extra root
+ * and one extra node show that there are more.
  */
 export function findTree(tenantId: string, query: TreeQuery) {
   const [slug, id] = query.after;
@@ -33,7 +33,7 @@ export function findTree(tenantId: string, query: TreeQuery) {
           where ${query.rootId}::uuid is null and ${query.viewerId}::uuid is null and tenant_id = ${tenantId}
             and parent_id is null
           union all
-          -- The own ones that stand below none that the viewer sees.
+          -- The viewer's own workspaces that have no visible ancestor.
           select id from workspaces
           where ${query.rootId}::uuid is null and id = any (
               array(select workspace_id from workspace_members where principal_id = ${query.viewerId}::uuid))

@@ -6,7 +6,7 @@ import { workspaceLevelsMax } from './workspace.ts';
 import { findTree } from './workspace-tree.sql.ts';
 import { getWorkspaceRow } from './workspaces.ts';
 
-/** Levels that would make the answer longer are left out (organisation, section 26, row 18). */
+/** Levels that would make the response longer are omitted. See docs/reference/workspaces.md#tree. */
 export const treeNodesMax = 1000;
 
 export interface TreeRequest {
@@ -14,7 +14,7 @@ export interface TreeRequest {
   readonly depth?: number | undefined;
   readonly includeArchived?: boolean | undefined;
   readonly includeProjects?: boolean | undefined;
-  /** Of the roots; without it all of them, up to `treeNodesMax`. */
+  /** Limit of the roots; without it, all of them up to `treeNodesMax`. */
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
 }
@@ -23,7 +23,7 @@ const cursorName = 'workspaces:tree';
 const beginning = ['', '00000000-0000-0000-0000-000000000000'] as const;
 
 /**
- * The tree, or the part below one workspace; siblings by slug. `depth` 0 is the roots alone.
+ * The tree, or the subtree of one workspace; siblings by slug. `depth` 0 returns the roots alone.
  * @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor`
  */
 export async function getWorkspaceTree(context: Context, request: TreeRequest): Promise<WorkspaceTree> {
@@ -54,7 +54,7 @@ export async function getWorkspaceTree(context: Context, request: TreeRequest): 
   };
 }
 
-/** Rows come level by level, so every node's parent comes before it. */
+/** Rows are ordered by level, so each parent precedes its children. */
 function nested(rows: readonly TreeRow[], withProjects: boolean): WorkspaceTreeNode[] {
   const nodes = new Map<string, WorkspaceTreeNode>();
   const roots: WorkspaceTreeNode[] = [];

@@ -7,10 +7,10 @@ import type { Tables } from '../../service/schema.ts';
 import { archivableStatuses } from '../workspace-types/workspace-type.ts';
 
 export const taskTypesMax = 100;
-/** From a root to a leaf, both counted. */
+/** Levels from a root to a leaf, inclusive. */
 export const workspaceLevelsMax = 64;
 
-/** A place in the tenant's tree that work is filed in (organisation, section 3.1). */
+/** A node in the tenant's tree in which work is organized. See docs/reference/workspaces.md#read. */
 export const Workspace = z
   .strictObject({
     id: Uuid,
@@ -24,11 +24,15 @@ export const Workspace = z
     taskTypes: z
       .array(z.string())
       .nullable()
-      .meta({ description: 'Keys of the task types that are allowed; null: those of the workspace above.' }),
-    calendarKey: z.string().nullable().meta({
-      description:
-        'The calendar in whose time zone dates of tasks begin; null: that of the workspace above, else UTC.',
-    }),
+      .meta({ description: 'Keys of the allowed task types; `null` inherits those of the parent.' }),
+    calendarKey: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'The calendar whose time zone determines when the dates of tasks begin; `null` inherits that of the ' +
+          'parent, else UTC.',
+      }),
     status: z.enum(archivableStatuses),
     version: z.int().positive(),
     createdAt: Timestamp,
@@ -37,13 +41,13 @@ export const Workspace = z
   .meta({ id: 'Workspace' });
 export type Workspace = z.infer<typeof Workspace>;
 
-/** One workspace alone: with the task types that are allowed in it; null: all. */
+/** A single workspace with the task types allowed in it; null for all. */
 export const WorkspaceDetail = Workspace.extend({
   effectiveTaskTypes: z.array(z.string()).nullable(),
 }).meta({ id: 'WorkspaceDetail' });
 export type WorkspaceDetail = z.infer<typeof WorkspaceDetail>;
 
-/** Of which not even the type is checked with the body: 422 `invalid_document` says what is wrong with it. */
+/** The body schema doesn't check even the type, so that the 422 `invalid_document` can name the defect. */
 const customFields = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
 const type = { typeId: Uuid.nullish(), typeKey: TypeKey.nullish() };
 
@@ -70,7 +74,7 @@ export const WorkspaceChange = z
     taskTypes: z
       .array(TypeKey)
       .max(taskTypesMax)
-      .refine((keys) => new Set(keys).size === keys.length, 'must name each only once')
+      .refine((keys) => new Set(keys).size === keys.length, 'must not contain duplicates')
       .nullish(),
     calendarKey: TypeKey.nullish(),
   })
@@ -79,9 +83,9 @@ export type WorkspaceChange = z.output<typeof WorkspaceChange>;
 
 export const WorkspaceMove = z
   .strictObject({ newParentId: Uuid.nullable() })
-  .meta({ id: 'WorkspaceMove', description: 'null makes it a root.' });
+  .meta({ id: 'WorkspaceMove', description: '`null` makes the workspace a root.' });
 
-/** Why a move would be refused, as `:move` itself would say it. */
+/** A reason to refuse a move, in the form of the `:move` refusal. */
 export const MoveViolations = z
   .strictObject({
     violations: z.array(z.strictObject({ code: z.string(), details: z.record(z.string(), z.unknown()) })),
@@ -89,11 +93,11 @@ export const MoveViolations = z
   .meta({ id: 'MoveViolations' });
 export type MoveViolations = z.infer<typeof MoveViolations>;
 
-/** The workspace where it stands now; with dryRun what would refuse the move. */
+/** The workspace at its new place; with dryRun, the reasons that would refuse the move. */
 export const MoveAnswer = z.union([WorkspaceDetail, MoveViolations]).meta({ id: 'MoveAnswer' });
 
 export type WorkspaceRow = RowOf<Tables['workspaces'], { custom_fields: JsonObject }>;
-/** A workspace with the task types that are allowed in it, and its parent where the caller sees it. */
+/** A workspace with the task types allowed in it, and its parent if the caller may see it. */
 export type WorkspaceDetailRow = WorkspaceRow & {
   effective_task_types: string[] | null;
   visible_parent_id: string | null;

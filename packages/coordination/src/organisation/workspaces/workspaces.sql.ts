@@ -18,7 +18,7 @@ export function findWorkspace(tenantId: string, id: string) {
   return sql<WorkspaceRow>`select * from workspaces where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** The list of the nearest workspace upward that has one, itself first; null where none has. */
+/** The list of the nearest workspace upward that has one, starting at the workspace itself; null if none has one. */
 export function findWorkspaceDetail(tenantId: string, viewerId: string | null, id: string) {
   return sql<WorkspaceDetailRow>`
     select w.*, case when sees_workspace(${viewerId}, w.parent_id) then w.parent_id end as visible_parent_id, (
@@ -39,7 +39,7 @@ export interface NewWorkspace {
   tenantId: string;
   parentId: string | null;
   path: readonly string[];
-  /** That of the workspace above. */
+  /** The calendar of the parent. */
   projectId: string | null;
   typeId: string;
   slug: string;
@@ -88,7 +88,7 @@ export function updateWorkspaceStatus(tenantId: string, id: string, status: Work
     returning *`;
 }
 
-/** The types of the active workspaces directly below one. */
+/** The types of the active direct children of a workspace. */
 export function findActiveChildTypes(tenantId: string, id: string) {
   return sql<{ key: string; children: number }>`
     select t.key, count(*) as children
@@ -97,19 +97,19 @@ export function findActiveChildTypes(tenantId: string, id: string) {
     group by t.key order by t.key`;
 }
 
-/** The project of a workspace itself, where it is active. */
+/** The active project of the workspace itself. */
 export function findActiveProject(tenantId: string, workspaceId: string) {
   return sql<{ id: string }>`
     select id from projects where workspace_id = ${workspaceId} and tenant_id = ${tenantId} and status = 'active'`;
 }
 
-/** Those of the projects that are archived. */
+/** The archived ones of these projects. */
 export function findArchivedProjects(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string }>`
     select id from projects where id = any (${ids}::uuid[]) and tenant_id = ${tenantId} and status = 'archived'`;
 }
 
-/** The work below a workspace that belongs to this project is offered from now on, or isn't any more. */
+/** Makes the work below a workspace that belongs to this project available or unavailable. */
 export function changeOffersBelow(
   tenantId: string,
   workspaceId: string,
@@ -118,7 +118,7 @@ export function changeOffersBelow(
   return sql`select change_offers(${tenantId}, ${workspaceId}, ${projectId}, ${isOffered})`;
 }
 
-/** How many levels stand below a workspace; 0 for a leaf. */
+/** The number of levels below a workspace; 0 for a leaf. */
 export function findLevelsBelow(tenantId: string, id: string, depth: number) {
   return sql<{ levels: number }>`
     select max(cardinality(path)) - ${depth}::integer as levels from workspaces
@@ -130,13 +130,13 @@ export interface NewPlace {
   readonly parentId: string | null;
   /** The path of the new parent; empty for a root. */
   readonly pathAbove: readonly string[];
-  /** How many others stood above it. */
+  /** The number of previous ancestors. */
   readonly depth: number;
-  /** The projects to which what stands above belonged before, and belongs now. */
+  /** The previous and the new project of the workspace's ancestors. */
   readonly projects: { readonly from: string | null; readonly to: string | null };
 }
 
-/** Puts a workspace below another, or among the roots, with all that stands below it. */
+/** Moves a workspace with its descendants below another one, or to the roots. */
 export function updateParent(
   tenantId: string,
   id: string,
@@ -169,7 +169,7 @@ export interface WorkspaceFilter {
 
 type Listed = { workspaces: WorkspaceRow };
 
-/** All workspaces that a filter leaves, for who sees everything. */
+/** All workspaces that match a filter, for viewers without restrictions. */
 export function findWorkspaces(
   tenantId: string,
   { status, parentId }: WorkspaceFilter,
@@ -184,7 +184,7 @@ export function findWorkspaces(
   return pageQuery(below, newestFirst, page);
 }
 
-/** The same for a person, whose sight begins at its own workspaces: what is above them is not named. */
+/** The same for a person who sees only the subtrees of its own workspaces; their ancestors are not named. */
 export function listOfWorkspaces(
   tenantId: string,
   status: WorkspaceFilter['status'],
@@ -209,7 +209,7 @@ export function listOfWorkspaces(
   };
 }
 
-/** The tops of what a person sees: own workspaces below none that it sees. */
+/** The topmost workspaces that a person sees: its own ones without a visible ancestor. */
 export function findTopWorkspaces(
   tenantId: string,
   status: WorkspaceFilter['status'],

@@ -38,19 +38,20 @@ import {
   listOfWorkspaces,
 } from './workspaces.sql.ts';
 
-/** One that the caller sees. @throws Refusal `not_found` */
+/** A workspace that the caller may see. @throws Refusal `not_found` */
 export async function getWorkspaceRow(context: Context, id: string): Promise<WorkspaceRow> {
   await requireSight(context, id, { workspaceId: id });
   return getAnyWorkspaceRow(context, id);
 }
 
-/** Also one that the caller doesn't see, for rules of the tree. @throws Refusal `not_found` */
+/** Includes workspaces that the caller may not see, for rules of the tree. @throws Refusal `not_found` */
 export async function getAnyWorkspaceRow({ db, tenantId }: Context, id: string): Promise<WorkspaceRow> {
   return (await db.row(findWorkspace(tenantId, id))) ?? fail('not_found', { workspaceId: id });
 }
 
 /**
- * A workspace for what is filed in it by this command: no archive, move or change of its type comes in between.
+ * Finds a workspace for something that this command puts into it, and locks it against archive, move and change of
+ * type.
  * @throws Refusal `not_found`, `workspace_archived`
  */
 export async function enterWorkspace(context: Context, id: string): Promise<WorkspaceDetailRow> {
@@ -67,7 +68,7 @@ export async function getWorkspace(context: Context, id: string): Promise<Worksp
   return showWorkspace(context, id);
 }
 
-/** The answer of a command, which may have taken the workspace out of the caller's own sight. */
+/** The response of a command, which may have removed the workspace from the caller's own view. */
 export async function showWorkspace(context: Context, id: string): Promise<WorkspaceDetail> {
   return workspaceDetailOf(await getDetailRow(context, id));
 }
@@ -79,10 +80,10 @@ async function getDetailRow(context: Context, id: string): Promise<WorkspaceDeta
 }
 
 /**
- * Creates a workspace (organisation, section 3.2).
- * @throws Refusal `not_found`, `permission_denied`, `workspace_archived`, `workspace_too_deep`, `workspace_slug_conflict`,
- * `invalid_workspace_type`, `workspace_type_archived`, `child_type_not_allowed`, `invalid_document`, `payload_too_large`,
- * `payload_too_deep`, `custom_fields_invalid`, `secret_material_rejected`
+ * Creates a workspace. See docs/reference/workspaces.md#create.
+ * @throws Refusal `not_found`, `permission_denied`, `workspace_archived`, `workspace_too_deep`,
+ * `workspace_slug_conflict`, `invalid_workspace_type`, `workspace_type_archived`, `child_type_not_allowed`,
+ * `invalid_document`, `payload_too_large`, `payload_too_deep`, `custom_fields_invalid`, `secret_material_rejected`
  */
 export async function createWorkspace(context: Context, request: WorkspaceRequest): Promise<WorkspaceDetail> {
   const { db, tenantId } = context;
@@ -114,7 +115,7 @@ export async function createWorkspace(context: Context, request: WorkspaceReques
 
 /**
  * @param parent undefined for a root
- * @returns the ids above the new place
+ * @returns the ids of the ancestors at the new place
  * @throws Refusal `workspace_archived`, `workspace_too_deep`
  */
 export function requirePlace(parent: WorkspaceRow | undefined, levelsBelow = 0): readonly string[] {
@@ -157,7 +158,7 @@ export function refuseForeignChild(
   });
 }
 
-/** A page of workspaces; `parentId` wins over `rootsOnly`. @throws Refusal `invalid_status`, `invalid_cursor` */
+/** A page of workspaces; `parentId` overrides `rootsOnly`. @throws Refusal `invalid_status`, `invalid_cursor` */
 export async function listWorkspaces(
   context: Context,
   query: { parentId?: string | undefined; rootsOnly?: boolean | undefined; status?: string | undefined },

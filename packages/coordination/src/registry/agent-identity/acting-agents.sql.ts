@@ -9,7 +9,7 @@ export interface ActingAgentRow {
   permissions: string[];
 }
 
-/** No row for an agent that is unknown, retired, or not linked to an identity. */
+/** Returns no row for an agent that is unknown, retired, or not linked to an identity. */
 export function findActingAgent(tenantId: string, agentKey: string) {
   return sql<ActingAgentRow>`
     select a.kind, a.principal_id, a.binding_id, b.iam_principal_id, b.permissions
@@ -17,7 +17,7 @@ export function findActingAgent(tenantId: string, agentKey: string) {
     where a.tenant_id = ${tenantId} and a.key = ${agentKey} and a.status = 'active' and b.status = 'active'`;
 }
 
-/** @param viewerId who sees only their own workspaces; null sees everything */
+/** @param viewerId a viewer restricted to its own workspaces; null sees everything */
 export function findActiveAgents(tenantId: string, viewerId: string | null, keys: readonly string[]) {
   return sql<{ key: string }>`
     select key from agents

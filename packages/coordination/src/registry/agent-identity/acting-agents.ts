@@ -8,17 +8,17 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { findActingAgent, findActiveAgents } from './acting-agents.sql.ts';
 
-/** Agents that something acts as by itself, such as a process or a work rule: each under its own binding. */
+/** Agents that a process or a work rule acts as, each under its own binding. */
 
-/** An agent that acts, with the credential that it does so by. */
+/** An acting agent, with the credential that it uses. */
 export interface ActingAgent {
   readonly snapshot: CredentialSnapshot;
   readonly caller: Caller;
 }
 
 /**
- * As what an agent acts, as far as its records say; nothing is locked.
- * @returns undefined for one that is unknown, retired, or not linked to an identity
+ * Reads the identity under which an agent acts, without locks.
+ * @returns undefined for an agent that is unknown, retired, or not linked to an identity
  */
 export async function snapshotOfAgent(
   { db, tenantId }: Context,
@@ -31,10 +31,10 @@ export async function snapshotOfAgent(
 }
 
 /**
- * The caller that an agent is, with what its binding gives now. Locks its principal: call it for several in the order of
- * their principals, before anything else is locked.
- * @param found what `snapshotOfAgent` has found
- * @returns undefined where the agent can not act any more
+ * Builds the caller for an agent with the current rights of its binding. Locks its principal: call it for several
+ * agents in the order of their principals, before any other lock.
+ * @param found the result of `snapshotOfAgent`
+ * @returns undefined if the agent can no longer act
  */
 export async function lockActingAgent(
   context: Context,
@@ -43,7 +43,7 @@ export async function lockActingAgent(
 ): Promise<ActingAgent | undefined> {
   const acting = await standing(context, found);
   if (acting !== undefined) return acting;
-  // Another identity may have been linked to it before its principal was locked, which stays the same.
+  // Another identity may have been linked before the principal was locked; the principal stays the same.
   const now = await snapshotOfAgent(context, agentKey);
   return now === undefined || now.credentialId === found.credentialId ? undefined : standing(context, now);
 }
@@ -53,7 +53,7 @@ async function standing(context: Context, snapshot: CredentialSnapshot): Promise
   return caller && { snapshot, caller };
 }
 
-/** Of these keys those of agents that the caller sees and that are not retired. */
+/** The keys among these that belong to agents that are visible to the caller and not retired. */
 export async function findKnownAgents(
   context: Context,
   keys: readonly string[],
@@ -65,10 +65,10 @@ export async function findKnownAgents(
 }
 
 /**
- * Nobody has an agent do what they may not do themselves.
- * @param held what whoever asks may do: each set at most
- * @throws Refusal `unknown_agent` for one that is not there, retired, or out of the caller's sight; `permission_escalation`
- * that names what is missing
+ * Nobody can make an agent do what they may not do themselves.
+ * @param held the rights of the requester: each set is an upper bound
+ * @throws Refusal `unknown_agent` for an agent that is missing, retired, or not visible to the caller;
+ * `permission_escalation` that names the missing permissions
  */
 export async function requireMayActAs(
   context: Context,

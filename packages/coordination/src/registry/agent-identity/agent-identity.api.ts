@@ -33,7 +33,9 @@ export const agentIdentityApi = [
     path: '/agents/{key}/identity',
     summary: 'Link an identity to an agent.',
     description:
-      'From then on the agent is a principal with what its spec grants. The same identity again changes nothing, and admits a revoked one again. The caller holds the permissions of the agent, or is the service that published its current revision.',
+      'Turns the agent into a principal with the rights of its spec. Linking the same identity again changes ' +
+      'nothing, except that it readmits a revoked one. The caller must hold the permissions of the agent, or be ' +
+      'the service that published its current revision.',
     permission: 'agents.status.write',
     params: agentParams,
     body: AgentIdentity,
@@ -62,8 +64,8 @@ export const agentIdentityApi = [
     id: 'replaceAgentIdentity',
     method: 'POST',
     path: '/agents/{key}/identity:replace',
-    summary: 'Give a service agent another identity.',
-    description: 'Its principal stays as it is; the identity before is not admitted any more.',
+    summary: 'Replace the identity of a service agent.',
+    description: 'Its principal does not change; the previous identity is no longer admitted.',
     permission: 'agents.manage',
     params: agentParams,
     body: AgentIdentityReplacement,
@@ -79,7 +81,7 @@ export const agentIdentityApi = [
       'visibility_escalation',
     ],
     emits: [iamBindingRevoked, iamBindingCreated, iamBindingUpdated, agentIdentityReplaced],
-    example: { ...identity, reason: 'The account was made anew.' },
+    example: { ...identity, reason: 'The account was recreated.' },
     handle: ({ params, body }, context) => replaceAgentIdentity(context, params.key, body),
   }),
 ];

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** The principal stays; the identity by which it enters is another one. */
+/** The principal stays the same; its identity changes. */
 export const agentIdentityReplaced = defineEvent(
   'agent.identity_replaced',
   'agent',

@@ -24,7 +24,7 @@ import { fail } from '../errors.ts';
 import { agentIdentityReplaced } from './agent-identity.events.ts';
 import { updateAgentLink } from './agent-identity.sql.ts';
 
-/** Which identity of the identity service an agent enters by. */
+/** The identity in the identity service by which an agent authenticates. */
 export const AgentIdentity = IamBindingRequest.pick({
   issuer: true,
   iamTenantId: true,
@@ -36,10 +36,10 @@ export const AgentIdentityReplacement = AgentIdentity.extend({ reason: z.string(
 export type AgentIdentityReplacement = z.output<typeof AgentIdentityReplacement>;
 
 /**
- * Links an identity to an agent, which from then on is a principal with what its spec grants. The same identity again
- * admits a revoked one again; another one is a matter of `replaceAgentIdentity`.
- * @throws Refusal `iam_issuer_untrusted`, `not_found`, `agent_retired`, `permission_escalation`, `visibility_escalation`,
- * 422 `principal_not_active`, `agent_identity_conflict`
+ * Links an identity to an agent and turns it into a principal with the rights of its spec. Linking the same identity
+ * again readmits a revoked one; `replaceAgentIdentity` changes the identity.
+ * @throws Refusal `iam_issuer_untrusted`, `not_found`, `agent_retired`, `permission_escalation`,
+ * `visibility_escalation`, 422 `principal_not_active`, `agent_identity_conflict`
  */
 export async function linkAgentIdentity(context: Context, key: string, identity: Identity): Promise<Agent> {
   requireTrustedIssuer(context, identity.issuer);
@@ -61,7 +61,7 @@ async function lockLiveAgent(context: Context, key: string): Promise<AgentRow> {
   return agent;
 }
 
-/** Agents see the whole tenant (organisation, section 1.5). @throws Refusal `visibility_escalation` */
+/** Agents may see the whole tenant. See docs/reference/README.md#visibility. @throws Refusal `visibility_escalation` */
 async function refuseNarrowSight(context: Context): Promise<void> {
   if ((await viewerOf(context)) !== null) fail('visibility_escalation');
 }
@@ -125,10 +125,10 @@ async function isBoundBy(context: Context, bindingId: string, identity: Identity
 }
 
 /**
- * Gives a service agent another identity: the one before is refused from now on, the principal stays. The identity that it has
- * already changes nothing, unless it was revoked.
- * @throws Refusal `not_found`, `agent_retired`, `agent_identity_conflict`, `agent_identity_not_linked`,
- * 422 `principal_not_active`, `iam_issuer_untrusted`, `permission_escalation`, `visibility_escalation`
+ * Replaces the identity of a service agent: the previous identity is refused from then on, the principal stays. Setting
+ * the current identity again changes nothing, unless it was revoked.
+ * @throws Refusal `not_found`, `agent_retired`, `agent_identity_conflict`, `agent_identity_not_linked`, 422
+ * `principal_not_active`, `iam_issuer_untrusted`, `permission_escalation`, `visibility_escalation`
  */
 export async function replaceAgentIdentity(
   context: Context,

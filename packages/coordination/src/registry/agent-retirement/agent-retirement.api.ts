@@ -16,9 +16,10 @@ export const agentRetirementApi = [
     id: 'retireAgent',
     method: 'POST',
     path: '/agents/{key}:retire',
-    summary: 'Retire an agent for good.',
+    summary: 'Retire an agent permanently.',
     description:
-      'Its principal is disabled, its bindings are revoked, its sessions closed, its live claims released, and its secrets deleted. Its key is never given again. Retiring a retired one changes nothing.',
+      'Disables its principal, revokes its bindings, closes its sessions, releases its live claims and deletes ' +
+      'its secrets. Its key is never reused. Retiring it again changes nothing.',
     permission: 'agents.manage',
     params: agentParams,
     body: AgentRetirement,

@@ -11,8 +11,9 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 
 /**
- * Retires an agent for good: its principal is disabled, its bindings are revoked, its live claims released, its secrets
- * deleted; repeated, it changes nothing. The key is never given again (organisation, section 12.2).
+ * Retires an agent permanently: disables its principal, revokes its bindings, releases its live claims and deletes its
+ * secrets. Repeating the request changes nothing. The key is never reused. See
+ * docs/reference/agents.md#state-and-retirement.
  * @throws Refusal `not_found`, `cannot_disable_self`
  */
 export async function retireAgent(context: Context, key: string, reason: string): Promise<Agent> {
@@ -26,7 +27,7 @@ export async function retireAgent(context: Context, key: string, reason: string)
   const before = await lockAgentRow(context, key);
   if (before.status === 'retired') return showAgent(context, before);
   const { principal_id: principalId, workspace_id: workspaceId, id, current_revision: revision } = before;
-  // It was linked between the two statements.
+  // An identity was linked between the two statements.
   if (principalId !== null) releasedClaims ??= await retirePrincipal(context, principalId, reason);
   const row = await markRetired(context, before, reason);
   await deleteAllSecrets(context, before);

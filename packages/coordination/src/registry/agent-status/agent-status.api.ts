@@ -9,9 +9,10 @@ export const agentStatusApi = [
     id: 'reportAgentStatus',
     method: 'PUT',
     path: '/agents/{key}/status',
-    summary: 'Report how an agent fares.',
+    summary: 'Report the status of an agent.',
     description:
-      'A report that was observed before the stored one is refused: reports may come in any order. `agent.status_changed` is written where phase, reason, node or revision moved.',
+      'Reports may arrive in any order; one that was observed before the stored report is refused. ' +
+      '`agent.status_changed` is written when phase, reason, node or revision changed.',
     permission: 'agents.status.write',
     params: agentParams,
     body: AgentStatusReport,
@@ -31,7 +32,7 @@ export const agentStatusApi = [
     id: 'getAgentStatus',
     method: 'GET',
     path: '/agents/{key}/status',
-    summary: 'Read how an agent fares, and when it was last seen.',
+    summary: 'Read the status of an agent, and when it was last seen.',
     permission: 'agents.read',
     params: agentParams,
     returns: { 200: AgentStatus },

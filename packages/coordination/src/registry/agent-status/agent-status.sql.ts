@@ -19,7 +19,7 @@ export interface NewReport extends Pick<AgentStatusReport, 'phase' | 'instances'
 
 const jsonOf = (document: object | null) => (document === null ? null : JSON.stringify(document));
 
-/** Writes the first report; no row when there is one, of a rival that this one waited for too. */
+/** Writes the first report; returns no row if one exists, including that of a concurrent request. */
 export function insertReport(report: NewReport) {
   return sql<AgentStatusRow>`
     insert into agent_statuses (agent_id, tenant_id, phase, reason, observed_revision, node, instances, observed_at,
@@ -36,7 +36,7 @@ export function lockReport(tenantId: string, agentId: string) {
     select * from agent_statuses where agent_id = ${agentId} and tenant_id = ${tenantId} for no key update`;
 }
 
-/** Replaces a report under its lock; no row when that one was observed later. */
+/** Replaces a report and locks it; returns no row if the stored one was observed later. */
 export function updateReport(report: NewReport) {
   return sql<AgentStatusRow>`
     update agent_statuses
@@ -49,7 +49,7 @@ export function updateReport(report: NewReport) {
     returning *`;
 }
 
-/** Of agents by their keys. */
+/** The statuses of agents, by their keys. */
 export function findStatuses(tenantId: string, keys: readonly string[]) {
   return sql<SeenAgentRow & { key: string }>`
     select a.key, s.phase, s.reason, s.observed_revision, s.node, s.instances, s.observed_at, s.reported_at, s.reported_by,

@@ -24,11 +24,11 @@ export const AgentStatusReport = z
     reason: z
       .strictObject({ code, message: z.string().max(500).optional() })
       .nullish()
-      .describe('Why it is so; what looks like a secret in the message is not kept.'),
+      .describe('The reason for the phase; text in the message that looks like a secret is not stored.'),
     observedRevision: z.int().min(1).max(1_000_000_000).nullish(),
     node: node.nullish(),
     instances: z.strictObject({ desired: count, ready: count }),
-    observedAt: InstantInput.describe('An instant ahead of the clock of the service counts as now.'),
+    observedAt: InstantInput.describe('A time in the future, by the clock of the service, is stored as now.'),
   })
   .meta({ id: 'AgentStatusReport' });
 export type AgentStatusReport = z.output<typeof AgentStatusReport>;
@@ -38,7 +38,7 @@ export const AgentReason = z
   .meta({ id: 'AgentReason' });
 export type AgentReason = z.infer<typeof AgentReason>;
 
-/** How an agent fares, by the last report about it (organisation, section 12.2). */
+/** The status of an agent from its last report. See docs/reference/agents.md#status. */
 export const AgentStatus = z
   .strictObject({
     phase: z.enum(phases).describe('`unknown` before the first report.'),
@@ -50,7 +50,7 @@ export const AgentStatus = z
     reportedAt: Timestamp.nullable(),
     reportedBy: Uuid.nullable(),
     lastSeenAt: Timestamp.nullable().describe(
-      'The last sign of life: a report, or a heartbeat of a session of its principal.',
+      'Time of the last report, or of the last heartbeat of a session of its principal.',
     ),
   })
   .meta({ id: 'AgentStatus' });
@@ -65,7 +65,7 @@ export type AgentStatusRow = RowOf<
   }
 >;
 
-/** An agent with what was reported of it: all null before the first report. */
+/** An agent with its reported status: all null before the first report. */
 export type SeenAgentRow = {
   [Column in keyof Omit<AgentStatusRow, 'agent_id' | 'tenant_id'>]: AgentStatusRow[Column] | null;
 } & { last_seen_at: string | null };

@@ -20,8 +20,8 @@ import {
 } from './agent-status.ts';
 
 /**
- * Notes how an agent fares. Of two reports the later observation counts, in whatever order they come; of a retired agent they
- * are taken too: they say when it has stopped.
+ * Records the status of an agent. Of two reports the one observed later counts, in whatever order they arrive. Reports
+ * about a retired agent are accepted too, since they show when it stopped.
  * @throws Refusal `not_found`, `stale_status_report`
  */
 export async function reportAgentStatus(
@@ -54,7 +54,7 @@ export async function reportAgentStatus(
   return getAgentStatus(context, key);
 }
 
-/** Not so where only the counts of instances or the instants have changed. */
+/** False if only the counts of instances or the times changed. */
 function hasMoved(before: AgentStatusRow, after: AgentStatusRow): boolean {
   const told = ({ phase, reason, node, observed_revision }: AgentStatusRow) => ({
     phase,
@@ -70,7 +70,7 @@ export async function getAgentStatus(context: Context, key: string): Promise<Age
   return (await findAgentStatuses(context, [key])).get(key) ?? fail('not_found', { agent: key });
 }
 
-/** By the keys of those of the agents that the tenant has. */
+/** The statuses of the agents that the tenant has among these, by key. */
 export async function findAgentStatuses(
   { db, tenantId }: Context,
   keys: readonly string[],

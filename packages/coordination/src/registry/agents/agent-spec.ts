@@ -4,12 +4,12 @@ import { freeObjectOf, Uuid } from '@baton/values/wire';
 import { PermissionList } from '../../access/granting.ts';
 import { callableProtocols } from '../../organisation/skills/skill-contract.ts';
 
-/** As compact JSON in canonical form. */
+/** Size as compact JSON in canonical form. */
 export const specBytesMax = 262_144;
 export const replicasMax = 20;
 export const agentStates = ['running', 'stopped'] as const;
 
-/** In characters; a longer text has a code of its own, so the form takes what a request can hold. */
+/** In characters; the form accepts whatever fits into a request, because longer texts have a code of their own. */
 export const textMax = { displayName: 200, description: 2000, any: 65_536 } as const;
 const requestCharactersMax = 1_048_576;
 
@@ -33,7 +33,7 @@ const nodeLabel = z
   .string()
   .regex(/^[a-z0-9][a-z0-9._:/=-]{0,62}$/)
   .max(63);
-/** The form of a name of a secret (organisation, section 12.2). */
+/** The form of a secret's name. See docs/reference/agents.md#secrets. */
 export const secretNameForm = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const ConnectionKey = z
   .string()
@@ -49,17 +49,17 @@ const AgentIdentitySpec = z
     iam: z
       .strictObject({ audiences: uniqueList(word, 20, 1), scopeCeiling: uniqueList(word, 50, 1) })
       .optional()
-      .describe('What its service account in the identity service may ask for.'),
+      .describe('Scopes that its service account in the identity service may request.'),
   })
   .meta({ id: 'AgentIdentitySpec' });
 
 const AgentWorkSpec = z
   .strictObject({
-    workspace: z.union([Uuid, Slug]).optional().describe('An id, or a slug that stands once in the tenant.'),
+    workspace: z.union([Uuid, Slug]).optional().describe('An id, or a slug that is unique in the tenant.'),
     project: Uuid.optional(),
     includeSubprojects: z.boolean().default(false),
     onlyAssigned: z.boolean().default(true),
-    taskTypes: uniqueList(TypeKey, 200).default([]).describe('None is every type.'),
+    taskTypes: uniqueList(TypeKey, 200).default([]).describe('Empty for all types.'),
   })
   .meta({ id: 'AgentWorkSpec' });
 
@@ -99,7 +99,7 @@ const AgentSkillsSpec = z
       200,
     )
       .default([])
-      .describe('The skills that it may ask for, as name@version.'),
+      .describe('The skills that it may request, as name@version.'),
   })
   .meta({ id: 'AgentSkillsSpec' });
 
@@ -123,7 +123,10 @@ const AgentPlacementSpec = z
   ])
   .meta({ id: 'AgentPlacementSpec' });
 
-/** What an agent is, may do and works on (organisation, section 12.1). `state` and `placement.replicas` are no part of its hash. */
+/**
+ * The definition of an agent: its identity, rights and work. Its hash excludes `state` and `placement.replicas`. See
+ * docs/reference/agents.md#spec.
+ */
 export const AgentSpec = z
   .strictObject({
     displayName: text(textMax.displayName).min(1),
@@ -144,10 +147,10 @@ export const AgentSpec = z
   .meta({ id: 'AgentSpec' });
 export type AgentSpec = z.output<typeof AgentSpec>;
 
-/** How many replicas a spec asks for: none without a placement. */
+/** The number of replicas in a spec; 0 without a placement. */
 export function replicasOf({ placement = 'none' }: AgentSpec): number {
   return placement === 'none' ? 0 : placement.replicas;
 }
 
-/** Whether an operator places it on a node. */
+/** Whether an operator places the agent on a node. */
 export const isPlaced = ({ placement = 'none' }: AgentSpec): boolean => placement !== 'none';

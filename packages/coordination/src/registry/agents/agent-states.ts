@@ -7,8 +7,9 @@ import { getCurrentRevision, lockAgentRow, showAgent } from './agents.ts';
 import { emitStateChange } from './publishing.ts';
 
 /**
- * Says whether an agent is to run, and as how many; what stands already writes nothing.
- * @throws Refusal `empty_update`, `not_found`, `agent_retired`, `invalid_request` for replicas of an agent that no operator places
+ * Sets whether an agent runs, and its number of replicas; values equal to the stored ones write nothing.
+ * @throws Refusal `empty_update`, `not_found`, `agent_retired`, `invalid_request` for replicas of an agent that no
+ * operator places
  */
 export async function changeAgentState(
   context: Context,
@@ -30,7 +31,7 @@ export async function changeAgentState(
   return showAgent(context, row);
 }
 
-/** Writes into an agent's row, which is locked, that it is retired. */
+/** Marks the agent's row, which is locked, as retired. */
 export async function markRetired(
   { db, tenantId, caller }: Context,
   { id }: AgentRow,

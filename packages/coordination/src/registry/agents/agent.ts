@@ -10,7 +10,7 @@ import { AgentSpec, agentStates, replicasMax } from './agent-spec.ts';
 
 export const agentStatuses = ['active', 'retired'] as const;
 
-/** A revision of an agent; revisions never change. */
+/** An immutable revision of an agent. */
 export const AgentRevision = z
   .strictObject({
     id: Uuid,
@@ -18,14 +18,16 @@ export const AgentRevision = z
     agentKey: z.string(),
     revision: z.int().positive(),
     spec: AgentSpec,
-    specHash: z.string().describe('Of the spec in canonical form, without `state` and `placement.replicas`.'),
+    specHash: z
+      .string()
+      .describe('Hash of the spec in canonical form, without `state` and `placement.replicas`.'),
     createdBy: Uuid,
     createdAt: Timestamp,
   })
   .meta({ id: 'AgentRevision' });
 export type AgentRevision = z.infer<typeof AgentRevision>;
 
-/** Where a revision came from. */
+/** The origin of a revision. */
 export const RevisionSource = z
   .strictObject({ kind: z.enum(['package', 'manual', 'unknown']), package: PackageName.optional() })
   .meta({ id: 'AgentRevisionSource' });
@@ -33,12 +35,14 @@ export type RevisionSource = z.infer<typeof RevisionSource>;
 
 /** A revision in the list of an agent's revisions. */
 export const ListedRevision = AgentRevision.extend({
-  source: RevisionSource.describe('What it was published from; of early ones that is unknown.'),
+  source: RevisionSource.describe('Origin of the revision; unknown for the oldest ones.'),
   active: z.boolean().describe('Whether it is the current one.'),
   changedFields: z
     .array(z.string())
     .nullable()
-    .describe('What differs from the revision before, such as `identity.permissions`; null for the first.'),
+    .describe(
+      'Fields that differ from the previous revision, such as `identity.permissions`; `null` for the first.',
+    ),
 }).meta({ id: 'ListedAgentRevision' });
 export type ListedRevision = z.infer<typeof ListedRevision>;
 
@@ -51,7 +55,9 @@ const AgentRecord = z.strictObject({
   state: z.enum(agentStates),
   replicas: z.int(),
   currentRevision: z.int().positive(),
-  principalId: Uuid.nullable().describe('The principal that it acts as, once an identity is linked.'),
+  principalId: Uuid.nullable().describe(
+    'The principal that the agent acts as, set when an identity is linked.',
+  ),
   workspaceId: Uuid.nullable(),
   retiredAt: Timestamp.nullable(),
   retiredBy: Uuid.nullable(),
@@ -61,19 +67,19 @@ const AgentRecord = z.strictObject({
   package: PackageLink.nullable(),
 });
 
-/** An agent of the registry (organisation, section 12.1), with its current revision or the one that was asked for. */
+/** An agent of the registry with the requested or its current revision. See docs/reference/agents.md#spec. */
 export const Agent = AgentRecord.extend({ revision: AgentRevision }).meta({ id: 'Agent' });
 export type Agent = z.infer<typeof Agent>;
 
-/** `observedStatus` is there with `include=status`. */
+/** `observedStatus` is present with `include=status`. */
 export const ListedAgent = AgentRecord.extend({ observedStatus: AgentStatus.optional() }).meta({
   id: 'ListedAgent',
 });
 export type ListedAgent = z.infer<typeof ListedAgent>;
 
-/** An agent as it sees itself. */
+/** The view that an agent has of itself. */
 export const OwnAgent = Agent.extend({
-  packageSettings: SettingsForAgent.nullable().describe('Those of the package that it came with.'),
+  packageSettings: SettingsForAgent.nullable().describe('Settings of the package that installed the agent.'),
 }).meta({ id: 'OwnAgent' });
 export type OwnAgent = z.infer<typeof OwnAgent>;
 
@@ -82,13 +88,13 @@ export const AgentRequest = z
     key: AgentKey,
     spec: AgentSpec,
     package: PackageName.optional().describe(
-      'The package that the spec comes from: its revision says so. `/packages:record` links the agent to it.',
+      'The package that the spec comes from, recorded in the revision. `/packages:record` links the agent to it.',
     ),
   })
   .meta({ id: 'AgentRequest' });
 export type AgentRequest = z.output<typeof AgentRequest>;
 
-/** What publishing would do. */
+/** The effect that publishing would have. */
 export const AgentValidation = z
   .strictObject({
     key: z.string(),
@@ -122,7 +128,7 @@ export type AgentRow = RowOf<
   }
 >;
 
-/** What a spec names, by id. */
+/** The objects that a spec names, by id. */
 export interface AgentGrants {
   readonly roleIds: readonly string[];
   readonly capabilityIds: readonly string[];
@@ -153,7 +159,7 @@ export function agentOf(row: AgentRow, revision: RevisionRow): Agent {
   return { ...recordOf(row), revision: revisionOf(revision) };
 }
 
-/** @param status what was reported of it; undefined where that was not asked for */
+/** @param status the reported status; undefined if it was not requested */
 export function listedAgentOf(row: AgentRow, status: AgentStatus | undefined): ListedAgent {
   return { ...recordOf(row), ...(status !== undefined && { observedStatus: status }) };
 }

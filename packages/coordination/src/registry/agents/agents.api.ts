@@ -29,7 +29,7 @@ import { agentRevisionPublished, agentStateChanged } from './agents.events.ts';
 import { getAgent, getOwnAgent, listAgentRevisions, listAgents } from './agents.ts';
 import { publishAgent, validateAgent } from './publishing.ts';
 
-/** What a spec is refused for, in the contract's order. */
+/** Refusals of a spec, in the order of the checks. */
 const specErrors = [
   'not_found',
   'agent_retired',
@@ -51,7 +51,7 @@ const example = {
   key: 'reviewer',
   spec: {
     displayName: 'Reviewer',
-    description: 'Reads what others have changed.',
+    description: 'Reviews the changes of others.',
     identity: { kind: 'service', permissions: ['sessions.open', 'tasks.claim', 'tasks.read'] },
     work: { onlyAssigned: false },
     executor: { kind: 'script', params: { command: 'review' }, instructions: 'Read the change first.' },
@@ -64,9 +64,15 @@ export const agentsApi = [
     id: 'publishAgent',
     method: 'POST',
     path: '/agents',
-    summary: 'Publish what an agent is to be.',
+    summary: 'Publish a revision of an agent.',
     description:
-      'The first revision of a key makes the agent. 201 for a new revision; 200 when the current one says the same, apart from `state` and `placement.replicas`, which are taken all the same. The binding and the roles of a linked agent follow at once. Nobody gives an agent what they lack: roles, capabilities and skills need org.manage, connections need connections.manage. For an existing agent the caller also needs what the agent keeps regardless of the revision: the permissions of its API keys, org.manage if it was assigned roles, capabilities or skills directly, and agents.secrets.manage if the revision names stored secrets.',
+      'The first revision of a key creates the agent. Returns 201 for a new revision, or 200 when the current ' +
+      'one is equal apart from `state` and `placement.replicas`, which are applied in both cases. The binding ' +
+      'and the roles of a linked agent are updated in the same transaction. A caller can only grant an agent ' +
+      'rights that it has: roles, capabilities and skills need org.manage, connections need connections.manage. ' +
+      'For an existing agent the caller also needs the rights that the agent keeps regardless of the revision: ' +
+      'the permissions of its API keys, org.manage if roles, capabilities or skills were assigned to it ' +
+      'directly, and agents.secrets.manage if the revision names stored secrets.',
     permission: 'agents.manage',
     body: AgentRequest,
     returns: { 200: Agent, 201: Agent },
@@ -93,12 +99,12 @@ export const agentsApi = [
     id: 'validateAgent',
     method: 'POST',
     path: '/agents:validate',
-    summary: 'Say what publishing would do, and write nothing.',
+    summary: 'Preview the effect of publishing without writing anything.',
     permission: 'agents.manage',
     body: AgentRequest,
     returns: { 200: AgentValidation },
     errors: specErrors,
-    // Nothing changes, so there is no answer to keep.
+    // The operation writes nothing, so there is no response to replay.
     idempotency: 'ignored',
     transaction: 'none',
     example,
@@ -114,7 +120,7 @@ export const agentsApi = [
       status: QueryWord.optional(),
       state: QueryWord.optional(),
       workspaceId: Uuid.optional(),
-      include: z.enum(['status']).optional().describe('Adds what was reported of each.'),
+      include: z.enum(['status']).optional().describe('Adds the reported status of each agent.'),
       package: PackageFilter,
     },
     paging: true,
@@ -126,9 +132,10 @@ export const agentsApi = [
     id: 'getOwnAgent',
     method: 'GET',
     path: '/agents/me',
-    summary: 'Read the agent that the caller is.',
+    summary: 'Read the calling agent.',
     description:
-      'Its runs start with `revision.id` as their `agentRevisionId`. Needs no permission; 404 for a caller that is no agent of the registry, which sends none.',
+      'Its runs start with `revision.id` as their `agentRevisionId`. Needs no permission; returns 404 for a ' +
+      'caller that is not an agent of the registry, whose runs have no `agentRevisionId`.',
     returns: { 200: OwnAgent },
     errors: ['not_found'],
     handle: (_, context) => getOwnAgent(context),
@@ -137,7 +144,7 @@ export const agentsApi = [
     id: 'getAgent',
     method: 'GET',
     path: '/agents/{key}',
-    summary: 'Read an agent with its current revision, or with another one.',
+    summary: 'Read an agent with its current or another revision.',
     permission: 'agents.read',
     params: { key: AgentRef },
     returns: { 200: Agent },
@@ -150,7 +157,8 @@ export const agentsApi = [
     path: '/agents/{key}/revisions',
     summary: 'List the revisions of an agent, newest first.',
     description:
-      'A page ends early once its specs come to 4 MiB; `nextCursor` leads on. `changedFields` says what differs from the revision before.',
+      'A page ends early once its specs reach 4 MiB; `nextCursor` continues it. `changedFields` lists the ' +
+      'differences from the previous revision.',
     permission: 'agents.read',
     params: agentParams,
     paging: true,
@@ -162,8 +170,9 @@ export const agentsApi = [
     id: 'changeAgentState',
     method: 'PATCH',
     path: '/agents/{key}/state',
-    summary: 'Say whether an agent is to run, and as how many.',
-    description: 'What stands already writes nothing. An agent without a placement has no replicas.',
+    summary: 'Set whether an agent runs, and its number of replicas.',
+    description:
+      'Values equal to the stored ones write nothing. An agent without a placement has no replicas.',
     permission: 'agents.manage',
     params: agentParams,
     body: AgentStateChange,

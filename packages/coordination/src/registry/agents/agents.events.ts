@@ -32,7 +32,7 @@ export const agentStateChanged = defineEvent(
   }),
 );
 
-/** `releasedClaims` counts what the retirement ends; the last of them may be released after it. */
+/** `releasedClaims` counts the claims that the retirement ends; some may be released after the event. */
 export const agentRetired = defineEvent(
   'agent.retired',
   'agent',

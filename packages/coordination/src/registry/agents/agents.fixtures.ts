@@ -1,12 +1,12 @@
 import { publishAgent } from '../../testing/agents.ts';
 import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 
-/** An agent that no identity is linked to. */
+/** An agent without a linked identity. */
 export const agent = defineObject({ path: '/agents/{key}', make: ({ actor }) => publishAgent(actor) });
 
 export default defineFixtures({
   objects: [agent],
   operations: {
-    getOwnAgent: { excluded: 'Only an agent of the registry has one: agent-identity.test.ts has that.' },
+    getOwnAgent: { excluded: 'Needs an agent of the registry: covered by agent-identity.test.ts.' },
   },
 });

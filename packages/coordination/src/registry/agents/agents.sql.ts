@@ -5,7 +5,7 @@ import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
 import type { AgentGrants, AgentRow, RevisionRow, RevisionSource } from './agent.ts';
 import type { AgentSpec } from './agent-spec.ts';
 
-/** What of an agent its current spec says. */
+/** Fields of an agent from its current spec. */
 export interface SpecifiedValues {
   readonly kind: AgentRow['kind'];
   readonly displayName: string;
@@ -24,7 +24,10 @@ export type NewAgent = SpecifiedValues & {
   readonly createdBy: string;
 };
 
-/** Takes a key that was never given; no row when it was. Whoever takes the same key meanwhile waits for the commit. */
+/**
+ * Inserts a key that was never used; returns no row if it was. A concurrent insert of the same key waits for the
+ * commit.
+ */
 export function insertAgent(agent: NewAgent) {
   return sql<AgentRow>`
     insert into agents (id, tenant_id, key, kind, display_name, state, replicas, current_revision, workspace_id, work, created_by)
@@ -38,7 +41,7 @@ export function findAgent(tenantId: string, key: string) {
   return sql<AgentRow>`select * from agents where tenant_id = ${tenantId} and key = ${key}`;
 }
 
-/** Of an agent by its id: the caller's own. */
+/** The calling agent, by its id. */
 export function findAgentById(tenantId: string, id: string) {
   return sql<AgentRow>`select * from agents where id = ${id} and tenant_id = ${tenantId}`;
 }
@@ -110,7 +113,7 @@ export function findRevision(tenantId: string, agentId: string, revision: number
     where r.agent_id = ${agentId} and r.revision = ${revision} and r.tenant_id = ${tenantId}`;
 }
 
-/** Newest first, as many as hold no more than this in their specs, and at least one. */
+/** The newest revisions whose specs fit into this size together, and at least one. */
 export function findRevisions(
   tenantId: string,
   agentId: string,

@@ -29,7 +29,7 @@ import {
   lockAgent,
 } from './agents.sql.ts';
 
-/** Of the specs of one page of revisions: it ends early behind it. */
+/** Limit on the specs of one page of revisions, which ends early beyond it. */
 const revisionPageBytesMax = 4_194_304;
 
 /** The query of `GET /agents`. */
@@ -74,12 +74,12 @@ export async function getAgentRow(context: Context, key: string): Promise<AgentR
   return (await findAgentRow(context, key)) ?? fail('not_found', { agent: key });
 }
 
-/** Keeps others from changing it until the commit. @throws Refusal `not_found` */
+/** Locks the agent against changes until the commit. @throws Refusal `not_found` */
 export async function lockAgentRow({ db, tenantId }: Context, key: string): Promise<AgentRow> {
   return (await db.row(lockAgent(tenantId, key))) ?? fail('not_found', { agent: key });
 }
 
-/** @throws Refusal `not_found` for an agent that is not there, or is out of the caller's sight */
+/** @throws Refusal `not_found` for an agent that is missing or not visible to the caller */
 export async function getSeenAgent(context: Context, key: string): Promise<AgentRow> {
   const row = await getAgentRow(context, key);
   await requireSight(context, row.workspace_id, { agent: key });
@@ -100,7 +100,7 @@ export async function showAgent(context: Context, row: AgentRow): Promise<Agent>
   return agentOf(row, await getCurrentRevision(context, row));
 }
 
-/** Every agent has one. */
+/** Every agent has a current revision. */
 export async function getCurrentRevision(context: Context, row: AgentRow): Promise<RevisionRow> {
   return (await findRevisionRow(context, row, row.current_revision)) as RevisionRow;
 }
@@ -109,7 +109,7 @@ function findRevisionRow({ db, tenantId }: Context, { id }: AgentRow, revision: 
   return db.row(findRevision(tenantId, id, revision));
 }
 
-/** The agent that the caller is. @throws Refusal `not_found` for one that is none */
+/** The calling agent. @throws Refusal `not_found` if the caller is not an agent */
 export async function getOwnAgent(context: Context): Promise<OwnAgent> {
   const { db, tenantId, caller } = context;
   const row = caller.agentId == null ? undefined : await db.row(findAgentById(tenantId, caller.agentId));
@@ -119,7 +119,7 @@ export async function getOwnAgent(context: Context): Promise<OwnAgent> {
 }
 
 /**
- * The revisions of an agent, newest first. A page ends early once their specs come to 4 MiB; `nextCursor` leads on.
+ * The revisions of an agent, newest first. A page ends early once its specs reach 4 MiB; `nextCursor` continues it.
  * @throws Refusal `not_found`, `invalid_cursor`
  */
 export async function listAgentRevisions(

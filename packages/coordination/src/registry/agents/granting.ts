@@ -7,9 +7,10 @@ import type { AgentSpec } from './agent-spec.ts';
 import { findFurtherAssignments } from './references.sql.ts';
 
 /**
- * Nobody gives an agent what they could not give a principal themselves (organisation, section 12.2).
+ * A caller can't grant an agent what it could not grant a principal. See docs/reference/agents.md#publish.
  * @returns its permissions, each once, in alphabetical order
- * @throws Refusal `invalid_permissions`, `permissions_not_allowed_for_kind`, `permission_escalation` {missing} or {path}
+ * @throws Refusal `invalid_permissions`, `permissions_not_allowed_for_kind`, `permission_escalation` {missing} or
+ * {path}
  */
 export function requireMayGrant({ caller }: Context, spec: AgentSpec): Permission[] {
   const { identity, skills, connections } = spec;
@@ -28,8 +29,8 @@ export function requireMayGrant({ caller }: Context, spec: AgentSpec): Permissio
 }
 
 /**
- * Nobody decides what is done with roles, capabilities and skills that they couldn't assign themselves.
- * @param besides what doesn't count, since the caller is asked about it elsewhere
+ * Requires that the caller could assign the roles, capabilities and skills itself.
+ * @param besides items that are exempt, because the caller is checked for them elsewhere
  * @throws Refusal `permission_escalation` {path}
  */
 export async function requireMayUseAssignments(

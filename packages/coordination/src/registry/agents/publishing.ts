@@ -37,7 +37,7 @@ import { findStoredSecret } from './references.sql.ts';
 import { requireSpecReferences, type SpecReferences } from './references.ts';
 import { type CheckedSpec, changedFields, checkSpec } from './spec-checks.ts';
 
-/** A spec that may be published, with what it names. */
+/** A valid spec, with the objects that it names. */
 interface JudgedSpec {
   readonly spec: AgentSpec;
   readonly permissions: readonly Permission[];
@@ -49,11 +49,11 @@ interface JudgedSpec {
 type SourcedSpec = JudgedSpec & { readonly source: RevisionSource };
 
 /**
- * Publishes what an agent is to be: the next revision, unless the current one says the same. The binding, the roles, the
- * capabilities and the skills of a linked agent follow in the same transaction (organisation, sections 12.2 and 28).
- * @returns the agent, and whether a revision was made
- * @throws Refusal `agent_retired`, `agent_identity_conflict`, those of `judgeSpec` and `requireMayInstruct`, `not_found` for one
- * out of sight
+ * Publishes the next revision of an agent, unless the current one is equal. The binding, roles, capabilities and skills
+ * of a linked agent are updated in the same transaction. See docs/reference/agents.md#publish.
+ * @returns the agent, and whether a revision was created
+ * @throws Refusal `agent_retired`, `agent_identity_conflict`, those of `judgeSpec` and `requireMayInstruct`,
+ * `not_found` for one out of sight
  */
 export async function publishAgent(
   context: Context,
@@ -65,12 +65,12 @@ export async function publishAgent(
   if (known !== undefined) return publishNext(context, known, judged);
   const first = await publishFirst(context, key, judged);
   if (first !== undefined) return { agent: first, isNew: true };
-  // Somebody else has published the key meanwhile.
+  // Another request has published the key meanwhile.
   const rival = (await lockAgentToPublish(context, key, spec)) as AgentRow;
   return publishNext(context, rival, judged);
 }
 
-/** What publishing would do; nothing is written. @throws Refusal as `publishAgent` */
+/** Returns the effect that publishing would have; writes nothing. @throws Refusal as `publishAgent` */
 export async function validateAgent(context: Context, { key, spec }: AgentRequest): Promise<AgentValidation> {
   const { db, tenantId } = context;
   const known = await db.row(findAgent(tenantId, key));
@@ -94,7 +94,7 @@ export async function validateAgent(context: Context, { key, spec }: AgentReques
 }
 
 /**
- * What a spec grants, names and holds, judged in the contract's order.
+ * Validates the grants, the names and the texts of a spec, in the order of the refusals.
  * @throws Refusal those of `requireMayGrant`, `requireSpecReferences` and `checkSpec`
  */
 async function judgeSpec(context: Context, spec: AgentSpec): Promise<JudgedSpec> {
@@ -103,7 +103,7 @@ async function judgeSpec(context: Context, spec: AgentSpec): Promise<JudgedSpec>
   return { spec, permissions, references, checked: checkSpec(spec) };
 }
 
-/** @throws Refusal `agent_retired`; `agent_identity_conflict`: who acts as a principal keeps its kind */
+/** @throws Refusal `agent_retired`; `agent_identity_conflict`: an agent that acts as a principal keeps its kind */
 function requirePublishable(agent: AgentRow, { identity }: AgentSpec): void {
   if (agent.status === 'retired') fail('agent_retired', { agent: agent.key });
   if (agent.principal_id !== null && agent.kind !== identity.kind)
@@ -111,10 +111,10 @@ function requirePublishable(agent: AgentRow, { identity }: AgentSpec): void {
 }
 
 /**
- * A revision tells an agent what to do. Its binding gets exactly what the revision grants. The agent keeps everything else: API
- * keys of its principal, what was assigned to it directly, and the stored secrets that the revision names. Only a caller who
+ * A revision instructs an agent. Its binding gets exactly what the revision grants. The agent keeps everything else:
+ * the API keys of its principal, direct assignments, and the stored secrets that the revision names. Only a caller who
  * could grant these may publish the revision.
- * @param current the revision before it
+ * @param current the previous revision
  * @throws Refusal `permission_escalation` {missing} or {path}
  */
 async function requireMayInstruct(
@@ -146,9 +146,10 @@ async function lockAgentToPublish(
 }
 
 /**
- * Locks an agent, and before it the principal that it acts as, so that a retirement comes before this command or after it.
+ * Locks an agent, and first the principal that it acts as, so that a retirement either precedes or follows this
+ * command.
  * @returns undefined when the tenant has no such agent
- * @throws Refusal `not_found` for one out of the caller's sight
+ * @throws Refusal `not_found` for an agent that the caller may not see
  */
 export async function lockLinkedAgent(context: Context, key: string): Promise<AgentRow | undefined> {
   const { db, tenantId } = context;
@@ -157,7 +158,7 @@ export async function lockLinkedAgent(context: Context, key: string): Promise<Ag
   await requireSight(context, found.workspace_id, { agent: key });
   if (found.principal_id !== null) await lockPrincipal(context, found.principal_id);
   const locked = (await db.row(lockAgent(tenantId, key))) as AgentRow;
-  // It was linked between the two statements.
+  // An identity was linked between the two statements.
   if (found.principal_id === null && locked.principal_id !== null)
     await lockPrincipal(context, locked.principal_id);
   return locked;
@@ -169,7 +170,7 @@ function valuesOf({ spec, references }: JudgedSpec): SpecifiedValues {
   return { kind: identity.kind, displayName, state, replicas: replicasOf(spec), workspaceId, work };
 }
 
-/** @returns undefined when the key was given meanwhile */
+/** @returns undefined when the key was taken meanwhile */
 async function publishFirst(context: Context, key: string, judged: SourcedSpec): Promise<Agent | undefined> {
   const { db, tenantId, caller } = context;
   const values = valuesOf(judged);
@@ -206,7 +207,7 @@ async function publishNext(
 const movesState = ({ state, replicas }: AgentRow, spec: AgentSpec): boolean =>
   state !== spec.state || replicas !== replicasOf(spec);
 
-/** Notes on the agent's stream that it is to run or stop, or as how many. */
+/** Writes to the agent's stream that it starts or stops, or its number of replicas. */
 export function emitStateChange(context: Context, before: AgentRow, after: AgentRow): void {
   const { id: entityId, workspace_id: workspaceId, key, state, replicas } = after;
   const previous = { previousState: before.state, previousReplicas: before.replicas };
@@ -250,11 +251,14 @@ async function addRevision(
   return (await db.row(findRevision(tenantId, agentId, revision))) as RevisionRow;
 }
 
-/** What a published spec grants, each once, in alphabetical order. */
+/** The rights that a published spec grants, each once, in alphabetical order. */
 export const permissionsOf = (spec: AgentSpec | undefined): Permission[] =>
   [...new Set(spec?.identity.permissions)].sort() as Permission[];
 
-/** Gives the principal of a linked agent what the new spec says, and takes away what only the one before said. */
+/**
+ * Grants the principal of a linked agent the rights of the new spec, and revokes those that only the previous one
+ * granted.
+ */
 async function followSpec(
   context: Context,
   agent: AgentRow,

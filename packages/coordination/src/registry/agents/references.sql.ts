@@ -11,14 +11,14 @@ export function findCapabilitiesOfNames(tenantId: string, names: readonly string
     select name, id from capabilities where tenant_id = ${tenantId} and name = any (${names}::text[])`;
 }
 
-/** Two rows at most: whether it stands more than once is all that is asked. */
+/** At most two rows, enough to detect a duplicate. */
 export function findWorkspacesOfSlug(tenantId: string, slug: string) {
   return sql<{ id: string }>`
     select id from workspaces
     where tenant_id::text || slug = ${tenantId}::text || ${slug}::text and tenant_id = ${tenantId} and slug = ${slug} limit 2`;
 }
 
-/** Of each key its newest active version, with the skill that executes its tasks. */
+/** The newest active version of each key, with the skill that executes its tasks. */
 export function findTypesOfKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ key: string; skill: string | null }>`
     select distinct on (key) key, (execution ->> 'skill') || '@' || (execution ->> 'version') as skill
@@ -28,8 +28,9 @@ export function findTypesOfKeys(tenantId: string, keys: readonly string[]) {
 }
 
 /**
- * Something that a principal was assigned directly: a role, a capability or a skill that its agent's revision doesn't grant.
- * @returns where a spec would name it, such as `/identity/roles`; no row if there is nothing
+ * A role, a capability or a skill that was assigned directly to a principal and that its agent's revision doesn't
+ * grant.
+ * @returns its place in a spec, such as `/identity/roles`; no row if there is none
  */
 export function findFurtherAssignments(
   tenantId: string,

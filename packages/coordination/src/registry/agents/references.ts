@@ -15,15 +15,16 @@ import {
   findWorkspacesOfSlug,
 } from './references.sql.ts';
 
-/** What a spec names, found. */
+/** The objects that a spec names, resolved. */
 export interface SpecReferences {
   readonly grants: AgentGrants;
-  /** Where it works: its workspace, or that of its project. */
+  /** The place of its work: its workspace, or that of its project. */
   readonly workspaceId: string | null;
 }
 
 /**
- * Looks up what a spec names, in the contract's order (organisation, section 12.2); what the caller does not see is not there.
+ * Resolves the names in a spec, in the order of the refusals; objects that the caller may not see count as missing. See
+ * docs/reference/agents.md#publish.
  * @throws Refusal `unknown_reference` {path, value}, `skill_disabled`, `skills_invoke_not_permitted`,
  * `execution_skill_not_invoked`
  */
@@ -73,7 +74,7 @@ async function requirePlaceOfWork(context: Context, { work }: AgentSpec): Promis
   return workspaceId ?? found.workspace_id;
 }
 
-/** A workspace that is in use. A slug counts where it stands once in the tenant. */
+/** An active workspace. A slug is accepted if it is unique in the tenant. */
 async function requireWorkspace(context: Context, workspace: string): Promise<string> {
   const isId = Uuid.safeParse(workspace).success;
   const found = isId
@@ -96,7 +97,7 @@ async function unlessAbsent<Row>(reading: Promise<Row>): Promise<Row | undefined
   }
 }
 
-/** A type whose tasks a skill executes is worked on by calling that skill. */
+/** A type whose tasks are executed by a skill requires the right to call that skill. */
 async function requireTaskTypes(context: Context, { work, skills }: AgentSpec): Promise<void> {
   const keys = work?.taskTypes ?? [];
   if (keys.length === 0) return;

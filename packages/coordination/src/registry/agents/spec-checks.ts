@@ -15,8 +15,8 @@ export interface CheckedSpec {
 }
 
 /**
- * The checks of a spec's texts and documents, which come last (organisation, section 12.2): secrets, then its size, then whether
- * everybody writes it the same way.
+ * Final checks of a spec's texts and documents: secrets, then its size, then whether its canonical form is unambiguous.
+ * See docs/reference/agents.md#publish.
  * @throws Refusal `secret_material_rejected`, `payload_too_large`, `payload_too_deep`, `non_canonical_value`
  */
 export function checkSpec(spec: AgentSpec): CheckedSpec {
@@ -27,7 +27,7 @@ export function checkSpec(spec: AgentSpec): CheckedSpec {
   return { hash: canonicalHash(hashedPart(spec)), bytes: measureDocument(document).bytes };
 }
 
-/** Names of keys are judged where they are the client's own; those of the spec itself hold a list called `secrets`. */
+/** Only keys that the client chooses are checked against secret names; the spec itself has a list called `secrets`. */
 function refuseSecrets({ executor, workingCopy }: AgentSpec, document: JsonObject): void {
   if (executor !== undefined) refuseSecretKeys(executor.params, 'spec.executor.params');
   if (workingCopy !== undefined) refuseSecretKeys(workingCopy, 'spec.workingCopy');
@@ -48,7 +48,7 @@ function limit(field: string, text: string, maxCharacters: number): void {
 
 const fieldOf = (path: string) => `spec${path.replaceAll('/', '.')}`.slice(0, 200).toWellFormed();
 
-/** The spec without `state` and `placement.replicas`: they may move without a new revision. */
+/** The spec without `state` and `placement.replicas`, which change without a new revision. */
 function hashedPart({ state: _state, placement, ...rest }: AgentSpec): JsonObject {
   if (placement === undefined || placement === 'none') return { ...rest, placement: 'none' };
   const { replicas: _replicas, ...placed } = placement;
@@ -56,8 +56,8 @@ function hashedPart({ state: _state, placement, ...rest }: AgentSpec): JsonObjec
 }
 
 /**
- * What differs between two specs, by section and field: `identity.permissions`, `displayName`. What the hash leaves out is left
- * out.
+ * The differences between two specs, by section and field: `identity.permissions`, `displayName`. Excludes what the
+ * hash excludes.
  */
 export function changedFields(before: AgentSpec, after: AgentSpec): string[] {
   const [old, young] = [hashedPart(before), hashedPart(after)];

@@ -6,7 +6,7 @@ import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 import { ConnectionKey, ConnectionTypeSpec } from './type-spec.ts';
 
-/** They only go forward. */
+/** Statuses only move forward. */
 export const typeStatuses = ['active', 'deprecated', 'disabled'] as const;
 const versionMax = 999_999_999;
 
@@ -14,7 +14,9 @@ export const ConnectionTypeRequest = z
   .strictObject({
     key: ConnectionKey,
     version: z.int().min(1).max(versionMax),
-    spec: freeObjectOf(2 * documentBytesMax).describe('See the spec of the answer; faults in it are 422.'),
+    spec: freeObjectOf(2 * documentBytesMax).describe(
+      'Same form as the spec of the response; defects in it return 422.',
+    ),
   })
   .meta({ id: 'ConnectionTypeRequest' });
 export type ConnectionTypeRequest = z.output<typeof ConnectionTypeRequest>;
@@ -24,7 +26,7 @@ export const ConnectionTypeChange = z
   .meta({ id: 'ConnectionTypeChange' });
 export type ConnectionTypeChange = z.output<typeof ConnectionTypeChange>;
 
-/** One version of a type. What it says never changes. */
+/** An immutable version of a type. */
 export const ConnectionType = z
   .strictObject({
     id: Uuid,
@@ -32,7 +34,7 @@ export const ConnectionType = z
     version: z.int().positive(),
     status: z.enum(typeStatuses),
     spec: ConnectionTypeSpec,
-    specHash: z.string().describe('Of the spec in canonical form.'),
+    specHash: z.string().describe('Hash of the spec in canonical form.'),
     createdBy: Uuid,
     createdAt: Timestamp,
     rowVersion: z.int().positive(),
@@ -48,7 +50,7 @@ export type ConnectionTypeRow = RowOf<
 
 export const connectionTypeOf = wireMapper<ConnectionTypeRow>()(ConnectionType, {});
 
-/** A type in a path: its key for the newest version, or `key@version`. Any other text matches none. */
+/** A type in a path: its key for the newest version, or `key@version`. Any other text matches nothing. */
 export interface ConnectionTypeRef {
   readonly key: string | null;
   readonly version: number | null;
@@ -78,20 +80,25 @@ export const ConnectionTypeVersion = z
 export const OauthAppRequest = z
   .strictObject({
     clientId: z.string().min(1).max(500),
-    clientSecret: z.string().min(1).max(4096).describe('Goes to the store of secrets; no call returns it.'),
+    clientSecret: z
+      .string()
+      .min(1)
+      .max(4096)
+      .describe('Stored in the secret store; no operation returns it.'),
     typeVersion: z
       .int()
       .min(1)
       .max(versionMax)
       .optional()
       .describe(
-        'The version of the type to whose token address the secret may be sent (default: the newest). Versions whose token address has another scheme, host or port need the secret again.',
+        'The version of the type to whose token address the secret may be sent (default: the newest). For ' +
+          'versions whose token address has another scheme, host or port, enter the secret again.',
       ),
   })
   .meta({ id: 'OauthAppRequest' });
 export type OauthAppRequest = z.output<typeof OauthAppRequest>;
 
-/** The application of a type with its provider. */
+/** The client application of a type at its provider. */
 export const OauthApp = z
   .strictObject({
     type: z.string(),
@@ -104,7 +111,7 @@ export type OauthApp = z.infer<typeof OauthApp>;
 
 export type OauthAppRow = RowOf<Tables['connection_oauth_apps']>;
 
-/** @param row undefined where none was set */
+/** @param row undefined if none is set */
 export function oauthAppOf(type: string, row: OauthAppRow | undefined): OauthApp {
   return {
     type,

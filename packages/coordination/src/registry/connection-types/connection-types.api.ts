@@ -31,7 +31,8 @@ export const connectionTypesApi = [
     path: '/connection-types',
     summary: 'Publish a version of a connection type.',
     description:
-      'It says how members of a family of systems are connected. Versions never change: 200 when this one says the same already, else 201. `invalid_connection_type` names the field.',
+      'A connection type describes how to connect to a family of systems. Versions never change: returns 200 ' +
+      'when this version has the same content already, else 201. `invalid_connection_type` names the field.',
     permission: 'connections.manage',
     body: ConnectionTypeRequest,
     returns: { 200: ConnectionType, 201: ConnectionType },
@@ -94,7 +95,8 @@ export const connectionTypesApi = [
     path: '/connection-types/{key}',
     summary: 'Deprecate or disable a version of a connection type.',
     description:
-      'A deprecated one serves the connections that it has, and no new ones; by a disabled one nobody connects by OAuth any more.',
+      'A deprecated version serves its existing connections but accepts no new ones. A disabled version no ' +
+      'longer allows a connection by OAuth.',
     permission: 'connections.manage',
     ifMatch: 'connection-type',
     etag: 'connection-type',
@@ -111,9 +113,9 @@ export const connectionTypesApi = [
     id: 'putOauthApp',
     method: 'PUT',
     path: '/connection-types/{key}/oauth-app',
-    summary: 'Set the application with which a type is known to its provider.',
+    summary: 'Set the client application of a connection type at its provider.',
     description:
-      'The secret is sent to the scheme, host and port of the token address for which it was entered, and to no other.',
+      'The secret is sent only to the scheme, host and port of the token address for which it was entered.',
     permission: 'connections.manage',
     params: { key: ConnectionKey },
     body: OauthAppRequest,
@@ -130,7 +132,7 @@ export const connectionTypesApi = [
     id: 'getOauthApp',
     method: 'GET',
     path: '/connection-types/{key}/oauth-app',
-    summary: 'Read whether a type has an application, never its secret.',
+    summary: 'Read the client application of a connection type, never its secret.',
     permission: 'connections.read',
     params: { key: ConnectionKey },
     returns: { 200: OauthApp },

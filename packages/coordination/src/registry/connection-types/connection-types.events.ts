@@ -20,7 +20,7 @@ export const connectionTypeStatusChanged = defineEvent(
   }),
 );
 
-/** Of the newest version of the type. */
+/** The newest version of the type. */
 export const oauthAppSet = defineEvent(
   'connection_type.oauth_app_set',
   'connection_type',

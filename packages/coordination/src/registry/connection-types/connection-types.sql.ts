@@ -15,7 +15,7 @@ export interface NewType {
   createdBy: string;
 }
 
-/** No row when the tenant has this version. */
+/** Returns no row when the tenant has this version. */
 export function insertType(made: NewType) {
   return sql<ConnectionTypeRow>`
     insert into connection_types (id, tenant_id, key, version, spec, spec_hash, created_by)
@@ -25,7 +25,7 @@ export function insertType(made: NewType) {
     returning *`;
 }
 
-/** The version that is named, or the newest one. */
+/** The requested version, or the newest one. */
 export function findType(tenantId: string, { key, version }: ConnectionTypeRef) {
   return sql<ConnectionTypeRow>`
     select * from connection_types
@@ -34,7 +34,7 @@ export function findType(tenantId: string, { key, version }: ConnectionTypeRef) 
     limit 1`;
 }
 
-/** The newest version that new connections may take. */
+/** The newest version that accepts new connections. */
 export function findActiveType(tenantId: string, key: string) {
   return sql<ConnectionTypeRow>`
     select * from connection_types
@@ -89,13 +89,13 @@ export interface NewApp {
   typeKey: string;
   clientId: string;
   secretName: string;
-  /** The version for whose token address the secret was entered. */
+  /** The version whose token address the secret was entered for. */
   typeVersion: number;
-  /** What was read before; 0 where there was none. */
+  /** The version number that was read before; 0 if there was none. */
   versionBefore: number;
 }
 
-/** No row when somebody else was first. */
+/** Returns no row if a concurrent request was first. */
 export function insertOauthApp({ tenantId, typeKey, clientId, secretName, typeVersion }: NewApp) {
   return sql<OauthAppRow>`
     insert into connection_oauth_apps (tenant_id, type_key, client_id, secret_name, type_version)
@@ -104,7 +104,7 @@ export function insertOauthApp({ tenantId, typeKey, clientId, secretName, typeVe
     returning *`;
 }
 
-/** No row when somebody else was first. */
+/** Returns no row if a concurrent request was first. */
 export function updateOauthApp(app: NewApp) {
   return sql<OauthAppRow>`
     update connection_oauth_apps

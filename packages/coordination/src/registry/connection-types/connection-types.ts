@@ -29,7 +29,8 @@ import {
 import { parseTypeSpec } from './type-spec.ts';
 
 /**
- * Publishes a version of a type (organisation, section 13.1). The same content again changes nothing.
+ * Publishes a version of a type. Publishing the same content again changes nothing. See
+ * docs/reference/connections.md#connection-types.
  * @returns the version, and whether it is new
  * @throws Refusal as `parseTypeSpec`, `connection_type_version_exists`
  */
@@ -39,7 +40,7 @@ export async function publishType(
 ): Promise<{ type: ConnectionType; isNew: boolean }> {
   const { db, tenantId, caller, settings } = context;
   const spec = parseTypeSpec(sent, settings.CP_OUTBOUND_ALLOWED_HOSTS);
-  // A JSON Schema may hold fractions.
+  // A JSON Schema may contain fractions.
   const specHash = canonicalHash(spec, { fractions: 'allowed' });
   const createdBy = caller.principalId;
   await lockVersions(context, 'connection_types', key);
@@ -80,7 +81,7 @@ export async function requireActiveType({ db, tenantId }: Context, key: string):
   return (await db.row(findActiveType(tenantId, key))) ?? fail('unknown_connection_type', { type: key });
 }
 
-/** A version that may still be used. @throws Refusal `unknown_connection_type` for one that is absent or disabled */
+/** A version that is not disabled. @throws Refusal `unknown_connection_type` for one that is missing or disabled */
 export async function requireUsableType(
   { db, tenantId }: Context,
   key: string,
@@ -93,7 +94,7 @@ export async function requireUsableType(
 }
 
 /**
- * Moves a version on; the same status again changes nothing.
+ * Advances the status of a version; setting the same status again changes nothing.
  * @throws Refusal `not_found`, `version_conflict`, `empty_update`, `invalid_status_transition`
  */
 export async function updateType(

@@ -18,21 +18,25 @@ import { findOauthApp, findType, insertOauthApp, updateOauthApp } from './connec
 import { getTypeRow } from './connection-types.ts';
 import { secretAddressOf } from './type-spec.ts';
 
-/** What the store of secrets has of an application: both belong together, whoever writes at the same time. */
+/**
+ * An application's entry in the secret store: both values are written together, so that concurrent writes can't mix
+ * them.
+ */
 const AppSecret = z.object({ clientId: z.string(), clientSecret: z.string(), proofKey: z.string() });
-/** `proofKey` makes the proofs of RFC 7636, which then need not be stored. */
+/** `proofKey` derives the proofs of RFC 7636, which then need no storage. */
 export type AppSecret = z.infer<typeof AppSecret>;
 
-/** What stands in the store, and what it is to replace. */
+/** The new entry in the store, and the entry that it replaces. */
 export interface PutApp {
   readonly change: SecretChange;
-  /** The version of the type that the person saw: one that is published meanwhile must not receive the secret. */
+  /** The version of the type that the person saw: a version published meanwhile must not receive the secret. */
   readonly typeVersion: number;
   readonly before: OauthAppRow | undefined;
 }
 
 /**
- * Gives the secret of an application to the store, then records it (organisation, section 13.1).
+ * Writes the secret of an application to the store, then records it. See
+ * docs/reference/connections.md#secret-addresses.
  * @throws Refusal `not_found`, `auth_not_supported`, `secret_store_unavailable`
  */
 export async function putAppAround(
@@ -76,10 +80,10 @@ export async function getApp(context: Context, key: string): Promise<OauthApp> {
 }
 
 /**
- * The application's secret, from the store: outside of any transaction.
+ * Reads the application's secret from the store; called outside of any transaction.
  * @param type the version whose token address the secret will be sent to
- * @param secretName that of an earlier moment; absent, the one of now
- * @returns undefined where none is set, or it was replaced since
+ * @param secretName the secret's name at an earlier time; the current one if absent
+ * @returns undefined if none is set, or it was replaced since
  * @throws Refusal `secret_address_changed`, `secret_store_unavailable`
  */
 export async function readAppSecret(

@@ -10,7 +10,7 @@ import { fail } from '../errors.ts';
 
 export const auths = ['oauth2', 'token'] as const;
 
-/** Keys of types and of connections (organisation, section 1.3). */
+/** Keys of types and of connections. See docs/reference/connections.md#connection-types. */
 export const ConnectionKey = z
   .string()
   .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be lower-case letters, digits and -, at most 63');
@@ -27,20 +27,20 @@ const scope = z
 
 const OauthSpec = z
   .strictObject({
-    authorizeUrl: address.describe('Where a person is sent, https.'),
+    authorizeUrl: address.describe('The https address to which a person is redirected.'),
     tokenUrlTemplate: address.describe(
-      'Where the code is exchanged, https; `{account}` stands for the account.',
+      'The https address that exchanges the code; `{account}` is replaced by the account.',
     ),
     accountParam: z
       .string()
       .regex(/^[A-Za-z0-9_.-]{1,100}$/)
       .nullable()
       .default(null)
-      .describe('The parameter by which the provider names the account when it calls back.'),
+      .describe('The callback parameter in which the provider names the account.'),
     authStyle: z
       .enum(['in_params', 'in_header'])
       .default('in_params')
-      .describe('How the client shows its secret.'),
+      .describe('How the client sends its secret.'),
     scopes: z.array(scope).max(50).refine(isUnique, 'must be unique').default([]),
   })
   .meta({ id: 'ConnectionTypeOauth' });
@@ -54,11 +54,11 @@ const AccountField = z
       .max(500)
       .nullable()
       .default(null)
-      .describe('What the whole account must match; re2 syntax.'),
+      .describe('Pattern that the whole account must match; re2 syntax.'),
   })
   .meta({ id: 'ConnectionTypeAccount' });
 
-/** How the members of a family of systems are connected (organisation, section 13.1). */
+/** How to connect to the members of a family of systems. See docs/reference/connections.md#connection-types. */
 export const ConnectionTypeSpec = z
   .strictObject({
     displayName: title,
@@ -69,22 +69,24 @@ export const ConnectionTypeSpec = z
     settingsSchema: FreeObject.nullable()
       .default(null)
       .describe('A JSON Schema (2020-12) of type object; at most 64 KiB. Without one, settings are empty.'),
-    defaultKey: ConnectionKey.nullable().default(null).describe('The key of a connection that names none.'),
+    defaultKey: ConnectionKey.nullable()
+      .default(null)
+      .describe('The key of a connection that is created without one.'),
   })
   .meta({ id: 'ConnectionTypeSpec' });
 export type ConnectionTypeSpec = z.output<typeof ConnectionTypeSpec>;
 
 export type OauthOfType = NonNullable<ConnectionTypeSpec['oauth2']>;
 
-/** With room for the other fields beside the schema. */
+/** Leaves room for the fields besides the schema. */
 const specBytesMax = 2 * documentBytesMax;
 const errorsMax = 20;
-/** The parameters of the callback itself. */
+/** The callback's own parameters. */
 const ownParameters = ['state', 'code', 'error', 'error_description', 'error_uri', 'iss'];
 
 /**
- * Reads the spec of a type, in the order of the contract: its form, then secrets in its texts.
- * @param allowedHosts may be named with http
+ * Validates the spec of a type: first its form, then secrets in its texts.
+ * @param allowedHosts hosts that may be named with http
  * @throws Refusal `payload_too_large`, `payload_too_deep`, `invalid_document`, `invalid_connection_type` with `field`,
  * `secret_material_rejected` with `errors`
  */
@@ -100,22 +102,22 @@ export function parseTypeSpec(sent: JsonObject, allowedHosts: readonly string[])
   return spec;
 }
 
-/** Whether the whole account has the form that the type asks for, and can stand in an address where it has to. */
+/** Whether the whole account matches the type's pattern and, if an address contains it, is safe in that address. */
 export function isAccountOf({ accountField, oauth2 }: ConnectionTypeSpec, account: string): boolean {
   if (/\p{C}/u.test(account)) return false;
-  // In an address it names a host or a part of a path, and no more than that.
+  // In an address it must be a host or a single path segment.
   if (oauth2?.tokenUrlTemplate.includes('{account}') && !/^[A-Za-z0-9][A-Za-z0-9.-]*$/.test(account))
     return false;
   return accountField?.pattern == null || compilePattern(whole(accountField.pattern)).matches(account);
 }
 
 /**
- * Where the secret of the application is sent: scheme, host and port of the token address. If the account is part of the host,
- * the pattern of accounts is part of the result: a wider one would allow other hosts.
- * @returns a text to compare and to show
+ * The place to which the application's secret is sent: scheme, host and port of the token address. If the account is
+ * part of the host, the pattern of accounts is part of the result, because a wider pattern would allow other hosts.
+ * @returns a text to compare and to display
  */
 export function secretAddressOf({ tokenUrlTemplate }: OauthOfType, pattern: string | null): string {
-  // The parser of addresses leaves the placeholder as it is.
+  // The URL parser leaves the placeholder unchanged.
   const { origin } = new URL(tokenUrlTemplate);
   return origin.includes('{account}') ? `${origin} with {account} like ${pattern}` : origin;
 }
@@ -136,7 +138,7 @@ function checkOauth({ auth, oauth2, accountField }: ConnectionTypeSpec, hosts: r
     refuse('spec.oauth2.accountParam', 'is a parameter of the callback itself');
   if (parts.length === 1) return;
   if (accountParam === null) refuse('spec.oauth2.accountParam', 'is needed where an address holds {account}');
-  // Else whoever calls back could have the secret of the client sent to a host of their own.
+  // Otherwise a callback could send the client's secret to a host that an attacker chooses.
   if (accountField?.pattern == null)
     refuse('spec.accountField.pattern', 'is needed where an address holds {account}');
 }
@@ -174,7 +176,7 @@ function checkSettingsSchema(schema: JsonObject): void {
   }
 }
 
-/** Texts shaped like a credential, wherever they stand. Names of properties may be those of secrets. */
+/** Texts shaped like a credential, anywhere in the spec. Property names may be those of secrets. */
 function refuseSecrets(spec: JsonObject): void {
   const errors: { path: string; match: string }[] = [];
   for (const { path, value } of nodesOf(spec)) {

@@ -6,7 +6,7 @@ export function findKeys(tenantId: string, keys: readonly string[]) {
     select key from connections where tenant_id = ${tenantId} and key = any (${keys}::text[])`;
 }
 
-/** Has an agent be given these connections, and no others. */
+/** Replaces the connections of an agent. */
 export function replaceAssigned(tenantId: string, agentId: string, keys: readonly string[]) {
   return sql`
     with gone as (
@@ -18,7 +18,7 @@ export function replaceAssigned(tenantId: string, agentId: string, keys: readonl
     on conflict do nothing`;
 }
 
-/** The keys of the agents in use that have a connection, in their order. */
+/** The keys of the active agents that have a connection, in order. */
 export function findAgentsOf(tenantId: string, key: string, rowsMax: number) {
   return sql<{ key: string }>`
     select a.key from agent_connections c join agents a on a.id = c.agent_id
@@ -26,7 +26,7 @@ export function findAgentsOf(tenantId: string, key: string, rowsMax: number) {
     order by a.key limit ${rowsMax}`;
 }
 
-/** The connections of an agent, in the order of their keys: 20 at most. */
+/** The connections of an agent, ordered by key: at most 20. */
 export function findConnectionsOfAgent(tenantId: string, agentId: string) {
   return sql<ConnectionRow>`
     select c.* from agent_connections a

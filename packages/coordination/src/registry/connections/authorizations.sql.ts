@@ -6,12 +6,12 @@ export interface NewAuthorization {
   connectionId: string;
   stateHash: string;
   initiatedBy: CredentialSnapshot;
-  /** Of the application that the provider was asked as. */
+  /** The application in whose name the request was made. */
   secretName: string;
   lifeSeconds: number;
 }
 
-/** Voids what is under way. */
+/** Voids the authorization in progress. */
 export function updateAuthorizationEpoch(tenantId: string, connectionId: string) {
   return sql<{ epoch: number }>`
     update connections set authorization_epoch = authorization_epoch + 1
@@ -19,7 +19,7 @@ export function updateAuthorizationEpoch(tenantId: string, connectionId: string)
     returning authorization_epoch as epoch`;
 }
 
-/** Takes the place of an older one. */
+/** Replaces an older one. */
 export function upsertAuthorization(made: NewAuthorization & { epoch: number }) {
   return sql<{ expires_at: string }>`
     insert into connection_authorizations (connection_id, tenant_id, state_hash, epoch, initiated_by, secret_name,
@@ -39,11 +39,11 @@ export interface ConsumedRow {
   epoch: number;
   initiated_by: CredentialSnapshot;
   secret_name: string;
-  /** Whether it was in time. */
+  /** Whether it had not expired. */
   is_live: boolean;
 }
 
-/** Of all tenants, since the state alone says whose it is. Of two at once, one gets it. */
+/** Searches all tenants, because only the state identifies the tenant. Of two concurrent requests, one gets it. */
 export function deleteAuthorization(stateHash: string) {
   return sql<ConsumedRow>`
     delete from connection_authorizations where state_hash = ${stateHash}

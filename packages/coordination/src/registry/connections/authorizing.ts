@@ -11,17 +11,17 @@ import { updateAuthorizationEpoch, upsertAuthorization } from './authorizations.
 import type { ConnectionAuthorization } from './connection.ts';
 import { getConnectionRow, lockConnectionRow } from './connections.ts';
 
-/** What a person is sent to the provider with. */
+/** The redirect of a person to the provider. */
 export interface BegunAuthorization {
   readonly url: string;
   readonly stateHash: string;
-  /** Of the application that the provider is asked as. */
+  /** The application in whose name the request is made. */
   readonly secretName: string;
 }
 
 /**
- * Makes the address at which a person agrees (organisation, section 13.2): authorization code with a state of 256 random bits and
- * PKCE (RFC 6749, RFC 7636).
+ * Creates the address at which a person grants access: authorization code with a state of 256 random bits and PKCE (RFC
+ * 6749, RFC 7636). See docs/reference/connections.md#oauth.
  * @throws Refusal `not_found`, `unknown_connection_type`, `auth_not_supported`, `oauth_not_configured`,
  * `oauth_app_not_configured`, `secret_address_changed`, `secret_store_unavailable`
  */
@@ -48,7 +48,7 @@ export async function authorizeAround(
   });
 }
 
-/** Older states of the connection are void from now on. @throws Refusal `not_found` */
+/** Voids earlier states of the connection. @throws Refusal `not_found` */
 export async function beginAuthorization(
   context: Context,
   key: string,
@@ -70,13 +70,13 @@ export async function beginAuthorization(
   return { authorizeUrl, expiresAt };
 }
 
-/** The address that providers call back. @throws Refusal `oauth_not_configured` */
+/** The callback address for providers. @throws Refusal `oauth_not_configured` */
 export function redirectUriOf({ settings }: Context): string {
   const { CP_OAUTH_REDIRECT_URI: uri } = settings;
   const names = ['CP_OAUTH_REDIRECT_URI'];
   if (!URL.canParse(uri)) return fail('oauth_not_configured', { missing: names });
   const { protocol, hostname } = new URL(uri);
-  // RFC 8252: a browser on this machine needs no https to reach it.
+  // RFC 8252: a browser on the same machine needs no https for the callback.
   const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   if (protocol !== 'https:' && !(protocol === 'http:' && isHere))
     return fail('oauth_not_configured', { insecure: names });
@@ -87,7 +87,7 @@ export function hashOfState(state: string): string {
   return createHash('sha256').update(state).digest('hex');
 }
 
-/** The verifier of RFC 7636: who knows the state alone doesn't know it, and it need not be stored. */
+/** The verifier of RFC 7636: it can't be derived from the state alone, and needs no storage. */
 export function proofOf({ proofKey }: { proofKey: string }, state: string): string {
   return createHmac('sha256', proofKey).update(state).digest('base64url');
 }

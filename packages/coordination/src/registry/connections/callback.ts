@@ -20,10 +20,10 @@ import { lockConnectionRow } from './connections.ts';
 import { activate, putCredential } from './credentials.ts';
 import { exchangeCode, NoToken, type OauthTokens } from './provider.ts';
 
-/** What a provider calls back with; the account under the name that the type gives. */
+/** The provider's callback parameters; the account has the name that the type gives it. */
 export type CallbackQuery = Readonly<Record<string, unknown>>;
 
-/** An authorization that came back, and what became of it at the provider. */
+/** A returned authorization, and its result at the provider. */
 export interface CameBack {
   readonly begun: ConsumedRow;
   readonly connection: ConnectionRow;
@@ -33,7 +33,7 @@ export interface CameBack {
 }
 
 const accountCharactersMax = 253;
-/** Nobody is known yet: what looks states up shares one line, so that a flood holds few connections. */
+/** The caller is not authenticated yet: lookups of states share one queue, so that a flood uses few connections. */
 const lookups = new ConcurrencyLimit('callbacks', { runningMax: 8, queuedMax: 500, waitMsMax: 5000 });
 const exchangeBounds = { queuedMax: 50, waitMsMax: 5000 };
 const exchanges = {
@@ -42,8 +42,8 @@ const exchanges = {
 };
 
 /**
- * What follows when a provider sends a person back (organisation, section 13.2). The state is used up first, so each serves
- * once; the provider and the store are asked while nothing is held.
+ * Handles the redirect of a person back from a provider. The state is consumed first, so it works only once; provider
+ * and store are called while no lock is held. See docs/reference/connections.md#callback.
  */
 export async function callbackAround(
   query: CallbackQuery,
@@ -57,7 +57,7 @@ export async function callbackAround(
   return command({ begun, connection, outcome: await outcomeOf(context, begun, connection, query) });
 }
 
-/** Undefined for a state that nobody waits for, or whose time is over. */
+/** Undefined for a state that is unknown or expired. */
 async function consume({ db }: Context, state: unknown): Promise<ConsumedRow | undefined> {
   if (typeof state !== 'string' || !/^[A-Za-z0-9_-]{43}$/.test(state)) return undefined;
   const row = await lookups.run('', () => db.row(deleteAuthorization(hashOfState(state))));
@@ -109,7 +109,7 @@ async function outcomeOf(
   }
 }
 
-/** Null where the type has no parameter for it; undefined for one that has another form than the type asks for. */
+/** Null if the type has no parameter for it; undefined if it doesn't match the type's pattern. */
 function accountIn(query: CallbackQuery, { spec }: ConnectionTypeRow): string | null | undefined {
   const name = spec.oauth2?.accountParam ?? null;
   if (name === null) return null;
@@ -120,8 +120,8 @@ function accountIn(query: CallbackQuery, { spec }: ConnectionTypeRow): string | 
 }
 
 /**
- * Who began it, if they may still connect it. What a decision point granted then counts for as long as a state lives.
- * Inside a transaction it locks the principal.
+ * The person who began it, if they may still connect it. A grant of the decision point remains valid for the lifetime
+ * of the state. In a transaction this locks the principal.
  */
 async function initiatorOf(
   context: Context,
@@ -135,14 +135,14 @@ async function initiatorOf(
 }
 
 /**
- * Writes what came of it, in the name of who began it. A connection that was revoked, connected or sent to the provider again
- * meanwhile stays as it is.
+ * Records the result in the name of the person who began it. A connection that was revoked, connected or redirected
+ * again meanwhile stays unchanged.
  */
 export async function finishAuthorization(
   context: Context,
   { begun, connection: seen, outcome }: CameBack,
 ): Promise<Reply<string>> {
-  // The state says whose request this is: its events are written there, and wake the readers of that tenant.
+  // The state identifies the tenant of this request: its events are written there and wake that tenant's readers.
   Object.assign(context, { tenantId: begun.tenant_id });
   const initiator = await initiatorOf(context, begun);
   if (initiator !== undefined) Object.assign(context, { caller: initiator });
@@ -156,7 +156,7 @@ export async function finishAuthorization(
     return replyOf(context, { result: 'failed', connection: key, reason });
   }
   const { tokens, change } = outcome as Exclude<CameBack['outcome'], { reason: unknown }>;
-  // With a refresh token the access lasts beyond the access token.
+  // With a refresh token, access outlives the access token.
   const expiresAt = tokens.refreshToken === null ? tokens.expiresAt : null;
   const made = { auth: 'oauth2', account: tokens.account, expiresAt, connectedBy: initiatedBy } as const;
   await activate(context, row, change, made);
@@ -169,7 +169,7 @@ interface Told {
   readonly reason?: CallbackReason;
 }
 
-/** No script runs on its page, nobody keeps it, and the next page doesn't learn the address with the code in it. */
+/** The page runs no script, is not cached, and doesn't pass its address, which has the code, to the next page. */
 const headers = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -177,7 +177,7 @@ const headers = {
   'x-content-type-options': 'nosniff',
 };
 
-/** 303 to the page of the settings; without one a line of text: 200 where it is active, else 400. */
+/** 303 to the configured page; without one a line of text, with 200 if the connection is active, else 400. */
 function answerOf({ settings }: Context, told: Told): Answer {
   const { CP_CONNECTIONS_RETURN_URL: page } = settings;
   if (page !== '') {
@@ -200,6 +200,6 @@ function replyOf(context: Context, told: Told): Reply<string> {
 
 function sentenceOf({ result, connection, reason }: Told): string {
   if (result === 'active') return `The connection ${connection} is active. You can close this page.\n`;
-  if (result === 'failed') return `The connection ${connection} was not made: ${reason}.\n`;
-  return 'Nobody waits for this answer any more: invalid_state. Begin again.\n';
+  if (result === 'failed') return `The connection ${connection} could not be connected: ${reason}.\n`;
+  return 'This authorization request is unknown or has expired: invalid_state. Start again.\n';
 }

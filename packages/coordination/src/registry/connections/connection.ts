@@ -9,7 +9,7 @@ import { auths, ConnectionKey } from '../connection-types/type-spec.ts';
 export const connectionStatuses = ['pending', 'active', 'expired', 'revoked'] as const;
 export type ConnectionStatus = (typeof connectionStatuses)[number];
 
-/** Why a provider's call back connected nothing (organisation, section 13.2). */
+/** Why a callback connected nothing. See docs/reference/connections.md#connections. */
 export const callbackReasons = [
   'consent_denied',
   'provider_error',
@@ -23,11 +23,11 @@ export const callbackReasons = [
 export type CallbackReason = (typeof callbackReasons)[number];
 
 const displayName = z.string().min(1).max(200);
-const settings = freeObjectOf(documentBytesMax).describe("By the type's settingsSchema; no secrets.");
+const settings = freeObjectOf(documentBytesMax).describe("Must match the type's settingsSchema; no secrets.");
 
 export const ConnectionRequest = z
   .strictObject({
-    type: ConnectionKey.describe('The key of its type; its newest active version is taken.'),
+    type: ConnectionKey.describe('The key of its type; the newest active version is used.'),
     key: ConnectionKey.optional().describe("The type's defaultKey when absent, else its key."),
     displayName: displayName.optional(),
     settings: settings.optional(),
@@ -35,7 +35,7 @@ export const ConnectionRequest = z
   .meta({ id: 'ConnectionRequest' });
 export type ConnectionRequest = z.output<typeof ConnectionRequest>;
 
-/** Null is no value of any of them: 400. */
+/** Null is not a valid value of any of these fields: 400. */
 export const ConnectionChange = z
   .strictObject({
     displayName: displayName.optional(),
@@ -48,13 +48,13 @@ export type ConnectionChange = z.output<typeof ConnectionChange>;
 export const ConnectionToken = z
   .strictObject({
     account: z.string().min(1).max(253),
-    token: z.string().min(1).max(8192).describe('Goes to the store of secrets; no call returns it.'),
+    token: z.string().min(1).max(8192).describe('Stored in the secret store; no operation returns it.'),
     expiresAt: InstantInput.optional(),
   })
   .meta({ id: 'ConnectionToken' });
 export type ConnectionToken = z.output<typeof ConnectionToken>;
 
-/** What an agent found when it used a connection. */
+/** An agent's report on using a connection. */
 export const ConnectionReport = z
   .strictObject({
     status: z.enum(['active', 'expired']),
@@ -63,9 +63,9 @@ export const ConnectionReport = z
       .min(1)
       .max(100)
       .optional()
-      .describe('Needed for `expired`; a code, such as `token_rejected`.'),
-    message: z.string().max(500).optional().describe('What looks like a secret in it is not kept.'),
-    checkedAt: InstantInput.describe('An instant ahead of the clock of the service counts as now.'),
+      .describe('Required for `expired`; a code, such as `token_rejected`.'),
+    message: z.string().max(500).optional().describe('Text that looks like a secret is not stored.'),
+    checkedAt: InstantInput.describe('A time in the future, by the clock of the service, is stored as now.'),
   })
   .meta({ id: 'ConnectionReport' });
 export type ConnectionReport = z.output<typeof ConnectionReport>;
@@ -76,7 +76,10 @@ export const ConnectionRevocation = z
 
 export const ConnectionAuthorization = z
   .strictObject({
-    authorizeUrl: z.string().nullable().describe('Where the person goes on; null in a repeated answer.'),
+    authorizeUrl: z
+      .string()
+      .nullable()
+      .describe('Where to redirect the person; `null` in a replayed response.'),
     expiresAt: Timestamp,
   })
   .meta({ id: 'ConnectionAuthorization' });
@@ -99,7 +102,7 @@ export const Connection = z
     secretRef: z
       .string()
       .nullable()
-      .describe('Where the store of secrets has the credential: below `<mount>/data/` of an outside one.'),
+      .describe('Path of the credential in the secret store; in an external one, below `<mount>/data/`.'),
     expiresAt: Timestamp.nullable(),
     connectedBy: Uuid.nullable(),
     connectedAt: Timestamp.nullable(),
@@ -112,7 +115,7 @@ export const Connection = z
   .meta({ id: 'Connection' });
 export type Connection = z.infer<typeof Connection>;
 
-/** A connection with the agents that have it. */
+/** A connection with its agents. */
 export const UsedConnection = z
   .strictObject({
     ...Connection.shape,
@@ -133,7 +136,7 @@ export const connectionOf = wireMapper<ConnectionRow>()(Connection, {
   },
 });
 
-/** What the store of secrets has of a connection; undefined where it has nothing. */
+/** The connection's entry in the secret store; undefined if it has none. */
 export function secretOf({
   tenant_id: tenantId,
   id,
@@ -142,7 +145,7 @@ export function secretOf({
   return name === null ? undefined : { tenantId, folder: folderOf(id), name };
 }
 
-/** Where the secrets of a connection lie. */
+/** The path of a connection's secrets. */
 export function folderOf(connectionId: string): string {
   return `connections/${connectionId}`;
 }

@@ -49,7 +49,7 @@ export const connectionsApi = [
     id: 'createConnection',
     method: 'POST',
     path: '/connections',
-    summary: 'Make a connection, which is pending until somebody connects it.',
+    summary: 'Create a connection, which is pending until a credential is set.',
     permission: 'connections.manage',
     body: ConnectionRequest,
     returns: { 201: Connection },
@@ -88,9 +88,11 @@ export const connectionsApi = [
     id: 'reportConnectionStatus',
     method: 'PUT',
     path: '/connections/{key}/status',
-    summary: 'Report whether the other system still takes a connection.',
+    summary: 'Report whether the other system still accepts a connection.',
     description:
-      'By an agent whose spec names it; to all others each key is `connection_not_assigned`. A report that was checked before the last one, or before the credential was given, is refused. `connection.status_changed` is written where it has expired.',
+      'Only for agents whose spec names the connection; for all others the response is ' +
+      '`connection_not_assigned`. A report that was checked before the last one, or before the credential was ' +
+      'set, is refused. `connection.status_changed` is written when the connection has expired.',
     permission: 'connections.status.write',
     params,
     body: ConnectionReport,
@@ -130,7 +132,7 @@ export const connectionsApi = [
     method: 'PATCH',
     path: '/connections/{key}',
     summary: 'Change a connection.',
-    description: 'Settings are checked by the version of the type that the connection then has.',
+    description: 'Settings are validated against the version of the type that the connection then has.',
     permission: 'connections.manage',
     ifMatch: 'connection',
     etag: 'connection',
@@ -146,9 +148,10 @@ export const connectionsApi = [
     id: 'authorizeConnection',
     method: 'POST',
     path: '/connections/{key}:authorize',
-    summary: 'Get the address at which a person agrees to connect by OAuth.',
+    summary: 'Create the address at which a person authorizes a connection by OAuth.',
     description:
-      'It serves once, until `expiresAt`; asking again voids the one before. The address that providers call back is CP_OAUTH_REDIRECT_URI.',
+      'The address works once, until `expiresAt`; requesting another one voids it. Providers call back at ' +
+      'CP_OAUTH_REDIRECT_URI.',
     permission: 'connections.manage',
     params,
     body: z.strictObject({}).meta({ id: 'ConnectionAuthorizationRequest' }),
@@ -173,9 +176,11 @@ export const connectionsApi = [
     id: 'finishConnection',
     method: 'GET',
     path: '/connections:callback',
-    summary: 'Where a provider sends a person back.',
+    summary: 'Receive the redirect from a provider.',
     description:
-      'Takes no credential: the state says who began it, and serves once. Answers 303 to CP_CONNECTIONS_RETURN_URL with `connection`, `result` (active, failed, invalid_state) and `reason`; without that setting a line of text, 200 for active, else 400.',
+      'Needs no credential: the state identifies the person who began it, and works once. Redirects with 303 to ' +
+      'CP_CONNECTIONS_RETURN_URL with `connection`, `result` (active, failed, invalid_state) and `reason`; ' +
+      'without that setting returns a line of text, with 200 for active, else 400.',
     auth: 'none',
     looseQuery: 'kept',
     query: { state: text, code: text, error: text },
@@ -190,7 +195,7 @@ export const connectionsApi = [
     id: 'putConnectionToken',
     method: 'PUT',
     path: '/connections/{key}/token',
-    summary: 'Connect by a token.',
+    summary: 'Connect with a token.',
     permission: 'connections.manage',
     params,
     body: ConnectionToken,
@@ -214,8 +219,9 @@ export const connectionsApi = [
     id: 'revokeConnection',
     method: 'POST',
     path: '/connections/{key}:revoke',
-    summary: 'Revoke a connection: its credential is deleted first.',
-    description: 'Revoking a revoked one changes nothing. It may be connected again.',
+    summary: 'Revoke a connection and delete its credential.',
+    description:
+      'The credential is deleted first. Revoking it again changes nothing. A revoked connection may be connected again.',
     permission: 'connections.manage',
     params,
     body: ConnectionRevocation,

@@ -15,9 +15,9 @@ const ownConnection = defineObject({
 export default defineFixtures({
   objects: [connection, ownConnection],
   operations: {
-    reportConnectionStatus: { excluded: 'By an agent that has it only: reporting.test.ts has that.' },
-    listOwnConnections: { excluded: 'An agent of the registry has them: reporting.test.ts has that.' },
-    getOwnConnection: { excluded: 'An agent of the registry has them: reporting.test.ts has that.' },
+    reportConnectionStatus: { excluded: 'Needs an agent that has it: covered by reporting.test.ts.' },
+    listOwnConnections: { excluded: 'Needs an agent of the registry: covered by reporting.test.ts.' },
+    getOwnConnection: { excluded: 'Needs an agent of the registry: covered by reporting.test.ts.' },
     createConnection: async ({ get }) => ({ body: { type: (await get(connectionType)).key, settings: {} } }),
   },
 });

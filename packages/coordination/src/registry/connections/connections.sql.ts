@@ -17,7 +17,7 @@ export interface NewConnection {
   createdBy: string;
 }
 
-/** No row when the tenant has a connection with this key. */
+/** Returns no row when the tenant has a connection with this key. */
 export function insertConnection(made: NewConnection) {
   return sql<ConnectionRow>`
     insert into connections (id, tenant_id, key, type_key, type_version, display_name, settings, created_by)
@@ -61,7 +61,7 @@ export interface NewCredential {
   connectedBy: string;
 }
 
-/** It has a credential, and whatever authorization is under way is void. */
+/** Stores a credential and voids the authorization in progress. */
 export function updateToActive(tenantId: string, id: string, made: NewCredential) {
   return sql<ConnectionRow>`
     update connections
@@ -82,7 +82,7 @@ export function updateToRevoked(tenantId: string, id: string, message: string | 
     returning *`;
 }
 
-/** Changes no row when others came first. */
+/** Changes no row if a concurrent change was first. */
 export function updateToExpired(tenantId: string, id: string) {
   return sql<ConnectionRow>`
     update connections
@@ -99,7 +99,7 @@ export function isStaleCheck(tenantId: string, id: string, checkedAt: string) {
     from connections where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** What stands was found so again. */
+/** A check confirmed the stored status. */
 export function updateToChecked(tenantId: string, id: string, checkedAt: string) {
   return sql<ConnectionRow>`
     update connections set last_checked_at = least(${checkedAt}::timestamptz, clock_timestamp())
@@ -107,7 +107,7 @@ export function updateToChecked(tenantId: string, id: string, checkedAt: string)
     returning *`;
 }
 
-/** The other system takes the credential no more. */
+/** The other system no longer accepts the credential. */
 export function updateToLost(
   tenantId: string,
   id: string,

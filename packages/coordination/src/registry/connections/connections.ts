@@ -34,7 +34,7 @@ import {
 const errorsMax = 50;
 
 /**
- * Makes a connection; nobody is connected by it yet (organisation, section 13.2).
+ * Creates a connection, which has no credential yet. See docs/reference/connections.md#connections.
  * @throws Refusal `unknown_connection_type`, `payload_too_large`, `payload_too_deep`, `invalid_document`,
  * `secret_material_rejected`, `invalid_connection_settings`, `connection_key_taken`
  */
@@ -89,7 +89,7 @@ export async function lockConnectionRow({ db, tenantId }: Context, key: string):
 }
 
 /**
- * Changes what a connection is called, its settings, or the version of its type; equal values change nothing.
+ * Changes the name of a connection, its settings, or the version of its type; equal values change nothing.
  * @throws Refusal `not_found`, `version_conflict`, `empty_update`, and as `createConnection`
  */
 export async function updateConnection(
@@ -123,7 +123,7 @@ export async function updateConnection(
   return connectionOf(row);
 }
 
-/** In the contract's order: size, secrets, then the schema of the type. */
+/** Validates in this order: size, secrets, then the schema of the type. */
 function checkSettings(
   settings: unknown,
   { settingsSchema }: ConnectionTypeSpec,

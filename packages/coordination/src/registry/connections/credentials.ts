@@ -20,7 +20,7 @@ import { type NewCredential, updateToActive, updateToRevoked } from './connectio
 import { getConnectionRow, lockConnectionRow } from './connections.ts';
 
 /**
- * Gives a token to the store, then makes the connection active with it (organisation, section 13.2).
+ * Writes a token to the store, then activates the connection with it. See docs/reference/connections.md#connections.
  * @throws Refusal `not_found`, `auth_not_supported`, `invalid_account`, `invalid_expiry`, `secret_store_unavailable`
  */
 export async function putTokenAround(
@@ -53,7 +53,7 @@ export async function putToken(
   });
 }
 
-/** A credential under a name of its own: nothing uses it yet. @throws Refusal `secret_store_unavailable` */
+/** Writes a credential under a new name that nothing uses yet. @throws Refusal `secret_store_unavailable` */
 export function putCredential(
   context: Context,
   connectionId: string,
@@ -66,7 +66,10 @@ export function putCredential(
   );
 }
 
-/** Connects by a new credential, under the lock of the row. @throws Refusal `secret_store_unavailable` */
+/**
+ * Activates the connection with a new credential, under the lock of the row.
+ * @throws Refusal `secret_store_unavailable`
+ */
 export async function activate(
   context: Context,
   row: ConnectionRow,
@@ -86,7 +89,7 @@ export async function activate(
 }
 
 /**
- * Takes the credential out of the store, then revokes the connection. Where it holds none, the store isn't asked.
+ * Deletes the credential from the store, then revokes the connection. Without a credential the store isn't called.
  * @throws Refusal `not_found`, `secret_store_unavailable`
  */
 export async function revokeAround(
@@ -97,7 +100,7 @@ export async function revokeAround(
   return command(secret === undefined ? undefined : await context.secrets.delete(secret));
 }
 
-/** Whatever authorization is under way is void. Repeated, it changes nothing. @throws Refusal `not_found` */
+/** Voids the authorization in progress. Repeating the request changes nothing. @throws Refusal `not_found` */
 export async function revokeConnection(
   context: Context,
   key: string,
@@ -109,7 +112,7 @@ export async function revokeConnection(
   if (before.status === 'revoked') return connectionOf(before);
   const secret = secretOf(before);
   if (deleted !== undefined && deleted.secret.name === secret?.name) await secrets.apply(db, deleted);
-  // Somebody connected again in between: that credential goes too.
+  // Somebody connected again meanwhile: that credential is deleted too.
   else if (secret !== undefined) await dropSecret(context, secret);
   const message = reason === undefined ? null : eventText(reason);
   const row = (await db.row(updateToRevoked(tenantId, before.id, message))) as ConnectionRow;

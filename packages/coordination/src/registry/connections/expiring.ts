@@ -7,7 +7,10 @@ import { type ExpiringRow, findExpired, updateToExpired } from './connections.sq
 
 const batchMax = 100;
 
-/** Connections whose credential is over become expired, by the clock of the database (organisation, section 26, 31). */
+/**
+ * Marks connections whose credential has expired, by the clock of the database. See
+ * docs/reference/connections.md#connections.
+ */
 export function expireDueConnections({ pool, command, log }: JobTools<Context>): Job {
   const name = 'connections';
   return createDueJob<ExpiringRow>(

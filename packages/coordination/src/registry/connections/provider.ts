@@ -4,7 +4,7 @@ import type { AppSecret } from '../connection-types/oauth-apps.ts';
 import type { ConnectionTypeSpec } from '../connection-types/type-spec.ts';
 import type { Settings } from '../settings.ts';
 
-/** The provider gave no token that can be used. The message holds nothing that it said. */
+/** The provider returned no usable token. The message contains nothing of its response. */
 export class NoToken extends Error {
   override readonly name = 'NoToken';
 }
@@ -25,7 +25,7 @@ const TokenAnswer = z.object({
   scope: z.string().max(4000).nullish(),
 });
 
-/** What stands in the store of secrets of a connection by OAuth. */
+/** A connection's entry in the secret store after OAuth. */
 export interface OauthTokens {
   readonly auth: 'oauth2';
   readonly account: string | null;
@@ -33,14 +33,14 @@ export interface OauthTokens {
   readonly tokenType: string;
   readonly refreshToken: string | null;
   readonly scope: string | null;
-  /** Of the access token. */
+  /** Expiry of the access token. */
   readonly expiresAt: string | null;
 }
 
 export interface CodeExchange {
   readonly oauth2: NonNullable<ConnectionTypeSpec['oauth2']>;
   readonly app: AppSecret;
-  /** In the form that the type asks for. */
+  /** In the form that the type requires. */
   readonly account: string | null;
   readonly code: string;
   readonly proof: string;
@@ -48,9 +48,10 @@ export interface CodeExchange {
 }
 
 /**
- * Exchanges a code at the provider's token endpoint (RFC 6749, section 4.1.3). The address came through the API, so it is
- * asked as core, section 24 wants: public hosts over https, no redirect, one time limit for all, an answer of 64 KiB at most.
- * @throws NoToken, whatever the provider answers or doesn't
+ * Exchanges a code at the provider's token endpoint (RFC 6749, section 4.1.3). The address came through the API, so the
+ * request follows the rules for outbound requests (docs/reference/README.md#outbound-requests): public hosts over
+ * https, no redirect, one timeout for everything, a response of at most 64 KiB.
+ * @throws NoToken on any other response or failure of the provider
  */
 export async function exchangeCode(
   settings: Settings,

@@ -9,8 +9,9 @@ import { isStaleCheck, updateToChecked, updateToLost } from './connections.sql.t
 import { lockConnectionRow } from './connections.ts';
 
 /**
- * Notes what an agent found when it used a connection of its own (organisation, section 13.2). A check that is older than the
- * last one, or than the credential, says nothing of now; one from the future counts as now.
+ * Records an agent's report on one of its own connections. A check that is older than the last one, or than the
+ * credential, is refused as outdated; a time in the future is stored as now. See
+ * docs/reference/connections.md#connections.
  * @throws Refusal `connection_not_assigned`, also for a key that does not exist, `stale_status_report`,
  * `status_reason_required`, `connection_status_conflict`
  */

@@ -26,7 +26,7 @@ export function readDeclaration(sent: JsonObject): SettingsDeclaration {
   return { title, schema, uischema: uischema ?? null, schemaHash };
 }
 
-/** Declares the settings of an installed package, or with null that it has none any more; what was set stays. */
+/** Declares the settings of an installed package; null removes the declaration and keeps the stored values. */
 export async function declareSettings(
   { db, tenantId }: Context,
   key: string,

@@ -22,10 +22,10 @@ export const packageSettingsApi = [
     id: 'listPackageSettings',
     method: 'GET',
     path: '/package-settings',
-    summary: 'List the packages that have settings, by their keys.',
-    description: 'The list comes whole.',
+    summary: 'List the packages that have settings, sorted by key.',
+    description: 'Returns the whole list.',
     permission: 'packages.settings.read',
-    query: { locale: QueryWord.optional().describe('Settings have one title: it changes nothing.') },
+    query: { locale: QueryWord.optional().describe('Has no effect: settings have a single title.') },
     returns: { 200: pageOf(PackageSettingsItem) },
     handle: (_input, context) => listPackageSettings(context),
   }),
@@ -33,7 +33,7 @@ export const packageSettingsApi = [
     id: 'getPackageSettings',
     method: 'GET',
     path: '/packages/{key}/settings',
-    summary: 'Read the settings of a package, with their schema and with what counts.',
+    summary: 'Read the settings of a package, their schema and the effective values.',
     permission: 'packages.settings.read',
     params,
     returns: { 200: PackageSettings },
@@ -45,11 +45,12 @@ export const packageSettingsApi = [
     id: 'setPackageSettings',
     method: 'PUT',
     path: '/packages/{key}/settings',
-    summary: 'Set the settings of a package, all of them.',
+    summary: 'Replace the settings of a package.',
     description:
-      'They must fit the schema of the package. A text whose schema has `x-ref` names an object of the tenant: a principal, ' +
-      'workspace or project by its id, a role by its slug, a capability or skill by its name, a taskType, artifactType or ' +
-      'calendar by its key. What is set already makes no version.',
+      'The values must match the schema of the package. A text whose schema has `x-ref` names an object of the ' +
+      'tenant: a principal, workspace or project by its id, a role by its slug, a capability or skill by its ' +
+      'name, a taskType, artifactType or calendar by its key. Values equal to the current ones create no ' +
+      'version.',
     permission: 'packages.settings.manage',
     ifMatch: 'package-settings',
     etag: 'package-settings',
@@ -76,7 +77,7 @@ export const packageSettingsApi = [
     id: 'listPackageSettingsVersions',
     method: 'GET',
     path: '/packages/{key}/settings/versions',
-    summary: 'List what the settings of a package were, newest first.',
+    summary: 'List the versions of the settings of a package, newest first.',
     permission: 'packages.settings.read',
     params,
     paging: true,

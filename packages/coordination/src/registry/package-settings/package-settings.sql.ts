@@ -20,7 +20,7 @@ export function lockSettings(tenantId: string, key: string) {
     from packages where tenant_id = ${tenantId} and key = ${key} for no key update`;
 }
 
-/** Every package that declares settings, by key; a tenant has at most so many packages. */
+/** All packages that declare settings, by key; their number per tenant is limited. */
 export function findAllSettings(tenantId: string, rowsMax: number) {
   return sql<
     Pick<
@@ -34,7 +34,7 @@ export function findAllSettings(tenantId: string, rowsMax: number) {
     from packages where tenant_id = ${tenantId} and settings_schema is not null order by key limit ${rowsMax}`;
 }
 
-/** Writes the next version of the values, under the lock of the package, and keeps it. */
+/** Writes the next version of the values and locks the package. */
 export function updateSettingsValues(
   tenantId: string,
   key: string,
@@ -58,7 +58,7 @@ export function updateSettingsValues(
     select * from changed`;
 }
 
-/** Writes what settings a package declares; another schema is its next revision. */
+/** Writes the settings that a package declares; a changed schema is its next revision. */
 export function updateDeclaration(tenantId: string, key: string, declared: SettingsDeclaration | null) {
   const { title = null, schema = null, uischema = null, schemaHash = null } = declared ?? {};
   return sql`

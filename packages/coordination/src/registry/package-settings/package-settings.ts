@@ -4,7 +4,7 @@ import { documentBytesMax } from '../../service/documents.ts';
 
 const updated = { updatedBy: Uuid.nullable(), updatedAt: Timestamp.nullable() };
 
-/** The settings of an installed package, in a list (organisation, section 14.3). */
+/** The settings of an installed package, in a list. See docs/reference/packages.md#package-settings. */
 export const PackageSettingsItem = z
   .strictObject({
     package: z.string(),
@@ -21,15 +21,15 @@ export const PackageSettings = z
     ...PackageSettingsItem.shape,
     schema: FreeObject,
     uischema: FreeObject.nullable(),
-    values: FreeObject.meta({ description: 'What was set.' }),
-    effective: FreeObject.meta({ description: 'The same over the defaults of the schema.' }),
+    values: FreeObject.meta({ description: 'The values that were set.' }),
+    effective: FreeObject.meta({ description: 'The values merged over the defaults of the schema.' }),
     schemaHash: z.string(),
     canManage: z.boolean().meta({ description: 'Whether the caller may set them.' }),
   })
   .meta({ id: 'PackageSettings' });
 export type PackageSettings = z.infer<typeof PackageSettings>;
 
-/** The same as an agent of the package reads it (organisation, section 12.1). */
+/** The settings as an agent of the package reads them. See docs/reference/agents.md#read. */
 export const SettingsForAgent = z
   .strictObject({
     package: z.string(),
@@ -58,7 +58,7 @@ export const PackageSettingsChange = z
     values: z.unknown().meta({
       type: 'object',
       'x-maxBytes': documentBytesMax,
-      description: 'All of them: what is left out has its default.',
+      description: 'The full set of values; omitted ones have their default.',
     }),
   })
   .meta({ id: 'PackageSettingsChange' });
@@ -78,7 +78,7 @@ export interface SettingsRow {
   settings_updated_at: string | null;
 }
 
-/** Of a package that declares settings. */
+/** A package that declares settings. */
 export type DeclaredRow = SettingsRow & {
   settings_title: string;
   settings_schema: JsonObject;

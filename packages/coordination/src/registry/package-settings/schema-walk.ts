@@ -1,10 +1,10 @@
 import { isObject } from '@baton/values/json-schema/keywords';
 import type { Json, JsonObject } from '@baton/values/wire';
 
-/** References that are followed one after another. */
+/** Maximum length of a chain of references. */
 const referencesMax = 20;
 
-/** The part of a schema that holds for itself, behind references within the document that lead by a pointer. */
+/** Resolves references within the document that are JSON pointers, and returns the schema that applies. */
 export function resolved(root: JsonObject, schema: Json | undefined): JsonObject {
   let part = schema;
   for (let followed = 0; followed < referencesMax; followed += 1) {
@@ -31,8 +31,8 @@ function pointedAt(root: JsonObject, reference: string): Json | undefined {
 const defaultDepthMax = 20;
 
 /**
- * What counts of settings: what was set, over the defaults that the schema says for properties, at any depth. A list that
- * is set counts whole.
+ * The effective settings: the values that were set, merged over the schema's defaults for properties, at any depth. A
+ * list that is set replaces the default.
  */
 export function effectiveValues(schema: JsonObject, values: JsonObject): JsonObject {
   return (withDefaults(schema, schema, values, 0) ?? {}) as JsonObject;
@@ -68,7 +68,7 @@ export interface NamedObject {
   readonly path: string;
 }
 
-/** The texts that name objects, at properties and in lists of the schema. */
+/** The texts that name objects, in properties and lists of the schema. */
 export function namedObjects(schema: JsonObject, values: JsonObject): NamedObject[] {
   const found: NamedObject[] = [];
   collect(schema, schema, values, '', found);
@@ -95,7 +95,7 @@ function collect(
   }
 }
 
-/** The places in which two documents differ, as JSON pointers: of objects their members, of all else the whole. */
+/** The differences between two documents as JSON pointers: members of objects, all other values as a whole. */
 export function differingPaths(before: Json | undefined, after: Json | undefined, path = ''): string[] {
   if (!isObject(before) || !isObject(after))
     return JSON.stringify(before) === JSON.stringify(after) ? [] : [path];

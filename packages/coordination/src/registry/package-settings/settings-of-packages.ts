@@ -30,7 +30,7 @@ import type {
 } from './package-settings.ts';
 import { differingPaths, effectiveValues, namedObjects } from './schema-walk.ts';
 
-/** The packages that declare settings, by key; a tenant has 1000 packages at most. */
+/** The packages that declare settings, by key; a tenant has at most 1000 packages. */
 export async function listPackageSettings({ db, tenantId }: Context): Promise<ItemPage<PackageSettingsItem>> {
   const rows = await db.rows(findAllSettings(tenantId, packagesMax));
   return { items: rows.map((row) => itemOf(row as DeclaredRow)), nextCursor: null };
@@ -57,7 +57,7 @@ export async function getPackageSettings(context: Context, key: string): Promise
   return settingsOf(context, requireDeclared(key, await context.db.row(findSettings(context.tenantId, key))));
 }
 
-/** The settings of the package that an agent came with, as it reads them itself; null where that declares none. */
+/** The settings of the package that installed an agent, as the agent reads them; null if the package declares none. */
 export async function findSettingsForAgent(
   { db, tenantId }: Context,
   packageKey: string,
@@ -87,8 +87,9 @@ function settingsOf({ caller }: Context, row: DeclaredRow): PackageSettings {
 }
 
 /**
- * Sets all settings of a package (organisation, section 14.3); what is set already makes no version.
- * @param sent what is left out has its default
+ * Replaces all settings of a package; values equal to the current ones create no version. See
+ * docs/reference/packages.md#package-settings.
+ * @param sent omitted values have their default
  * @throws Refusal `package_not_installed`, `settings_not_declared`, `version_conflict`, those of a document,
  * `secret_material_rejected`, `settings_invalid`, `unknown_ref`
  */
@@ -123,7 +124,7 @@ export async function setPackageSettings(
   return settingsOf(context, row);
 }
 
-/** Paths that a version and its event name, and how long each may be. */
+/** Limits on the number and length of the paths in a version and its event. */
 const changedPathsMax = 100;
 const pathCharactersMax = 200;
 

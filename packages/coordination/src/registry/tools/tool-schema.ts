@@ -4,14 +4,14 @@ import type { Json, JsonObject } from '@baton/values/wire';
 import type { SchemaRedaction } from './tool.ts';
 
 const redacted = { redacted: true, reason: 'secret_material' };
-/** They may hold anything, which a model would take for a value to send. */
+/** These keywords may hold any text, which a model could mistake for a value to send. */
 const dropped: ReadonlySet<string> = new Set(['default', 'examples', '$comment']);
 
 /**
- * The schema of a tool's inputs as a harness gets it (organisation, section 11): the keywords of the draft, without
- * defaults, examples and what else tenants write beside them; a property that is named like a secret is left out, and texts
- * that are shaped like one are redacted.
- * @param schema a stored one, which is nested at most as deep as a document may be
+ * The schema of a tool's inputs for a harness: the keywords of the draft, without defaults, examples and other keywords
+ * of the tenant. Properties that are named like a secret are omitted, and texts that are shaped like one are redacted.
+ * See docs/reference/agents.md#tools.
+ * @param schema a stored schema, nested at most as deep as a document may be
  */
 export function publicSchema(schema: JsonObject): { schema: JsonObject; redactions: SchemaRedaction[] } {
   const redactions: SchemaRedaction[] = [];

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { FreeObject, type JsonObject, Uuid } from '@baton/values/wire';
 import { skillProtocols, skillStatuses } from '../../organisation/skills/skill.ts';
 
-/** Why a tool is callable, or is not. What governance or a grant refuses is left out without a word. */
+/** Why a tool is callable or not. Tools that governance or a grant refuses are omitted without a reason. */
 const toolReasons = [
   'assigned_and_protocol_supported',
   'not_assigned',
@@ -29,16 +29,18 @@ const item = {
   reason: z.enum(toolReasons),
 };
 
-/** A skill as the catalogue of tools shows it (organisation, section 11). */
+/** A skill in the tool catalog. See docs/reference/agents.md#tools. */
 export const Tool = z.strictObject(item).meta({ id: 'Tool' });
 export type Tool = z.infer<typeof Tool>;
 
-/** What a page of the catalogue was made from: two pages with the same hash are the same. */
+/** The inputs of a catalog page: pages with the same hash are equal. */
 export const ToolView = z
   .strictObject({
     catalogRevision: z.string().meta({ description: 'Changes with every skill of the tenant.' }),
     policyRevision: z.string().meta({ description: 'Changes with what the caller may use.' }),
-    viewHash: z.string().meta({ description: 'Of both, the query, the limit and the cursor: the ETag.' }),
+    viewHash: z
+      .string()
+      .meta({ description: 'Hash of both revisions, the query, the limit and the cursor: the ETag.' }),
     mode: z.enum(['eager', 'search']),
     returned: z.int(),
     hasMore: z.boolean(),
@@ -59,7 +61,7 @@ const SchemaRedaction = z
   .meta({ id: 'SchemaRedaction' });
 export type SchemaRedaction = z.infer<typeof SchemaRedaction>;
 
-/** A tool with what it takes. */
+/** A tool with its input schema. */
 export const ToolDetail = z
   .strictObject({
     ...item,
@@ -73,7 +75,7 @@ export const ToolDetail = z
   .meta({ id: 'ToolDetail' });
 export type ToolDetail = z.infer<typeof ToolDetail>;
 
-/** What of a skill the catalogue reads. */
+/** The fields of a skill that the catalog reads. */
 export interface ToolRow {
   id: string;
   name: string;
@@ -86,7 +88,7 @@ export interface ToolRow {
 
 export type ToolDetailRow = ToolRow & { input_schema: JsonObject | null };
 
-/** @param harnessProtocols those that the sessions name; none named is no filter */
+/** @param harnessProtocols the protocols of the sessions; an empty list doesn't filter */
 export function toolOf(row: ToolRow, harnessProtocols: readonly string[]): Tool {
   const { id, name, version, protocol, status } = row;
   const visible = harnessProtocols.length === 0 || harnessProtocols.includes(protocol);
@@ -95,7 +97,7 @@ export function toolOf(row: ToolRow, harnessProtocols: readonly string[]): Tool 
   return { id, name, version, protocol, status, summary, visible, reason };
 }
 
-/** The first characters of a text; a character outside the basic plane is never halved. */
+/** The first characters of a text, without splitting a surrogate pair. */
 export function cut(text: string, charactersMax: number): string {
   return text.length <= charactersMax
     ? text

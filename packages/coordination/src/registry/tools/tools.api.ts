@@ -4,7 +4,9 @@ import { endpoint } from '../context.ts';
 import { ToolDetail, ToolPage } from './tool.ts';
 import { getTool, listTools, termsIn } from './tools.ts';
 
-const runId = Uuid.optional().describe('A run of the caller: what its projects and its handle leave.');
+const runId = Uuid.optional().describe(
+  'A run of the caller: limits the tools to those that its projects and its handle allow.',
+);
 
 export const toolsApi = [
   endpoint({
@@ -13,9 +15,9 @@ export const toolsApi = [
     path: '/tools',
     summary: 'List the tools that the caller has, newest first.',
     description:
-      'Tools are the skills that are assigned to the caller and not disabled. `query` has up to 8 words, which name or ' +
-      'description must all have. One that the session can not call is listed with `visible` false. The ETag changes ' +
-      'with the catalogue and with what the caller may use; an If-None-Match that names it is answered with 304.',
+      'Tools are the skills that are assigned to the caller and not disabled. `query` has up to 8 words, which ' +
+      'name or description must all contain. A tool that the session cannot call has `visible` false. The ETag ' +
+      'changes with the catalog and with what the caller may use; a matching If-None-Match returns 304.',
     permission: 'tasks.read',
     query: { query: QueryWord.optional(), runId },
     paging: true,
@@ -32,8 +34,8 @@ export const toolsApi = [
     path: '/tools/{ref}',
     summary: 'Read a tool with the schema of its inputs.',
     description:
-      'A name alone is its newest active version, else its newest one. Properties of the schema that are named like a ' +
-      'secret are left out, and listed.',
+      'A name alone selects the newest active version, else the newest one. Properties of the schema that are ' +
+      'named like a secret are omitted, and listed.',
     permission: 'tasks.read',
     params: { ref: SkillRef },
     query: { runId },

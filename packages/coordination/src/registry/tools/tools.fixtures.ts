@@ -2,7 +2,7 @@ import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { makeCallable } from '../../testing/invocations.ts';
 import { done } from '../../testing/leases.ts';
 
-/** A skill that whoever makes the request has. */
+/** A skill of the request's caller. */
 const tool = defineObject({
   path: '/tools/{ref}',
   async make({ actor }) {

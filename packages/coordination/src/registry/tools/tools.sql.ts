@@ -5,27 +5,26 @@ import type { Page } from '@baton/kernel/http/paging';
 import type { SkillRow } from '../../organisation/skills/skill.ts';
 import type { ToolDetailRow, ToolRow } from './tool.ts';
 
-/** What decides which tools a caller has, but for the projects above a run. */
+/** The inputs that determine a caller's tools, except the projects above a run. */
 export interface ToolPolicyRow {
-  /** Of id, version and status of every skill of the tenant. */
+  /** Hash over id, version and status of every skill of the tenant. */
   catalog_hash: string;
-  /** Of the ids of the caller's skills. */
+  /** Hash over the ids of the caller's skills. */
   assigned_hash: string;
-  /** Null where the run is not the caller's. */
+  /** Null if the run is not the caller's. */
   task_id: string | null;
   workspace_id: string | null;
-  /** `name@version` each; null where nobody launched the run. */
+  /** `name@version` each; null if nobody launched the run. */
   granted: string[] | null;
   harness_protocols: string[];
 }
 
-/** A harness has one, or a few. */
+/** A harness has one protocol, or a few. */
 const sessionsMax = 200;
 
 /**
- * All that a view of the catalogue depends on, in one statement: a page that is known already costs nothing else.
- * The protocols are those that the session of the run names, without a run those of the caller's live sessions; of more than
- * 200 of them only some are asked.
+ * Reads all inputs of a view of the catalog in one statement, so that an unchanged page needs no other. The protocols
+ * are those of the run's session, or without a run those of the caller's live sessions, of which at most 200 are read.
  */
 export function findToolPolicy(tenantId: string, principalId: string, runId: string | null) {
   return sql<ToolPolicyRow>`
@@ -57,7 +56,7 @@ export function findToolPolicy(tenantId: string, principalId: string, runId: str
     from (select) as always left join run on true`;
 }
 
-/** Which skills are the caller's tools. */
+/** The skills that are the caller's tools. */
 export interface ToolFilter {
   readonly tenantId: string;
   readonly principalId: string;
@@ -90,8 +89,8 @@ function toolsOf({ tenantId, principalId, protocols, granted }: ToolFilter) {
 }
 
 /**
- * A page of the tools whose name or description has every term, whatever the case of its letters. One query, however
- * many tools there are.
+ * A page of the tools whose name or description contains every term, ignoring case. One query, regardless of the number
+ * of tools.
  * @throws Refusal `invalid_cursor`
  */
 export function findTools(filter: ToolFilter, terms: readonly string[], page: Page): PageQuery<ToolRow> {
@@ -103,7 +102,7 @@ export function findTools(filter: ToolFilter, terms: readonly string[], page: Pa
   return pageQuery(query, newestFirst, page);
 }
 
-/** By its id, by name and version, or the newest of its name that is active, else the newest. */
+/** Finds a tool by its id, by name and version, or by name: the newest active version, else the newest. */
 export function findTool(
   { tenantId, principalId, protocols, granted }: ToolFilter,
   { id, name, version }: { id: string | null; name: string | null; version: string | null },

@@ -25,9 +25,9 @@ const queryCharactersMax = 200;
 const queryTermsMax = 8;
 
 /**
- * A page of the tools that the caller has, newest first (organisation, section 11); with a run of its own those that the
- * projects above the run's task and the grant of its handle leave. A view that the caller has already is 304, and its
- * tools are not read then.
+ * A page of the caller's tools, newest first; with a run of the caller, those that the projects above the run's task
+ * and the grant of its handle allow. A view that the caller has already returns 304 without reading its tools. See
+ * docs/reference/agents.md#tools.
  * @throws Refusal `invalid_tool_query`, `invalid_cursor`, `not_found`
  */
 export async function listTools(
@@ -57,7 +57,7 @@ export async function listTools(
   return reply(200, { items, nextCursor, view }, headers);
 }
 
-/** The words of a search, in lower or upper case. @throws Refusal `invalid_tool_query` */
+/** The words of a search, in either case. @throws Refusal `invalid_tool_query` */
 export function termsIn(query: string): string[] {
   const terms = query.split(' ').filter((word) => word !== '');
   if (Array.from(query).length > queryCharactersMax || terms.length > queryTermsMax)
@@ -66,7 +66,7 @@ export function termsIn(query: string): string[] {
 }
 
 /**
- * A tool with the schema of its inputs. What is absent and what the caller may not use look alike.
+ * A tool with the schema of its inputs. A missing tool and one that the caller may not use are indistinguishable.
  * @param ref an id, a name, or `name@version`
  * @throws Refusal `not_found` for a run of somebody else, `tool_not_found`, `invalid_tool_schema`
  */
@@ -115,8 +115,8 @@ const filterOf = ({ tenantId, caller: { principalId } }: Context): ToolFilter =>
 });
 
 /**
- * Which skills are tools of the caller now, with the revisions of all that decides it.
- * @param checkFirst refuses what is wrong with the request before the run is looked up
+ * The skills that are the caller's tools now, with the revisions of all inputs.
+ * @param checkFirst validates the request before the run is looked up
  * @throws Refusal `not_found` for a run that is not the caller's
  */
 async function toolPolicy(
@@ -146,7 +146,7 @@ async function toolPolicy(
 
 const anyProject = { project: null, protocols: null };
 
-/** The nearest project above the task of a run, and the protocols that it and those above it allow. */
+/** The nearest project above the task of a run, and the protocols that it and its ancestors allow. */
 async function ruledBy(
   context: Context,
   runId: string,

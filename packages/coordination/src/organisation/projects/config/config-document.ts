@@ -7,11 +7,14 @@ import { isObject } from './merge.ts';
 
 export const viewsMax = 50;
 export const agentInstructionsBytesMax = 16_384;
-/** Keys of settings that one list names, and the characters of each. */
+/** Maximum number of setting keys in one list, and the characters of each. */
 const settingKeysMax = 1000;
 const settingKeyCharactersMax = 200;
 
-/** What a template or a revision says (organisation, section 5.4). A section that is absent says nothing. */
+/**
+ * The configuration in a template or a revision. An absent section sets nothing. See
+ * docs/reference/projects.md#configuration-document.
+ */
 export interface ConfigDocument {
   readonly settings?: JsonObject;
   readonly views?: Json[];
@@ -20,7 +23,7 @@ export interface ConfigDocument {
   readonly inheritance?: Inheritance;
 }
 
-/** Which settings those below receive, `*` for all, and which they can't set themselves. */
+/** The settings that descendants inherit, `*` for all, and those that descendants can't set. */
 export interface Inheritance {
   readonly inheritableSettings?: string[];
   readonly lockedSettings?: string[];
@@ -29,11 +32,11 @@ export interface Inheritance {
 const sections = ['settings', 'views', 'governance', 'memory', 'inheritance'] as const;
 
 /**
- * A configuration as it is sent, with the lists of its governance sorted.
- * @param field names it in the details
- * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `unknown_config_section`, `invalid_config`,
- * `governance_not_in_settings`, `instructions_too_large`, `secret_material_rejected`, `unknown_governance_field`,
- * `invalid_governance`
+ * Parses a configuration and sorts the lists of its governance.
+ * @param field the field's name in the details
+ * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `unknown_config_section`,
+ * `invalid_config`, `governance_not_in_settings`, `instructions_too_large`, `secret_material_rejected`,
+ * `unknown_governance_field`, `invalid_governance`
  */
 export function parseConfig(sent: unknown, field: string): ConfigDocument {
   checkDocument(sent, { field });
@@ -63,9 +66,9 @@ function requireViews(views: Json): void {
 }
 
 /**
- * The settings of a profile, which stand above those of its configuration.
- * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `governance_not_in_settings`, `invalid_config`,
- * `instructions_too_large`, `secret_material_rejected`
+ * The settings of a profile, which override those of its configuration.
+ * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `governance_not_in_settings`,
+ * `invalid_config`, `instructions_too_large`, `secret_material_rejected`
  */
 export function parseSettings(sent: unknown): JsonObject {
   checkDocument(sent, { field: 'settings' });
@@ -106,7 +109,7 @@ function settingKeys(keys: Json, path: string): string[] {
   return [...new Set(keys as string[])].sort();
 }
 
-/** A name of the sender's, as an answer shows it. */
+/** A name from the request, in the form that a response shows. */
 function shown(name: string): string {
   return name.slice(0, 100).toWellFormed();
 }

@@ -4,26 +4,29 @@ import { type Governance, meetOf } from './governance.ts';
 import type { Layer } from './layer.ts';
 import { merge } from './merge.ts';
 
-/** Where a value comes from: which project, and what of it. */
+/** The origin of a value: which project and which of its layers. */
 export const ConfigOrigin = z
   .strictObject({
     source: z.enum(['template', 'ancestor', 'revision', 'profile']),
-    projectId: Uuid.nullable().meta({ description: 'null for an ancestor that the caller does not see.' }),
-    layer: z.enum(['template', 'revision', 'profile']).meta({ description: 'What of that project.' }),
-    templateKey: z.string().nullable().meta({ description: 'Where the layer is a template.' }),
+    projectId: Uuid.nullable().meta({ description: '`null` for an ancestor that the caller may not see.' }),
+    layer: z.enum(['template', 'revision', 'profile']).meta({ description: 'The layer of that project.' }),
+    templateKey: z.string().nullable().meta({ description: 'Set when the layer is a template.' }),
     templateVersion: z.int().nullable(),
-    revision: z.int().nullable().meta({ description: 'Where the layer is a revision.' }),
+    revision: z.int().nullable().meta({ description: 'Set when the layer is a revision.' }),
   })
   .meta({ id: 'ConfigOrigin' });
 export type ConfigOrigin = z.infer<typeof ConfigOrigin>;
 
 const origins = z.record(z.string(), ConfigOrigin);
 
-/** What counts for a project, and which value comes from where (organisation, section 5.6). */
+/**
+ * The effective configuration of a project and the origin of each value. See
+ * docs/reference/projects.md#effective-configuration.
+ */
 export const EffectiveConfig = z
   .strictObject({
     projectId: Uuid,
-    version: z.int().meta({ description: 'That of the project.' }),
+    version: z.int().meta({ description: 'Version of the project.' }),
     config: z.strictObject({
       settings: FreeObject,
       views: z.array(z.unknown()),
@@ -61,15 +64,14 @@ interface Sourced<Value> {
 }
 type Values = ReadonlyMap<string, Sourced<Json>>;
 
-/** What counts for one project, and for those below it. */
+/** The effective configuration of one project and what its descendants inherit. */
 export interface Effective {
   readonly settings: Values;
   readonly memory: Values;
   readonly governance: Values;
   readonly views: Sourced<Json[]> | undefined;
-  /** `*`: all. */
   readonly inheritable: readonly string[];
-  /** Settings that those below can't set. */
+  /** Settings that descendants can't set. */
   readonly locked: ReadonlySet<string>;
 }
 
@@ -82,12 +84,12 @@ const nothing: Effective = {
   locked: new Set(),
 };
 
-/** @param chain the projects from the topmost one down */
+/** @param chain the projects from the root down */
 export function foldLayers(chain: readonly Layer[]): Effective {
   return chain.reduce(underneath, nothing);
 }
 
-/** One project below what counts for the one above it. */
+/** Applies one project to the configuration inherited from its ancestors. */
 function underneath(above: Effective, of: Layer): Effective {
   const { template, revision, profile } = of;
   const layer = (name: ConfigOrigin['layer'], values: JsonObject | undefined): Values =>
@@ -123,7 +125,7 @@ function underneath(above: Effective, of: Layer): Effective {
   };
 }
 
-/** Objects are merged in depth, everything else is replaced. */
+/** Objects are merged deeply; other values are replaced. */
 function overlaid(below: Values, over: Values): Values {
   const merged = new Map(below);
   for (const [key, { value, from }] of over) {
@@ -133,7 +135,7 @@ function overlaid(below: Values, over: Values): Values {
   return merged;
 }
 
-/** The stricter value counts, and the first layer that has it is its origin. */
+/** The stricter value takes effect, and the first layer that has it is its origin. */
 function met(above: Values, below: Values): Values {
   const merged = new Map(above);
   for (const [key, own] of below) {
@@ -153,7 +155,7 @@ function plain(values: Values): JsonObject {
   return Object.fromEntries([...values].map(([key, { value }]) => [key, value]));
 }
 
-/** @param chain from the topmost project down to the one that is asked for */
+/** @param chain the projects from the root down to the requested one */
 export function effectiveConfigOf(chain: readonly Layer[]): EffectiveConfig {
   const own = chain.at(-1) as Layer;
   const { settings, memory, governance, views, inheritable, locked } = foldLayers(chain);

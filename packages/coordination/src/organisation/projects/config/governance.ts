@@ -2,19 +2,20 @@ import type { Json, JsonObject } from '@baton/values/wire';
 import { fail } from '../../errors.ts';
 
 /**
- * What a project lets its work do (organisation, section 5.5). Every field has an order from strict to lax, and of two layers
- * the stricter value counts: a layer can narrow what stands above it, and never widen it.
+ * The limits that a project sets for its work. Every field is ordered from strict to lax, and the stricter value of two
+ * layers takes effect: a layer can narrow the limits of its ancestors but never widen them. See
+ * docs/reference/projects.md#governance.
  */
 export type Governance = JsonObject;
 
 interface Field {
-  /** The stored form of a value; undefined for one that is none. */
+  /** Returns the stored form of a value; undefined if it is invalid. */
   parse(sent: Json): Json | undefined;
-  /** What both allow. */
+  /** Returns what both values allow. */
   meet(one: Json, other: Json): Json;
 }
 
-/** @param values from strict to lax */
+/** @param values ordered from strict to lax */
 function ordered(...values: readonly string[]): Field {
   return {
     parse: (sent) => (typeof sent === 'string' && values.includes(sent) ? sent : undefined),
@@ -37,7 +38,7 @@ function subsetOf(...known: readonly string[]): Field {
     meet: (one, other) => (one as string[]).filter((item) => (other as string[]).includes(item)),
   };
 }
-/** Items that are named twice count once. */
+/** Duplicate items count once. */
 const subsetItemsMax = 100;
 
 /** null: unbounded. */
@@ -63,7 +64,7 @@ export const governanceFields = Object.keys(fields);
 
 /**
  * @param sent an object
- * @param path where it stands, for the details
+ * @param path its JSON pointer, for the details
  * @throws Refusal `unknown_governance_field`, `invalid_governance`
  */
 export function parseGovernance(sent: JsonObject, path = '/governance'): Governance {
@@ -77,19 +78,19 @@ export function parseGovernance(sent: JsonObject, path = '/governance'): Governa
   return Object.fromEntries(parsed);
 }
 
-/** What both layers allow of a field that both name. */
+/** Combines the values of a field that both layers set. */
 export function meetOf(name: string, one: Json, other: Json): Json {
   return (fields[name] as Field).meet(one, other);
 }
 
-/** A field by which a layer would allow more than what stands above it. */
+/** A field in which a layer would allow more than its ancestors. */
 export interface Violation {
   readonly path: string;
   readonly ancestor: Json;
   readonly project: Json;
 }
 
-/** The fields that a layer names with a laxer value than the ceiling. */
+/** The fields that a layer sets to a laxer value than the ceiling. */
 export function violationsOf(ceiling: Governance, own: Governance): Violation[] {
   return Object.entries(own).flatMap(([name, project]) => {
     if (!Object.hasOwn(ceiling, name)) return [];

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@baton/values/wire';
 import type { ConfigDocument } from './config-document.ts';
 import { mergeObjects } from './merge.ts';
 
-/** What one project adds to the configuration. */
+/** The contribution of one project to the configuration. */
 export interface Layer {
   readonly projectId: string;
   readonly workspaceId: string;
@@ -14,10 +14,10 @@ export interface Layer {
   readonly template: ConfigDocument;
   readonly revisionId: string | null;
   readonly revisionNumber: number | null;
-  /** The active one. */
+  /** The active revision. */
   readonly revision: ConfigDocument | undefined;
   readonly profile: JsonObject;
-  /** Whether the caller sees the project. */
+  /** Whether the caller may see the project. */
   readonly isSeen: boolean;
 }
 
@@ -57,7 +57,7 @@ export function layerOf(row: LayerRow): Layer {
   };
 }
 
-/** What a template says of its own views and memory counts where its default configuration has none. */
+/** The views and memory of a template apply unless its default configuration has its own. */
 function templateLayer(config: ConfigDocument, views: Json[], memory: JsonObject): ConfigDocument {
   const declaresViews = config.views === undefined && views.length > 0;
   return {

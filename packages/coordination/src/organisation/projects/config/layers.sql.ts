@@ -3,9 +3,9 @@ import type { JsonObject } from '@baton/values/wire';
 import type { LayerRow } from './layer.ts';
 
 /**
- * The projects that stand at a workspace or above it, the topmost first, each with what it says: one index scan by the
- * workspace's path, however deep it is (64 levels at most).
- * @param place a workspace, or a project for its own
+ * The configuration layers of the projects at a workspace and above it, from the root down: one index scan by the
+ * workspace's path, at any depth up to 64 levels.
+ * @param place a workspace, or a project whose workspace is meant
  */
 export function findLayers(
   tenantId: string,
@@ -28,17 +28,17 @@ export function findLayers(
     order by array_position(w.path, p.workspace_id)`;
 }
 
-/** What a project itself says that can be in the way of its place. */
+/** The parts of a project's configuration that can conflict with its ancestors. */
 export interface OwnRulesRow {
   id: string;
   governance: JsonObject;
-  /** Keys of its settings, those of the active revision and of the profile. */
+  /** Keys of its settings, from the active revision and the profile. */
   setting_keys: string[];
 }
 
 /**
- * The projects of a workspace and of those below it that have rules or settings of their own, by their ids.
- * @param after the last one of the batch before
+ * The projects of a workspace and its descendants that have governance or settings of their own, by id.
+ * @param after the last project of the previous batch
  */
 export function findOwnRules(tenantId: string, workspaceId: string, after: string, rowsMax: number) {
   return sql<OwnRulesRow>`

@@ -7,7 +7,7 @@ import { type Governance, violationsOf } from './governance.ts';
 import { type Layer, layerOf } from './layer.ts';
 import { findLayers, findOwnRules } from './layers.sql.ts';
 
-/** The projects at a workspace and above it, the topmost first; with a project for its own workspace. */
+/** The projects at a workspace and above it, from the root down; given a project, those of its workspace. */
 export async function layersAt(context: Context, place: Parameters<typeof findLayers>[2]): Promise<Layer[]> {
   const rows = await context.db.rows(findLayers(context.tenantId, await viewerOf(context), place));
   return rows.map(layerOf);
@@ -18,19 +18,19 @@ export async function governanceAt(context: Context, workspaceId: string): Promi
   return ceilingOf(await layersAt(context, { workspaceId })).governance;
 }
 
-/** What a project's documents have to keep to. */
+/** The constraints on a project's documents. */
 export interface Ceiling {
   readonly governance: Governance;
   readonly locked: ReadonlySet<string>;
 }
 
-/** @param above the projects above one, the topmost first */
+/** @param above the ancestors, from the root down */
 export function ceilingOf(above: readonly Layer[]): Ceiling {
   const effective: Effective = foldLayers(above);
   return { governance: governanceOf(effective), locked: effective.locked };
 }
 
-/** @throws Refusal `governance_weakened` when a revision allows more than what stands above the project */
+/** @throws Refusal `governance_weakened` when a revision allows more than the project's ancestors */
 export function requireNarrower(
   { governance }: Ceiling,
   own: Governance,
@@ -59,10 +59,10 @@ const batchMax = 500;
 const beginning = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Compares every project that a move takes along with what stands above the new place. What the projects that move along
- * say of each other does not change by it.
- * @param newParentId null: there stands nothing above a root
- * @param check one of the two rules, so that a preview can name both
+ * Validates every project in a moved subtree against its new ancestors. The move doesn't affect the constraints between
+ * the moved projects.
+ * @param newParentId null when the workspace becomes a root, which has no ancestors
+ * @param check one of the two rules, so that a preview can report both
  * @throws Refusal `governance_weakened`, `setting_locked`, each with `projectId`
  */
 export async function requireMovable(

@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from '@baton/values/wire';
 
-/** Objects are merged in depth, everything else is replaced. Documents are nested 20 levels at most. */
+/** Merges objects deeply and replaces other values. Documents are nested at most 20 levels deep. */
 export function merge(below: Json, over: Json): Json {
   return isObject(below) && isObject(over) ? mergeObjects(below, over) : over;
 }
 
-/** Also of names like `__proto__`: nothing is assigned to a name of the sender's. */
+/** Safe for names like `__proto__`: no key of the request is assigned to. */
 export function mergeObjects(below: JsonObject, over: JsonObject): JsonObject {
   const kept = Object.entries(below).map(([key, value]): [string, Json] => [
     key,

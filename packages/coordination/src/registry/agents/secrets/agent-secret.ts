@@ -3,13 +3,13 @@ import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { Timestamp, Uuid } from '@baton/values/wire';
 import type { Tables } from '../../../service/schema.ts';
 
-/** What is told of a secret of an agent: never its value (organisation, section 12.2). */
+/** The metadata of an agent's secret, never its value. See docs/reference/agents.md#secrets. */
 export const AgentSecret = z
   .strictObject({ name: z.string(), updatedAt: Timestamp, updatedBy: Uuid })
   .meta({ id: 'AgentSecret' });
 export type AgentSecret = z.infer<typeof AgentSecret>;
 
-/** Its form and length are judged by the endpoint: `invalid_secret_name`. The router takes no longer one. */
+/** The endpoint validates form and length (`invalid_secret_name`); the router accepts no longer name. */
 export const SecretParam = z.string().min(1).max(1000);
 
 export const AgentSecretRequest = z

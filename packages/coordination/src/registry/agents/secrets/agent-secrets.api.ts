@@ -21,9 +21,10 @@ export const agentSecretsApi = [
     id: 'setAgentSecret',
     method: 'PUT',
     path: '/agents/{key}/secrets/{name}',
-    summary: 'Give an agent a secret, or a new value of it.',
+    summary: 'Set a secret of an agent.',
     description:
-      'The value goes to the store of secrets and is never answered. 201 for a new name, else 200; with `If-None-Match: *` a name that is there is refused. An agent has 100 secrets at most.',
+      'The value goes to the secret store and is never returned. Returns 201 for a new name, else 200; with ' +
+      '`If-None-Match: *` an existing name is refused. An agent has at most 100 secrets.',
     permission: 'agents.secrets.manage',
     params,
     body: AgentSecretRequest,
@@ -64,7 +65,8 @@ export const agentSecretsApi = [
     path: '/agents/{key}/secrets/{name}',
     summary: 'Delete a secret of an agent.',
     description:
-      'An outside store loses the value at once or, while it is away, as soon as it is back. A retired agent has none: retiring it deletes all.',
+      'An external store deletes the value at once or, while it is unavailable, as soon as it is available ' +
+      'again. A retired agent has no secrets: retiring it deletes them all.',
     permission: 'agents.secrets.manage',
     params,
     returns: { 204: null },

@@ -6,7 +6,7 @@ export default defineFixtures({
   objects: [
     defineObject({
       path: '/agents/{key}/secrets/{name}',
-      // Each agent has names for itself, and one that is not there is made.
+      // Names are unique per agent, and a missing one is created.
       shared: true,
       async make({ actor, get }) {
         const { key } = await get(agent);

@@ -27,7 +27,7 @@ export function deleteSecretOfAgent(tenantId: string, agentId: string, name: str
     delete from agent_secrets where agent_id = ${agentId} and name = ${name} and tenant_id = ${tenantId}`;
 }
 
-/** All of them, in the order of their names. */
+/** All secrets, ordered by name. */
 export function deleteSecretsOfAgent(tenantId: string, agentId: string) {
   return sql<{ name: string }>`
     with gone as (

@@ -31,12 +31,12 @@ import {
 } from './agent-secrets.sql.ts';
 
 /**
- * Secrets of agents (organisation, sections 12.2 and 28). Their paths in the store are fixed, since whoever runs an agent
- * reads them there: so one write of a secret goes on at a time. Nothing in Baton reads a value; reads of an outside store
- * stand in that store's own audit record.
+ * Secrets of agents. Their paths in the store are fixed, because the agent's runtime reads them there, so writes of one
+ * secret are serialized. Baton itself never reads a value; an external store records its reads in its own audit log.
+ * See docs/reference/agents.md#secrets.
  */
 
-/** Writes under way at once: each may wait 5 s for the store, and looks 20 times a second whether its path is free. */
+/** Concurrent writes: each may wait 5 s for the store, and polls 20 times a second until its path is free. */
 const waiting = { queuedMax: 64, waitMsMax: 10_000 };
 const ofTenant = new ConcurrencyLimit('writes of secrets of the tenant', { runningMax: 8, ...waiting });
 const ofProcess = new ConcurrencyLimit('writes of secrets', { runningMax: 32, ...waiting });
@@ -45,7 +45,7 @@ function inTurn<T>({ tenantId }: Context, write: () => Promise<T>): Promise<T> {
   return ofTenant.run(tenantId, () => ofProcess.run('', write));
 }
 
-/** Of one agent; a spec names 50 at most. */
+/** Per agent; a spec names at most 50. */
 const secretsMax = 100;
 
 export interface SecretOfAgent {
@@ -53,7 +53,7 @@ export interface SecretOfAgent {
   readonly name: string;
 }
 
-/** What the store has been given, and the use of its path that the command ends. */
+/** The entry in the store, and the use of its path that the command ends. */
 export interface PutSecret {
   readonly use: PathUse;
   readonly change: SecretChange;
@@ -70,8 +70,9 @@ function requireActive({ status, key }: AgentRow): void {
 }
 
 /**
- * Gives the value to the store, then records it.
- * @throws Refusal `invalid_secret_name`, `not_found`, `agent_retired`, `agent_secret_exists`, `secret_store_unavailable`
+ * Writes the value to the store, then records it.
+ * @throws Refusal `invalid_secret_name`, `not_found`, `agent_retired`, `agent_secret_exists`,
+ * `secret_store_unavailable`
  */
 export async function putSecretAround(
   of: SecretOfAgent,
@@ -86,7 +87,7 @@ export async function putSecretAround(
   return inTurn(context, async () => {
     const use = await usePath(context, secretOf(tenantId, of), isThere);
     try {
-      // What was answered under the key while this call waited is not written again.
+      // A response stored under the key while this call waited is not written again.
       const stored = keyed && (await findAnswer(db, keyed));
       if (stored !== undefined) return replayed(stored);
       if (await isThere()) refuseExisting(context, of);
@@ -103,7 +104,7 @@ function refuseExisting({ ifNoneMatch }: Context, { key, name }: SecretOfAgent):
 }
 
 /**
- * Records a value that the store has.
+ * Records a value that is in the store.
  * @returns the secret, and whether it is new
  * @throws Refusal `not_found`, `agent_retired`, `agent_secret_exists`, `payload_too_large` for one secret too many,
  * `secret_store_unavailable`
@@ -128,14 +129,15 @@ export async function putSecret(
   return { secret: agentSecretOf(row as NonNullable<typeof row>), isNew };
 }
 
-/** The names of an agent's secrets, in their order. @throws Refusal `not_found`, `invalid_cursor` */
+/** The names of an agent's secrets, in order. @throws Refusal `not_found`, `invalid_cursor` */
 export async function listSecrets(context: Context, key: string, page: Page): Promise<ItemPage<AgentSecret>> {
   const { id } = await getSeenAgent(context, key);
   return listPage(context.db, findSecrets(context.tenantId, id, page), agentSecretOf);
 }
 
 /**
- * Removes a secret: the record first, then the value from the store; where that is away, the worker removes it later.
+ * Removes a secret: first the record, then the value in the store; if the store is unavailable, a worker removes the
+ * value later.
  * @throws Refusal `not_found`, `agent_retired`, `secret_store_unavailable` while another write of it goes on
  */
 export async function deleteSecretAround(
@@ -168,7 +170,10 @@ export async function deleteSecret(context: Context, of: SecretOfAgent, use: Pat
   sayDeleted(context, agent, of.name);
 }
 
-/** Removes all secrets of an agent that is retired, in its transaction: nobody may do so one by one any more. */
+/**
+ * Removes all secrets of a retired agent in the transaction that retires it; they can't be removed individually
+ * afterwards.
+ */
 export async function deleteAllSecrets(context: Context, agent: AgentRow): Promise<void> {
   const { db, tenantId } = context;
   for (const { name } of await db.rows(deleteSecretsOfAgent(tenantId, agent.id))) {
