@@ -11,9 +11,9 @@ export interface Versions {
 const none: Versions = { keys: [], versions: [] };
 
 /**
- * What the authors of processes see (docs/reference/README.md#visibility). An agent, as which a process acts, sees everything; what its
- * author does not see must not come into its instances all the same, where the author reads it. Each is read once: make one
- * for each turn.
+ * The visibility of authors of processes (docs/reference/README.md#visibility). A process acts as an agent, and agents
+ * see everything; data that the author doesn't see must not reach instances that the author reads. Visibility is read
+ * once per author: create one object per turn.
  */
 export class SightOfAuthors {
   readonly #context: Context;
@@ -24,7 +24,7 @@ export class SightOfAuthors {
     this.#context = context;
   }
 
-  /** The versions whose authors do not see what is filed in a workspace; null is the tenant itself. */
+  /** The versions whose authors don't see objects filed in a workspace; null is the tenant itself. */
   async blindTo(workspaceId: string | null): Promise<Versions> {
     if (workspaceId === null) return none;
     const known = this.#blind.get(workspaceId) ?? this.#read(workspaceId);

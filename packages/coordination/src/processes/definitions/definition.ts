@@ -23,14 +23,14 @@ export const ProcessDefinition = z
     version: z.int().positive(),
     latestVersion: z.int().positive(),
     displayName: z.string(),
-    definitionHash: z.string().describe('Of the definition in canonical form, with its defaults.'),
-    identityAgent: z.string().describe('The agent in whose name it acts.'),
+    definitionHash: z.string().describe('The hash of the definition in canonical form, defaults included.'),
+    identityAgent: z.string().describe('The agent that the process acts as.'),
     owner: z.array(Assignee).nullable(),
     expressionProfile: z.string(),
     engineRevision: z.int(),
-    spec: FreeObject.describe('The definition, with the defaults of what it leaves out.'),
+    spec: FreeObject.describe('The definition, with defaults for omitted members.'),
     warnings: z.array(ProcessProblem),
-    status: z.enum(definitionStatuses).describe('Of the key, whatever the version.'),
+    status: z.enum(definitionStatuses).describe('The status of the key, which all versions share.'),
     retired: Retired,
     createdBy: Uuid,
     createdAt: Timestamp,
@@ -56,7 +56,7 @@ export const ProcessRetirement = z
   .strictObject({ reason: z.string().min(1).max(500) })
   .meta({ id: 'ProcessRetirement' });
 
-/** What a retirement leaves: instances go on by the version that they began with. */
+/** The open instances at a retirement: they continue with the version that they started with. */
 export const RetiredProcess = z
   .strictObject({
     key: z.string(),
@@ -68,7 +68,7 @@ export const RetiredProcess = z
   .meta({ id: 'RetiredProcess' });
 export type RetiredProcess = z.infer<typeof RetiredProcess>;
 
-/** A version as it is stored. */
+/** A version as stored. */
 export type ProcessDefinitionRow = RowOf<
   Tables['process_definitions'],
   {
@@ -79,7 +79,7 @@ export type ProcessDefinitionRow = RowOf<
   }
 >;
 
-/** A version with what its key is now. */
+/** A version with the current state of its key. */
 export type KeyedDefinitionRow = ProcessDefinitionRow & { latest_version: number };
 
 export const definitionOf = wireMapper<KeyedDefinitionRow>()(ProcessDefinition, {

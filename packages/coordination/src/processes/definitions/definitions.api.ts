@@ -21,7 +21,7 @@ export const processDefinitionsApi = [
     path: '/process-definitions',
     summary: 'Publish the next version of a process.',
     description:
-      'Versions never change. 200 when this version is there with the same content, else 201; a new version takes a retired process into use again. `invalid_process` lists every problem with its place; what only deserves a look stands in `warnings`. The process acts in the name of its agent, so the caller must hold what the agent may do. Instances go on by the version that they began with, unless `migrations` say `migrate` of that: then the worker takes them along, except those that a step called as `key@version`. Elements are found by their ids, or by those that `map` gives them (null: gone). An open step keeps its task, approvals or call; one that is gone is closed, and its list goes on behind the steps that were done before. What the new version has before that place is not done, a stage before one that has begun is passed over, and deadlines that it counts otherwise are counted anew. A step that stands in another list of steps than before is a problem, unless `map` gives it up.',
+      'Versions are immutable. Returns 200 if this version already exists with the same content, otherwise 201; a new version reactivates a retired process. `invalid_process` lists every problem with its place; `warnings` lists less serious findings. The process acts as its agent, so the caller must hold all rights of the agent. Instances continue with the version that they started with, unless `migrations` has `migrate` for that version: then the worker migrates them, except those that a step called as `key@version`. Elements are matched by id, or by the id that `map` gives them (null: removed). An open step keeps its task, approvals or call; a removed step is closed, and its list continues after the steps that were done before. Steps that the new version adds before that place are not done, a stage before one that has begun is skipped, and deadlines that the new version defines differently are computed again. A step that has moved to another list of steps is a problem, unless `map` removes it.',
     permission: 'processes.write',
     body: ProcessDefinitionRequest,
     returns: { 200: ProcessDefinition, 201: ProcessDefinition },
@@ -85,7 +85,7 @@ export const processDefinitionsApi = [
     method: 'GET',
     path: '/process-definitions',
     summary: 'List processes, each by its latest version, newest first.',
-    description: 'A page has up to 4 MiB; what is beyond has a cursor.',
+    description: 'A page has at most 4 MiB; a cursor leads to the rest.',
     permission: 'processes.read',
     query: {
       key: QueryWord.optional(),
@@ -115,7 +115,7 @@ export const processDefinitionsApi = [
     method: 'GET',
     path: '/process-definitions/{key}/versions',
     summary: 'List the versions of a process, newest first.',
-    description: 'A page has up to 4 MiB; what is beyond has a cursor.',
+    description: 'A page has at most 4 MiB; a cursor leads to the rest.',
     permission: 'processes.read',
     params: { key: TypeKey },
     paging: true,
@@ -129,7 +129,7 @@ export const processDefinitionsApi = [
     path: '/process-definitions/{key}:retire',
     summary: 'Retire a process.',
     description:
-      'Nothing starts by it any more; instances that run go on. Retiring a retired one changes nothing, and publishing a new version takes it into use again. With `dryRun` nothing is written.',
+      'No new instances start; running instances continue. Retiring a retired process changes nothing, and publishing a new version reactivates it. With `dryRun` nothing is written.',
     permission: 'processes.write',
     params: { key: TypeKey },
     query: { dryRun: QueryFlag.optional() },
@@ -137,7 +137,7 @@ export const processDefinitionsApi = [
     returns: { 200: RetiredProcess },
     errors: ['not_found'],
     emits: [definitionRetired],
-    example: { reason: 'Releases go another way now.' },
+    example: { reason: 'Releases follow another process now.' },
     handle: ({ params, query, body }, context) =>
       retireDefinition(context, params.key, body.reason, query.dryRun ?? false),
   }),

@@ -5,17 +5,17 @@ import type { Page } from '@baton/kernel/http/paging';
 import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
 import type { KeyedDefinitionRow, ProcessDefinitionRow } from './definition.ts';
 
-/** Takes a key, or waits for whoever takes it now. */
+/** Creates a key, or waits for the transaction that is creating it. */
 export function insertProcessKey(tenantId: string, key: string) {
   return sql`insert into process_keys (tenant_id, key) values (${tenantId}, ${key}) on conflict do nothing`;
 }
 
-/** Locks a key; what stands under it is read by a statement that begins later. */
+/** Locks a key; read its versions with a statement that begins later. */
 export function lockProcessKey(tenantId: string, key: string) {
   return sql`select from process_keys where tenant_id = ${tenantId} and key = ${key} for update`;
 }
 
-/** A version, or the latest for null, with what its key is now. */
+/** A version, or the latest for null, with the current state of its key. */
 export function findDefinition(tenantId: string, key: string, version: number | null) {
   return sql<KeyedDefinitionRow>`
     select v.id, v.tenant_id, v.workspace_id, v.key, v.version, v.definition_hash, v.identity_agent, v.governed_by,
@@ -32,7 +32,7 @@ export interface NarrowVersionRow {
   created_by: string;
 }
 
-/** The versions whose authors see their own workspaces only, now. */
+/** The versions whose authors currently see their own workspaces only. */
 export function findNarrowVersions(tenantId: string) {
   return sql<NarrowVersionRow>`
     select d.key, d.version, d.created_by from process_definitions d
@@ -59,7 +59,7 @@ export type NewDefinition = Pick<
   | 'created_by'
 >;
 
-/** Makes room for the next version, under the lock of the key. */
+/** Makes room for the next version; the caller holds the lock of the key. */
 export function updateLatestToEarlier(tenantId: string, key: string) {
   return sql`
     update process_definitions
@@ -76,7 +76,7 @@ export function insertDefinition(made: NewDefinition) {
       ${JSON.stringify(made.spec)}, ${JSON.stringify(made.warnings)}, ${made.created_by})`;
 }
 
-/** What the latest version leans on, instead of what the one before did. */
+/** Deletes the references of the previous version. */
 export function deleteReferences(tenantId: string, key: string) {
   return sql`delete from process_references where tenant_id = ${tenantId} and key = ${key}`;
 }
@@ -117,7 +117,7 @@ export type DefinitionFilter = {
   readonly package_key: string | undefined;
 };
 
-/** The latest version of each key. @param governedBy only those that follow this document */
+/** The latest version of each key. @param governedBy only those that name this document in `governedBy` */
 export function listOfDefinitions(
   tenantId: string,
   filter: DefinitionFilter,
@@ -148,7 +148,7 @@ const newestVersionFirst: ListOrder<ProcessDefinitionRow> = {
   direction: 'desc',
 };
 
-/** @param viewerId null for who sees everything: a version is in sight where it is filed */
+/** @param viewerId null for callers who see everything: a version has the visibility of its workspace */
 export function findVersions(tenantId: string, key: string, viewerId: string | null, page: Page) {
   const query = build
     .selectFrom('process_definitions')

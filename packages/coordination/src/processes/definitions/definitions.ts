@@ -77,7 +77,7 @@ export async function listDefinitions(
   );
 }
 
-/** Of one definition as JSON: its document, the warnings about it, and what stands around them. */
+/** The bytes of one definition as JSON: its document, its warnings and the members around them. */
 const definitionBytesMax = 2 * specBytesMax;
 
 function latestOf(row: ProcessDefinitionRow): ProcessDefinition {
@@ -105,8 +105,8 @@ export async function listDefinitionVersions(
 }
 
 /**
- * Retires a process: nothing starts by it any more. Repeated, it changes nothing.
- * @param isDryRun answers what would be, and writes nothing
+ * Retires a process: no new instances start. Repeating it changes nothing.
+ * @param isDryRun returns the result without writing it
  * @throws Refusal `not_found`
  */
 export async function retireDefinition(
@@ -139,7 +139,7 @@ export async function retireDefinition(
   return retired;
 }
 
-/** What a retirement leaves open: instances go on by the version that they began with. */
+/** The open instances at a retirement: they continue with the version that they started with. */
 async function retirementOf(context: Context, row: KeyedDefinitionRow): Promise<RetiredProcess> {
   const byVersion = await openInstancesOf(context, row.key);
   const openInstances = byVersion.reduce((sum, { openInstances: open }) => sum + open, 0);

@@ -11,20 +11,20 @@ import type { KeyedDefinitionRow } from './definition.ts';
 import { problemsOfMigrations } from './migrations.ts';
 import { findExportedOutputs, problemsOfReferences } from './references.ts';
 
-/** What is wrong with a definition, whether it is to be published or not (docs/reference/processes.md#problems). */
+/** The problems of a definition, published or not (docs/reference/processes.md#problems). */
 
-/** Undefined where it has no right form. */
+/** Undefined for an invalid form. */
 export function hashOf({ spec }: ReadDefinition): string | undefined {
   return spec && canonicalHash(spec as unknown as Json, { fractions: 'allowed' });
 }
 
 interface Judged {
   readonly problems: ProcessProblem[];
-  /** Keys of the calendars that it leans on. */
+  /** Keys of the calendars that the definition uses. */
   readonly calendars: readonly string[];
 }
 
-/** @param latest the version before it */
+/** @param latest the previous version */
 export async function problemsOf(
   context: Context,
   { spec, problems: found }: ReadDefinition,
@@ -38,14 +38,14 @@ export async function problemsOf(
   const references = await problemsOfReferences(context, spec, checked.calendars);
   const nobody =
     spec.identity === undefined
-      ? [problem('unknown_agent', '/identity', 'must name the agent that it acts as')]
+      ? [problem('unknown_agent', '/identity', 'must name the agent that the process acts as')]
       : [];
   const migrations = await problemsOfMigrations(context, latest?.key, spec);
   const problems = [...found, ...nobody, ...checked.problems, ...migrations, ...references.problems];
   return { problems: reported(problems), calendars: references.calendars };
 }
 
-/** Reads and judges a definition as it was sent. */
+/** Parses and validates a definition as it was sent. */
 export async function judgeDefinition(
   context: Context,
   sent: unknown,

@@ -109,7 +109,7 @@ test('a version is named once, and a timer keeps its stage', async () => {
         '/migrations/0',
         'late stands elsewhere than late of version 1: map late to null, or pin the instances',
       ],
-      ['/migrations/1/from', 'version 1 is there already'],
+      ['/migrations/1/from', 'version 1 already exists'],
     ],
   );
 });

@@ -11,12 +11,12 @@ import type { KeyedDefinitionRow } from './definition.ts';
 import { findDefinition } from './definitions.sql.ts';
 import { upsertMigration } from './migrations.sql.ts';
 
-/** Which versions of a definition have their instances go on by a later one (docs/reference/processes.md#migration). */
+/** The versions whose instances migrate to a later version (docs/reference/processes.md#migration). */
 
 /**
- * What keeps instances of earlier versions from going on by a candidate. A version that there is not, or that the caller does not
- * see, has no problem: its instances stay with it.
- * @param key of the definition; undefined where it has no version yet
+ * What prevents instances of earlier versions from migrating to a candidate. A version that doesn't exist, or that the
+ * caller doesn't see, causes no problem: its instances stay with it.
+ * @param key of the definition; undefined if it has no version yet
  */
 export async function problemsOfMigrations(
   context: Context,
@@ -29,7 +29,7 @@ export async function problemsOfMigrations(
   for (const [n, migration] of spec.migrations.entries()) {
     const { from } = migration;
     if (seen.has(from))
-      found.push(problem('schema_violation', `/migrations/${n}/from`, `version ${from} is there already`));
+      found.push(problem('schema_violation', `/migrations/${n}/from`, `version ${from} already exists`));
     seen.add(from);
     if (migration.policy !== 'migrate' || key === undefined) continue;
     const before = await earlierVersion(context, key, from);
@@ -45,7 +45,7 @@ export async function problemsOfMigrations(
 
 const kindsOf = (spec: ProcessSpec) => new Map([...elementsOf(spec)].map(({ id, kind }) => [id, kind]));
 
-/** Undefined where there is none, or it is out of sight. */
+/** Undefined if it doesn't exist or is out of sight. */
 export async function earlierVersion(
   context: Context,
   key: string,
@@ -58,7 +58,7 @@ export async function earlierVersion(
 }
 
 /**
- * Has the worker take instances along to a version that is being published: it costs the same however many there are.
+ * Schedules the migration of instances to a version that is being published: the cost doesn't depend on their number.
  * @returns the versions that they come from
  */
 export async function keepMigrations(

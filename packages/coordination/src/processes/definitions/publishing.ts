@@ -37,16 +37,19 @@ import { hashOf, problemsOf } from './judging.ts';
 import { keepMigrations } from './migrations.ts';
 
 const expressionProfile = 'cp/1';
-/** Raised when the engine reads a definition in another way. */
+/** Increased when the engine interprets definitions differently. */
 const engineRevision = 1;
 
-/** The package that a version comes with. */
+/** The package that a version belongs to. */
 interface Author {
   readonly key: string;
   readonly version: string;
 }
 
-/** Keeps others from publishing or retiring a process until the commit, also one that there is not yet. */
+/**
+ * Locks a process against concurrent publication and retirement until the commit, also a process that doesn't exist
+ * yet.
+ */
 export async function holdDefinition(context: Context, key: string): Promise<void> {
   const { db, tenantId } = context;
   await lockVersions(context, 'process_definitions', key);
@@ -55,8 +58,9 @@ export async function holdDefinition(context: Context, key: string): Promise<voi
 }
 
 /**
- * Publishes a version of a process (docs/reference/processes.md#definitions): its number is its author's, and above all before it.
- * @param author the package that it comes with; absent for a person
+ * Publishes a version of a process (docs/reference/processes.md#definitions). The author chooses its number, which must
+ * be higher than all earlier ones.
+ * @param author the package that the version belongs to; absent for a person
  * @returns the version, and whether it is new
  * @throws Refusal `payload_too_large`, `secret_material_rejected`, `not_found`, `process_version_conflict`,
  * `invalid_process`, `workspace_archived`, `unknown_agent`, `permission_escalation`
@@ -114,7 +118,7 @@ export async function publishDefinition(
   return { definition: definitionOf(row), isNew: true };
 }
 
-/** Texts are searched one by one, so that others can go on between them. */
+/** Searches texts one by one, so that other work can run in between. */
 function* refusingSecrets(document: Json): Generator<void, void> {
   for (const { value, path } of nodesOf(document)) {
     if (typeof value !== 'string') continue;
@@ -124,8 +128,8 @@ function* refusingSecrets(document: Json): Generator<void, void> {
 }
 
 /**
- * The version that is there already, where this is the same.
- * @throws Refusal `process_version_conflict` for other content, or a number that is not above the latest
+ * The version that already exists, if it is the same.
+ * @throws Refusal `process_version_conflict` for other content, or for a number that is not above the latest
  */
 async function sameVersion(
   { db, tenantId }: Context,
@@ -149,7 +153,7 @@ async function sameVersion(
 interface ValidDefinition {
   readonly spec: ProcessSpec;
   readonly warnings: ProcessProblem[];
-  /** Keys of the calendars that it leans on. */
+  /** Keys of the calendars that the definition uses. */
   readonly calendars: readonly string[];
 }
 

@@ -1,22 +1,22 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { JsonObject } from '@baton/values/wire';
 
-/** What definitions name, looked up by name. */
+/** The objects that definitions name, by name. */
 
-/** Of these keys those of task types that tasks can be made of. */
+/** The task types among these keys that tasks can have. */
 export function findActiveTaskTypes(tenantId: string, keys: readonly string[]) {
   return sql<{ key: string }>`
     select distinct key from task_types where tenant_id = ${tenantId} and key = any (${keys}) and status = 'active'`;
 }
 
-/** Of these keys those of processes that a person sees. */
+/** The processes among these keys that a person sees. */
 export function findSeenProcesses(tenantId: string, viewerId: string, keys: readonly string[]) {
   return sql<{ key: string }>`
     select key from process_definitions
     where tenant_id = ${tenantId} and key = any (${keys}) and is_latest and sees_workspace(${viewerId}, workspace_id)`;
 }
 
-/** The calendars of these keys, as they are now. */
+/** The calendars of these keys, in their current state. */
 export function findCalendarsOfKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ key: string; is_retired: boolean; has_hours: boolean }>`
     select c.key, c.status = 'retired' as is_retired, jsonb_typeof(v.spec -> 'workingHours') = 'object' as has_hours
@@ -24,7 +24,7 @@ export function findCalendarsOfKeys(tenantId: string, keys: readonly string[]) {
     where c.tenant_id = ${tenantId} and c.key = any (${keys})`;
 }
 
-/** What the contracts of these skills say of their outputs, by `name@version`. */
+/** The outputs that the contracts of these skills declare, by `name@version`. */
 export function findOutputSchemas(tenantId: string, names: readonly string[], versions: readonly string[]) {
   return sql<{ name: string; version: string; outputs: JsonObject }>`
     select s.name, s.version, s.contract -> 'outputs' as outputs
@@ -33,7 +33,7 @@ export function findOutputSchemas(tenantId: string, names: readonly string[], ve
     where jsonb_typeof(s.contract -> 'outputs') = 'object'`;
 }
 
-/** The inputs that the contracts of these skills want, by `name@version`. */
+/** The inputs that the contracts of these skills require, by `name@version`. */
 export function findWantedInputs(tenantId: string, names: readonly string[], versions: readonly string[]) {
   return sql<{ name: string; version: string; wanted: string[] | null }>`
     select s.name, s.version, array(

@@ -24,7 +24,7 @@ interface Named {
   readonly path: string;
 }
 
-/** What comes with a definition, in a package, and so needs not be there yet. */
+/** What the same package creates, and so doesn't have to exist yet. */
 export interface GivenNames {
   readonly taskTypes: ReadonlySet<string>;
   readonly agents: ReadonlySet<string>;
@@ -41,13 +41,13 @@ const nothingGiven: GivenNames = {
 
 export interface References {
   readonly problems: ProcessProblem[];
-  /** Keys of the calendars that it leans on. */
+  /** Keys of the calendars that the definition uses. */
   readonly calendars: readonly string[];
 }
 
 /**
- * @param inExpressions keys of calendars that expressions name, and where; null for that of the process
- * @param given what counts as there already
+ * @param inExpressions keys of calendars in expressions, and their places; null for the calendar of the process
+ * @param given what counts as existing
  * @returns problems `unknown_task_type`, `unknown_agent`, `unknown_skill`, `skill_input_missing`, `unknown_calendar`,
  * `calendar_retired`, `schema_violation` for a called process that is out of sight, `sla_calendar_missing`,
  * `sla_calendar_without_hours`, `governed_by_unknown_document`, `governed_by_unchecked`
@@ -92,7 +92,7 @@ async function taskTypeProblems(
   const rows = await db.rows(findActiveTaskTypes(tenantId, namesOf(named)));
   const known = new Set([...rows.map(({ key }) => key), ...given.taskTypes]);
   return absent(named, known).map(({ name, path }) =>
-    problem('unknown_task_type', path, `there is no active task type ${name}`),
+    problem('unknown_task_type', path, `no active task type is named ${name}`),
   );
 }
 
@@ -125,7 +125,7 @@ async function agentProblems(
   ];
   const known = new Set([...(await findKnownAgents(context, namesOf(named))), ...given.agents]);
   return absent(named, known).map(({ name, path }) =>
-    problem('unknown_agent', path, `there is no agent ${name}`),
+    problem('unknown_agent', path, `no agent is named ${name}`),
   );
 }
 
@@ -153,14 +153,14 @@ async function skillProblems(context: Context, elements: readonly PlacedStep[]):
   return calls.flatMap(({ name, input, path }) => {
     const skill = known.get(name);
     if (skill === undefined || skill.obstacle !== undefined)
-      return [problem('unknown_skill', `${path}/skill`, `there is no skill ${name} that can be called`)];
+      return [problem('unknown_skill', `${path}/skill`, `no skill that can be called is named ${name}`)];
     return (wantedBy.get(name) ?? [])
       .filter((wanted) => !Object.hasOwn(input, wanted))
       .map((wanted) => problem('skill_input_missing', `${path}/input`, `${name} wants ${wanted}`));
   });
 }
 
-/** The schemas of what skills give out, by `name@version`: of those whose results are exported. */
+/** The output schemas of skills, by `name@version`: only those whose results are exported. */
 export async function findExportedOutputs(
   { db, tenantId }: Context,
   spec: ProcessSpec,
@@ -176,8 +176,8 @@ export async function findExportedOutputs(
 }
 
 /**
- * Whoever sees only some workspaces calls no process of another: one that is out of sight is like one that is not there. For
- * everybody else a process may be published before the one that it calls.
+ * An author who sees only some workspaces can't call a process of another one: a process out of sight is treated as
+ * missing. Every other author may publish a process before the one that it calls.
  */
 async function calledProblems(
   context: Context,
@@ -195,11 +195,11 @@ async function calledProblems(
   const seen = await db.rows(findSeenProcesses(tenantId, viewer, namesOf(named)));
   const known = new Set([...seen.map(({ key }) => key), ...given.processes]);
   return absent(named, known).map(({ name, path }) =>
-    problem('schema_violation', path, `there is no process ${name}`),
+    problem('schema_violation', path, `no process is named ${name}`),
   );
 }
 
-/** All of them are read for each input of an instance. */
+/** The limit, because each input of an instance reads all of them. */
 const calendarsMax = 100;
 
 interface Leaning extends Named {
@@ -231,7 +231,7 @@ async function calendarProblems(
     const name = due?.calendar ?? spec.calendar;
     if (name === undefined)
       problems.push(
-        problem('sla_calendar_missing', path, 'working time wants a calendar, here or of the process'),
+        problem('sla_calendar_missing', path, 'working time requires a calendar, here or of the process'),
       );
     else leaning.push({ name, path, wantsHours: due?.workhours !== undefined });
   }
@@ -258,15 +258,15 @@ function problemsOfCalendar(
   { name, path, wantsHours }: Leaning,
   calendar: { is_retired: boolean; has_hours: boolean } | undefined,
 ): ProcessProblem[] {
-  if (calendar === undefined) return [problem('unknown_calendar', path, `there is no calendar ${name}`)];
+  if (calendar === undefined) return [problem('unknown_calendar', path, `no calendar is named ${name}`)];
   if (calendar.is_retired) return [problem('calendar_retired', path, `the calendar ${name} is retired`)];
   if (!wantsHours || calendar.has_hours) return [];
   return [problem('sla_calendar_without_hours', path, `the calendar ${name} has no working hours`)];
 }
 
 /**
- * Memory can not be asked for a document by its key: those that were stored here are known. Memory may have others, so this is
- * a warning.
+ * The memory service can't be queried for a document by its key: only documents that were stored through Baton are
+ * known. It may have others, so this is a warning.
  */
 async function documentWarnings(
   context: Context,
@@ -281,13 +281,9 @@ async function documentWarnings(
   const known = await findKnownDocuments(context, namesOf(named));
   if (known === undefined)
     return places.map(({ path }) =>
-      warning(
-        'governed_by_unchecked',
-        path,
-        'without a memory service nobody knows whether these documents are there',
-      ),
+      warning('governed_by_unchecked', path, 'these documents can not be verified without a memory service'),
     );
   return absent(named, known).map(({ name, path }) =>
-    warning('governed_by_unknown_document', path, `no document ${name} was stored here`),
+    warning('governed_by_unknown_document', path, `no document ${name} was stored through Baton`),
   );
 }

@@ -37,37 +37,37 @@ import { earliestOf, isClosing, type LeftOpen, leftOpenOf, refusalEntry } from '
 import { linksMax, linksOfStart, loopFault } from './loops/links.ts';
 import { namesOf } from './people/responsible.ts';
 
-/** How inputs reach an instance: in one transaction with all that they lead to (docs/reference/processes.md#engine). */
+/** How instances take inputs: in one transaction with all consequences (docs/reference/processes.md#engine). */
 
 /** Inputs that follow from one, because of what its effects found or were refused. */
 const followUpsMax = 20;
-/** What comes beyond is passed over, which the journal tells. */
+/** Further inputs are skipped, and the journal records their number. */
 const keptMax = 1000;
-/** What an open step waits for is kept beyond that: without it the instance would wait for ever. */
+/** An input that an open step waits for is stored beyond that limit: without it the instance would wait forever. */
 const answersMax = 2000;
-/** What an instance remembers of what it left open; the journal tells of those beyond, too. */
+/** The limit of an instance's unclosed objects; the journal also records those beyond it. */
 const leftOpenMax = 200;
 
-/** An instance under its lock, and what it works with. */
+/** A locked instance, with its definition and dependencies. */
 export interface Running {
   readonly row: InstanceRow;
   readonly definition: Definition;
   readonly tools: EngineTools;
-  /** In whose name it acts; undefined where that agent can not. */
+  /** The agent that the instance acts as; undefined if that agent can't act. */
   readonly agent: Caller | undefined;
-  /** The version that it went by until this input. */
+  /** The version that the instance had before this input. */
   readonly before?: Definition;
-  /** How many triggers of processes in a row have led to what it takes now. */
+  /** The number of process triggers in a row that led to the current input. */
   readonly links?: number;
 }
 
 /**
- * Has an instance take an input that comes from outside, once for each source. While it is suspended, or has not taken yet what
- * came before, the input waits. One to which too many triggers in a row have led suspends it.
- * @param led how many links have led to the event; undefined for none
+ * Delivers an external input to an instance, once per source. While the instance is suspended, or has earlier inputs
+ * pending, the input is stored. An input with too long a chain of triggers suspends the instance.
+ * @param led how many links led to the event; undefined for none
  * @param sourceRef `event:<id>`, `timer:<id>:<due>`
- * @returns the instance as it is after it; undefined where it has taken the source before, or keeps no more
- * @throws Error of the store, and a refusal because a judge outside is away
+ * @returns the instance afterwards; undefined if it has taken the source before, or can store no more inputs
+ * @throws Error of the store, and a refusal because external authorization is unavailable
  */
 export async function takeFromSource(
   context: Context,
@@ -91,19 +91,19 @@ export async function takeFromSource(
   const isNew = await db.row(insertInput(tenantId, row.id, sourceRef, links));
   if (isNew === undefined) return undefined;
   if (isLoop && row.status === 'running') return parkBefore(context, running, input, sourceRef, loopFault);
-  // What waited meanwhile is taken by the worker, behind it.
+  // The worker delivers the inputs that are pending before this one.
   if (resumes) return tellPassed(context, await takeOrPark(context, running, input, sourceRef), input.at);
   return takeOrPark(context, running, input, sourceRef);
 }
 
-/** Whether an event has a handler of the definition act, besides whatever waits for it. */
+/** Whether an event activates a handler of the definition, besides the steps that wait for it. */
 function acts(input: Input, definition: Definition, state: ProcessState): boolean {
   if (input.kind !== 'event') return false;
   if ((input.correlations ?? []).some((n) => definition.handlers[n]?.list !== undefined)) return true;
   return ownHandlersOf(definition, state, input.event).length > 0;
 }
 
-/** Keeps an input for later. @returns undefined where it came before, or too much waits */
+/** Stores an input for later. @returns undefined if it is a duplicate, or too many inputs are pending */
 async function keepInput(
   context: Context,
   { row, definition, links = 0 }: Running,
@@ -121,11 +121,11 @@ async function keepInput(
   return undefined;
 }
 
-/** With the version that has judged it: the instance may go on by another before it is taken. */
+/** With the version that selected it: the instance may have migrated by the time it is taken. */
 const keptOf = (input: Input, { version }: Definition): Input =>
   input.kind === 'event' ? { ...input, version } : input;
 
-/** Whether it is about what an open step waits for by its id. Of a task only its end is. */
+/** Whether the input concerns an object that an open step waits for by id. For a task, only its end counts. */
 function isAnswer(input: Input, waits: readonly string[]): boolean {
   if (input.kind !== 'event') return true;
   const { event, task } = input;
@@ -134,7 +134,7 @@ function isAnswer(input: Input, waits: readonly string[]): boolean {
   return waits.includes(`entity:${event.entityId}`) || waits.includes(`ended:${event.entityId}`);
 }
 
-/** Two lines for each suspension at most: at the first input that is passed over, and at the end how many they were. */
+/** At most two lines per suspension: at the first skipped input, and at the end with their number. */
 async function notePassed(
   context: Context,
   row: InstanceRow,
@@ -155,13 +155,13 @@ async function notePassed(
   return (await db.row(updateCare(tenantId, row.id, care, row.attend_at))) as InstanceRow;
 }
 
-/** Tells in the journal how many inputs were passed over, and counts anew. */
+/** Records in the journal how many inputs were skipped, and resets the count. */
 export async function tellPassed(context: Context, row: InstanceRow, at: string): Promise<InstanceRow> {
   if (row.passed_over === 0) return row;
   return notePassed(context, { ...row, passed_over: 0 }, at, { inputs: row.passed_over });
 }
 
-/** Has an instance take an input; one that it can't take suspends it, and is kept for a resume. */
+/** Delivers an input to an instance; an input that fails suspends it, and is stored for the resume. */
 export async function takeOrPark(
   context: Context,
   running: Running,
@@ -178,7 +178,7 @@ export async function takeOrPark(
   return parkBefore(context, running, input, sourceRef, { element, code, reason });
 }
 
-/** Suspends an instance, and keeps the input that it does not take for a resume. */
+/** Suspends an instance, and stores the input that failed for the resume. */
 export async function parkBefore(
   context: Context,
   running: Running,
@@ -196,8 +196,8 @@ export async function parkBefore(
 }
 
 /**
- * Has an instance go on by a later version; one that can't is suspended with the reason, and stays with its own. Call it under its
- * lock.
+ * Migrates an instance to a later version; if that fails, the instance is suspended with the reason and keeps its
+ * version. The caller holds the lock of the instance.
  * @param agent that of the later version
  */
 export async function migrateInstance(
@@ -222,18 +222,18 @@ export async function migrateInstance(
   const { element, code, message } = taken;
   const where = element === null ? '' : ` at ${element}`;
   const reason = `version ${toVersion}${where}: ${code}: ${message}`.slice(0, 1000).toWellFormed();
-  // No element of its own is at fault: there is nothing to skip.
+  // No element of its own is at fault, so none can be skipped.
   const fault = { element: null, code: migrationFailed, reason };
   await take(context, { row, ...before, agent }, { kind: 'park', at, ...fault });
   return (await db.row(updateToStaying(tenantId, row.id, toVersion))) as InstanceRow;
 }
 
-/** @throws what is no fault of the instance */
+/** @throws errors that are no fault of the instance */
 function faultOf({ log, tenantId }: Context, { id }: InstanceRow, error: unknown): ProcessFault {
   if (error instanceof ProcessFault) return error;
   if (isUnavailable(error)) throw error;
-  log.error({ err: error, tenantId, instanceId: id }, 'a process instance broke');
-  return new ProcessFault('internal_error', 'An unhandled failure; the trace is in the log only.');
+  log.error({ err: error, tenantId, instanceId: id }, 'process instance failed');
+  return new ProcessFault('internal_error', 'An unexpected error; only the log has its trace.');
 }
 
 /** @throws ProcessFault */
@@ -252,26 +252,26 @@ async function take(context: Context, running: Running, input: Input): Promise<I
     ({ state } = next);
     const first = done.entries.length;
     for (const act of next.acts) waiting.push(...(await doAct(about, running, state, act, done)));
-    // The first line that an input leads to tells of itself.
+    // The first line for an input describes the input itself.
     if (done.entries[first] !== undefined) done.entries[first] = { ...done.entries[first], input: recorded };
   }
   return save(about, running, state, done);
 }
 
-/** @param isFirst whether it is the first of its transaction */
+/** @param isFirst whether it is the first input of its transaction */
 function recordedOf({ journal_seq: lastSeq, state }: InstanceRow, isFirst: boolean, taken: Input): Recorded {
   if (!isFirst || lastSeq > 0) return { taken };
   const { data, hasBegun } = state;
   return { taken, began: { data, ...(hasBegun !== undefined && { hasBegun }) } };
 }
 
-/** What comes of an input besides the next state. */
+/** The consequences of an input besides the next state. */
 interface Done {
   readonly entries: NewEntry[];
   readonly leftOpen: LeftOpen[];
 }
 
-/** Events of an instance follow from what it took, and belong together by their correlation. */
+/** An instance's events name their cause, and share the correlation id of the instance. */
 async function causeOf(context: Context, { row }: Running, input: Input): Promise<Context> {
   const causationId = (input.kind === 'event' || input.kind === 'start') && input.event?.id;
   return {
@@ -306,7 +306,7 @@ async function doAct(
   }
   const { effect, opened } = act;
   const refused = (code: string, details: JsonObject): Input[] => {
-    // What closes is tried again by the worker; only what a step opens is missed.
+    // The worker retries effects that close; only those that open something are given up.
     const { element } = effect;
     if (element === null || isClosing(effect) || effect.kind === 'escalate') {
       entries.push(refusalEntry(effect, code, state.clock));
@@ -335,7 +335,7 @@ async function doAct(
 }
 
 function tell(context: Context, row: InstanceRow, { type, payload }: ProcessEvent): void {
-  // Its payload is compared with its own form while the tests run; the types of all of them have only the head in common.
+  // Tests compare the payload with its own schema; the payload types have only their head in common.
   const event: EventDeclaration = processEvents[type as ProcessEventType];
   const head = {
     instanceId: row.id,
@@ -386,7 +386,7 @@ function timersKeyOf(state: ProcessState): string {
   return JSON.stringify(counting.map(({ id, dueAt }) => ({ id, due_at: dueAt })));
 }
 
-/** Adds what was refused to what the instance has left open. */
+/** Adds what was refused to the instance's unclosed objects. */
 async function noteLeftOpen(
   { db, tenantId }: Context,
   row: InstanceRow,

@@ -146,7 +146,7 @@ test('who cancels the caller cancels what it called, which undoes what it did', 
     ['cancelled', 'cancelled', 'cancelled'],
   );
   assert.deepEqual(ended[2].data, { did: false });
-  assert.equal((await told(childId, 'cancelled'))[0]?.['reason'], 'the step that called it is over');
+  assert.equal((await told(childId, 'cancelled'))[0]?.['reason'], 'the step that called it has ended');
 });
 
 test('a call that takes too long is an error, and its instance is cancelled, begun or not', async () => {

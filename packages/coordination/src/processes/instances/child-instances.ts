@@ -22,22 +22,25 @@ import {
 } from './instances.sql.ts';
 import { isLinked } from './people/identity.ts';
 
-/** Instances that steps call (docs/reference/processes.md#steps): each begins and ends by an order, in a transaction of its own. */
+/**
+ * Instances that steps call (docs/reference/processes.md#steps): an order starts or ends each, in a transaction of its
+ * own.
+ */
 
-/** Callers above a called instance. */
+/** The maximum number of callers above a called instance. */
 const depthMax = 10;
-/** Instances of one tree of calls that have not ended. */
+/** The maximum number of open instances in one tree of calls. */
 const openMax = 1000;
-/** A caller that names a version means it: no migration takes the instance along. */
+/** A caller that names a version requires it: no migration changes the instance. */
 const lastVersion = 2_147_483_647;
 
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
 /**
- * Makes the instance that a step calls, in the name of the caller's agent, which may operate processes. It is filed where its
- * caller is, so nobody else sees what it is given; without a place there, where its definition is.
+ * Creates the instance that a step calls, in the name of the caller's agent, which needs processes.operate. It is filed
+ * in its caller's workspace, so that nobody else sees its data; without one, in the workspace of its definition.
  * @throws Refusal `permission_denied`, `not_found`, `process_retired`, `invalid_process_data` and those of documents,
- * `process_instance_exists`, `process_definition_unusable` (its agent can't act, or calls call each other too deep)
+ * `process_instance_exists`, `process_definition_unusable` (its agent can't act, or calls are nested too deep)
  */
 export async function openInstance(
   context: Context,
@@ -90,12 +93,12 @@ export async function openInstance(
   await db.run(upsertOrder(tenantId, childId, 'begin'));
 }
 
-/** The step that called it is over: it is cancelled, and undoes what it did. */
+/** Cancels and compensates the instance, because the step that called it has ended. */
 export async function closeInstance({ db, tenantId }: Context, childId: string): Promise<undefined> {
   await db.run(upsertOrder(tenantId, childId, 'end'));
 }
 
-/** What an instance begins with. @throws Refusal `invalid_process_data`, those of documents */
+/** The initial data of an instance. @throws Refusal `invalid_process_data`, those of documents */
 export function requireData(schema: PreparedSchema, data: unknown): JsonObject {
   checkDocument(data, { field: 'data' });
   refuseSecretKeys(data, 'data');
@@ -104,12 +107,12 @@ export function requireData(schema: PreparedSchema, data: unknown): JsonObject {
   return data;
 }
 
-/** Whether an event tells that an instance has ended. */
+/** Whether an event reports the end of an instance. */
 export function isEnd({ type }: Pick<EventRow, 'type'>): boolean {
   return ['process.completed', 'process.failed', 'process.cancelled'].includes(type);
 }
 
-/** How an instance ended, for the step that called it: an instance that has ended is never changed again. */
+/** How an instance ended, for the step that called it: an ended instance never changes again. */
 export async function findChildEnd(
   { db, tenantId }: Context,
   { entity_id: id, payload }: EventRow,

@@ -31,25 +31,27 @@ export interface PreparedDefinition {
   readonly schema: PreparedSchema;
   readonly environments: ProcessEnvironments;
   readonly programs: Map<string, Program>;
-  /** Every calendar that it names, once that is known. */
+  /** Every calendar that the definition names, once computed. */
   calendarKeys: ReadonlySet<string> | undefined;
 }
 
-/** Definitions as the engine uses them: read once per process, since a version never changes. */
+/** Definitions in the form that the engine uses: parsed once per process, since a version never changes. */
 export interface DefinitionInUse extends PreparedDefinition {
   readonly row: Pick<ProcessDefinitionRow, 'key' | 'version' | 'workspace_id' | 'identity_agent'>;
 }
 
-/** What the expressions of one input may cost, in limits of one expression: by the default 500,000 steps, some 20 ms. */
+/**
+ * The cost limit of all expressions of one input, in limits of one expression: by default 500,000 steps, some 20 ms.
+ */
 const limitsOfInput = 50;
-/** Each evaluation is charged besides its steps: what it reads is put together for it. */
+/** The base cost of each evaluation: building its environment. */
 const expressionSteps = 10;
 
-/** Characters of the specs; what is made of one takes ten times as much memory: 40 MB. */
+/** Characters of the specs; the parsed form takes ten times as much memory: 40 MB. */
 const keptCharactersMax = 4_194_304;
 const kept = new BoundedCache<DefinitionInUse>(keptCharactersMax);
 
-/** Whoever may see an instance uses its definition, wherever that is filed. @throws Refusal `not_found` */
+/** Readers of an instance may use its definition, whatever workspace that is filed in. @throws Refusal `not_found` */
 export async function useDefinition(
   context: Context,
   key: string,
@@ -66,7 +68,7 @@ export async function useDefinition(
   return made;
 }
 
-/** A definition made ready, published or not. */
+/** A prepared definition, published or not. */
 export function preparedOf(key: string, spec: ProcessSpec): PreparedDefinition {
   return {
     definition: prepareDefinition(key, spec),
@@ -77,13 +79,13 @@ export function preparedOf(key: string, spec: ProcessSpec): PreparedDefinition {
   };
 }
 
-/** What the engine leans on while it takes an input of an instance of this definition. */
+/** The functions that the engine uses while it processes an input of an instance of this definition. */
 export async function toolsFor(context: Context, use: DefinitionInUse): Promise<EngineTools> {
   const calendars = await calendarsOf(context, use);
   return toolsOf(use, calendars, context.settings.CP_CEL_COST_LIMIT);
 }
 
-/** The calendars that a definition names, also in its expressions, as they are now. */
+/** The calendars that a definition names, expressions included, in their current state. */
 export async function calendarsOf(
   context: Context,
   use: PreparedDefinition,
@@ -93,8 +95,8 @@ export async function calendarsOf(
 }
 
 /**
- * @param calendars those that the definition names, by their keys
- * @param check called before each expression: what it throws ends the input
+ * @param calendars those that the definition names, by key
+ * @param check called before each expression: an error that it throws ends the input
  */
 export function toolsOf(
   use: PreparedDefinition,
@@ -137,7 +139,7 @@ export function toolsOf(
   return toolsWithin([]);
 }
 
-/** What expressions may still cost together; each of them is charged to all. */
+/** The remaining cost of all expressions together; each evaluation reduces it. */
 type Budgets = readonly { left: number }[];
 
 function programOf({ environments, programs }: PreparedDefinition, text: string, table?: string): Program {
@@ -161,7 +163,7 @@ function rendered(template: string, evaluateText: (text: string) => Json): strin
     .join('');
 }
 
-/** Reads each expression that may name a calendar. It yields wherever others may go on. */
+/** Parses each expression that may name a calendar. It yields so that other work can run. */
 function* namingCalendars(use: PreparedDefinition): Generator<void, ReadonlySet<string>> {
   const { spec, steps } = use.definition;
   const keys = [spec.calendar, spec.due?.calendar, spec.retrospective?.due?.calendar];
@@ -173,19 +175,19 @@ function* namingCalendars(use: PreparedDefinition): Generator<void, ReadonlySet<
   return new Set(keys.filter((key) => key !== undefined));
 }
 
-/** A version as an instance goes by it. */
+/** A version, as used by its instances. */
 type Version = { readonly definition: Definition; readonly tools: EngineTools };
 
-/** All that instances of one version need to go on by another. */
+/** Everything that instances of one version need to migrate to another. */
 export interface Target {
   readonly migration: MigrationRow;
-  /** In whose name they act then. */
+  /** The agent that they act as afterwards. */
   readonly agentKey: string;
   readonly before: Version;
   readonly after: Version;
 }
 
-/** Makes the two versions of a migration ready, once for all its instances. */
+/** Prepares the two versions of a migration once for all its instances. */
 export async function prepareTarget(context: Context, migration: MigrationRow): Promise<Target> {
   const { definition_key: key, from_version: from, to_version: to, map } = migration;
   const [earlier, later] = [await useDefinition(context, key, from), await useDefinition(context, key, to)];
@@ -198,13 +200,13 @@ export async function prepareTarget(context: Context, migration: MigrationRow): 
   };
 }
 
-/** A version that takes along instances of an earlier one, by the input `migrate`. */
+/** A version that instances of an earlier one migrate to by the input `migrate`. */
 export function goingOn(from: Definition, { definition, tools }: Version, map: ElementMap): Version {
   const plan = planMigration(from, definition, map);
   return { definition, tools: { ...tools, migrate: (m, input) => takeMigration(m, plan, input) } };
 }
 
-/** Where an instance should have gone, and could not; undefined for every other one. */
+/** The version that an instance failed to migrate to; undefined for every other instance. */
 export async function missedTargetOf(context: Context, row: InstanceRow): Promise<Target | undefined> {
   if (row.state.parked?.code !== migrationFailed) return undefined;
   const migration = await migrationFrom(context, row.definition_key, row.definition_version);

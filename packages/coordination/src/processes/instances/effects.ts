@@ -30,7 +30,7 @@ import { closeRecall, openObservation, openRecall, tellCase } from './memory-eff
 import { addresseeOfNobody, findPeople, firstThatResolves } from './people/assignees.ts';
 import { findReminded } from './people/responsible.ts';
 
-/** What an effect of a step leads to, in the name of the identity agent (docs/reference/processes.md#engine). */
+/** Carries out the effects of steps, in the name of the identity agent (docs/reference/processes.md#engine). */
 export interface Done {
   /** What follows for the instance. */
   readonly input?: Input;
@@ -38,9 +38,9 @@ export interface Done {
 }
 
 /**
- * Does one effect.
- * @param links how many triggers of processes in a row have led to it
- * @throws Refusal why it can't be done
+ * Carries out one effect.
+ * @param links how many process triggers in a row led to it
+ * @throws Refusal
  */
 export async function doEffect(
   context: Context,
@@ -87,7 +87,7 @@ export async function doEffect(
   }
 }
 
-/** People that one step asks at most. */
+/** The maximum number of people that one step requests votes from. */
 const votersMax = 50;
 
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
@@ -119,7 +119,7 @@ async function openTask(
   await nameTask(context, taskId, ref, { ...(form !== null && { form }), context: given });
 }
 
-/** The task is called by its step; of a step that is done again, the newest task is. */
+/** The task is named after its step; if a step is repeated, the newest task has the name. */
 async function nameTask(
   context: Context,
   taskId: string,
@@ -133,7 +133,7 @@ async function nameTask(
   await putExternalReference(context, { entityType: 'task', entityId: taskId, ...name, metadata }, asProcess);
 }
 
-/** All names are removed first: two steps may exchange theirs. What the steps passed to their tasks stays. */
+/** All names are removed first: two steps may exchange theirs. Data that the steps passed to their tasks stays. */
 async function renameTasks(
   context: Context,
   row: InstanceRow,
@@ -152,7 +152,7 @@ async function renameTasks(
   }
 }
 
-/** Cancels the task of a step that is over. What is over already stays as it is. */
+/** Cancels the task of a step that has ended. A closed task stays as it is. */
 async function closeTask(context: Context, id: string): Promise<undefined> {
   const ref = { id, number: null };
   const task = await lockTaskRow(context, ref);
@@ -205,12 +205,12 @@ async function openCall(context: Context, row: InstanceRow, effect: Of<'open_cal
 async function closeCall(context: Context, callId: string): Promise<undefined> {
   await cancelCalls(context, [callId], {
     code: 'cancelled',
-    reason: 'the step is over',
+    reason: 'the step has ended',
     initiator: 'system',
   });
 }
 
-/** Tells whom an escalation concerns; a task that is reassigned goes to the first that is found. */
+/** Notifies the people that an escalation names; a task to be reassigned goes to the first one found. */
 async function escalate(context: Context, row: InstanceRow, effect: Of<'escalate'>): Promise<Done> {
   const { element, level, action, taskId, to, otherwise } = effect;
   const { ids, unresolved } =

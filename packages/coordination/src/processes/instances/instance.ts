@@ -22,7 +22,7 @@ const Deadline = z
   })
   .meta({
     id: 'ProcessDeadline',
-    description: 'While the instance is suspended, what is left stands in `remainingSeconds`.',
+    description: 'While the instance is suspended, `remainingSeconds` has the remaining time.',
   });
 
 const sla = { slaState: z.enum(slaStates) };
@@ -68,7 +68,7 @@ export const ProcessInstance = z
       )
       .meta({
         description:
-          'Of those that are due at the same instant the warning fires first, then the breach, then escalations by their level, then all others.',
+          'Timers with the same due time fire in this order: the warning, the breach, escalations by level, all others.',
       }),
     sla: Deadline.nullable(),
     ...sla,
@@ -76,11 +76,11 @@ export const ProcessInstance = z
       .strictObject({ element: z.string().nullable(), code: z.string(), reason: z.string() })
       .nullable()
       .meta({
-        description: 'The fault that it can not go on for, until it is resumed or the step is skipped.',
+        description: 'Why the instance can not continue until it is resumed or the step is skipped.',
       }),
     kept: z.strictObject({ inputs: z.int().nonnegative(), passedOver: z.int().nonnegative() }).meta({
       description:
-        'Inputs that wait until the instance goes on, and those that this suspension passed over because too many waited.',
+        'Inputs that are pending until the instance continues, and those that this suspension skipped because too many were pending.',
     }),
     leftOpen: z
       .array(
@@ -95,7 +95,7 @@ export const ProcessInstance = z
       )
       .meta({
         description:
-          'What a step that is over has left open, because its closing was refused with `code`. It is tried again, at most an hour later each time, until it is closed.',
+          'Objects that an ended step could not close: the close was refused with `code`. It is retried, with at most an hour between attempts, until it succeeds.',
       }),
     startedAt: Timestamp,
     updatedAt: Timestamp,
@@ -106,7 +106,7 @@ export type ProcessInstance = z.infer<typeof ProcessInstance>;
 
 export const ProcessInstancePage = pageOf(ProcessInstance);
 
-/** A line of what happened to an instance, and what it led to. */
+/** A journal line of an instance: an input or a consequence. */
 export const ProcessJournalEntry = z
   .strictObject({
     seq: z.int().positive(),
@@ -124,7 +124,7 @@ export const ProcessJournalPage = pageOf(ProcessJournalEntry);
 const processKey = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,62}$/)
-  .meta({ description: 'The key of a definition; its newest version is started.' });
+  .meta({ description: 'The key of a definition; the newest version is used.' });
 
 export const InstanceRequest = z
   .strictObject({
@@ -156,7 +156,7 @@ export type InstanceRow = RowOf<
   }
 >;
 
-/** A row as it is shown at an instant: what is overdue grows by itself. */
+/** A row as shown at an instant: the overdue time grows by itself. */
 export type ShownRow = InstanceRow & { now: string };
 
 export const instanceOf = wireMapper<ShownRow>()(ProcessInstance, {
@@ -190,7 +190,7 @@ function openElementsOf({ nodes }: ProcessState, now: string): ProcessInstance['
   return inOrder(nodes).flatMap((node) => {
     if (node.kind !== 'element') return [];
     const { id, stepKind: kind, since, ballots = [], attempt, due, slaState } = node;
-    // That of a step whose task was refused is of none.
+    // A step whose task was refused has no such id.
     const taskId = (node.refused !== true && node.taskId) || null;
     const approvalIds = ballots.filter(({ asked }) => asked).map(({ approvalId }) => approvalId);
     const overdueSeconds = due === null ? null : overdueSecondsOf(now, due.dueAt);
@@ -204,9 +204,9 @@ export type JournalRow = Omit<
 >;
 export const journalEntryOf = wireMapper<JournalRow>()(ProcessJournalEntry, {});
 
-/** An input as the journal keeps it whole, so that it can be taken again (docs/reference/processes.md#replay). */
+/** An input as stored in the journal, complete for replays (docs/reference/processes.md#replay). */
 export interface Recorded {
   readonly taken: Input;
-  /** With the first of an instance: what that began with. */
+  /** For the first input of an instance: its initial data. */
   readonly began?: { readonly data: JsonObject; readonly hasBegun?: boolean };
 }

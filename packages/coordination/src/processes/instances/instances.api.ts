@@ -45,7 +45,7 @@ const {
   'process.stage_exited': stageExited,
   'process.milestone_reached': milestoneReached,
   'process.milestone_lost': milestoneLost,
-  // What only an event or a timer leads to: the worker writes it.
+  // Only the worker writes events that timers and other events lead to.
   'process.correlated': _correlated,
   'process.timer_fired': _fired,
   'process.sla_warning': _warning,
@@ -56,7 +56,9 @@ const {
   'process.migrated': migrated,
   ...ofSteps
 } = processEvents;
-/** All that an instance that goes on may write at once, whatever its steps are: an act has it go on until every list waits. */
+/**
+ * All events that a resumed instance may write at once, whatever its steps are: it continues until every list waits.
+ */
 const goingOn = [
   suspended,
   ...Object.values(ofSteps),
@@ -80,7 +82,7 @@ export const processInstancesApi = [
     path: '/process-instances',
     summary: 'Start an instance of a process.',
     description:
-      'Of the newest version. It acts in the name of the agent that the definition names. The key of an instance that has ended may start again.',
+      'Starts an instance of the newest version. It acts as the agent that the definition names. The key of an ended instance may be reused.',
     permission: 'processes.operate',
     body: InstanceRequest,
     returns: { 201: ProcessInstance },
@@ -134,7 +136,7 @@ export const processInstancesApi = [
     id: 'listProcessInstanceJournal',
     method: 'GET',
     path: '/process-instances/{id}/journal',
-    summary: 'List what happened to an instance and what it led to, the oldest first.',
+    summary: 'List the journal of an instance, oldest first.',
     permission: 'processes.read',
     params: idParams,
     query: { kind: z.enum(journalKinds).optional() },
@@ -147,13 +149,13 @@ export const processInstancesApi = [
     id: 'suspendProcessInstance',
     method: 'POST',
     path: '/process-instances/{id}:suspend',
-    summary: 'Suspend an instance: its timers stop, and events wait.',
+    summary: 'Suspend an instance: its timers stop, and events are stored.',
     permission: 'processes.operate',
     params: idParams,
     body: Suspension,
     returns: { 200: ProcessInstance },
     errors: stateErrors,
-    // An instance that was called may begin by it.
+    // A called instance may begin with this input.
     emits: [started, processEvents['process.sla_failed'], suspended],
     example: { reason: 'the supplier is being changed' },
     handle: ({ params, body }, context) => suspendInstance(context, params.id, body.reason),
@@ -162,9 +164,9 @@ export const processInstancesApi = [
     id: 'resumeProcessInstance',
     method: 'POST',
     path: '/process-instances/{id}:resume',
-    summary: 'Let a suspended instance go on: what it could not do is tried again.',
+    summary: 'Resume a suspended instance and retry the input that failed.',
     description:
-      'Of an instance whose `suspension` has the code `migration_failed` this is to go on by the later version of its definition; where it still can not, it stays suspended.',
+      'If `suspension` has the code `migration_failed`, the migration to the later version of the definition is retried; if it fails again, the instance stays suspended.',
     permission: 'processes.operate',
     params: idParams,
     body: Resumption,
@@ -179,7 +181,7 @@ export const processInstancesApi = [
     id: 'skipProcessElement',
     method: 'POST',
     path: '/process-instances/{id}:skip',
-    summary: 'Go past the step that an instance can not do.',
+    summary: 'Skip the step that failed.',
     permission: 'processes.operate',
     params: idParams,
     body: Skip,
@@ -193,9 +195,9 @@ export const processInstancesApi = [
     id: 'cancelProcessInstance',
     method: 'POST',
     path: '/process-instances/{id}:cancel',
-    summary: 'End an instance; what it did is undone first, unless `compensate` is false.',
+    summary: 'Cancel an instance; it is compensated first, unless `compensate` is false.',
     description:
-      'Where a step that undoes fails, the instance is suspended and says why in `suspension`: `:resume` tries that step again, as a second `:cancel` does, `:skip` goes past it, and `:cancel` with `compensate` false ends the instance as it is.',
+      'If a compensation step fails, the instance is suspended with the reason in `suspension`: `:resume` and a second `:cancel` retry that step, `:skip` skips it, and `:cancel` with `compensate` false ends the instance as it is.',
     permission: 'processes.operate',
     params: idParams,
     body: Cancellation,

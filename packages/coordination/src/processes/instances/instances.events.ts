@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Timestamp, Uuid } from '@baton/values/wire';
 
-/** What the journal tells of instances (docs/reference/journal.md#events); every payload begins with the same head. */
+/** The events of instances (docs/reference/journal.md#events); every payload begins with the same head. */
 
 const head = {
   instanceId: Uuid,
@@ -17,7 +17,7 @@ const about = <Shape extends z.ZodRawShape>(type: string, shape: Shape, version 
 const text = z.string();
 const fields = z.array(z.string());
 const trigger = { triggerEventId: Uuid.nullable(), triggerType: text.nullable() };
-/** What memory is told of the instance, where its definition says so. */
+/** Facts about the instance for the memory service, if its definition declares them. */
 const memory = z
   .strictObject({
     case: z.strictObject({ kind: z.literal('case'), key: text, title: text }),

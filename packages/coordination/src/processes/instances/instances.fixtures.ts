@@ -18,7 +18,7 @@ const process = defineObject({
 
 const begin = (key: string) => ({ process: key, key: crypto.randomUUID(), data: {} });
 
-/** One that waits for a person. */
+/** A definition that waits for a person. */
 export const processInstance = defineObject({
   path: '/process-instances/{id}',
   make: async ({ actor, get }) =>

@@ -22,12 +22,13 @@ export type NewInstance = Pick<
   | 'state'
   | 'started_at'
 > &
-  // Of one that a step of another calls.
+  // For an instance that a step of another calls.
   Partial<Pick<InstanceRow, 'parent_id' | 'root_id' | 'call_depth' | 'stays_until'>>;
 
 /**
- * No row when an instance with the key runs, or there is one with the id. Waits for a transaction that starts one.
- * @param waitMs how long at most, until the store refuses it by its lock timeout; null for the usual one
+ * Returns no row if an instance with the key is running, or one with the id exists. Waits for a transaction that is
+ * starting one.
+ * @param waitMs the maximum wait, after which the store refuses it by its lock timeout; null for the default
  */
 export function insertInstance(made: NewInstance, waitMs: number | null = null) {
   return sql<InstanceRow>`
@@ -56,7 +57,7 @@ export function lockInstance(tenantId: string, id: string) {
     select * from process_instances where id = ${id} and tenant_id = ${tenantId} for no key update`;
 }
 
-/** The same unless another transaction has it. */
+/** The same, unless another transaction has locked it. */
 export function lockFreeInstance(tenantId: string, id: string) {
   return sql<InstanceRow>`
     select * from process_instances where id = ${id} and tenant_id = ${tenantId} for no key update skip locked`;
@@ -69,7 +70,7 @@ export function findOpenOfKey(tenantId: string, definitionKey: string, instanceK
       and status in ('running', 'suspended')`;
 }
 
-/** The clock of the database, in the form of the wire. */
+/** The database's clock, in wire format. */
 export function readClock() {
   return sql<{ now: string }>`select clock_timestamp()::timestamptz(3) as now`;
 }
@@ -98,11 +99,11 @@ export interface NewEntry {
   readonly actor_id: string | null;
   readonly event_id: string | null;
   readonly data: object;
-  /** Of a line that tells of an input: the whole of it, for replays. */
+  /** For a line about an input: the complete input, for replays. */
   readonly input?: object;
 }
 
-/** Writes lines behind the last one, in their order. */
+/** Appends lines to the journal in their order. */
 export function insertEntries(
   tenantId: string,
   instanceId: string,
@@ -117,7 +118,7 @@ export function insertEntries(
       input jsonb)`;
 }
 
-/** No row when the instance has taken this source before. */
+/** Returns no row if the instance has taken this source before. */
 export function insertInput(tenantId: string, instanceId: string, sourceRef: string, links = 0) {
   return sql<{ source_ref: string }>`
     insert into process_inputs (instance_id, source_ref, tenant_id, links)
@@ -133,9 +134,9 @@ export function findInput(tenantId: string, instanceId: string, sourceRef: strin
 }
 
 /**
- * Keeps an input of an instance that does not take it now, or notes that it was passed over; both once for each source. Call it
- * under the lock of the instance. No row when it has come before.
- * @param kept null for one that is passed over
+ * Stores an input that an instance doesn't take now, or records that it was skipped; both once per source. The caller
+ * holds the lock of the instance. Returns no row for a duplicate.
+ * @param kept null for a skipped input
  */
 export function keepOrPass(
   tenantId: string,
@@ -158,7 +159,7 @@ export function keepOrPass(
     returning i.*`;
 }
 
-/** Keeps an input that was taken, and undone by a fault. */
+/** Stores an input that was taken and rolled back by a fault. */
 export function updateToKept(tenantId: string, instanceId: string, sourceRef: string, kept: object) {
   return sql`
     with kept as (
@@ -175,7 +176,7 @@ export interface KeptRow {
   links: number;
 }
 
-/** What waits for an instance, in the order in which it came. */
+/** The pending inputs of an instance, in order of arrival. */
 export function findKept(tenantId: string, instanceId: string, rowsMax: number) {
   return sql<KeptRow>`
     select source_ref, held, links from process_inputs
@@ -183,7 +184,7 @@ export function findKept(tenantId: string, instanceId: string, rowsMax: number) 
     order by number limit ${rowsMax}`;
 }
 
-/** An input that waited is being taken. */
+/** Deletes a pending input that is being taken. */
 export function updateToTaken(tenantId: string, instanceId: string, sourceRef: string, links: number) {
   return sql`
     with taken as (
@@ -196,7 +197,7 @@ export function updateToTaken(tenantId: string, instanceId: string, sourceRef: s
 
 export type CareValues = Pick<InstanceRow, 'journal_seq' | 'passed_over' | 'left_open'>;
 
-/** @param attendAt null: the worker need not look after it; `now`: at once */
+/** @param attendAt null: the worker has nothing to do for it; `now`: at once */
 export function updateCare(tenantId: string, id: string, values: CareValues, attendAt: string | null) {
   return sql<InstanceRow>`
     update process_instances
@@ -208,7 +209,7 @@ export function updateCare(tenantId: string, id: string, values: CareValues, att
 
 export type AttendedRow = { id: string; tenant_id: string; attend_at: string };
 
-/** Instances that the worker has to look after, of all tenants. */
+/** Instances of all tenants that are due for the worker. */
 export function findAttended([attendAt, id]: QueuePosition, rowsMax: number) {
   return sql<AttendedRow>`
     select id, tenant_id, attend_at from process_instances
@@ -216,7 +217,7 @@ export function findAttended([attendAt, id]: QueuePosition, rowsMax: number) {
     order by attend_at, id limit ${rowsMax}`;
 }
 
-/** Has the rows of an instance's timers be those that count. */
+/** Replaces the rows of an instance's timers. */
 export function replaceTimers(tenantId: string, instanceId: string, timers: readonly object[]) {
   return sql`
     with counting as (
@@ -230,7 +231,7 @@ export function replaceTimers(tenantId: string, instanceId: string, timers: read
     on conflict (id) do update set due_at = excluded.due_at where t.due_at <> excluded.due_at`;
 }
 
-/** Has the keys that an instance is looked up by be these. */
+/** Replaces the keys that events find an instance by. */
 export function replaceWaits(tenantId: string, instanceId: string, keys: readonly string[]) {
   return sql`
     with gone as (
@@ -249,14 +250,14 @@ export interface WaitingRow {
   identity_agent: string;
 }
 
-/** An event, as instances are looked up that wait for it. */
+/** An event, in the form that finds the instances waiting for it. */
 export interface Awaited {
-  /** Of what it is about: `entity:<id>` and the like. */
+  /** The object of the event: `entity:<id>` and the like. */
   readonly own: readonly string[];
-  /** Of what kind it is: anything that happens anywhere may be. */
+  /** The kind of the event: a step may wait for any event of a kind. */
   readonly heard: string;
   readonly sourceRef: string;
-  /** Instances of these only look for what they have begun themselves, as parallel lists. */
+  /** Restricts the search to instances of these kinds, which wait for objects that they created, as parallel lists. */
   readonly blind: { readonly keys: readonly string[]; readonly versions: readonly number[] };
 }
 
@@ -278,14 +279,14 @@ export function findWaiting(tenantId: string, { own, heard, sourceRef, blind }: 
     order by i.id limit ${rowsMax}`;
 }
 
-/** Those of the keys that any instance waits for. */
+/** The keys among these that any instance waits for. */
 export function findWaitedKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ wait_key: string }>`
     select key as wait_key from unnest(${keys}::text[]) as key
     where exists (select from process_waits w where w.tenant_id = ${tenantId} and w.wait_key = key)`;
 }
 
-/** Some instances that a migration concerns, and that nobody else has. Each is gone from here when it was tried. */
+/** Some instances to migrate that no other process has. Each is removed from the list when it is tried. */
 export function lockFreeOfVersion(tenantId: string, migration: MigrationRow, rowsMax: number) {
   const { definition_key: key, from_version: from, to_version: to } = migration;
   return sql<InstanceRow>`
@@ -296,7 +297,7 @@ export function lockFreeOfVersion(tenantId: string, migration: MigrationRow, row
     for no key update skip locked`;
 }
 
-/** Whether a migration concerns any instance, also one that somebody has. */
+/** Whether a migration has instances left, including locked ones. */
 export function hasOfVersion(tenantId: string, migration: MigrationRow) {
   const { definition_key: key, from_version: from, to_version: to } = migration;
   return sql<{ has: boolean }>`
@@ -314,7 +315,7 @@ export function updateVersion(tenantId: string, id: string, version: number, age
     returning *`;
 }
 
-/** It could not go on by this version, and by none before it. */
+/** Records that it could not migrate to this version or an earlier one. */
 export function updateToStaying(tenantId: string, id: string, version: number) {
   return sql<InstanceRow>`
     update process_instances set stays_until = ${version} where id = ${id} and tenant_id = ${tenantId}
@@ -337,7 +338,7 @@ export interface OrderRow {
   due_at: string;
 }
 
-/** One that is to end does not begin any more. */
+/** A pending start is dropped when the instance is to end. */
 export function upsertOrder(tenantId: string, instanceId: string, act: OrderRow['act']) {
   return sql`
     insert into process_orders as o (instance_id, tenant_id, act) values (${instanceId}, ${tenantId}, ${act})
@@ -351,13 +352,13 @@ export function findDueOrders([dueAt, id]: QueuePosition, rowsMax: number) {
     order by due_at, instance_id limit ${rowsMax}`;
 }
 
-/** No row where another process has carried it out. */
+/** Returns no row if another process has carried it out. */
 export function deleteOrder(tenantId: string, instanceId: string) {
   return sql<Pick<OrderRow, 'act'>>`
     delete from process_orders where instance_id = ${instanceId} and tenant_id = ${tenantId} returning act`;
 }
 
-/** Whether so many instances of a tree of calls have not ended. */
+/** Whether a tree of calls has this many open instances. */
 export function hasOpenOfRoot(tenantId: string, rootId: string, rows: number) {
   return sql<{ has: boolean }>`
     select count(*) >= ${rows}::integer as has from (
@@ -376,7 +377,7 @@ export function insertRecall(recall: Omit<RecallRow, 'attempts' | 'due_at'>) {
     on conflict do nothing`;
 }
 
-/** Leases questions that nobody asks, the longest due first. */
+/** Leases unleased memory queries, the longest due first. */
 export function leaseDueRecalls(rowsMax: number, leaseSeconds: number) {
   return sql<RecallRow>`
     update process_recalls r
@@ -389,19 +390,19 @@ export function leaseDueRecalls(rowsMax: number, leaseSeconds: number) {
     returning r.*`;
 }
 
-/** Has it asked again later. */
+/** Schedules another attempt. */
 export function postponeRecall({ tenant_id, id }: RecallRow, waitSeconds: number) {
   return sql`
     update process_recalls set due_at = clock_timestamp() + make_interval(secs => ${waitSeconds})
     where id = ${id} and tenant_id = ${tenant_id}`;
 }
 
-/** Changes no row where its answer was taken, or nobody waits for it. */
+/** Changes no row if its result was taken, or nothing waits for it. */
 export function deleteRecall(tenantId: string, id: string) {
   return sql`delete from process_recalls where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** The first artifacts of these types that the tasks of an instance have brought. */
+/** The first artifacts of these types that the tasks of an instance produced. */
 export function findArtifactsOfInstance(
   tenantId: string,
   instanceId: string,

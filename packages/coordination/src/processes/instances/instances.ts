@@ -36,13 +36,13 @@ import {
 import { agentOf, Identities } from './people/identity.ts';
 import { startInstance } from './starting.ts';
 
-/** How long a start waits for another one of its key, whose transaction has not ended. */
+/** How long a start waits for a concurrent start with the same key. */
 const busyMsMax = 2000;
 
 /**
  * Starts an instance of the newest version of a definition (docs/reference/processes.md#instances).
- * @throws Refusal `not_found`, `workspace_archived`, `process_retired`, `invalid_process_data`, `process_instance_exists`,
- * `process_definition_unusable`, `catalog_key_busy`
+ * @throws Refusal `not_found`, `workspace_archived`, `process_retired`, `invalid_process_data`,
+ * `process_instance_exists`, `process_definition_unusable`, `catalog_key_busy`
  */
 export async function createInstance(context: Context, request: InstanceRequest): Promise<ProcessInstance> {
   const { process: key, key: instanceKey, data, workspaceId } = request;
@@ -124,7 +124,7 @@ export async function listInstances(
   return listSeen(db, await viewerOf(context), list, page, (row) => instanceOf({ ...row, now }));
 }
 
-/** What happened to an instance, the oldest first. @throws Refusal `not_found`, `invalid_cursor` */
+/** The journal of an instance, oldest first. @throws Refusal `not_found`, `invalid_cursor` */
 export async function listInstanceJournal(
   context: Context,
   id: string,
@@ -146,7 +146,7 @@ export async function suspendInstance(context: Context, id: string, given: strin
 }
 
 /**
- * Tries again what it could not do, to go on by a later version included, and takes what came meanwhile.
+ * Retries the input or migration that failed, and takes pending inputs.
  * @throws Refusal as `suspendInstance`
  */
 export async function resumeInstance(
@@ -163,7 +163,7 @@ export async function resumeInstance(
   const row = (await context.db.row(lockInstance(context.tenantId, id))) as InstanceRow;
   if (row.status !== 'suspended') refuseState(row);
   const isWaiting = row.state.parked?.code === migrationFailed;
-  // Another call has got in between: who asks again learns what became of it.
+  // A concurrent call has changed the instance; a retry by the caller shows its new state.
   if (isWaiting !== (target !== undefined) || row.definition_version !== seen.definition_version)
     refuseState(row);
   let now = row;
@@ -176,7 +176,7 @@ export async function resumeInstance(
   return goOn(context, running, (at) => ({ kind: 'resume', at, reason }));
 }
 
-/** Goes past the step that the instance can't do. @throws Refusal as `suspendInstance` */
+/** Skips the step that failed. @throws Refusal as `suspendInstance` */
 export async function skipElement(
   context: Context,
   id: string,
@@ -191,7 +191,7 @@ export async function skipElement(
   return goOn(context, running, (at) => ({ kind: 'skip', at, element, reason }));
 }
 
-/** Ends it; what can be undone is undone first, unless that is not wanted. @throws Refusal as `suspendInstance` */
+/** Cancels the instance; it is compensated first, unless the caller declines. @throws Refusal as `suspendInstance` */
 export async function cancelInstance(
   context: Context,
   id: string,
@@ -214,14 +214,14 @@ async function act(context: Context, running: Running, inputAt: InputAt): Promis
   return shown(context, await takeOrPark(context, running, inputAt(now), null));
 }
 
-/** What waited is taken by the worker. */
+/** The worker takes the pending inputs. */
 async function goOn(context: Context, running: Running, inputAt: InputAt): Promise<ProcessInstance> {
   const { now } = (await context.db.row(readClock())) as { now: string };
   const row = await takeOrPark(context, running, inputAt(now), null);
   return shown(context, await tellPassed(context, row, now));
 }
 
-/** The instance under its lock, and the agent that it acts as: that one is locked first. */
+/** The locked instance, and the agent that it acts as, which is locked first. */
 async function lockRunning(context: Context, id: string): Promise<Running> {
   const seen = await getInstanceRow(context, id);
   const identities = await Identities.lock(context, [seen.identity_agent]);

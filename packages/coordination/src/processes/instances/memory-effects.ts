@@ -12,17 +12,17 @@ import { fail } from '../errors.ts';
 import type { InstanceRow } from './instance.ts';
 import { deleteRecall, findArtifactsOfInstance, insertRecall } from './instances.sql.ts';
 
-/** What steps ask of memory and tell it (docs/reference/processes.md#steps). */
+/** Memory queries and observations of steps (docs/reference/processes.md#steps). */
 
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 type Assertions = { readonly [member: string]: unknown }[];
 
-/** The whole of an observation's assertions, with room for what stands around them. */
+/** The limit of all assertions of an observation, with room for the members around them. */
 const assertions = { max: 200, bytesMax: 65_000 };
 const artifacts = { max: 40, titleCharactersMax: 100 };
 const source = 'process';
 
-/** Notes a question, which the worker asks after the commit. @throws Refusal `permission_denied` */
+/** Stores a query, which the worker sends after the commit. @throws Refusal `permission_denied` */
 export async function openRecall(
   context: Context,
   row: InstanceRow,
@@ -31,7 +31,7 @@ export async function openRecall(
   requirePermission(context, 'events.read');
   const { db, tenantId } = context;
   const namespaces = await visibleNamespaces(context, await rootOf(context, row.workspace_id));
-  // A question without a namespace would be one about everything.
+  // A query without a namespace would search everything.
   if (namespaces.length === 0) refuseMemory(context);
   const { id: instance_id } = row;
   await db.run(
@@ -46,7 +46,7 @@ export async function openRecall(
   );
 }
 
-/** Nobody waits for the answer any more. */
+/** Deletes a query whose result is no longer needed. */
 export async function closeRecall({ db, tenantId }: Context, recallId: string): Promise<undefined> {
   await db.run(deleteRecall(tenantId, recallId));
 }
@@ -70,7 +70,7 @@ export async function openObservation(
   });
 }
 
-/** Tells memory of the case that an instance is. @throws Refusal as `openObservation` */
+/** Describes the instance as a case to the memory service. @throws Refusal as `openObservation` */
 export async function tellCase(
   context: Context,
   row: InstanceRow,
@@ -109,7 +109,7 @@ function related(subject: string, predicate: string, key: string, type: string, 
   ];
 }
 
-/** The artifacts of some types that came of the tasks of an instance, where its agent may read them. */
+/** The artifacts of some types that the instance's tasks produced, if its agent may read them. */
 async function documentsOf(
   context: Context,
   { id }: InstanceRow,

@@ -56,17 +56,17 @@ import { takeProcessTurn } from './process-turn.ts';
 const batchMax = 100;
 /** Timers that fire at the same time, each on a connection of its own. */
 const timersAtOnce = 4;
-/** The usual pause of the worker alone made timers 2.3 s late. */
+/** The worker's usual pause alone made timers 2.3 s late. */
 const timersPauseMs = 500;
-/** Inputs that an instance takes in one transaction, and for how long: readers of the journal wait for it. */
+/** Inputs that an instance takes in one transaction, and its duration: readers of the journal wait for its end. */
 const sliceMax = 20;
 const sliceMsMax = 200;
-/** What an instance left open, tried in one transaction. */
+/** Unclosed objects that are retried in one transaction. */
 const triesMax = 20;
 
 type Tools = JobTools<Context>;
 
-/** Has the processes of each tenant take what happened, in turns (docs/reference/README.md#background-work). */
+/** Delivers events to the processes of each tenant, in turns (docs/reference/README.md#background-work). */
 export function runProcesses(tools: Tools): Job {
   const name = 'processes';
   return createTurnJob(tools, name, processConsumer, (tenantId) =>
@@ -74,7 +74,7 @@ export function runProcesses(tools: Tools): Job {
   );
 }
 
-/** Fires timers of instances whose time has come, each in a transaction of its own, some at the same time. */
+/** Fires due timers of instances, each in a transaction of its own, several at the same time. */
 export function fireProcessTimers({ pool, command, log }: Tools): Job {
   const name = 'process-timers';
   const putOff = createPutOff(name, log);
@@ -92,7 +92,7 @@ export function fireProcessTimers({ pool, command, log }: Tools): Job {
     async run() {
       const due = await walk.next();
       let fired = 0;
-      // Those of one instance fire one after the other: only one holds it.
+      // Timers of one instance fire one after the other: only one transaction holds its lock.
       const byInstance = [...Map.groupBy(due, (row) => row.instance_id).values()];
       const fireAll = async (rows: readonly DueTimerRow[]) => {
         for (const row of rows) fired += await fire(row);
@@ -105,9 +105,8 @@ export function fireProcessTimers({ pool, command, log }: Tools): Job {
 }
 
 /**
- * Fires the next timer of an instance that has one that is due: each row of a due timer fires one, and which is first is said
- * by what they are for.
- * @returns 1, or 0 where another process has the instance
+ * Fires the next due timer of an instance: each due row fires one, and their purposes decide which is first.
+ * @returns 1, or 0 if another process has the instance
  */
 async function fireNextTimer(context: Context, { instance_id: id }: DueTimerRow): Promise<number> {
   const { db, tenantId } = context;
@@ -115,7 +114,7 @@ async function fireNextTimer(context: Context, { instance_id: id }: DueTimerRow)
   if (seen === undefined) return 0;
   const identities = await Identities.lock(context, [seen.identity_agent]);
   const row = await db.row(lockFreeInstance(tenantId, id));
-  // Suspended or over since: its timers no longer count.
+  // The instance has been suspended or has ended: its timers no longer count.
   if (row?.status !== 'running') return 0;
   const { now: at } = (await db.row(readClock())) as { now: string };
   const [timer] = dueTimersOf(row.state, at);
@@ -128,7 +127,9 @@ async function fireNextTimer(context: Context, { instance_id: id }: DueTimerRow)
   return taken === undefined ? 0 : 1;
 }
 
-/** Has called instances begin, and end when their caller does not wait for them any more (docs/reference/processes.md#language). */
+/**
+ * Starts called instances, and ends those whose caller no longer waits for them (docs/reference/processes.md#language).
+ */
 export function carryOutProcessOrders({ pool, command, log }: Tools): Job {
   const name = 'process-orders';
   return createDueJob<OrderRow>(
@@ -141,7 +142,7 @@ export function carryOutProcessOrders({ pool, command, log }: Tools): Job {
   );
 }
 
-/** @returns 1, or 0 where another process has the instance */
+/** @returns 1, or 0 if another process has the instance */
 async function carryOut(context: Context, { instance_id: id }: OrderRow): Promise<number> {
   const { db, tenantId } = context;
   const seen = await db.row(findInstance(tenantId, id));
@@ -162,9 +163,9 @@ async function carryOut(context: Context, { instance_id: id }: OrderRow): Promis
   return 1;
 }
 
-const callerIsOver = 'the step that called it is over';
+const callerIsOver = 'the step that called it has ended';
 
-/** Takes what waited, in its order, until the instance is suspended again or over. */
+/** Takes pending inputs in order, until the instance is suspended again or has ended. */
 async function takeKept(context: Context, running: Running, at: string): Promise<InstanceRow> {
   const { db, tenantId } = context;
   const untilMs = performance.now() + sliceMsMax;
@@ -173,7 +174,7 @@ async function takeKept(context: Context, running: Running, at: string): Promise
   for (const kept of await db.rows(findKept(tenantId, row.id, sliceMax))) {
     if (row.status !== 'running' || performance.now() > untilMs) return row;
     const { source_ref: sourceRef, held } = kept;
-    // Whoever has an instance go on that was stopped as a loop vouches for it: links are counted anew.
+    // A person who resumes an instance that was stopped as a loop vouches for it: the chain starts again.
     const links = kept.links > linksMax ? 0 : kept.links;
     if ((row.state.links ?? 0) > linksMax) row = { ...row, state: { ...row.state, links } };
     await db.run(updateToTaken(tenantId, row.id, sourceRef, links));
@@ -185,7 +186,7 @@ async function takeKept(context: Context, running: Running, at: string): Promise
   return row;
 }
 
-/** Looks after instances that have inputs to take, or that left something open; each in a transaction of its own. */
+/** Processes instances with pending inputs or unclosed objects, each in a transaction of its own. */
 export function attendInstances({ pool, command, log }: Tools): Job {
   const name = 'process-aftercare';
   return createDueJob<AttendedRow>(
@@ -198,7 +199,7 @@ export function attendInstances({ pool, command, log }: Tools): Job {
   );
 }
 
-/** @returns 0 where another process has the instance; a whole batch where there is more to do at once */
+/** @returns 0 if another process has the instance; a whole batch if more can be done at once */
 async function attend(context: Context, id: string): Promise<number> {
   const { db, tenantId } = context;
   const seen = await db.row(findInstance(tenantId, id));
@@ -218,7 +219,7 @@ async function attend(context: Context, id: string): Promise<number> {
   return isBehind ? batchMax : 1;
 }
 
-/** Tries again to close what is due. Call it under the lock of the instance. */
+/** Retries the closes that are due. The caller holds the lock of the instance. */
 export async function closeLeftOpen(context: Context, running: Running, at: string): Promise<InstanceRow> {
   const { row } = running;
   const entries: NewEntry[] = [];
@@ -242,7 +243,7 @@ export async function closeLeftOpen(context: Context, running: Running, at: stri
   return (await db.row(updateCare(tenantId, row.id, care, row.attend_at))) as InstanceRow;
 }
 
-/** @returns why it could not be closed; undefined when it was, or had been closed by others */
+/** @returns why it could not be closed; undefined if it was closed now or earlier */
 async function refusalOf(
   context: Context,
   { agent, row }: Running,
@@ -261,13 +262,16 @@ async function refusalOf(
   );
 }
 
-/** Questions under way at once: each may take seconds. */
+/** Concurrent memory queries: each may take seconds. */
 const recallsMax = 20;
-/** Between the answer of memory and its commit, on a busy machine. */
+/** Between the response of the memory service and its commit, on a busy machine. */
 const settleSecondsMax = 30;
 const waitSecondsMax = 30;
 
-/** Asks memory what steps want to know, outside of any transaction, and gives them the answers (docs/reference/processes.md#language). */
+/**
+ * Sends the memory queries of steps outside of any transaction, and delivers the results
+ * (docs/reference/processes.md#language).
+ */
 export function askMemoryForProcesses(tools: Tools & Pick<Context, 'memory'>): Job {
   const { pool, settings, log } = tools;
   const name = 'process-recalls';
@@ -302,7 +306,7 @@ async function askForStep(
   return 1;
 }
 
-/** Once, whoever else was answered the same: the question goes away in the transaction that takes its answer. */
+/** Delivered once, even if several workers received a result: the query is deleted in the same transaction. */
 async function takeAnswer(
   context: Context,
   { id: recallId, instance_id: instanceId, element }: RecallRow,
@@ -325,12 +329,12 @@ async function takeAnswer(
   await takeFromSource(context, running, input, `memory:${recallId}`);
 }
 
-/** Instances of one transaction: readers of the journal, and who wants these instances, wait for it. */
+/** Instances of one transaction: readers of the journal, and users of these instances, wait for its end. */
 const migratedMax = 50;
 
 /**
- * Takes instances along to the versions that say so, some in each transaction and for 200 ms at most; any number of workers at the
- * same time (docs/reference/processes.md#language).
+ * Migrates instances to later versions, some per transaction and at most 200 ms long; any number of workers may run it
+ * (docs/reference/processes.md#language).
  */
 export function migrateInstances({ pool, command, log }: Tools): Job {
   const name = 'process-migrations';
@@ -344,7 +348,7 @@ export function migrateInstances({ pool, command, log }: Tools): Job {
   );
 }
 
-/** @returns a whole batch where there may be more at once */
+/** @returns a whole batch if more may be done at once */
 async function migrateSome(context: Context, id: string): Promise<number> {
   const { db, tenantId } = context;
   const migration = await activeMigration(context, id);
@@ -353,7 +357,7 @@ async function migrateSome(context: Context, id: string): Promise<number> {
   const identities = await Identities.lock(context, [target.agentKey]);
   const rows = await db.rows(lockFreeOfVersion(tenantId, migration, migratedMax));
   if (rows.length === 0) {
-    // Those that others have are looked for again.
+    // Instances that other processes hold are tried again later.
     if ((await db.row(hasOfVersion(tenantId, migration)))?.has === true) return 0;
     await noteQuiet(context, id);
     return 1;

@@ -35,18 +35,18 @@ import {
   triggeredBy,
 } from './triggered.ts';
 
-/** A turn ends early after so many inputs, or so long: readers of the journal wait for its transaction. */
+/** A turn ends after this many inputs, or this long: readers of the journal wait for its transaction. */
 const inputsMax = 100;
 const turnMsMax = 500;
-/** Before it, the triggers of definitions are judged for so long. */
+/** The time before it in which the triggers of definitions are evaluated. */
 const judgingMsMax = 200;
 const waitingMax = 100;
 
 /**
- * One turn of a tenant: its processes take the next events, and its cursor moves behind them, in one transaction
- * (docs/reference/processes.md#triggers). Which definitions an event is for is judged first, for a bounded time. Who acts is locked
- * then, then the turn, then each instance.
- * @returns whether there may be more at once; false also where another process has the tenant's turn
+ * One turn of a tenant: its processes take the next events, and its cursor moves past them, in one transaction
+ * (docs/reference/processes.md#triggers). Triggers are evaluated first, for a bounded time; then the acting agents, the
+ * turn and each instance are locked, in this order.
+ * @returns whether more may follow at once; also false if another process has the tenant's turn
  */
 export async function takeProcessTurn(context: Context): Promise<boolean> {
   const before = await findPlace(context, processConsumer);
@@ -63,8 +63,8 @@ export async function takeProcessTurn(context: Context): Promise<boolean> {
 }
 
 /**
- * Judges the triggers of the next events until `judgingMsMax` are over, and notes whose agents will act.
- * @returns of each event as far as it came, in their order
+ * Evaluates triggers for the next events until `judgingMsMax` have passed, and collects the agents that will act.
+ * @returns a result for each event that was reached, in their order
  */
 async function judgeEvents(
   context: Context,
@@ -84,7 +84,7 @@ async function judgeEvents(
   return judged;
 }
 
-/** The instances that wait for an event by themselves, and have not taken it. */
+/** The instances that wait for an event without a trigger, and have not taken it. */
 async function waitingFor(
   { db, tenantId }: Context,
   event: EventRow,
@@ -96,7 +96,7 @@ async function waitingFor(
   return (await db.rows(findWaiting(tenantId, awaited, waitingMax))).map((row) => concernOf(row));
 }
 
-/** The events that anything waits for: most are for nobody, and cost two statements together. */
+/** The events that anything waits for: most events concern nothing, and cost two statements together. */
 async function wantedOf(context: Context, rows: readonly EventRow[]): Promise<EventRow[]> {
   const { db, tenantId } = context;
   const keys = [...new Set(rows.flatMap(keysOf))];
@@ -109,7 +109,7 @@ function keysOf(event: EventRow): string[] {
   return [...ownKeysOf(event), triggerKeyOf(event)];
 }
 
-/** By what an event is about, and which instance it comes from. */
+/** By the event's object, and by the instance that it comes from. */
 function ownKeysOf(event: EventRow): string[] {
   const keys = [`entity:${event.entity_id}`];
   const source = sourceOfEvent(event.correlation_id);
@@ -119,7 +119,7 @@ function ownKeysOf(event: EventRow): string[] {
   return keys;
 }
 
-/** What a turn works with. */
+/** The dependencies of a turn. */
 interface Turning {
   readonly turn: TurnRow;
   readonly identities: Identities;
@@ -150,7 +150,7 @@ class ProcessTurn {
   async run({ rows, end, hasMore }: EventPage): Promise<boolean> {
     let reached = positionOf(this.#turn);
     for (const row of rows) {
-      // Also events that are for nobody take their time.
+      // Events that concern nothing take time, too.
       const isLate = performance.now() > this.#endsAtMs && isBehind(reached, this.#turn);
       if (!isLate && (await this.#deliver(row))) {
         reached = positionOf(row);
@@ -163,7 +163,7 @@ class ProcessTurn {
     return hasMore;
   }
 
-  /** @returns false when the turn is over before all that the event is for have taken it */
+  /** @returns false if the turn ends before everything that the event concerns has taken it */
   async #deliver(event: EventRow): Promise<boolean> {
     if (!this.#wanted.has(event)) return true;
     const judged = this.#judged.get(event);
@@ -220,7 +220,7 @@ class ProcessTurn {
     }
     const row = await db.row(lockInstance(tenantId, instanceId));
     if (row === undefined || (row.status !== 'running' && row.status !== 'suspended')) return;
-    // It may have gone on by a later version since the event was judged, in the name of another agent.
+    // It may have migrated since the trigger was evaluated, and act as another agent now.
     const use = await useDefinition(context, definitionKey, row.definition_version);
     const agent = await agentOf(context, this.#identities, row);
     const running = { row, definition: use.definition, tools: await toolsFor(context, use), agent };
@@ -231,7 +231,7 @@ class ProcessTurn {
   }
 }
 
-/** The event with what there is to know of the object that it is about. */
+/** The event, with the data of the object that it concerns. */
 async function inputOf(context: Context, row: EventRow, correlations: number[]): Promise<Input> {
   const event = rootOf(row);
   const head = { kind: 'event', at: event.time, event, correlations } as const;

@@ -10,25 +10,25 @@ import type { InstanceRow } from './instance.ts';
 import { insertInput, insertInstance, readClock } from './instances.sql.ts';
 import { linksMax, loopFault } from './loops/links.ts';
 
-/** How instances begin (docs/reference/processes.md#instances). */
+/** Starts instances (docs/reference/processes.md#instances). */
 
 export interface Start {
   readonly id: string;
   readonly definitionKey: string;
   readonly version: number;
   readonly instanceKey: string;
-  /** Undefined: that of the definition. */
+  /** Undefined: the workspace of the definition. */
   readonly workspaceId?: string | null | undefined;
   readonly data: JsonObject;
   readonly agent: Caller | undefined;
   readonly event: EventRoot | null;
-  /** How many triggers of processes in a row have led to it. */
+  /** How many process triggers in a row led to the start. */
   readonly links?: number;
 }
 
 /**
- * @param waitMs for another transaction that starts the key, until the store refuses it
- * @returns undefined where an instance with the key runs, or this event has started it before
+ * @param waitMs the maximum wait for another transaction that starts the key, until the store refuses it
+ * @returns undefined if an instance with the key is running, or this event has started it before
  */
 export async function startInstance(
   context: Context,
@@ -65,12 +65,12 @@ export async function startInstance(
   return takeOrPark(context, running, input, sourceRef);
 }
 
-/** The same event starts one instance of a definition, whatever becomes of it. */
+/** An event starts at most one instance of a definition, however that instance ends. */
 export function startedInstanceId(definitionKey: string, event: EventRoot): string {
   return activityId(event.id, definitionKey, 1, 'instance');
 }
 
-/** @returns undefined also where what is told of an instance that was stopped as a loop would start the next one */
+/** @returns undefined also if the events of an instance that was stopped as a loop would start the next one */
 export async function startByEvent(
   context: Context,
   start: Pick<Start, 'definitionKey' | 'version' | 'instanceKey' | 'agent'> & {
@@ -83,7 +83,7 @@ export async function startByEvent(
     const { definitionKey, event, links } = start;
     context.log.warn(
       { tenantId: context.tenantId, definitionKey, eventId: event.id, links },
-      'a loop of processes ends',
+      'loop of processes stopped',
     );
     return undefined;
   }

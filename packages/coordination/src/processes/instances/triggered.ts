@@ -18,45 +18,45 @@ import { type DefinitionInUse, toolsFor, useDefinition } from './definitions-in-
 import { findInput, findInstance, findOpenOfKey, type WaitingRow } from './instances.sql.ts';
 import { startedInstanceId } from './starting.ts';
 
-/** Which instances the triggers of definitions find for an event (docs/reference/processes.md#triggers). */
+/** The instances that the triggers of definitions find for an event (docs/reference/processes.md#triggers). */
 
 const keyCharactersMax = 500;
 
-/** An instance of a definition that an event is for, or that it starts. */
+/** An instance of a definition that an event concerns or starts. */
 export interface Concern {
   readonly definitionKey: string;
   readonly version: number;
   readonly agent: string;
-  /** Null for one that is to be started. */
+  /** Null for an instance to be started. */
   readonly instanceId: string | null;
   readonly instanceKey: string;
   readonly correlations: number[];
 }
 
-/** A trigger of a version that an event fits, and the key of the instance that it finds or starts. */
+/** A trigger of a version that matches an event, and the key of the instance that it finds or starts. */
 interface Fitting {
   readonly trigger: TriggerRow;
   readonly instanceKey: string;
 }
 
-/** What the triggers of one version make of an event: it depends on nothing but the two. */
+/** The matching triggers of one version for an event: the result depends on nothing else. */
 export interface JudgedGroup extends TriggerPlace {
   readonly fitting: readonly Fitting[];
 }
 
-/** How far an event has been through the definitions that it may concern. */
+/** Which of the definitions that an event may concern have been evaluated. */
 export interface JudgedEvent {
-  /** Behind which version an earlier turn has come. */
+  /** The last version that an earlier turn evaluated. */
   readonly after: TriggerPlace | undefined;
   readonly groups: readonly JudgedGroup[];
-  /** Whether there are none behind the last of these. */
+  /** Whether no versions follow after the last of these. */
   readonly isWhole: boolean;
 }
 
 /**
- * Judges the triggers that an event may concern, behind those that an earlier turn has been through. What the author of a
- * version does not see fits none of its triggers.
- * @param endsAtMs when to stop, by `performance.now()`; one version is judged in any case
+ * Evaluates the triggers that an event may concern, after those that an earlier turn evaluated. Events that the author
+ * of a version doesn't see match none of its triggers.
+ * @param endsAtMs when to stop, in `performance.now()` time; at least one version is evaluated
  */
 export async function judgeTriggers(
   context: Context,
@@ -96,7 +96,7 @@ async function fittingOf(
   return fitting;
 }
 
-/** The instances that judged triggers find or start, and that have not taken the event, each once. */
+/** The instances that matching triggers find or start, and that have not taken the event, each once. */
 export async function triggeredBy(
   context: Context,
   event: EventRow,
@@ -139,8 +139,8 @@ async function addTriggered(
 }
 
 /**
- * The correlations of an instance that one of its definition finds. Where this is of another version, the instance may have gone
- * on by its own since: those are judged anew, which are none where the event is not for it.
+ * The correlations of an instance found by one of its definition's versions. If that is another version, the instance
+ * may have migrated since: its own correlations are evaluated again, and are none if the event doesn't concern it.
  */
 async function correlationsOf(
   context: Context,
@@ -157,7 +157,7 @@ async function correlationsOf(
   return (anew.kind === 'event' && anew.correlations) || [];
 }
 
-/** An open instance that an event is for. */
+/** An open instance that an event concerns. */
 export function concernOf(row: WaitingRow, instanceKey = ''): Concern {
   return {
     definitionKey: row.definition_key,
@@ -169,7 +169,7 @@ export function concernOf(row: WaitingRow, instanceKey = ''): Concern {
   };
 }
 
-/** The key that a trigger gives; undefined where its condition does not hold, or either can't be evaluated. */
+/** The key that a trigger yields; undefined if its condition doesn't hold, or either can't be evaluated. */
 async function keyOf(
   context: Context,
   use: DefinitionInUse,
@@ -180,7 +180,7 @@ async function keyOf(
   const { evaluate } = await toolsFor(context, use);
   const roots = { event: event as unknown as Json };
   try {
-    // The condition of a correlation reads what the instance knows, too: it is judged there.
+    // The condition of a correlation also reads the instance's data: it is evaluated there.
     if (isStart && on.where !== undefined && evaluate(on.where, roots) !== true) return undefined;
     const value = evaluate(key, roots);
     const text = typeof value === 'number' ? String(value) : value;
@@ -189,18 +189,15 @@ async function keyOf(
     if (!(error instanceof ProcessFault)) throw error;
     const { tenantId, log } = context;
     const definition = use.row.key;
-    log.warn(
-      { tenantId, definition, eventId: event.id, code: error.code },
-      'the key of a process has no value',
-    );
+    log.warn({ tenantId, definition, eventId: event.id, code: error.code }, 'process key has no value');
     return undefined;
   }
 }
 
-/** The name under which an instance takes an event once. */
+/** The source reference under which an instance takes an event once. */
 export const sourceOf = ({ id }: EventRow) => `event:${id}`;
 
-/** An event as definitions see it. */
+/** An event in the form that definitions read. */
 export function rootOf(row: EventRow): EventRoot {
   return {
     id: row.id,

@@ -11,7 +11,7 @@ export interface TriggerRow {
   wait_key: string;
 }
 
-/** @param from versions whose instances go on by this one: events that they have not taken yet are for it, too */
+/** @param from versions whose instances migrate to this one: it also finds events that they have not taken yet */
 export function insertTriggers(
   tenantId: string,
   key: string,
@@ -30,27 +30,27 @@ export function insertTriggers(
     on conflict do nothing`;
 }
 
-/** Older versions, and retired keys, start nothing; what runs still finds its events. */
+/** Older versions and retired keys start nothing; running instances still receive their events. */
 export function deleteStarts(tenantId: string, key: string) {
   return sql`
     delete from process_triggers where tenant_id = ${tenantId} and definition_key = ${key} and kind = 'start'`;
 }
 
-/** Those of the keys that any definition waits for. */
+/** The keys among these that any definition waits for. */
 export function findTriggeringKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ wait_key: string }>`
     select key as wait_key from unnest(${keys}::text[]) as key
     where exists (select from process_triggers t where t.tenant_id = ${tenantId} and t.wait_key = key)`;
 }
 
-/** One version of a definition, in the order in which an event goes through them. */
+/** One version of a definition, in the order in which an event is matched against them. */
 export interface TriggerPlace {
   readonly definition_key: string;
   readonly definition_version: number;
 }
 
 /**
- * The triggers that an event at this position may concern, behind a place, `rowsMax` at most, in a fixed order. Versions
+ * The triggers that an event at this position may match, after a place, at most `rowsMax`, in a fixed order. Versions
  * without an open instance correlate nothing.
  */
 export function findTriggers(
@@ -97,7 +97,7 @@ export function deleteTriggerPlace(tenantId: string) {
   return sql`delete from process_trigger_places where tenant_id = ${tenantId}`;
 }
 
-/** How many instances of each version have not ended, newest version first. */
+/** The number of open instances of each version, newest version first. */
 export function countOpenInstances(tenantId: string, key: string) {
   return sql<{ version: number; open_instances: number }>`
     select definition_version as version, count(*)::integer as open_instances from process_instances

@@ -18,20 +18,20 @@ import {
   upsertTriggerPlace,
 } from './triggers.sql.ts';
 
-/** Which events start instances, and which find one by its key (docs/reference/processes.md#triggers). */
+/** The events that start instances or find them by key (docs/reference/processes.md#triggers). */
 
 export type { TriggerPlace, TriggerRow };
 
 /** The name of the cursor that the processes of a tenant share. */
 export const processConsumer = 'processes';
-/** Triggers read at once; those of one version are 41 at most: one start, 20 that correlate and 20 that handle events. */
+/** Triggers read at once; a version has at most 41: one start, 20 that correlate and 20 that handle events. */
 const triggersMax = 200;
 const firstPlace: TriggerPlace = { definition_key: '', definition_version: 0 };
 
 /**
- * Notes what a version that is published waits for: it, and no earlier one, starts instances from now on. Call it in the
- * transaction that publishes.
- * @param from versions whose instances go on by it: it hears for them what has happened before, too
+ * Stores the triggers of a version that is published: from now on it starts instances, and no earlier version does.
+ * Call it in the transaction that publishes.
+ * @param from versions whose instances migrate to it: for them it also receives earlier events
  */
 export async function keepTriggers(
   context: Context,
@@ -43,7 +43,7 @@ export async function keepTriggers(
   await db.run(deleteStarts(tenantId, key));
   const triggers = [
     { kind: 'start', number: 0, wait_key: waitKeyOf(spec.start.on) },
-    // Those without a key are for instances that wait for their own events.
+    // Triggers without a key are for instances that wait for their own events.
     ...handlersOf(spec).flatMap(({ on, key: instanceKey }, number) =>
       instanceKey === undefined ? [] : [{ kind: 'correlate', number, wait_key: waitKeyOf(on) }],
     ),
@@ -51,24 +51,24 @@ export async function keepTriggers(
   await db.run(insertTriggers(tenantId, key, version, triggers, from));
 }
 
-/** A retired definition starts nothing any more; its instances go on. */
+/** A retired definition starts nothing; its instances continue. */
 export async function dropTriggers({ db, tenantId }: Context, key: string): Promise<void> {
   await db.run(deleteStarts(tenantId, key));
 }
 
-/** What an event is looked up by, besides the object that it is about. */
+/** The keys that find triggers for an event, besides its object. */
 export function triggerKeyOf({ type, payload }: Pick<EventRow, 'type' | 'payload'>): string {
   return type === 'observation.recorded' ? `observation:${payload['kind']}` : `event:${type}`;
 }
 
-/** The triggers of one version of a definition that an event may concern, with what starts an instance of its key. */
+/** The triggers of one version that an event may match, with the trigger that starts an instance of its key. */
 export interface TriggerGroup extends TriggerPlace {
   readonly triggers: readonly TriggerRow[];
 }
 
 /**
- * The versions whose triggers an event may concern, page by page, in a fixed order.
- * @param after where to go on; undefined: at the first
+ * The versions whose triggers an event may match, page by page, in a fixed order.
+ * @param after where to continue; undefined: at the first
  */
 export async function* findTriggered(
   { db, tenantId }: Context,
@@ -105,7 +105,7 @@ function groupsOf(rows: readonly TriggerRow[]): TriggerGroup[] {
   return [...groups.values()].map((triggers) => ({ ...(triggers[0] as TriggerRow), triggers }));
 }
 
-/** Behind which version the turn of a tenant ended last, if it was in the middle of this event. */
+/** The last version that the tenant's previous turn evaluated, if it stopped in the middle of this event. */
 export function findTriggeredPlace(
   { db, tenantId }: Context,
   { id }: EventRow,
@@ -113,7 +113,7 @@ export function findTriggeredPlace(
   return db.row(findTriggerPlace(tenantId, id));
 }
 
-/** Has the next turn of the tenant go on behind this version; undefined: the event has been through all. */
+/** Makes the next turn of the tenant continue after this version; undefined: all versions have been evaluated. */
 export function keepTriggeredPlace(
   { db, tenantId }: Context,
   { id }: EventRow,
@@ -122,12 +122,12 @@ export function keepTriggeredPlace(
   return db.run(place === undefined ? deleteTriggerPlace(tenantId) : upsertTriggerPlace(tenantId, id, place));
 }
 
-/** Those of the keys of events that any definition of the tenant waits for. */
+/** The keys of events among these that any definition of the tenant waits for. */
 export async function triggeringKeys({ db, tenantId }: Context, keys: readonly string[]): Promise<string[]> {
   return (await db.rows(findTriggeringKeys(tenantId, keys))).map((row) => row.wait_key);
 }
 
-/** How many instances of each version of a definition have not ended. */
+/** The number of open instances of each version of a definition. */
 export async function openInstancesOf(
   { db, tenantId }: Context,
   key: string,

@@ -1,13 +1,16 @@
 import type { Effect } from '@baton/process-engine/engine/inputs';
 import type { Json, JsonObject } from '@baton/values/wire';
 
-/** What an instance could not close when a step of it was over: it is tried again, and shown (docs/reference/processes.md#engine). */
+/**
+ * Objects that an ended step could not close: the close is retried, and readers see them
+ * (docs/reference/processes.md#engine).
+ */
 
 type Closing = Extract<Effect, { kind: `close_${string}` }>;
 
 export interface LeftOpen {
   readonly effect: Closing;
-  /** Why it was refused last. */
+  /** The code of the last refusal. */
   readonly code: string;
   readonly attempts: number;
   readonly nextAt: string;
@@ -25,12 +28,12 @@ export function leftOpenOf(effect: Closing, code: string, at: string, attempts =
   return { effect, code, attempts, nextAt: new Date(Date.parse(at) + pauseMs).toISOString() };
 }
 
-/** When the next of them is to be tried. */
+/** The due time of the next retry. */
 export function earliestOf(leftOpen: readonly LeftOpen[]): string | null {
   return leftOpen.map(({ nextAt }) => nextAt).sort()[0] ?? null;
 }
 
-/** The object that is to be closed, and how effects call it. */
+/** The object to close, and the name of its kind in effects. */
 export function objectOf(effect: Closing): { name: string; id: string } {
   const [name, id] = Object.entries(effect).find(([key]) => key.endsWith('Id')) as [string, string];
   return { name, id };
@@ -47,7 +50,7 @@ interface EffectEntry {
   readonly data: JsonObject;
 }
 
-/** The line that says what was refused, and why. */
+/** The line that records a refusal and its code. */
 export function refusalEntry(effect: Effect, code: string, at: string): EffectEntry {
   return effectEntry(effect, at, { refused: code });
 }

@@ -1,8 +1,8 @@
 import { sql } from '@baton/kernel/database/sql';
 
 /**
- * How many links have led to what an instance has done: those of the input that led to it, or, where no event did, those of its
- * start, unless that is too long ago. No row without the instance.
+ * How many links led to what an instance has done: those of the input that led to it or, if no event did, those of its
+ * start, unless that is too long ago. Returns no row if the instance doesn't exist.
  */
 export function findLinks(
   tenantId: string,

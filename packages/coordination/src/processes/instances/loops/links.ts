@@ -6,20 +6,21 @@ import type { Context } from '../../context.ts';
 import { findLinks } from './links.sql.ts';
 
 /**
- * Processes that follow from themselves: what an instance files, remembers or tells may start others, or be correlated with
- * them, and so on. Each trigger is a link; an answer that a step waits for is none, however many steps wait one after the other.
+ * Loops of processes: tasks, observations and events of an instance may start other instances or correlate with them,
+ * and so on. Each trigger is a link; a result that a step waits for is not, however many steps wait one after the
+ * other.
  */
 
-/** As deep as processes call each other. */
+/** The same as the maximum depth of calls. */
 export const linksMax = 10;
-/** What an instance does of itself later than this after its start did not follow from that alone: it has waited. */
+/** Later effects of an instance that no event caused don't continue the chain of its start: it has waited. */
 const linkSecondsMax = 60;
 const ofProcess = /^process:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 export const loopFault = {
   element: null,
   code: 'process_loop',
-  reason: `${linksMax} processes in a row have led to it, each by an event of the one before`,
+  reason: `a chain of ${linksMax} processes led to it, each triggered by an event of the one before`,
 } as const;
 
 /** The instance that an event comes from, by its correlation; undefined for none. */
@@ -27,7 +28,7 @@ export function sourceOfEvent(correlation: string | null): string | undefined {
   return ofProcess.exec(correlation ?? '')?.[1];
 }
 
-/** How many links have led to an event; undefined for one that comes from outside of processes and rules. */
+/** How many links led to an event; undefined for an event from outside of processes and rules. */
 export async function linksTo(context: Context, event: EventRow): Promise<number | undefined> {
   const { correlation_id: correlation, causation_id: cause, occurred_at: at } = event;
   const instanceId = sourceOfEvent(correlation);
@@ -36,17 +37,17 @@ export async function linksTo(context: Context, event: EventRow): Promise<number
     const found = findLinks(context.tenantId, { instanceId, source, at, linkSecondsMax });
     return (await context.db.row(found))?.links;
   }
-  // Of rules the chain is known by the task. It counts rules, too, so it may pass the limit by more than one.
+  // For rules, the task has the length of the chain. It includes rules, so it may exceed the limit by more than one.
   if (correlation?.startsWith('work-rule:') !== true) return undefined;
   return Math.min((await findChain(context, causeOfEvent(event))) - 1, linksMax);
 }
 
-/** How many links have led to what an instance does without an event: at a timer, or as it was called. */
+/** How many links led to an act of an instance that no event caused: a timer or a call. */
 export function linksOfStart({ links = 0, startedAt }: ProcessState, at: string): number {
   return Date.parse(at) - Date.parse(startedAt) <= linkSecondsMax * 1000 ? links : 0;
 }
 
-/** Has rules that act on a task, which an instance has filed, count on. */
+/** Records the chain for rules that act on a task of the instance. */
 export async function linkTask(context: Context, taskId: string, links: number): Promise<void> {
   if (links > 0) await noteLinks(context, taskId, links);
 }

@@ -6,22 +6,22 @@ import type { MemoryGateway } from '../../../memory/gateway/gateway.ts';
 import { canonicalHash } from '../../../service/durable-text/canonical.ts';
 import type { Context } from '../../context.ts';
 
-/** Questions of steps to the memory service, and what is taken of its answers. */
+/** Sends the memory queries of steps, and selects the results to store. */
 
 const answerBytesMax = 262_144;
-/** Of what a step takes, as JSON: with what the instance knows already it is to fit into its data. */
+/** The result size limit of a step, as JSON: it must fit into the instance's data with what is there already. */
 const resultCharactersMax = 49_152;
-/** A token has about so many characters. */
+/** The average number of characters per token. */
 const tokenCharacters = 4;
 const itemsMax = 200;
 
 export type Asked =
   | { readonly kind: 'answered'; readonly recalled: Recalled }
-  /** The same question would end the same way. */
+  /** A retry of the same query would fail the same way. */
   | { readonly kind: 'refused'; readonly reason: 'memory_refused' | 'memory_unreadable' }
   | { readonly kind: 'later' };
 
-/** Asks outside of any transaction; never throws for what memory does. */
+/** Sends a query outside of any transaction; never throws for errors of the memory service. */
 export async function askRecall(
   memory: MemoryGateway,
   context: Pick<Context, 'tenantId' | 'settings' | 'traceRunId'>,
@@ -46,7 +46,7 @@ export async function askRecall(
   return isUnreadable ? { kind: 'refused', reason: 'memory_unreadable' } : { kind: 'later' };
 }
 
-/** The first of what was answered, as far as it fits: things, then facts about them, then snapshots. */
+/** The first results that fit: things, then facts about them, then snapshots. */
 function takenOf({ entities, facts, snapshots }: KnownPack, asOf: string, maxTokens: number): Recalled {
   let left = Math.min(resultCharactersMax, maxTokens * tokenCharacters);
   let truncated = false;

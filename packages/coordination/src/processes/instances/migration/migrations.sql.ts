@@ -4,7 +4,7 @@ import type { ElementMap } from '@baton/process-engine/engine/inputs';
 import type { QueuePosition } from '../../../service/queue-walk.ts';
 import type { Tables } from '../../../service/schema.ts';
 
-/** Instances of which version go on by which later one. */
+/** The migrations of a version's instances: from which version to which. */
 export type MigrationRow = RowOf<Tables['process_migrations'], { map: ElementMap }>;
 
 export function findMigration(tenantId: string, key: string, fromVersion: number) {
@@ -15,7 +15,7 @@ export function findMigration(tenantId: string, key: string, fromVersion: number
 
 export type DueMigrationRow = Pick<MigrationRow, 'id' | 'tenant_id'> & { next_at: string };
 
-/** Migrations whose instances are looked for, of all tenants. */
+/** Migrations of all tenants whose instances are due. */
 export function findDueMigrations([nextAt, id]: QueuePosition, rowsMax: number) {
   return sql<DueMigrationRow>`
     select id, tenant_id, next_at from process_migrations
@@ -23,7 +23,7 @@ export function findDueMigrations([nextAt, id]: QueuePosition, rowsMax: number) 
     order by next_at, id limit ${rowsMax}`;
 }
 
-/** No row where it has ended, or a newer version took its place. */
+/** Returns no row if it has ended, or a newer version replaced it. */
 export function findActiveMigration(tenantId: string, id: string) {
   return sql<MigrationRow>`
     select * from process_migrations where id = ${id} and tenant_id = ${tenantId} and next_at is not null`;
@@ -36,8 +36,8 @@ export function updateProgress(tenantId: string, id: string, migrated: number, r
 }
 
 /**
- * Where none was found: it is looked for them again, and no more when the version has been there for so long and none can come
- * from an earlier one.
+ * Schedules the next search after one that found no instance; ends the migration if its version is old enough that no
+ * instance of an earlier one can appear.
  */
 export function updateToQuiet(tenantId: string, id: string, againSeconds: number, settledSeconds: number) {
   return sql`

@@ -11,25 +11,25 @@ import {
   updateToQuiet,
 } from './migrations.sql.ts';
 
-/** How far the instances of each version have gone on by a later one (docs/reference/processes.md#migration). */
+/** The progress of migrations (docs/reference/processes.md#migration). */
 
 export type { DueMigrationRow, MigrationRow };
 
-/** How often it is looked for instances that come late, and for how long after a version was published. */
+/** The interval of searches for late instances, and how long after a publication they continue. */
 const againSeconds = 10;
 const settledSeconds = 300;
 
-/** Migrations whose instances are looked for, of all tenants. */
+/** Migrations of all tenants whose instances are due. */
 export function dueMigrations(db: Db, after: QueuePosition, rowsMax: number): Promise<DueMigrationRow[]> {
   return db.rows(findDueMigrations(after, rowsMax));
 }
 
-/** Undefined where it has ended, or a newer version took its place. */
+/** Undefined if it has ended, or a newer version replaced it. */
 export function activeMigration({ db, tenantId }: Context, id: string): Promise<MigrationRow | undefined> {
   return db.row(findActiveMigration(tenantId, id));
 }
 
-/** By which version instances of this one go on. */
+/** The version that instances of this one migrate to. */
 export function migrationFrom(
   { db, tenantId }: Context,
   key: string,
@@ -38,7 +38,7 @@ export function migrationFrom(
   return db.row(findMigration(tenantId, key, version));
 }
 
-/** Call it last: two workers at the same migration wait for each other from here on. */
+/** Call it last: from here on, two workers at the same migration wait for each other. */
 export async function noteProgress(
   { db, tenantId }: Context,
   id: string,
@@ -47,7 +47,7 @@ export async function noteProgress(
   await db.run(updateProgress(tenantId, id, migrated, refused));
 }
 
-/** None was found: they are looked for again, and in the end no more. */
+/** Schedules the next search after one that found no instance, or ends the migration. */
 export async function noteQuiet({ db, tenantId }: Context, id: string): Promise<void> {
   await db.run(updateToQuiet(tenantId, id, againSeconds, settledSeconds));
 }

@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** The active principals that hold a role in a workspace, or in one above it, or in the whole tenant. */
+/** The active principals that hold a role in a workspace, in one of its ancestors, or in the whole tenant. */
 export function findHolders(tenantId: string, roleId: string, workspaceId: string | null, rowsMax: number) {
   return sql<{ id: string }>`
     select distinct p.id from role_assignments a join principals p on p.id = a.principal_id

@@ -5,7 +5,7 @@ import { findRoleOfSlug } from '../../../work/tasks/requirements.ts';
 import type { Context } from '../../context.ts';
 import { findActive, findHolders } from './assignees.sql.ts';
 
-/** Whom the assignees of a step stand for, once their expressions were evaluated. */
+/** The principals that the assignees of a step resolve to, after their expressions were evaluated. */
 
 const holdersMax = 200;
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -22,7 +22,7 @@ function namedOf({ principal, role, agent, expr = '' }: Assignee): Named | undef
   return uuidForm.test(expr) ? { principal: expr } : undefined;
 }
 
-/** For whom the work of a task is. */
+/** Whom a task is assigned to. */
 interface Resolved {
   readonly principalId?: string;
   /** The slug of a role. */
@@ -30,7 +30,7 @@ interface Resolved {
   readonly addressee: Addressee;
 }
 
-/** For whom the work of a task is: the first of the chain that stands for somebody who is there; undefined for none. */
+/** The first assignee of the chain that resolves to an existing principal or role; undefined for none. */
 export async function firstThatResolves(
   context: Context,
   workspaceId: string | null,
@@ -52,8 +52,9 @@ export async function firstThatResolves(
 }
 
 /**
- * For whom the task of a chain is that stands for nobody now: its agent, once that is linked; else nobody, and a person with
- * processes.operate sees to it. It is not open to all: the step named somebody.
+ * The assignee of a task whose chain resolves to nobody: the chain's agent, which may be linked later; otherwise
+ * nobody, until a person with processes.operate assigns it. The task is not open to all, because the step named
+ * somebody.
  */
 export function addresseeOfNobody(chain: readonly Assignee[]): Addressee {
   for (const assignee of chain) {
@@ -63,7 +64,7 @@ export function addresseeOfNobody(chain: readonly Assignee[]): Addressee {
   return {};
 }
 
-/** All that the assignees stand for, each once, in their order; and those that stand for nobody, as texts. */
+/** All principals that the assignees resolve to, each once and in order, and the texts that resolve to nobody. */
 export async function findPeople(
   context: Context,
   workspaceId: string | null,

@@ -7,12 +7,15 @@ import {
 import type { Caller } from '../../../service/caller.ts';
 import type { Context } from '../../context.ts';
 
-/** Whether an agent is there and can act, as far as its records say; nothing is locked. */
+/** Whether an agent exists and can act, according to its records; locks nothing. */
 export async function isLinked(context: Context, agentKey: string): Promise<boolean> {
   return (await snapshotOfAgent(context, agentKey)) !== undefined;
 }
 
-/** In whose names instances act: each in that of the agent of its definition, under the agent's binding (docs/reference/processes.md#identity). */
+/**
+ * The identities of instances: each acts as the agent of its definition, under the agent's binding
+ * (docs/reference/processes.md#identity).
+ */
 export class Identities {
   readonly #context: Context;
   readonly #agents = new Map<string, ActingAgent | undefined>();
@@ -22,7 +25,7 @@ export class Identities {
   }
 
   /**
-   * Locks the principals of agents, so that a disable waits or is seen: before any instance is locked.
+   * Locks the principals of agents before any instance is locked, so that a concurrent disable either waits or is seen.
    * @param agentKeys in any order; they are locked in the order of their principals
    */
   static async lock(context: Context, agentKeys: Iterable<string>): Promise<Identities> {
@@ -39,14 +42,15 @@ export class Identities {
     return identities;
   }
 
-  /** Whether the agent was among those that were locked. */
+  /** Whether the agent is among the locked ones. */
   knows(agentKey: string): boolean {
     return this.#agents.has(agentKey);
   }
 
   /**
-   * Where a decision point says what it may do, it is asked on the workspace of the instance, or on the tenant.
-   * @returns undefined where the agent can not act: it is not linked, was retired, or its principal is not active
+   * Where external authorization decides permissions, it is queried for the workspace of the instance, or for the
+   * tenant.
+   * @returns undefined if the agent can't act: it is not linked, was retired, or its principal is not active
    */
   async of(agentKey: string, workspaceId: string | null): Promise<Caller | undefined> {
     const agent = this.#agents.get(agentKey);
@@ -55,8 +59,8 @@ export class Identities {
 }
 
 /**
- * In whose name an instance acts that is locked. A migration may have changed that since it was seen: then the new agent is locked
- * late, which at worst waits for its disable.
+ * The agent that a locked instance acts as. A migration may have changed it since the lookup: then the new agent is
+ * locked late, which at worst waits for a concurrent disable.
  */
 export async function agentOf(
   context: Context,

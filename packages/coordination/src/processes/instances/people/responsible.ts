@@ -5,9 +5,9 @@ import { findTaskUnseen } from '../../../work/tasks/tasks.ts';
 import type { Context } from '../../context.ts';
 import { findPeople } from './assignees.ts';
 
-/** Who is responsible for what is late (docs/reference/processes.md#addressees). */
+/** The people responsible for late work (docs/reference/processes.md#addressees). */
 
-/** The people of the first of the chain that stands for anybody; and those that stand for nobody, where none does. */
+/** The people of the first assignee that resolves to anybody; if none does, the texts that resolve to nobody. */
 async function findOwners(context: Context, workspaceId: string | null, chain: readonly Assignee[]) {
   const unresolved: string[] = [];
   for (const assignee of chain) {
@@ -18,7 +18,7 @@ async function findOwners(context: Context, workspaceId: string | null, chain: r
   return { ids: [], unresolved };
 }
 
-/** Who has a task: whoever holds it, else to whom it is assigned. */
+/** Who has a task: its holder, otherwise its assignee. */
 async function findHolder(context: Context, taskId: string | null): Promise<string | null> {
   if (taskId === null) return null;
   const claim = await findLiveClaim(context, taskId);
@@ -26,7 +26,7 @@ async function findHolder(context: Context, taskId: string | null): Promise<stri
   return (await findTaskUnseen(context, { id: taskId, number: null }))?.assigneeId ?? null;
 }
 
-/** The ids that an event names: of an owner that is a role, the first of its holders. */
+/** The ids that an event names: for an owner that is a role, the first of its holders. */
 export async function namesOf(
   context: Context,
   workspaceId: string | null,
@@ -36,7 +36,10 @@ export async function namesOf(
   return { owner: ids[0] ?? null, assignee: await findHolder(context, taskId) };
 }
 
-/** Whom a reminder is for that names nobody: who has the task, or whose votes are missing; else the owner of the process. */
+/**
+ * The recipients of a reminder that names none: those who have the task, or whose votes are missing; else the owner of
+ * the process.
+ */
 export async function findReminded(
   context: Context,
   workspaceId: string | null,

@@ -18,7 +18,7 @@ import {
   replayedMax,
 } from './replay.ts';
 
-/** What a definition that is not published yet would have made of instances (docs/reference/processes.md#replay). */
+/** How instances would have run with an unpublished definition (docs/reference/processes.md#replay). */
 
 export const ReplayRequest = z
   .strictObject({
@@ -27,9 +27,14 @@ export const ReplayRequest = z
       description: `The candidate: an object of at most ${specBytesMax} bytes of JSON, or a text of YAML of at most 65536 characters.`,
     }),
     instanceIds: z.array(Uuid).min(1).max(replayedMax).optional().meta({
-      description: 'Which instances; `limit` does not count then.',
+      description: 'The instances to replay; `limit` is ignored then.',
     }),
-    limit: z.int().min(1).max(replayedMax).default(50).meta({ description: 'How many of the newest.' }),
+    limit: z
+      .int()
+      .min(1)
+      .max(replayedMax)
+      .default(50)
+      .meta({ description: 'How many of the newest instances to replay.' }),
   })
   .meta({ id: 'ProcessReplayRequest' });
 export type ReplayRequest = z.output<typeof ReplayRequest>;
@@ -38,12 +43,12 @@ export const ProcessReplay = z
   .strictObject({
     key: z.string(),
     candidateHash: z.string().nullable().meta({
-      description: 'As `definitionHash` would be; null where the candidate has no right form.',
+      description: 'The `definitionHash` of the candidate; null if its form is invalid.',
     }),
     replayed: z.int().nonnegative(),
     diverged: z.int().nonnegative(),
     problems: z.array(ProcessProblem).max(problemsMax).meta({
-      description: 'Of the candidate. With an error among them nothing is replayed.',
+      description: 'Problems of the candidate. If one of them is an error, nothing is replayed.',
     }),
     instances: z.array(ReplayedInstance).max(replayedMax),
   })
@@ -59,8 +64,8 @@ const ofTenant = new ConcurrencyLimit('replays of the tenant', {
 const ofProcess = new ConcurrencyLimit('replays', { runningMax: 2, queuedMax: 20, waitMsMax: 10_000 });
 
 /**
- * Checks a candidate, and replays instances by it in a turn of the tenant and of the process.
- * @throws Refusal `not_found`, `payload_too_large`, 503 `unavailable` where too many wait
+ * Validates a candidate and replays instances with it, when the tenant and the process have a free slot.
+ * @throws Refusal `not_found`, `payload_too_large`, 503 `unavailable` if too many requests wait
  */
 export async function replayInTurn(
   context: Context,
@@ -68,7 +73,7 @@ export async function replayInTurn(
   request: ReplayRequest,
 ): Promise<ProcessReplay> {
   const latest = await getDefinitionRow(context, key, null);
-  // Before the candidate is judged, so that one at fault tells nothing of instances.
+  // Before the candidate is validated, so that an invalid one reveals nothing about instances.
   if (request.instanceIds !== undefined) await namedRows(context, key, request.instanceIds);
   const tooLarge = sizeFault(request.spec);
   if (tooLarge !== undefined) fail('payload_too_large', { field: 'spec', ...tooLarge });
@@ -86,10 +91,10 @@ export async function replayInTurn(
 }
 
 /**
- * Replays instances by several candidates that are checked, in a turn of the tenant and of the process; together they take
- * as long as one call may, and what was not begun by then counts as not replayed.
- * @returns what became of each, in their order
- * @throws Refusal 503 `unavailable` where too many wait
+ * Replays instances with several valid candidates, when the tenant and the process have a free slot. Together they may
+ * take as long as one call; instances that were not begun by then count as not replayed.
+ * @returns the result of each, in their order
+ * @throws Refusal 503 `unavailable` if too many requests wait
  */
 export function replayAllInTurn(
   context: Context,
@@ -108,13 +113,14 @@ export function replayAllInTurn(
   );
 }
 
-/** How long a call may look for deadlines that move. */
+/** How long a call may search for deadlines that move. */
 const foreseeingMsMax = 1000;
 
 /**
- * The deadlines that candidates move of instances which would go on by them, in a turn of the tenant and of the process.
- * @returns those of each, in their order
- * @throws Refusal 503 `unavailable` where too many wait
+ * The deadlines that candidates would move in the instances that migrate to them, when the tenant and the process have
+ * a free slot.
+ * @returns those of each candidate, in their order
+ * @throws Refusal 503 `unavailable` if too many requests wait
  */
 export function foreseeAllInTurn(
   context: Context,

@@ -10,35 +10,35 @@ import type { Context } from '../../context.ts';
 import { calendarsOf, goingOn, preparedOf, toolsOf, useDefinition } from '../definitions-in-use.ts';
 import { findState, listOfReplayed } from './replay.sql.ts';
 
-/** What a migration would do to deadlines, found by reads alone (docs/reference/packages.md#plan). */
+/** The effect of a migration on deadlines, computed by reads alone (docs/reference/packages.md#plan). */
 
-/** Instances that are looked at, the newest of the definition. */
+/** The maximum number of instances, the newest of the definition. */
 export const foreseenMax = 200;
-/** For one instance: others wait meanwhile. */
+/** For one instance: other work waits meanwhile. */
 const instanceMsMax = 60;
 
-/** Thrown where an instance takes too long: its deadlines are not told. */
+/** Thrown if an instance takes too long: its deadlines are omitted. */
 class TooSlow extends Error {}
 
 export interface MovedDeadline {
   readonly instanceId: string;
-  /** When it would be due. */
+  /** The due time after the migration. */
   readonly dueAt: string;
 }
 
 interface Question {
   readonly key: string;
-  /** The candidate, read and checked. */
+  /** The parsed and validated candidate. */
   readonly spec: ProcessSpec;
-  /** Versions whose instances would go on by it. */
+  /** Versions whose instances would migrate to it. */
   readonly versions: readonly number[];
-  /** When to look at no other instance, by `performance.now()`. */
+  /** When to start no further instance, in `performance.now()` time. */
   readonly untilMs: number;
 }
 
 /**
- * The deadlines of instances, and of their open steps, that a candidate moves. Instances that the caller does not see, and those
- * that could not go on, are left out. Call it outside of a transaction.
+ * The deadlines of instances, and of their open steps, that a candidate moves. Instances that the caller doesn't see,
+ * and those that could not migrate, are omitted. Call it outside of a transaction.
  */
 export async function foreseeDeadlines(
   context: Context,
@@ -86,7 +86,7 @@ function tried(work: () => ProcessState): ProcessState | undefined {
   }
 }
 
-/** Where deadlines lie that were there before and have moved. */
+/** The new due times of deadlines that existed before and have moved. */
 function movedBetween(before: ProcessState, now: ProcessState): string[] {
   const known = deadlinesOf(before);
   return [...deadlinesOf(now)].flatMap(([activity, due]) => {

@@ -8,9 +8,9 @@ export const processReplayApi = [
     id: 'replayProcessDefinition',
     method: 'POST',
     path: '/process-definitions/{key}:replay',
-    summary: 'See what instances would have done by another definition.',
+    summary: 'Replay instances with another definition.',
     description:
-      'What instances took, in its order and at its times, is taken once more by the candidate, whose version does not count; what it leads to is compared with their journals. Answers that only the candidate would wait for never come. Calendars count as they are now. Instances from before Baton kept what they took are `incomplete`. What an instance took before it went on by a later version is taken by the versions of then. Nothing is written. One call of a tenant runs at a time and two of a process; four of a tenant wait for 10 s at most.',
+      'The candidate processes the recorded inputs of instances again, in their order and at their times, and the result is compared with the journals of the instances. The version number of the candidate is ignored. Results that only the candidate would wait for never arrive. Calendars are used in their current state. Instances whose inputs were not recorded, because they are older than that feature, are `incomplete`. Inputs from before a migration are processed by the version of that time. Nothing is written. A tenant runs one call at a time, and a process two; four calls of a tenant wait for at most 10 s.',
     permission: 'packages.test',
     alsoOneOf: ['processes.read'],
     idempotency: 'ignored',

@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { type SeenList, seenByPlace } from '../../../service/sight/places.ts';
 import type { InstanceRow, JournalRow, Recorded } from '../instance.ts';
 
-/** An instance that may be replayed, without its state. */
+/** An instance to replay, without its state. */
 export type ReplayedRow = Pick<
   InstanceRow,
   'id' | 'workspace_id' | 'instance_key' | 'definition_key' | 'definition_version' | 'status' | 'started_at'
@@ -37,7 +37,10 @@ export function listOfReplayed(tenantId: string, definitionKey: string): SeenLis
   return seenByPlace(tenantId, 'process_instances', foundIn, newestFirst);
 }
 
-/** Those of the ids that are of the definition and in sight. @param viewerId null for who sees everything */
+/**
+ * The instances among these ids that belong to the definition and are visible.
+ * @param viewerId null for callers who see everything
+ */
 export function findReplayed(
   tenantId: string,
   definitionKey: string,
@@ -55,7 +58,7 @@ export type RecordedLine = Pick<JournalRow, 'seq' | 'kind' | 'element' | 'reason
   readonly input: Recorded | null;
 };
 
-/** The journal of an instance in its order; nothing behind the first lines that have so many characters together. */
+/** The journal of an instance in order, cut after the first lines that reach this many characters. */
 export function findRecordedLines(
   tenantId: string,
   instanceId: string,
@@ -82,7 +85,7 @@ export function findLastLine(tenantId: string, instanceId: string) {
     select journal_seq from process_instances where id = ${instanceId} and tenant_id = ${tenantId}`;
 }
 
-/** Whether an instance has taken an event that a person does not see, or that is not in the journal any more. */
+/** Whether an instance has taken an event that a person doesn't see, or that is no longer in the journal. */
 export function hasTakenUnseen(tenantId: string, instanceId: string, viewerId: string) {
   return sql<{ has: boolean }>`
     select exists (

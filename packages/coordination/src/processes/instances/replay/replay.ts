@@ -20,16 +20,16 @@ import {
 } from './replay.sql.ts';
 import { type Candidate, type Line, type Replay, replaying } from './replaying.ts';
 
-/** Runs instances again by another definition; by reads alone (docs/reference/processes.md#replay). */
+/** Replays instances with another definition, by reads alone (docs/reference/processes.md#replay). */
 
 export const replayedMax = 200;
 const divergencesMax = 10;
-/** Of the journal of one instance. */
+/** Limits of the journal of one instance. */
 const linesMax = 2000;
 const charactersMax = 2_097_152;
-/** For one input: others wait meanwhile. */
+/** For one input: other work waits meanwhile. */
 const inputMsMax = 60;
-/** For a whole call; instances that were not begun by then are left. */
+/** For a whole call; instances that were not begun by then are omitted. */
 export const callMsMax = 5000;
 
 export const ReplayedInstance = z
@@ -41,14 +41,15 @@ export const ReplayedInstance = z
     result: z.enum(['same', 'diverged', 'incomplete']),
     reason: z.enum(['not_recorded', 'too_long', 'too_slow', 'time_over']).nullable().meta({
       description:
-        'Why it was not replayed to its end: its journal does not hold what it took, or has more than 2,000 lines or 2 MiB; an input took longer than 60 ms, or the call longer than 5 s.',
+        'Why it was not replayed to its end: its journal does not contain its inputs, or has more than 2,000 lines or 2 MiB; an input took longer than 60 ms, or the call longer than 5 s.',
     }),
     replayedStatus: z.enum(instanceStatuses).nullable(),
     divergences: z
       .array(
         z.strictObject({
           journalSeq: z.int().positive().meta({
-            description: 'A line of its journal; of what only the replay does, that of the input.',
+            description:
+              'A line of its journal; for a difference that only the replay has, the line of the input.',
           }),
           kind: z.enum(journalKinds),
           element: z.string().nullable(),
@@ -70,18 +71,18 @@ export interface ReplayResult {
 
 export interface ReplayQuestion {
   readonly key: string;
-  /** The candidate, read and checked. */
+  /** The parsed and validated candidate. */
   readonly spec: ProcessSpec;
   readonly instanceIds?: readonly string[] | undefined;
-  /** Without ids: how many of the newest. */
+  /** The number of newest instances, without ids. */
   readonly limit: number;
-  /** When to begin no other instance, by `performance.now()`. */
+  /** When to start no further instance, in `performance.now()` time. */
   readonly untilMs: number;
 }
 
 /**
- * Has instances that the caller sees take what they took once more, by a candidate. Calendars count as they are now. Call it
- * outside of a transaction, until when the question says.
+ * Processes the recorded inputs of visible instances again with a candidate. Calendars are used in their current state.
+ * Call it outside of a transaction; it stops at the time that the request sets.
  * @throws Refusal `not_found` of an instance
  */
 export async function replayDefinition(
@@ -116,7 +117,7 @@ async function rowsOf(
   return rows.slice(0, limit);
 }
 
-/** @throws Refusal `not_found` of one that the caller does not see, or that goes by another definition */
+/** @throws Refusal `not_found` of an instance that the caller doesn't see, or that belongs to another definition */
 export async function namedRows(
   context: Context,
   key: string,
@@ -138,10 +139,10 @@ type Reason = NonNullable<ReplayedInstance['reason']>;
 
 class TooSlow extends Error {}
 
-/** What inputs name by numbers, to be compared. */
+/** The members of inputs that hold version numbers, for the comparison. */
 const handlersTextOf = ({ correlate, onEvent }: ProcessSpec) => JSON.stringify([correlate, onEvent]);
 
-/** The versions that an instance has gone by, where these are several. */
+/** The versions that an instance has had, if there are several. */
 function versionsOf(lines: readonly Line[]): Set<number> {
   return new Set(
     lines.flatMap(({ input }) =>
@@ -160,7 +161,7 @@ async function replayOne(
   const lastSeq = (await db.row(findLastLine(tenantId, row.id)))?.journal_seq ?? 0;
   if (lines.length < Math.min(lastSeq, linesMax + 1)) return 'too_long';
   const viewer = await viewerOf(context);
-  // Whoever may not see what an instance took would see it by what a candidate makes of it.
+  // A caller who may not see an instance's inputs would see them in the candidate's results.
   if (viewer !== null && (await db.row(hasTakenUnseen(tenantId, row.id, viewer)))?.has === true)
     return 'not_recorded';
   const own = await useDefinition(context, row.definition_key, row.definition_version);

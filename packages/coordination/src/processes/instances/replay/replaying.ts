@@ -10,21 +10,24 @@ import type { JsonObject } from '@baton/values/wire';
 import { goingOn } from '../definitions-in-use.ts';
 import type { Recorded } from '../instance.ts';
 
-/** Takes what an instance took once more, by another definition, and compares what the two lead to (docs/reference/processes.md#replay). */
+/**
+ * Processes the recorded inputs of an instance again with another definition, and compares the results
+ * (docs/reference/processes.md#replay).
+ */
 
-/** Timers that fire in a replay, and did not in the instance. */
+/** The maximum number of timers that fire only in the replay. */
 const ownTimersMax = 100;
-/** A longer value is told by its length alone. */
+/** Of a longer value, only the length is reported. */
 const valueCharactersMax = 1000;
 
-/** A line of an instance's journal. */
+/** A journal line of an instance. */
 export interface Line extends JournalNote {
   readonly seq: number;
   readonly input: Recorded | null;
 }
 
 export interface Divergence {
-  /** The line where the instance did something else; of what only the replay does, that of the input. */
+  /** The line where the instance differs; for a difference that only the replay has, the line of the input. */
   readonly journalSeq: number;
   readonly kind: JournalNote['kind'];
   readonly element: string | null;
@@ -34,7 +37,7 @@ export interface Divergence {
 
 export interface Replay {
   readonly divergences: Divergence[];
-  /** The first are kept. */
+  /** The first differences are kept. */
   divergencesTotal: number;
   status: ProcessState['status'];
 }
@@ -52,18 +55,18 @@ interface Version {
 }
 
 export interface Candidate extends Version {
-  /** Those that an instance has gone by, where these are several, by their numbers. */
+  /** The versions that an instance has had, by number, if there are several. */
   readonly earlier: ReadonlyMap<number, Version>;
-  /** Whether its correlations are those of the definition that the instance goes by. */
+  /** Whether its correlations are those of its current definition. */
   readonly hasSameCorrelations: boolean;
 }
 
 /**
- * Of an instance that went on by a later version the candidate takes the place of the last one; what came before is taken by the
- * versions that it went by then.
- * @param divergencesMax those that are kept; all are counted
- * @returns undefined where the journal does not hold all inputs. It yields after each of them.
- * @throws what the tools throw besides faults of the definition
+ * For a migrated instance, the candidate replaces the last version; earlier inputs are processed by the versions of
+ * that time.
+ * @param divergencesMax the number that is kept; all are counted
+ * @returns undefined if the journal doesn't contain all inputs. It yields after each of them.
+ * @throws errors of the tools that are no fault of the definition
  */
 export function* replaying(
   candidate: Candidate,
@@ -88,7 +91,7 @@ export function* replaying(
   let ownTimers = 0;
   for (const { line, recorded, notes } of segments) {
     const given = recorded.taken;
-    // A replay that has gone another way may wait for timers of its own, which nobody else fires.
+    // A replay that has diverged may wait for timers of its own, which nothing else fires.
     while (replay.divergencesTotal > 0 && ownTimers < ownTimersMax) {
       const own = ownTimerOf(state, given.at, taken);
       if (own === undefined) break;
@@ -130,10 +133,10 @@ export function* replaying(
 }
 
 interface Segment {
-  /** The line that tells of the input. */
+  /** The line that records the input. */
   readonly line: Line;
   readonly recorded: Recorded;
-  /** What it led to, itself included. */
+  /** The lines that it led to, itself included. */
   readonly notes: Line[];
 }
 
@@ -148,13 +151,13 @@ function segmentsOf(lines: readonly Line[]): Segment[] | undefined {
   return segments;
 }
 
-/** Other lines tell what became of effects, or how many inputs were passed over. */
+/** Other lines record the results of effects, or how many inputs were skipped. */
 function isOfEngine({ kind, reason, data }: Line): boolean {
   if (kind === 'intent') return !('refused' in data) && !('closed' in data);
   return kind !== 'input' || reason !== 'passed_over';
 }
 
-/** How often each timer is still to fire as it did in the instance. */
+/** How often each timer is still expected to fire as it did in the instance. */
 function takenTimers(segments: readonly Segment[]): Map<string, number> {
   const taken = new Map<string, number>();
   for (const { recorded } of segments) {
@@ -165,7 +168,7 @@ function takenTimers(segments: readonly Segment[]): Map<string, number> {
   return taken;
 }
 
-/** The next timer that is due by then, and that the instance does not bring itself. */
+/** The next timer that is due by then, and that the instance's journal doesn't contain. */
 function ownTimerOf(state: ProcessState, at: string, taken: ReadonlyMap<string, number>): Input | undefined {
   if (state.status !== 'running') return undefined;
   const first = dueTimersOf(state, at).find(({ id }) => !taken.get(id));
@@ -180,13 +183,13 @@ function migrationsOf(segments: readonly Segment[]): Migration[] {
   return segments.flatMap(({ recorded: { taken } }) => (taken.kind === 'migrate' ? [taken] : []));
 }
 
-/** What the version that an instance went to said of the elements of the one before. */
+/** How the version that an instance migrated to mapped the elements of the previous one. */
 function mapOf({ earlier }: Candidate, { fromVersion, toVersion }: Migration): ElementMap {
   const { migrations = [] } = earlier.get(toVersion)?.definition.spec ?? {};
   return migrations.find(({ from }) => from === fromVersion)?.map ?? {};
 }
 
-/** @param number undefined: no migration follows, so it is the candidate */
+/** @param number undefined if no migration follows: then it is the candidate */
 function versionFor(candidate: Candidate, number: number | undefined): Version | undefined {
   return number === undefined ? candidate : candidate.earlier.get(number);
 }
@@ -208,7 +211,7 @@ function notesOf(acts: readonly Act[]): JournalNote[] {
   return acts.flatMap((act) => (act.do === 'note' ? [act.note] : []));
 }
 
-/** What two ways of taking an input have told differently; of each kind and element the first with the first, and so on. */
+/** The differences between two results of an input; within each kind and element, lines are compared in order. */
 function divergencesOf(
   inputSeq: number,
   recorded: readonly Line[],
@@ -237,7 +240,7 @@ function divergencesOf(
   return found;
 }
 
-/** As the store gives it back. */
+/** As the store returns it. */
 function said({ reason, data }: JournalNote): JsonObject {
   return JSON.parse(JSON.stringify({ reason, data })) as JsonObject;
 }

@@ -3,7 +3,7 @@ import type { QueuePosition } from '../../../service/queue-walk.ts';
 
 export type OldInstanceRow = { id: string; tenant_id: string; completed_at: string };
 
-/** Instances of all tenants that ended so long ago, and have left nothing open. */
+/** Instances of all tenants that ended before the retention period and have no unclosed objects. */
 export function findOldInstances([completedAt, id]: QueuePosition, ageSeconds: number, rowsMax: number) {
   return sql<OldInstanceRow>`
     select id, tenant_id, completed_at from process_instances
@@ -13,9 +13,9 @@ export function findOldInstances([completedAt, id]: QueuePosition, ageSeconds: n
 }
 
 /**
- * Locks an instance that may be forgotten. One that an open instance has called stays, and one that has taken an event which the
- * processes of its tenant can come by again: a turn that ended in the midst of an event sees that one again, among the next
- * `nextEventsMax` behind the cursor.
+ * Locks an instance that may be deleted. An instance that an open one called is kept, and so is one that took an event
+ * which the processes of its tenant may read again: a turn that ended in the middle of an event reads that event again,
+ * among the next `nextEventsMax` after the cursor.
  */
 export function lockForgettable(tenantId: string, id: string, consumer: string, nextEventsMax: number) {
   return sql<{ id: string }>`
@@ -33,7 +33,7 @@ export function lockForgettable(tenantId: string, id: string, consumer: string, 
     for update of i skip locked`;
 }
 
-/** Removes some of what an instance has left; the instance itself with the last of it. */
+/** Deletes some rows of an instance; the instance itself with the last of them. */
 export function deleteSome(tenantId: string, id: string, rowsMax: number) {
   return sql<{ rows: number }>`
     with lines as (

@@ -12,14 +12,15 @@ import {
 } from './old-instances.sql.ts';
 
 const batchMax = 100;
-/** Lines of the journal, and as many inputs, that one transaction removes: some 30 ms. */
+/** Journal lines, and as many inputs, that one transaction deletes: some 30 ms. */
 const rowsMax = 1000;
 /** A turn reads at most 900 events (CP_PROCESSES_BATCH_SIZE), and ends at one of them. */
 const nextEventsMax = 1000;
 
 /**
- * Forgets instances that ended CP_PROCESSES_RETENTION_SECONDS ago, with their journals and what they took, a little in each
- * transaction. One that has left something open stays, and so does one whose cause may come by again, so that no event starts two.
+ * Deletes instances that ended CP_PROCESSES_RETENTION_SECONDS ago, with their journals and inputs, a little per
+ * transaction. An instance with unclosed objects is kept, and so is one whose cause may be read again, so that no event
+ * starts two instances.
  */
 export function forgetOldInstances({ pool, settings, log }: JobTools<Context>): Job {
   const { CP_PROCESSES_RETENTION_SECONDS: ageSeconds } = settings;
@@ -33,7 +34,7 @@ export function forgetOldInstances({ pool, settings, log }: JobTools<Context>): 
   );
 }
 
-/** @returns 0 where it stays; a whole batch where there is more of it */
+/** @returns 0 if it is kept; a whole batch if more of it is left */
 async function forgetSome(tx: Db, { id, tenant_id: tenantId }: OldInstanceRow): Promise<number> {
   if ((await tx.row(lockForgettable(tenantId, id, processConsumer, nextEventsMax))) === undefined) return 0;
   const removed = (await tx.row(deleteSome(tenantId, id, rowsMax)))?.rows ?? 0;
