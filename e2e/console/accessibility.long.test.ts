@@ -98,7 +98,7 @@ function overlays(publicId: string): readonly [string, string, (page: Page) => P
       async (page) => {
         await page.getByRole('button', { name: 'Save view' }).click();
         await dialog(page);
-        await page.getByLabel('Name of the view').fill('Urgent');
+        await page.getByLabel('View name').fill('Urgent');
         await page.keyboard.press('Enter');
         await page.getByRole('link', { name: 'Urgent' }).waitFor();
         await page.getByRole('button', { name: 'Edit views' }).click();

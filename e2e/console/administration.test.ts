@@ -25,7 +25,7 @@ describe('the administration', { skip: noBrowser }, () => {
   async function open(section: string, options = {}) {
     const watched = await world.signedIn(`/administration?section=${section}`, options);
     await enterSecret(watched.page, world.adminSecret);
-    await watched.page.getByRole('button', { name: 'Forget the admin secret' }).waitFor();
+    await watched.page.getByRole('button', { name: 'Lock administration' }).waitFor();
     return watched;
   }
   async function enterSecret(page: Page, secret: string) {
@@ -61,7 +61,7 @@ describe('the administration', { skip: noBrowser }, () => {
     );
     assert.doesNotMatch(String(kept), new RegExp(world.adminSecret));
     assert.equal(requests.filter((text) => text.includes(world.adminSecret)).length, 0);
-    await page.getByRole('button', { name: 'Forget the admin secret' }).click();
+    await page.getByRole('button', { name: 'Lock administration' }).click();
     await page.getByLabel('Admin secret').waitFor();
     await enterSecret(page, world.adminSecret);
     await line.waitFor();
@@ -103,7 +103,7 @@ describe('the administration', { skip: noBrowser }, () => {
     await page.getByText('New token').focus();
     await keyboard.press('Enter');
     await page.getByRole('option', { name: /Deploy bot/ }).waitFor({ state: 'attached' });
-    await page.getByLabel('Whose').focus();
+    await page.getByLabel('Principal').focus();
     await keyboard.type('Deploy');
     await page.getByLabel('Name').focus();
     await keyboard.type('laptop');
@@ -135,12 +135,12 @@ describe('the administration', { skip: noBrowser }, () => {
     await page.reload();
     await enterSecret(page, world.adminSecret);
     await page.getByText('New token').click();
-    await page.getByLabel('Whose').selectOption(id);
+    await page.getByLabel('Principal').selectOption(id);
     await page.getByLabel('Name').fill('of maria');
-    await page.getByRole('button', { name: 'Issue' }).click();
+    await page.getByRole('button', { name: 'Create' }).click();
     await page.getByText('authentication_context_required').waitFor();
-    await page.getByLabel(/I have made sure/).check();
-    await page.getByRole('button', { name: 'Issue' }).click();
+    await page.getByLabel(/I verified/).check();
+    await page.getByRole('button', { name: 'Create' }).click();
     const secret = page.getByRole('status').locator('code');
     const first = await secret.innerText();
     await page.getByRole('button', { name: 'Done' }).click();
@@ -155,11 +155,11 @@ describe('the administration', { skip: noBrowser }, () => {
     await exchange(second);
     await page.getByRole('button', { name: 'Done' }).click();
     await line.getByRole('button', { name: 'Revoke …' }).click();
-    await page.getByLabel('Why').fill('Lost');
+    await page.getByLabel('Reason (optional)').fill('Lost');
     await line.getByRole('button', { name: 'Revoke', exact: true }).click();
     await line.waitFor({ state: 'detached' });
     await assert.rejects(exchange(second));
-    await page.getByLabel('Show revoked ones').check();
+    await page.getByLabel('Show revoked').check();
     await line.filter({ hasText: 'Lost' }).waitFor();
     assert.deepEqual(complaints, []);
   });
@@ -207,8 +207,8 @@ describe('the administration', { skip: noBrowser }, () => {
     const before = await secret.innerText();
     await page.getByRole('button', { name: 'Done' }).click();
     const account = item('Directory writer');
-    await account.getByRole('button', { name: 'New secret …' }).click();
-    await account.getByRole('button', { name: 'New secret', exact: true }).click();
+    await account.getByRole('button', { name: 'Rotate secret …' }).click();
+    await account.getByRole('button', { name: 'Rotate secret', exact: true }).click();
     await secret.waitFor();
     const clientSecret = await secret.innerText();
     assert.notEqual(clientSecret, before);
@@ -221,7 +221,7 @@ describe('the administration', { skip: noBrowser }, () => {
     await page.getByLabel('Key').fill('corporate');
     await page.getByLabel('Issuer').fill('https://login.example.com');
     await page.getByLabel('Audience').fill('baton');
-    await page.getByLabel('Its people').selectOption('managed');
+    await page.getByLabel('User provisioning').selectOption('managed');
     await page.getByRole('button', { name: 'Register' }).click();
     await item('corporate').getByRole('button', { name: 'Disable …' }).click();
     await item('corporate').getByRole('button', { name: 'Disable', exact: true }).click();
@@ -231,15 +231,13 @@ describe('the administration', { skip: noBrowser }, () => {
     await go('Directories');
     await page.getByText('New directory').click();
     await page.getByLabel('Key').fill('entra');
-    await page.getByLabel('Whose people it writes').selectOption('corporate');
-    await page
-      .getByLabel('The service account that writes')
-      .selectOption({ label: 'Directory writer (service account)' });
+    await page.getByLabel('Identity provider').selectOption('corporate');
+    await page.getByLabel('Service account').selectOption({ label: 'Directory writer (service account)' });
     await page.getByRole('button', { name: 'Register' }).click();
     await item('entra').getByRole('button', { name: 'Tokens' }).click();
-    await page.getByText('New token of this directory').click();
+    await page.getByText('New directory token').click();
     await page.getByLabel('Name').fill('Entra ID');
-    await page.getByRole('button', { name: 'Issue' }).click();
+    await page.getByRole('button', { name: 'Create' }).click();
     const provisioningToken = await secret.innerText();
     const scim = createClient({ url: world.url, provisioningToken }).identity.scim;
     assert.equal((await scim.listUsers()).totalResults, 0);
@@ -258,12 +256,12 @@ describe('the administration', { skip: noBrowser }, () => {
     await go('Roles');
     await page.getByText('New role').click();
     await page.getByLabel('Name', { exact: true }).fill('Reviewer');
-    await page.getByLabel('Short name').fill('reviewer');
+    await page.getByLabel('Slug').fill('reviewer');
     await page.getByRole('button', { name: 'Create' }).click();
-    await item('Reviewer').getByRole('button', { name: 'Who has it' }).click();
-    await page.getByText('Give Reviewer to somebody').click();
+    await item('Reviewer').getByRole('button', { name: 'Holders' }).click();
+    await page.getByText('Assign Reviewer').click();
     await page.locator('select[name=principal]').selectOption(world.me);
-    await page.getByRole('button', { name: 'Give', exact: true }).click();
+    await page.getByRole('button', { name: 'Assign', exact: true }).click();
     const holder = item('Reviewer').getByRole('listitem').filter({ hasText: 'Administrator' });
     await holder.waitFor();
     const roles = await world.baton.principals.listRoles(world.me);
@@ -272,21 +270,21 @@ describe('the administration', { skip: noBrowser }, () => {
       ['reviewer'],
     );
     await holder.getByRole('button', { name: 'Take it away …' }).click();
-    await holder.getByRole('button', { name: 'Take it away', exact: true }).click();
-    await page.getByText('Nobody has it.').waitFor();
+    await holder.getByRole('button', { name: 'Revoke', exact: true }).click();
+    await page.getByText('No holders.').waitFor();
 
-    await go('Audit record');
+    await go('Audit log');
     await page.getByLabel('Action').fill('groups.create');
-    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
     await item('groups.create').locator('summary').click();
     await item('groups.create').getByText('group', { exact: true }).waitFor();
     const request = await item('groups.create').getByText(/^req_/).innerText();
     await page.getByLabel('Action').fill('');
     await page.getByLabel('Request').fill(request);
-    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
     await item('groups.create').waitFor();
     assert.equal(await page.locator('main ul > li details').count(), 1);
-    await page.getByText('Verify the record').click();
+    await page.getByText('Verify the audit log').click();
     await page.getByText(/baton identity audit verify --key/).waitFor();
     await go('Signing keys');
     await item('RS256').waitFor();
@@ -314,7 +312,7 @@ describe('the administration', { skip: noBrowser }, () => {
         ['Identity providers', 'New identity provider'],
         ['Directories', 'New directory'],
         ['Groups', 'New group'],
-        ['Audit record', undefined],
+        ['Audit log', undefined],
         ['Signing keys', undefined],
       ] as const) {
         await page.getByRole('link', { name, exact: true }).click();

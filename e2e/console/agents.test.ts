@@ -41,12 +41,12 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     const { task, agent, harness, lease } = await atWork('Held by who is disabled');
     const { page, complaints } = await world.signedIn('/agents');
     const card = page.getByRole('listitem').filter({ hasText: 'Held by who is disabled' }).first();
-    await card.getByText(/Lease ends in/).waitFor();
+    await card.getByText(/Lease expires in/).waitFor();
     await card.getByRole('button', { name: 'Disable' }).focus();
     await page.keyboard.press('Enter');
     await page
       .getByRole('alertdialog')
-      .getByText(/1 session of it is closed and 1 lease ends/)
+      .getByText(/This closes 1 session and releases 1 claim/)
       .waitFor();
     await assertAccessible(page, 'asked before disabling');
     // Keys do not reach the page behind the question.
@@ -61,7 +61,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     await page.getByRole('alertdialog').getByRole('button', { name: 'Disable' }).focus();
     await page.keyboard.press('Enter');
     await page.getByText('Held by who is disabled').waitFor({ state: 'detached' });
-    await page.getByRole('heading', { name: 'Nobody is at work' }).waitFor();
+    await page.getByRole('heading', { name: 'No active sessions' }).waitFor();
     assert.equal((await world.baton.principals.get(agent.principalId)).status, 'disabled');
     assert.equal((await world.baton.claims.get(lease.claim.id)).status, 'released');
     assert.equal((await world.baton.tasks.get(task.id)).activeClaimId, null);
@@ -70,14 +70,14 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('a run is asked to stop, and a lease is ended', async () => {
+  test('a run is cancellation requested, and a lease is ended', async () => {
     const { harness, lease } = await atWork('Asked to stop');
     const { page } = await world.signedIn('/agents');
-    await page.getByRole('button', { name: 'Ask it to stop' }).click();
-    await page.getByText(/asked to stop/).waitFor();
+    await page.getByRole('button', { name: 'Request cancellation' }).click();
+    await page.getByText(/cancellation requested/).waitFor();
     assert.notEqual((await world.baton.runs.get(lease.run.id)).cancelRequestedAt, null);
-    await page.getByRole('button', { name: 'End the lease' }).click();
-    await page.getByText('Holds nothing.').waitFor();
+    await page.getByRole('button', { name: 'Release claim' }).click();
+    await page.getByText('No claimed tasks.').waitFor();
     assert.equal((await world.baton.claims.get(lease.claim.id)).status, 'released');
     await harness.close();
   });
@@ -94,7 +94,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       const silent = watching.page.getByRole('listitem').filter({ hasText: 'silent' }).first();
       await silent.waitFor();
       // Send heartbeats until the page shows the session alive: a slow machine can load a page slower than the silence timeout.
-      const alive = silent.getByText(/^Last sign of life/);
+      const alive = silent.getByText(/^Last heartbeat/);
       let { heartbeatAt } = session;
       await untilTrue(async () => {
         ({ heartbeatAt } = await world.baton.sessions.heartbeat(session.id, { ttlSeconds: 3600 }));
@@ -105,22 +105,22 @@ describe('agents and sessions', { skip: noBrowser }, () => {
         "update sessions set heartbeat_at = heartbeat_at - interval '3400 s', expires_at = expires_at - interval '3400 s' where id = $1";
       await runStatement(world.databaseUrl, back, [session.id]);
       ({ heartbeatAt } = await world.baton.sessions.get(session.id));
-      await silent.getByText(/^Unresponsive: last sign of life/).waitFor();
+      await silent.getByText(/^Unresponsive, last heartbeat/).waitFor();
       assert.ok(Date.now() - Date.parse(heartbeatAt) > 3_240_000);
-      await watching.page.getByText('2 at work · 1 lease · 1 session unresponsive').waitFor();
-      await watching.page.getByLabel('Show').selectOption('Unresponsive or stuck');
+      await watching.page.getByText('2 active · 1 claimed task · 1 session unresponsive').waitFor();
+      await watching.page.getByLabel('Show').selectOption('Unresponsive or stalled');
       await watching.page.getByText(`Work ${evil}`).waitFor({ state: 'detached' });
       await silent.waitFor();
       for (const [colorScheme, width] of looks) {
         const options = { colorScheme, viewport: { width, height: 800 } };
         const { page, complaints } = await world.signedIn('/agents', options);
         await page
-          .getByText(/Unresponsive: last sign of life/)
+          .getByText(/Unresponsive, last heartbeat/)
           .first()
           .waitFor();
         await page.getByText(`Work ${evil}`).waitFor();
         await page.getByText(`client ${evil}`).waitFor();
-        await page.getByText(/not at work/).click();
+        await page.getByText(/idle agents?/).click();
         await page.getByText(`Idle ${evil}`).waitFor();
         await assertAccessible(page, `${colorScheme} ${width}`);
         assert.equal(await page.evaluate('window.ran'), undefined);
@@ -130,7 +130,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       await world.baton.sessions.close(session.id);
       // An idle agent can be disabled, too.
       const { page } = watching;
-      await page.getByText(/not at work/).click();
+      await page.getByText(/idle agents?/).click();
       await page.getByRole('button', { name: `Disable Idle ${evil}` }).focus();
       await page.keyboard.press('Enter');
       await page.getByRole('alertdialog').getByRole('button', { name: 'Disable' }).click();
@@ -138,7 +138,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       await watching.page
         .getByRole('button', { name: `Disable Idle ${evil}` })
         .waitFor({ state: 'detached' });
-      await watching.page.getByText('1 agent is disabled').click();
+      await watching.page.getByText('1 disabled agent').click();
       await watching.page.getByRole('button', { name: `Enable Idle ${evil}` }).waitFor();
       assert.equal((await world.baton.principals.get(id)).status, 'disabled');
       await harness.close();
@@ -178,30 +178,31 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       await keyboard.press('Enter');
       await page.getByRole('heading', { name: `${task.publicId} First title as of` }).waitFor();
       const fact = (name: string) => page.locator('dl > div', { hasText: name }).locator('dd').first();
-      assert.match(await fact('status').innerText(), /^in_progress\s+by this event$/);
-      await fact('held by').getByText('a test').waitFor();
+      assert.match(await fact('status').innerText(), /^in_progress\s+changed by this event$/);
+      await fact('holder').getByText('a test').waitFor();
       await assertAccessible(page, 'a task as it was then');
       await page.getByRole('main').press('k');
       await page.getByRole('heading', { name: `${task.publicId} Second title as of` }).waitFor();
-      await fact('title').getByText('by this event').waitFor();
-      await fact('held by').getByText('Nobody').waitFor();
-      const later = (disabled: boolean) => page.getByRole('button', { name: 'Later', disabled }).waitFor();
-      await page.getByText(', the newest one').waitFor();
+      await fact('title').getByText('changed by this event').waitFor();
+      await fact('holder').getByText('None').waitFor();
+      const later = (disabled: boolean) =>
+        page.getByRole('button', { name: 'Next event', disabled }).waitFor();
+      await page.getByText('(latest)').waitFor();
       await later(true);
       await baton.tasks.createComment(task.id, { body: 'It goes on' });
-      await page.getByText(', the newest one').waitFor({ state: 'detached' });
+      await page.getByText('(latest)').waitFor({ state: 'detached' });
       await later(false);
       await page.getByRole('main').press('j');
       await page.getByRole('main').press('j');
       await page.getByRole('heading', { name: `${task.publicId} First title as of` }).waitFor();
-      await fact('held by').getByText('Nobody').waitFor();
-      await page.getByRole('link', { name: 'The task as it is now' }).click();
+      await fact('holder').getByText('None').waitFor();
+      await page.getByRole('link', { name: 'Open task' }).click();
       await page.getByRole('heading', { name: 'Second title' }).waitFor();
 
       // The cursor of another object's event is not an event of this object.
       const { items } = await baton.events.list({ types: 'session.opened', tail: 1 });
       await page.goto(`${world.url}/journal?object=${task.id}&at=${items[0]?.cursor}`);
-      await page.getByText('This object has no such event').waitFor();
+      await page.getByText('Event not found').waitFor();
 
       // The page applies an actor that is selected while it resolves the id, and a later reset.
       await page.goto(`${world.url}/journal`);
@@ -220,7 +221,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       await page.getByLabel('Actor').selectOption({ label: 'a test' });
       answer.resolve();
       assert.deepEqual(await types(1), ['task.claimed']);
-      await page.getByRole('button', { name: 'Show all' }).click();
+      await page.getByRole('button', { name: 'Clear' }).click();
       await until(page, "document.querySelector('[name=object]').value === ''");
 
       // The page shows an error if it can't read the holder.
@@ -244,7 +245,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
           Array.from({ length: 30 }, (_, more) => baton.tasks.createComment(id, { body: `${n + more}` })),
         );
       const { page } = await world.signedIn(`/journal?object=${id}`);
-      const older = page.getByRole('button', { name: 'Show older events' });
+      const older = page.getByRole('button', { name: 'Load older events' });
       await older.waitFor();
       assert.equal(await page.getByText('task.created').count(), 0);
       // The page also shows events that arrive while it loads older ones, and keeps them.
@@ -258,9 +259,9 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       await until(page, "document.querySelectorAll('main ol > li').length === 212");
       await isGone(older);
       await page.getByRole('main').press('p');
-      await page.getByRole('button', { name: 'Go on' }).waitFor();
+      await page.getByRole('button', { name: 'Resume' }).waitFor();
       const going = await world.signedIn(`/journal?object=${id}`);
-      await going.page.getByRole('button', { name: 'Show older events' }).waitFor();
+      await going.page.getByRole('button', { name: 'Load older events' }).waitFor();
       const now = await baton.tasks.get(id);
       await baton.tasks.update(id, { title: 'Decided' }, { ifMatch: etagOf(now) });
       const list = page.locator('main ol');

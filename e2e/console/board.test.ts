@@ -103,7 +103,9 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
       // The card is in its new column while the request is pending.
       await drag(page, task, 'In progress', column(page, 'In progress').getByText('Wanted by two'));
       isSeen.resolve();
-      await page.getByText(/did not move to In progress: Rosa the rival changed it meanwhile/).waitFor();
+      await page
+        .getByText(/was not moved to In progress: Rosa the rival changed it in the meantime/)
+        .waitFor();
       await page.getByText(/priority critical/).waitFor();
       const own = column(page, await nameOf(page, task));
       await own.getByText('Wanted by two').waitFor();
@@ -155,7 +157,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
       await page.getByLabel('Priority').selectOption('critical');
       await page.waitForURL(/priority=critical/);
       await page.getByRole('button', { name: 'Save view' }).click();
-      await page.getByLabel('Name of the view').fill('  Fires ');
+      await page.getByLabel('View name').fill('  Fires ');
       await page.keyboard.press('Enter');
       await views.getByRole('link', { name: 'Fires' }).waitFor();
       await views.getByRole('link', { name: 'All' }).click();
@@ -212,9 +214,9 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
       await keep(JSON.stringify(many));
       await page.goto(`${world.url}/?priority=low`);
       await page.getByRole('button', { name: 'Save view' }).click();
-      await page.getByLabel('Name of the view').fill('One too many');
+      await page.getByLabel('View name').fill('One too many');
       await page.keyboard.press('Enter');
-      await page.getByText('There are 50 views already: delete one first.').waitFor();
+      await page.getByText('You can save at most 50 views. Delete one first.').waitFor();
       await page.keyboard.press('Escape');
       assert.equal(await tabs.count(), 51);
       assert.deepEqual(complaints, []);
@@ -235,15 +237,15 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
       await page.keyboard.press('Enter');
     }
     await choose('assign to me', 'Assign to me');
-    await page.getByText(`${task.publicId} is yours.`).waitFor();
+    await page.getByText(`Assigned ${task.publicId} to you.`).waitFor();
     assert.equal((await world.baton.tasks.get(task.id)).assigneeId, world.me);
-    await choose('copy the id', /Copy the id/);
+    await choose('copy the id', /Copy ID/);
     await page.getByText(`Copied: ${task.publicId}`).waitFor();
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), task.publicId);
-    await choose('copy the link', 'Copy the link');
+    await choose('copy the link', 'Copy link');
     await page.getByText(`Copied: ${world.url}/tasks/${task.publicId}`).waitFor();
     await choose('comment', /^Comment/);
-    await page.getByLabel(`Your comment on ${task.publicId}`).fill('Said in the palette');
+    await page.getByLabel(`Comment on ${task.publicId}`).fill('Said in the palette');
     await page.keyboard.press('Enter');
     await page.getByRole('listitem').getByText('Said in the palette').waitFor();
     await page.keyboard.press('m');
@@ -263,8 +265,8 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
       await page.getByRole('dialog').getByRole('option').first().waitFor();
       const options = await page.getByRole('dialog').getByRole('option').allInnerTexts();
       for (const name of [
-        'Create a task',
-        'Show the work as a board',
+        'Create task',
+        'Switch to board view',
         'Work',
         'Inbox',
         'Journal',
@@ -277,7 +279,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
         );
       await page.keyboard.type('keys');
       await page.keyboard.press('Enter');
-      await page.getByRole('dialog').getByRole('heading', { name: 'Keys' }).waitFor();
+      await page.getByRole('dialog').getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor();
       const help = await page.getByRole('dialog').innerText();
       for (const [, keys = ''] of options.map((option) => /\n(.+)$/.exec(option) ?? []))
         assert.ok(help.includes(keys), `${keys} in the help`);

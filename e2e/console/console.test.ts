@@ -57,7 +57,7 @@ describe('the console', { skip: noBrowser }, () => {
   test('a personal access token signs in, a wrong one is refused with its code, and the page asked for opens', async () => {
     const { page, complaints } = await openPage(browser);
     await page.goto(`${url}/journal?types=task.`);
-    const field = page.getByLabel('Or a personal access token');
+    const field = page.getByLabel('Or use a personal access token');
     await field.fill('no-token');
     await field.press('Enter');
     await page.getByRole('alert').waitFor();
@@ -91,8 +91,8 @@ describe('the console', { skip: noBrowser }, () => {
       assert.deepEqual(await page.getByRole('alert').allInnerTexts(), [], path);
     }
     await page.goto(`${url}/inbox/nowhere`);
-    await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
-    await until(page, "document.title === 'There is no such page · Baton'");
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+    await until(page, "document.title === 'Page not found · Baton'");
     assert.deepEqual(complaints, []);
   });
 
@@ -136,7 +136,7 @@ describe('the console', { skip: noBrowser }, () => {
     await tabTo(page, 'In progress');
     await keyboard.press('Enter');
     await page.getByText('in progress', { exact: true }).waitFor();
-    await page.getByPlaceholder('Say something').focus();
+    await page.getByPlaceholder('Add a comment …').focus();
     await keyboard.type('Said by keyboard');
     await keyboard.press('Tab');
     await keyboard.press('Enter');
@@ -179,7 +179,7 @@ describe('the console', { skip: noBrowser }, () => {
       await route.continue();
     });
     await page.getByRole('button', { name: 'Blocked' }).click();
-    await page.getByText(/changed this task meanwhile \(priority: critical\)/).waitFor();
+    await page.getByText(/changed this task \(priority: critical\)/).waitFor();
     await page.getByText('critical', { exact: true }).waitFor();
     assert.equal((await baton.tasks.get(task.id)).status, task.status);
   });
@@ -196,7 +196,7 @@ describe('the console', { skip: noBrowser }, () => {
     await page.getByText('May I release?').waitFor();
     await page.getByPlaceholder('Comment (optional)').fill('Go on.');
     await page.getByRole('button', { name: 'Approve' }).click();
-    await page.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+    await page.getByRole('heading', { name: 'No pending approvals' }).waitFor();
     const { status, decisionComment } = await baton.approvals.get(approval.id);
     assert.deepEqual([status, decisionComment], ['approved', 'Go on.']);
     assert.deepEqual(complaints, []);
@@ -205,7 +205,7 @@ describe('the console', { skip: noBrowser }, () => {
   test('who is signed out meanwhile is told, keeps what was written, and comes back to the same page', async () => {
     const task = await baton.tasks.create({ title: 'Written to the end' });
     const { page, complaints } = await signedIn(`/tasks/${task.publicId}`);
-    await page.getByPlaceholder('Say something').fill('Not sent yet');
+    await page.getByPlaceholder('Add a comment …').fill('Not sent yet');
     const other = await page.context().newPage();
     await other.goto(`${url}/inbox`);
     await other.getByRole('heading', { name: 'Inbox' }).waitFor();
@@ -216,10 +216,10 @@ describe('the console', { skip: noBrowser }, () => {
     );
     await baton.tasks.createComment(task.id, { body: 'Makes the page look again' });
     await page.getByText('You are signed out.').waitFor();
-    assert.equal(await page.getByPlaceholder('Say something').inputValue(), 'Not sent yet');
+    assert.equal(await page.getByPlaceholder('Add a comment …').inputValue(), 'Not sent yet');
     await page.unroute('**/api/v1/harness/context');
     await page.getByRole('link', { name: 'Sign in again' }).click();
-    await page.getByLabel('Or a personal access token').fill(adminToken);
+    await page.getByLabel('Or use a personal access token').fill(adminToken);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Written to the end' }).waitFor();
     assert.equal(page.url(), `${url}/tasks/${task.publicId}`);
@@ -233,18 +233,18 @@ describe('the console', { skip: noBrowser }, () => {
   longTest('a page stays as it is while Baton does not answer, and goes on by itself', async () => {
     const task = await baton.tasks.create({ title: 'Seen over a break' });
     const { page } = await signedIn(`/tasks/${task.publicId}`);
-    await page.getByPlaceholder('Say something').fill('Not sent yet');
+    await page.getByPlaceholder('Add a comment …').fill('Not sent yet');
     await page.route('**/api/v1/**', (route) =>
       route.fulfill({ status: 503, json: { error: { code: 'unavailable', message: 'Not now.' } } }),
     );
     await baton.tasks.createComment(task.id, { body: 'Said during the break' });
-    await page.getByText('Baton does not answer.').waitFor();
-    assert.equal(await page.getByPlaceholder('Say something').inputValue(), 'Not sent yet');
+    await page.getByText('Baton is not responding.').waitFor();
+    assert.equal(await page.getByPlaceholder('Add a comment …').inputValue(), 'Not sent yet');
     await page.unroute('**/api/v1/**');
-    await page.getByText('Baton does not answer.').waitFor({ state: 'detached' });
+    await page.getByText('Baton is not responding.').waitFor({ state: 'detached' });
     await page.getByText('Said during the break').waitFor();
     await isGone(page.getByRole('alert'));
-    assert.equal(await page.getByPlaceholder('Say something').inputValue(), 'Not sent yet');
+    assert.equal(await page.getByPlaceholder('Add a comment …').inputValue(), 'Not sent yet');
   });
 
   test('a browser whose clock is an hour ahead tells times and leases by the clock of Baton', async () => {
@@ -257,8 +257,8 @@ describe('the console', { skip: noBrowser }, () => {
       Date.now = () => now() + 3_600_000;
     }`);
     await page.goto(`${url}/tasks/${task.publicId}`);
-    await page.getByText(/The lease ends in (9:[0-5]\d|10:00)/).waitFor();
-    await page.getByText(/since (now|\d+ sec\. ago)/).waitFor();
+    await page.getByText(/The lease expires in (9:[0-5]\d|10:00)/).waitFor();
+    await page.getByText(/claimed (now|\d+ seconds? ago)/).waitFor();
     await baton.sessions.close(session.id);
   });
 

@@ -59,7 +59,7 @@ describe('the live demo', { skip: noBrowser }, () => {
 
   test('a visitor starts it from the empty board, watches, answers, and takes it away with one act', async () => {
     const { page, complaints } = await world.signedIn('/?view=board');
-    await page.getByRole('heading', { name: 'There is no task yet' }).waitFor();
+    await page.getByRole('heading', { name: 'No tasks yet' }).waitFor();
     const start = page.getByRole('button', { name: 'Start the demo' });
     await start.waitFor();
     await assertAccessible(page, 'empty board');
@@ -83,10 +83,10 @@ describe('the live demo', { skip: noBrowser }, () => {
 
     await page.goto(world.url);
     await page.getByRole('button', { name: 'Remove the demo' }).click();
-    await page.getByText('Tasks of one archived workspace are not shown.').waitFor();
-    await page.getByRole('heading', { name: 'There is no task yet' }).waitFor();
+    await page.getByText('Tasks of one archived workspace are hidden.').waitFor();
+    await page.getByRole('heading', { name: 'No tasks yet' }).waitFor();
     await isGone(page.getByRole('note', { name: 'Demo' }));
-    await page.getByRole('link', { name: 'Show them' }).click();
+    await page.getByRole('link', { name: 'Show' }).click();
     await page.getByRole('link', { name: 'Publish version 1.4 of the shop' }).waitFor();
     assert.deepEqual([(await workspaces('active')).length, (await workspaces('archived')).length], [0, 1]);
     const { items: members } = await world.baton.workspaces.listMembers(demo.id, { limit: 50 });
@@ -127,7 +127,7 @@ describe('the live demo', { skip: noBrowser }, () => {
   test('who is not the administrator is offered none, and is refused', async () => {
     const { token } = await world.person([...agentPermissions, 'workspaces.read']);
     const { page } = await world.signedIn('/?q=nothing-is-called-so', {}, token);
-    await page.getByRole('heading', { name: 'No task is like this' }).waitFor();
+    await page.getByRole('heading', { name: 'No tasks match these filters' }).waitFor();
     const ask = (act: string) =>
       page.evaluate(
         `fetch('/console/demo', { method: 'POST', headers: { 'content-type': 'application/json', 'baton-console-key': localStorage.getItem('baton.console-key') }, body: '{"act":"${act}"}' }).then(async (answer) => [answer.status, (await answer.json()).error?.code])`,

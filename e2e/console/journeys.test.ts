@@ -23,20 +23,20 @@ describe('journeys through the console', { skip: noBrowser }, () => {
   test('a newcomer, from an empty folder: the printed address, the first task, taken, finished, done', async () => {
     const { page, complaints } = await openPage(world.browser);
     await page.goto(world.printedAddress);
-    await page.getByRole('heading', { name: 'There is no task yet' }).waitFor();
-    await page.getByRole('link', { name: 'Create the first task' }).click();
+    await page.getByRole('heading', { name: 'No tasks yet' }).waitFor();
+    await page.getByRole('link', { name: 'Create task' }).click();
     await page.getByLabel('Title').fill('My first task');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'My first task' }).waitFor();
-    await page.getByRole('button', { name: 'Take it' }).click();
-    await page.getByRole('heading', { name: 'You hold it' }).waitFor();
+    await page.getByRole('button', { name: 'Claim' }).click();
+    await page.getByRole('heading', { name: 'You hold this task' }).waitFor();
     await assertAccessible(page, 'a task that is held in the console', 'usual');
     // Loaded again, the page still holds it, and keeps it.
     await page.reload();
-    const field = page.getByRole('textbox', { name: 'What came of it (optional)' });
+    const field = page.getByRole('textbox', { name: 'Result (optional)' });
     await field.fill('It was easy.');
-    await page.getByRole('button', { name: 'Finish' }).click();
-    await page.getByText(/TASK-\d+ is done\./).waitFor();
+    await page.getByRole('button', { name: 'Complete' }).click();
+    await page.getByText(/Completed TASK-\d+\./).waitFor();
     await page.getByRole('listitem').getByText('It was easy.').waitFor();
     const [task] = (await world.baton.tasks.list({ limit: 1 })).items;
     assert.deepEqual([task?.title, task?.status, task?.activeClaimId], ['My first task', 'done', null]);
@@ -45,8 +45,8 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     // Who cancels what they hold has lost nothing, and is not told so.
     const second = await world.baton.tasks.create({ title: 'Not wanted any more' });
     await page.goto(`${world.url}/tasks/${second.publicId}`);
-    await page.getByRole('button', { name: 'Take it' }).click();
-    await page.getByRole('heading', { name: 'You hold it' }).waitFor();
+    await page.getByRole('button', { name: 'Claim' }).click();
+    await page.getByRole('heading', { name: 'You hold this task' }).waitFor();
     const { activeClaimId } = await world.baton.tasks.get(second.id);
     const isJudged = Promise.all(
       [`/claims/${activeClaimId}`, `entityId=${activeClaimId}`].map((part) =>
@@ -55,9 +55,9 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     );
     await page.getByRole('button', { name: 'Cancelled' }).click();
     await isJudged;
-    await page.getByRole('heading', { name: 'You hold it' }).waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'You hold this task' }).waitFor({ state: 'detached' });
     assert.equal((await world.baton.claims.get(activeClaimId ?? '')).releaseReason, 'task_cancelled');
-    assert.equal(await page.getByText(/do not hold|have lost/).count(), 0);
+    assert.equal(await page.getByText(/no longer hold/).count(), 0);
     assert.deepEqual(complaints, []);
   });
 
@@ -71,9 +71,9 @@ describe('journeys through the console', { skip: noBrowser }, () => {
       'tasks.write',
     ]);
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`, {}, person.token);
-    await page.getByRole('button', { name: 'Take it' }).waitFor();
+    await page.getByRole('button', { name: 'Claim' }).waitFor();
     await page.keyboard.press('t');
-    const field = page.getByRole('textbox', { name: 'What came of it (optional)' });
+    const field = page.getByRole('textbox', { name: 'Result (optional)' });
     await field.fill('Half of it is done.');
     const { activeClaimId: first } = await baton.tasks.get(task.id);
     assert.equal((await baton.claims.get(first ?? '')).holderId, person.principalId);
@@ -90,9 +90,9 @@ describe('journeys through the console', { skip: noBrowser }, () => {
       await baton.claims.release(first ?? '', { reason: 'the operator needs it' });
       await route.continue();
     });
-    await page.getByRole('button', { name: 'Finish' }).click();
-    await page.getByText('You have lost this task.').waitFor();
-    await page.getByText(/Administrator ended your lease \(the operator needs it\)/).waitFor();
+    await page.getByRole('button', { name: 'Complete' }).click();
+    await page.getByText('You no longer hold this task.').waitFor();
+    await page.getByText(/Administrator released your claim \(the operator needs it\)/).waitFor();
     assert.equal((await baton.tasks.get(task.id)).systemStatusCategory === 'terminal_success', false);
     assert.equal((await baton.tasks.listComments(task.id, { limit: 10 })).items.length, 0);
     await assertAccessible(page, 'a lost task');
@@ -101,9 +101,9 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await baton.tasks.claim(task.id, { sessionId: session.id, intent: 'I do it myself' });
     await page.getByText('I do it myself').waitFor();
     assert.equal(await field.inputValue(), 'Half of it is done.');
-    await page.getByRole('button', { name: 'Leave it as a comment' }).click();
+    await page.getByRole('button', { name: 'Post as comment' }).click();
     await page.getByRole('listitem').getByText('Half of it is done.').waitFor();
-    await isGone(page.getByText('You have lost this task.'));
+    await isGone(page.getByText('You no longer hold this task.'));
     await untilTrue(async () => {
       const { items } = await baton.sessions.list({ status: 'active', limit: 50 });
       return !items.some(({ principalId }) => principalId === person.principalId);
@@ -144,7 +144,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await page.keyboard.press('j');
     await asked.locator('button:focus', { hasText: 'Approve' }).waitFor();
     await page.keyboard.press('Enter');
-    await page.getByText('You have approved it.').waitFor();
+    await page.getByText('You approved the request.').waitFor();
     await work;
     await harness.close();
     assert.equal(runs.length, 2);
@@ -206,7 +206,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     assert.equal((await baton.approvals.get(id)).status, 'pending');
     await asked.getByRole('button', { name: 'I have reviewed the changes' }).click();
     await asked.getByRole('button', { name: 'Approve the current version' }).click();
-    await page.getByText('You have approved it.').waitFor();
+    await page.getByText('You approved the request.').waitFor();
     const { subject, requestedSubject } = await baton.approvals.get(id);
     const toOf = (one: typeof subject) => one?.snapshot.task?.customFields['to'];
     assert.deepEqual([toOf(requestedSubject), toOf(subject)], ['ACME Ltd', 'Mallory']);
@@ -264,8 +264,8 @@ describe('journeys through the console', { skip: noBrowser }, () => {
         : route.continue({ url: route.request().url().replace('limit=50', 'limit=2') }),
     );
     await page.goto(`${world.url}/inbox`);
-    const said = page.getByRole('region', { name: 'Said to runs' });
-    const parked = page.getByRole('region', { name: 'Parked' });
+    const said = page.getByRole('region', { name: 'Pending control messages' });
+    const parked = page.getByRole('region', { name: 'On hold' });
     await said.getByText('Mind the gap').waitFor();
     await said.getByRole('alert').waitFor();
     await parked.getByRole('alert').waitFor();
@@ -314,7 +314,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await page.getByRole('dialog').waitFor();
     await keyboard.type('comment');
     await keyboard.press('Enter');
-    await page.getByLabel(`Your comment on ${publicId}`).waitFor();
+    await page.getByLabel(`Comment on ${publicId}`).waitFor();
     await keyboard.type('All by keys');
     await keyboard.press('Enter');
     await page.getByRole('listitem').getByText('All by keys').waitFor();
@@ -345,12 +345,12 @@ describe('journeys through the console', { skip: noBrowser }, () => {
       intent: 'I will not be heard of again',
     });
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
-    const lease = page.locator('section', { has: page.getByRole('heading', { name: 'Held by' }) });
+    const lease = page.locator('section', { has: page.getByRole('heading', { name: 'Holder' }) });
     await lease.getByText('Slow agent').waitFor();
     await lease.getByText('I will not be heard of again').waitFor();
     // Nobody beats: the lease ends by itself, and the page says so without a reload.
     await endLease(world.databaseUrl, task.id);
-    await lease.getByText('Nobody holds it').waitFor();
+    await lease.getByText('Unclaimed').waitFor();
     const journal = await world.signedIn('/journal?types=claim.');
     await journal.page.getByText('claim.expired').first().waitFor();
     const other = await second.baton.sessions.open({ clientName: 'next' });

@@ -23,19 +23,19 @@ describe('whom a task is offered', { skip: noBrowser }, () => {
     ];
     const task = await baton.tasks.create({ title: 'For Ada only' });
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
-    await page.getByRole('button', { name: 'Give to …' }).click();
-    const field = page.getByLabel('Given to');
+    await page.getByRole('button', { name: 'Assign …' }).click();
+    const field = page.getByLabel('Assignee');
     await field.locator('option', { hasText: 'Ada the agent (agent)' }).waitFor({ state: 'attached' });
     await field.selectOption({ label: 'Ada the agent (agent)' });
     await assertAccessible(page, 'give a task to an agent');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Baton offers it to Ada the agent first, and to nobody else.').waitFor();
+    await page.getByText('Baton offers this task to Ada the agent only.').waitFor();
     const offered = async ({ baton: client }: typeof ada) =>
       (await client.work.listAvailable({ limit: 50 })).items.map(({ id }) => id);
     assert.equal((await offered(ada))[0], task.id);
     assert.ok(!(await offered(grace)).includes(task.id));
     await baton.principals.disable(ada.id, { reason: 'a test' });
-    await page.getByText(/^Ada the agent is disabled and can't take it/).waitFor();
+    await page.getByText(/^Ada the agent is disabled and can't claim this task/).waitFor();
     assert.deepEqual(complaints, []);
   });
 
@@ -61,17 +61,17 @@ describe('whom a task is offered', { skip: noBrowser }, () => {
       const card = page.getByRole('region', { name: 'Blocked' });
       await card.getByText('blocked: no account is named').waitFor();
       await card.getByText('I need to know which account pays.').waitFor();
-      await card.getByText(/Nobody is offered it, and nobody can take it/).waitFor();
-      assert.equal(await page.getByRole('heading', { name: 'Ready to be taken' }).count(), 0);
-      assert.equal(await page.getByRole('button', { name: 'Take it' }).count(), 0);
+      await card.getByText(/The task cannot be offered or claimed/).waitFor();
+      assert.equal(await page.getByRole('heading', { name: 'Ready to claim' }).count(), 0);
+      assert.equal(await page.getByRole('button', { name: 'Claim' }).count(), 0);
       await assertAccessible(page, `blocked ${colorScheme} ${width}`);
       assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
       assert.deepEqual(complaints, []);
     }
     const { page } = await world.signedIn(`/tasks/${task.publicId}`);
-    await page.getByRole('group', { name: 'Move the task' }).getByRole('button', { name: 'To do' }).click();
-    await page.getByRole('heading', { name: 'Ready to be taken' }).waitFor();
-    await page.getByRole('button', { name: 'Take it' }).waitFor();
+    await page.getByRole('group', { name: 'Status' }).getByRole('button', { name: 'To do' }).click();
+    await page.getByRole('heading', { name: 'Ready to claim' }).waitFor();
+    await page.getByRole('button', { name: 'Claim' }).waitFor();
   });
 
   test('a task that is paused after a failed attempt says until when, and a click makes it available', async () => {
@@ -87,11 +87,11 @@ describe('whom a task is offered', { skip: noBrowser }, () => {
     const { availableAt } = await baton.tasks.get(task.id);
     assert.ok(availableAt !== null && availableAt > new Date().toISOString());
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
-    await page.getByText(/It is not offered before/).waitFor();
+    await page.getByText(/Available from/).waitFor();
     await assertAccessible(page, 'a paused task');
-    await page.getByRole('button', { name: 'Make it available now' }).click();
-    await page.getByRole('heading', { name: 'Ready to be taken' }).waitFor();
-    await isGone(page.getByText(/It is not offered before/));
+    await page.getByRole('button', { name: 'Make available now' }).click();
+    await page.getByRole('heading', { name: 'Ready to claim' }).waitFor();
+    await isGone(page.getByText(/Available from/));
     assert.equal((await baton.tasks.get(task.id)).availableAt, null);
     assert.deepEqual(complaints, []);
   });

@@ -90,22 +90,22 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
       await page.getByText(permission).waitFor();
     }
     const own = await world.signedIn('/projects');
-    await own.page.getByText('There is no project yet').waitFor();
+    await own.page.getByText('No projects yet').waitFor();
     await own.page.keyboard.press('g');
     await own.page.keyboard.press('o');
-    await own.page.getByText('No process has run yet').waitFor();
+    await own.page.getByText('No process instances yet').waitFor();
     await own.page.keyboard.press('g');
     await own.page.keyboard.press('k');
-    await own.page.getByText('There is no skill yet').waitFor();
+    await own.page.getByText('No skills yet').waitFor();
     await own.page.keyboard.press('g');
     await own.page.keyboard.press('e');
-    await own.page.getByText(/A rule makes work out of what happens/).waitFor();
+    await own.page.getByText(/A rule creates work when an event occurs/).waitFor();
   });
 
   longTest('a project shows its status, goals, tasks and limits, and is moved', async () => {
     const { baton } = world;
     const { page } = await world.signedIn('/projects');
-    await page.getByText('There is no project yet').waitFor();
+    await page.getByText('No projects yet').waitFor();
     await baton.projectTemplates.create({
       key: 'console-project',
       displayName: 'Project',
@@ -129,7 +129,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     await page.getByText(`Sell more ${evil}`).waitFor();
     await page.getByRole('link', { name: 'Task of the project' }).waitFor();
     await page.getByText('maxRunActions').waitFor();
-    const move = page.getByRole('group', { name: 'Move the project' }).getByRole('button').first();
+    const move = page.getByRole('group', { name: 'Project status' }).getByRole('button').first();
     await move.focus();
     await page.keyboard.press('Enter');
     await until(async () =>
@@ -201,7 +201,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
           data: { title: `Invoices ${evil}` },
         });
       const { page, complaints } = await world.signedIn('/processes');
-      await page.getByText('No process has run yet').waitFor();
+      await page.getByText('No process instances yet').waitFor();
       const first = await start('CHG-1');
       await page.getByRole('link', { name: 'CHG-1' }).click();
       await page.getByRole('heading', { name: 'CHG-1' }).waitFor();
@@ -223,13 +223,13 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
       await page.keyboard.press('Enter');
       await page.keyboard.type('We wait for the lawyers');
       await page.keyboard.press('Enter');
-      await page.getByRole('button', { name: 'Go on' }).waitFor();
-      await page.getByText('Administrator has suspended it: We wait for the lawyers').waitFor();
+      await page.getByRole('button', { name: 'Resume' }).waitFor();
+      await page.getByText('Administrator suspended it: We wait for the lawyers').waitFor();
       assert.equal((await baton.processInstances.get(second.id)).status, 'suspended');
-      await page.getByRole('button', { name: 'Go on' }).click();
+      await page.getByRole('button', { name: 'Resume' }).click();
       await page.getByRole('button', { name: 'Suspend' }).waitFor();
-      await page.getByRole('button', { name: 'Cancel it' }).click();
-      await page.getByPlaceholder('Why').fill('Nobody wants it any more');
+      await page.getByRole('button', { name: 'Cancel' }).click();
+      await page.getByPlaceholder('Reason').fill('Nobody wants it any more');
       await page.keyboard.press('Enter');
       await until(async () =>
         (await baton.processInstances.get(second.id)).status === 'cancelled' ? true : undefined,
@@ -247,12 +247,12 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
       await titled(page, 'CHG-1 as it was');
       await page.locator('svg text', { hasText: 'approve · active' }).waitFor();
       await page.locator('svg text', { hasText: 'complete · to come' }).waitFor();
-      await page.getByRole('link', { name: 'The process as it is now' }).waitFor();
+      await page.getByRole('link', { name: 'Open process' }).waitFor();
       await page.route('**/api/v1/process-definitions/**', (route) =>
         route.fulfill({ status: 403, json: { error: { code: 'permission_denied', message: 'Not now.' } } }),
       );
       await page.reload();
-      await page.getByRole('region', { name: 'Where it stood' }).getByText('Not now.').waitFor();
+      await page.getByRole('region', { name: 'Progress' }).getByText('Not now.').waitFor();
       // The next page has its own title again.
       await page.getByRole('link', { name: 'Journal', exact: true }).last().click();
       await titled(page, 'Journal');
@@ -263,7 +263,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
   test('skills, tools and registered agents are shown, and what is new appears', async () => {
     const { baton, me } = world;
     const { page } = await world.signedIn('/skills');
-    await page.getByText('No skill is assigned to you.').waitFor();
+    await page.getByText('No skills are assigned to you.').waitFor();
     const skill = await baton.skills.create({
       name: 'translate',
       version: '1.0.0',
@@ -274,7 +274,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     await page.getByText(`Says it in French ${evil}`).first().waitFor();
     await baton.principals.assignSkill(me, { skillId: skill.id });
     await page.reload();
-    await page.getByText('can be called').waitFor();
+    await page.getByText('available').waitFor();
     await page.getByText('Desk').waitFor();
     await looksRight('/skills', 'translate');
   });
@@ -298,7 +298,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Disable review-all' }).click();
     await page.getByRole('button', { name: 'Enable review-all' }).waitFor();
     assert.equal((await baton.rules.get(id)).status, 'disabled');
-    await page.getByLabel('Search what memory knows').fill('invoices');
+    await page.getByLabel('Search memory').fill('invoices');
     await page.keyboard.press('Enter');
     await page.getByText('CP_CONTEXT_BASE_URL').waitFor();
     await looksRight('/knowledge', 'review-all');

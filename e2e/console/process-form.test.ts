@@ -102,7 +102,7 @@ describe('the form of a process step', { skip: noBrowser }, () => {
       colorScheme: 'light',
       viewport: { width: 1440, height: 900 },
     });
-    await operator.page.getByText('Step pack of the process').waitFor();
+    await operator.page.getByText('Step pack of process').waitFor();
 
     const { page, complaints } = await world.signedIn(
       `/tasks/${task.publicId}`,
@@ -115,11 +115,11 @@ describe('the form of a process step', { skip: noBrowser }, () => {
     assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
 
     // The browser points at what is missing: nothing is sent.
-    await fields.getByRole('button', { name: 'Send and complete' }).click();
+    await fields.getByRole('button', { name: 'Submit and complete' }).click();
     const isValid = await page.evaluate("document.querySelector('form[aria-label=Answers]').checkValidity()");
     assert.equal(isValid, false);
-    await page.getByRole('group', { name: 'Move the task' }).getByRole('button', { name: 'Done' }).click();
-    await page.getByText('Fill in the form of the process before you complete the task.').waitFor();
+    await page.getByRole('group', { name: 'Status' }).getByRole('button', { name: 'Done' }).click();
+    await page.getByText('Fill in the process form before you complete the task.').waitFor();
     assert.equal((await baton.tasks.get(task.id)).version, task.version);
 
     await fields.getByLabel('Weight in kg').fill('2.5');
@@ -127,19 +127,19 @@ describe('the form of a process step', { skip: noBrowser }, () => {
     await fields.getByLabel('Day of dispatch').fill('2026-12-01');
     await fields.getByLabel('keep dry').check();
     await fields.getByLabel('Note for the customer').fill('thanks');
-    await fields.getByRole('button', { name: 'Save for later' }).click();
-    await page.getByText(`The answers to ${task.publicId} are saved.`).waitFor();
+    await fields.getByRole('button', { name: 'Save draft' }).click();
+    await page.getByText(`Saved the answers to ${task.publicId}.`).waitFor();
     assert.equal((await baton.tasks.get(task.id)).systemStatusCategory, task.systemStatusCategory);
 
     // A pattern is what only Baton validates.
-    await fields.getByRole('button', { name: 'Send and complete' }).click();
+    await fields.getByRole('button', { name: 'Submit and complete' }).click();
     await fields.getByText('must match the pattern ^[A-Z]').first().waitFor();
     const note = fields.getByLabel('Note for the customer');
     assert.equal(await note.getAttribute('aria-invalid'), 'true');
     await assertAccessible(page, 'form with a faulty answer');
     await note.fill('Thank you');
-    await fields.getByRole('button', { name: 'Send and complete' }).click();
-    await page.getByText(`${task.publicId} is done.`).waitFor();
+    await fields.getByRole('button', { name: 'Submit and complete' }).click();
+    await page.getByText(`Completed ${task.publicId}.`).waitFor();
     const parcel = { weight: 2.5, box: 'l', sentOn: '2026-12-01', note: 'Thank you', marks: ['keep dry'] };
     await untilTrue(
       async () => (await baton.processInstances.get(instance.id)).status === 'completed',
@@ -172,17 +172,17 @@ describe('the form of a process step', { skip: noBrowser }, () => {
     const task = await baton.tasks.get(openElements[0]?.taskId ?? '');
     const other = await world.person(['tasks.read', 'tasks.write', 'task_types.read', 'principals.read']);
     const stranger = await world.signedIn(`/tasks/${task.publicId}`, {}, other.token);
-    await stranger.page.getByText(/^Only .* may answer\.$/).waitFor();
+    await stranger.page.getByText(/^Only .* can fill in this form\.$/).waitFor();
     assert.equal(await stranger.page.getByLabel('Weight in kg').isDisabled(), true);
-    assert.equal(await stranger.page.getByRole('button', { name: 'Send and complete' }).count(), 0);
+    assert.equal(await stranger.page.getByRole('button', { name: 'Submit and complete' }).count(), 0);
 
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`, {}, packer.token);
-    await page.getByRole('button', { name: 'Take it' }).click();
-    await page.getByRole('heading', { name: 'You hold it' }).waitFor();
+    await page.getByRole('button', { name: 'Claim' }).click();
+    await page.getByRole('heading', { name: 'You hold this task' }).waitFor();
     await page.getByLabel('Weight in kg').fill('1');
     await page.getByLabel('Box').selectOption({ label: 'Small' });
-    await page.getByRole('button', { name: 'Finish' }).click();
-    await page.getByText(`${task.publicId} is done.`).waitFor();
+    await page.getByRole('button', { name: 'Complete' }).click();
+    await page.getByText(`Completed ${task.publicId}.`).waitFor();
     assert.deepEqual((await baton.tasks.get(task.id)).customFields, { weight: 1, box: 's' });
     assert.deepEqual([...complaints, ...stranger.complaints], []);
   });

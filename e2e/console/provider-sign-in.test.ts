@@ -101,7 +101,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
   test('a person signs in, comes where they wanted to go, and holds no token that outlives the page', async () => {
     const first = await begin('corporate');
     await choose(first.page, 'ada');
-    await first.page.getByText(/not admitted to Baton yet/).waitFor();
+    await first.page.getByText(/does not have access to Baton yet/).waitFor();
     await admit('ada');
     const { page, complaints } = await begin('corporate', '/journal?types=task.');
     const seen: string[] = [];
@@ -248,7 +248,8 @@ describe('signing in to the console through an identity provider', { skip: noBro
     await choose(short.page, 'bob');
     const renewed = await begin('renewed');
     await choose(renewed.page, 'bob');
-    for (const { page } of [short, renewed]) await page.getByText(/not admitted to Baton yet/).waitFor();
+    for (const { page } of [short, renewed])
+      await page.getByText(/does not have access to Baton yet/).waitFor();
     await admit('bob');
     for (const { page } of [short, renewed]) {
       await page.goto(url);

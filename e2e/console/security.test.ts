@@ -281,7 +281,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       await tab.getByRole('navigation', { name: 'Pages' }).getByText(displayName, { exact: true }).waitFor();
     };
     await open();
-    await page.getByRole('alertdialog', { name: 'Sign in as somebody else?' }).waitFor();
+    await page.getByRole('alertdialog', { name: 'Switch account?' }).waitFor();
     await assertAccessible(page, 'the question');
     // Enter presses what has the focus: the way that changes nothing.
     await page.keyboard.press('Enter');
@@ -290,7 +290,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     const other = await page.context().newPage();
     await other.goto(`${world.url}/inbox`);
     await isSignedInAs(world.me, other);
-    await page.getByRole('button', { name: 'Sign in as its owner' }).click();
+    await page.getByRole('button', { name: 'Switch account' }).click();
     await isSignedInAs(rival.principalId);
     // The other tab shares the session: it does not go on as who it was.
     await isSignedInAs(rival.principalId, other);
@@ -302,7 +302,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     const rival = await world.person(['tasks.read', 'tasks.write']);
     const task = await world.baton.tasks.create({ title: 'Written as somebody' });
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
-    await page.getByPlaceholder('Say something').fill('As the administrator');
+    await page.getByPlaceholder('Add a comment …').fill('As the administrator');
     // As a sign-in through a provider does it: no page of the console tells the others.
     const address = `${world.url}/console/sign-in`;
     const key = String(await page.evaluate("localStorage.getItem('baton.console-key')"));
@@ -425,7 +425,7 @@ async function enterAdminSecret(page: Page, secret: string): Promise<void> {
   const field = page.getByLabel('Admin secret');
   await field.fill(secret);
   await field.press('Enter');
-  await page.getByRole('button', { name: 'Forget the admin secret' }).waitFor();
+  await page.getByRole('button', { name: 'Lock administration' }).waitFor();
   await settled(page);
 }
 

@@ -52,9 +52,9 @@ describe('a page that was open before', { skip: noBrowser }, () => {
         paints.push(paint);
         tasks.push(shown);
       }
-      t.diagnostic(`first paint ${inWords(paints)}; first task ${inWords(tasks)}`);
-      assert.ok(median(paints) <= paintMsMax, `first paint ${inWords(paints)}`);
-      assert.ok(median(tasks) <= tasksMsMax, `first task ${inWords(tasks)}`);
+      t.diagnostic(`first paint ${labelAnswers(paints)}; first task ${labelAnswers(tasks)}`);
+      assert.ok(median(paints) <= paintMsMax, `first paint ${labelAnswers(paints)}`);
+      assert.ok(median(tasks) <= tasksMsMax, `first task ${labelAnswers(tasks)}`);
     });
 });
 
@@ -63,5 +63,5 @@ function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-const inWords = (values: readonly number[]) =>
+const labelAnswers = (values: readonly number[]) =>
   `${Math.round(median(values))} ms (${values.map((value) => Math.round(value)).join(', ')})`;

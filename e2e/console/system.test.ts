@@ -62,7 +62,7 @@ describe('the system page', { skip: noBrowser }, () => {
     await page.keyboard.press('s');
     await page.getByRole('heading', { name: 'System' }).waitFor();
     await page.getByText('Ready', { exact: true }).nth(1).waitFor();
-    const dead = page.locator('dl > div', { hasText: 'Deliveries set aside' }).locator('dd');
+    const dead = page.locator('dl > div', { hasText: 'Dead letters' }).locator('dd');
     await dead.getByText('3', { exact: true }).waitFor();
     await page.route('**/health/ready', (route) =>
       route.fulfill({
@@ -73,9 +73,9 @@ describe('the system page', { skip: noBrowser }, () => {
     await page.route('**/iam/readyz', (route) => route.abort());
     await page.route('**/metrics', (route) => route.fulfill({ status: 401 }));
     await page.reload();
-    await page.getByText('Its database holds migration 3 of 4: run the migrations.').waitFor();
-    await page.getByText('It does not answer.').waitFor();
-    await page.getByText(/keeps \/metrics from browsers/).waitFor();
+    await page.getByText('The database schema is at migration 3 of 4. Run the migrations.').waitFor();
+    await page.getByText('The service is not responding.').waitFor();
+    await page.getByText(/\/metrics is not available to browsers/).waitFor();
     assert.deepEqual(complaints, []);
   });
 
@@ -85,8 +85,8 @@ describe('the system page', { skip: noBrowser }, () => {
         colorScheme,
         viewport: { width, height: 800 },
       });
-      await page.getByRole('button', { name: 'Give up …' }).first().click();
-      await page.getByText('Late writes refused').waitFor();
+      await page.getByRole('button', { name: 'Discard …' }).first().click();
+      await page.getByText('Stale writes rejected').waitFor();
       await assertAccessible(page, `${colorScheme} ${width}`);
       assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false);
       assert.deepEqual(complaints, []);
@@ -99,8 +99,8 @@ describe('the system page', { skip: noBrowser }, () => {
     const asked = { inSight: 0, outOfSight: 0 };
     await page.clock.install();
     await page.goto(`${world.url}/system`);
-    await page.getByText('Late writes refused').waitFor();
-    await page.getByText('Nothing waits for delivery.').waitFor();
+    await page.getByText('Stale writes rejected').waitFor();
+    await page.getByText('No pending deliveries.').waitFor();
     page.on('request', () => {
       asked[isHidden ? 'outOfSight' : 'inSight'] += 1;
     });
@@ -146,7 +146,7 @@ describe('the system page', { skip: noBrowser }, () => {
       });
       await page.goto(`${world.url}/system`);
       await page.getByText(seen).first().waitFor();
-      assert.equal(await page.getByRole('button', { name: /Deliver|Give up/ }).count(), 0, right);
+      assert.equal(await page.getByRole('button', { name: /Redeliver|Discard/ }).count(), 0, right);
     }
   });
 
@@ -163,7 +163,7 @@ describe('the system page', { skip: noBrowser }, () => {
         });
       });
       await page.goto(`${world.url}/system`);
-      await page.getByText('tried again in 1 hr.').waitFor();
+      await page.getByText('next attempt in 1 hour').waitFor();
     },
   );
 
@@ -174,7 +174,7 @@ describe('the system page', { skip: noBrowser }, () => {
       await untilDead(4);
       const { page, complaints } = await world.signedIn('/system');
       const { keyboard } = page;
-      await page.getByRole('button', { name: 'Give up …' }).first().focus();
+      await page.getByRole('button', { name: 'Discard …' }).first().focus();
       await keyboard.press('Enter');
       await keyboard.type('The receiver is gone');
       await keyboard.press('Enter');
@@ -183,12 +183,12 @@ describe('the system page', { skip: noBrowser }, () => {
       const { items } = await world.baton.events.list({ types: 'outbox.dropped' });
       assert.equal(items[0]?.payload.reason, 'The receiver is gone');
       answers = 204;
-      await page.getByRole('button', { name: 'Deliver again' }).first().focus();
+      await page.getByRole('button', { name: 'Redeliver' }).first().focus();
       await keyboard.press('Enter');
       await page.getByRole('button', { name: 'Deliver all 2 again' }).focus();
       await keyboard.press('Enter');
-      await page.getByText('Nothing is set aside.').waitFor();
-      await page.getByText('Nothing waits for delivery.').waitFor();
+      await page.getByText('No dead letters.').waitFor();
+      await page.getByText('No pending deliveries.').waitFor();
       assert.equal(new Set(taken).size, 3);
       assert.deepEqual(complaints, []);
     },

@@ -33,7 +33,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     const { value: lease } = await work.next();
     assert.ok(lease);
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
-    await page.getByText('Somebody holds it.').waitFor();
+    await page.getByText('The task is already claimed.').waitFor();
     // What its run writes appears while the run goes on, and its other lines stay meanwhile.
     const line = (type: string) => page.getByText(type, { exact: true });
     await line('run.started').waitFor();
@@ -51,13 +51,13 @@ describe("a task's page", { skip: noBrowser }, () => {
     await line('run.child.launched').waitFor();
     assert.equal((await baton.runs.get(lease.run.id)).status, 'running');
     assert.deepEqual(new Set(inSight), new Set([1]));
-    await page.getByRole('button', { name: 'End the lease' }).focus();
+    await page.getByRole('button', { name: 'Release claim' }).focus();
     await page.keyboard.press('Enter');
-    await page.getByText(/loses it at once/).waitFor();
+    await page.getByText(/loses the task immediately/).waitFor();
     await assertAccessible(page, 'asked before a lease is ended');
     await page.keyboard.press('Enter');
-    await page.getByText('Nobody holds it.').waitFor();
-    await page.getByRole('heading', { name: 'Ready to be taken' }).waitFor();
+    await page.getByText('Unclaimed.').waitFor();
+    await page.getByRole('heading', { name: 'Ready to claim' }).waitFor();
     assert.equal((await baton.claims.get(lease.claim.id)).status, 'released');
     await assert.rejects(lease.checkpoint('late'), { name: 'LeaseLostError' });
     await work.return();
@@ -75,9 +75,9 @@ describe("a task's page", { skip: noBrowser }, () => {
     });
     const reader = await world.person(['tasks.read', 'task_types.read']);
     const other = await world.signedIn(`/tasks/${publicId}`, {}, reader.token);
-    await other.page.getByText('Approve (needs approvals.decide)').waitFor();
+    await other.page.getByText('Approve (requires approvals.decide)').waitFor();
     const { page } = await world.signedIn(`/tasks/${publicId}`);
-    await page.getByText('It waits for an approval.').waitFor();
+    await page.getByText('An approval is pending.').waitFor();
     await page.getByRole('link', { name: 'Review and decide' }).click();
     await page
       .getByRole('region', { name: 'What this approval covers' })
@@ -86,7 +86,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByText(/^Approved by/).waitFor();
     await page.getByRole('link', { name: publicId }).click();
-    await page.getByRole('heading', { name: 'Ready to be taken' }).waitFor();
+    await page.getByRole('heading', { name: 'Ready to claim' }).waitFor();
     assert.equal((await baton.approvals.get(approvalId)).status, 'approved');
   });
 
@@ -97,15 +97,15 @@ describe("a task's page", { skip: noBrowser }, () => {
     for (const { id } of [first, second])
       await baton.tasks.createRelation(task.id, { toTask: id, type: 'depends_on' });
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
-    await page.getByRole('button', { name: `Complete what it waits for: ${first.publicId}` }).click();
-    await page.getByRole('button', { name: 'Complete what it waits for', exact: true }).click();
+    await page.getByRole('button', { name: `Complete the dependency: ${first.publicId}` }).click();
+    await page.getByRole('button', { name: 'Complete the dependency', exact: true }).click();
     await page.locator('svg text', { hasText: `${first.publicId} · done` }).waitFor();
     assert.equal((await baton.tasks.get(first.id)).systemStatusCategory, 'terminal_success');
-    await page.getByRole('button', { name: 'Stop waiting for it' }).click();
-    await page.getByRole('button', { name: 'Leave it' }).click();
-    await page.getByRole('button', { name: 'Stop waiting for it' }).click();
-    await page.getByRole('button', { name: 'Stop waiting for it' }).click();
-    await page.getByRole('heading', { name: 'Ready to be taken' }).waitFor();
+    await page.getByRole('button', { name: 'Remove the dependency' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Remove the dependency' }).click();
+    await page.getByRole('button', { name: 'Remove the dependency' }).click();
+    await page.getByRole('heading', { name: 'Ready to claim' }).waitFor();
     const { items } = await baton.tasks.listRelations(task.id);
     assert.deepEqual(
       items.map(({ toTaskId }) => toTaskId),
@@ -126,7 +126,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     await page.keyboard.press('Control+a');
     await page.keyboard.type('Is changed');
     await page.getByRole('option', { name: 'Administrator (human)' }).waitFor({ state: 'attached' });
-    await page.getByLabel('Given to').selectOption({ label: 'Administrator (human)' });
+    await page.getByLabel('Assignee').selectOption({ label: 'Administrator (human)' });
     await page.getByRole('button', { name: 'Save' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Is changed' }).waitFor();
@@ -144,7 +144,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     });
     await page.getByLabel('Title').fill('Mine');
     await page.keyboard.press('Enter');
-    await page.getByText(/Administrator changed this task meanwhile \(priority: high\)/).waitFor();
+    await page.getByText(/Administrator changed this task \(priority: high\)/).waitFor();
     await page.unroute('**/api/v1/tasks/*');
     assert.equal((await baton.tasks.get(task.id)).title, 'Is changed');
     // What was typed is still there, and holds against the new version.

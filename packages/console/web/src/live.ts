@@ -2,24 +2,26 @@ import { type Query, type QueryClient, useQueryClient } from '@tanstack/react-qu
 import { useEffect, useState } from 'react';
 import type { JournalEvent } from '@baton/sdk';
 import { baton, isSignedOut } from './client.ts';
-import { Readings } from './readings.ts';
+import { Refetches } from './refetches.ts';
 
-/** After a refusal the journal is followed anew this much later. */
+/** Delay before the journal is followed again after an error. */
 const againMs = 10_000;
 
-/** Events are shown so often, and of a flood the newest so many: drawn one by one, 5,000 a second stop the page. */
+/**
+ * Events are shown in batches of this interval, at most this many of the newest: rendering 5,000 a second one by one
+ * freezes the page.
+ */
 const showMs = 200;
 const showMax = 100;
 
-/** Those who show events, and what they do where some were left out. */
+/** Listeners for events, with their callback for events that were left out. */
 const listeners = new Map<(event: JournalEvent) => void, () => void>();
 let unseen: JournalEvent[] = [];
 let hasLeftOut = false;
 
 /**
- * Calls back for events while the page is open.
- * @param onLeftOut called before the newest events of a flood, of which older ones are not told
- * @returns what ends it
+ * Subscribes to events while the page is open. @param onLeftOut called before the newest events of a batch whose
+ * older ones are left out @returns a function that unsubscribes
  */
 export function onEvent(
   listener: (event: JournalEvent) => void,
@@ -29,7 +31,7 @@ export function onEvent(
   return () => listeners.delete(listener);
 }
 
-/** Shows an event soon, in one go with those that come at the same time: the page is drawn once for all of them. */
+/** Shows an event in the next batch, so that the page renders once for all of them. */
 function show(event: JournalEvent): void {
   if (unseen.length === 0)
     setTimeout(() => {
@@ -46,31 +48,28 @@ function show(event: JournalEvent): void {
   hasLeftOut = true;
 }
 
-/**
- * Follows the journal and reads again what an event is about.
- * @returns what to tell the person: whether pages change by themselves
- */
+/** Follows the journal and refetches the objects of its events. @returns the connection status to show */
 export function useLive(isAllowed: boolean): 'live' | 'connecting' | 'not live' {
   const queries = useQueryClient();
   const [state, setState] = useState<'live' | 'connecting' | 'not live'>('connecting');
   useEffect(() => {
     if (!isAllowed) return setState('not live');
     const stop = new AbortController();
-    const readings = new Readings((key) => readAgain(queries, key));
+    const refetches = new Refetches((key) => readAgain(queries, key));
     let timer: ReturnType<typeof setTimeout> | undefined;
     async function follow() {
       setState('live');
       try {
         for await (const event of baton.events.follow({ signal: stop.signal })) {
           show(event);
-          for (const key of queryKeysOf(event.entityType)) readings.want(key);
+          for (const key of queryKeysOf(event.entityType)) refetches.request(key);
         }
       } catch (error) {
         if (stop.signal.aborted) return;
         setState('not live');
         if (isSignedOut(error)) return;
         timer = setTimeout(() => {
-          // What has happened meanwhile is not told again.
+          // Events that occurred meanwhile are not delivered again.
           void queries.invalidateQueries();
           void follow();
         }, againMs);
@@ -80,13 +79,13 @@ export function useLive(isAllowed: boolean): 'live' | 'connecting' | 'not live' 
     return () => {
       stop.abort();
       clearTimeout(timer);
-      readings.stop();
+      refetches.stop();
     };
   }, [isAllowed, queries]);
   return state;
 }
 
-/** A list of more pages is read again at most every half minute: 10,000 tasks are 100 requests. */
+/** A list with more pages is refetched at most every half minute: 10,000 tasks are 100 requests. */
 const pagesMax = 5;
 const longListMs = 30_000;
 
@@ -95,12 +94,12 @@ function readAgain(queries: QueryClient, key: string): Promise<unknown> {
     const { pages = [] } = (state.data ?? {}) as { pages?: readonly unknown[] };
     return pages.length > pagesMax && Date.now() - state.dataUpdatedAt < longListMs;
   };
-  // It counts as old: it is read again when the page is opened, or the window comes to the front.
+  // Marked as stale: it is refetched when the page is opened or the window gets the focus.
   void queries.invalidateQueries({ queryKey: [key], predicate: isLongAndNew, refetchType: 'none' });
   return queries.invalidateQueries({ queryKey: [key], predicate: (query) => !isLongAndNew(query) });
 }
 
-/** The first words of the queries that an event of this entity may change. */
+/** The first elements of the query keys that an event of this entity may affect. */
 function queryKeysOf(entityType: string): string[] {
   if (['task', 'claim', 'run'].includes(entityType)) return ['tasks', 'inbox', 'me'];
   if (['comment', 'task_relation'].includes(entityType)) return ['tasks', 'me'];

@@ -1,11 +1,12 @@
-/** Also the name of what the browser keeps. */
+/** The key in local storage. */
 const name = 'baton.console-key';
-/** For a browser that keeps nothing: such a page is signed out when it is loaded again. */
+/** For a browser without local storage, where a reload signs the page out. */
 let inMemory: string | undefined;
 
 /**
- * The key of this origin, which goes with every request to the console's own server. The session's cookie alone opens
- * nothing, because browsers send it to every port of this host; no other port reads this storage. All tabs share the key.
+ * The key of this origin, sent with every request to the console's own server. The session cookie alone is not
+ * accepted, because browsers send it to every port of this host; no other port can read this storage. All tabs share
+ * the key.
  */
 export function pageKey(): string {
   const kept = read();
@@ -19,13 +20,13 @@ export function pageKey(): string {
   return key;
 }
 
-/** The next session has another key. */
+/** Deletes the key, so that the next session gets a new one. */
 export function forgetPageKey(): void {
   inMemory = undefined;
   try {
     localStorage.removeItem(name);
   } catch {
-    // Nothing was kept.
+    // Nothing was stored.
   }
 }
 

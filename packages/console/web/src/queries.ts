@@ -2,13 +2,13 @@ import { QueryClient, queryOptions } from '@tanstack/react-query';
 import type { Task } from '@baton/sdk';
 import { baton, isSignedOut } from './client.ts';
 
-/** What was read is fresh until the journal tells of a change (see live.ts), at most for a minute. */
+/** Cached data is fresh until the journal reports a change (see live.ts), for at most a minute. */
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 60_000,
       gcTime: 300_000,
-      // The client tries again by itself where that helps.
+      // The client already retries where that helps.
       retry: false,
       refetchOnWindowFocus: (query) => !isSignedOut(query.state.error),
     },
@@ -16,17 +16,17 @@ export const queries = new QueryClient({
   },
 });
 
-const lookMs = 30_000;
-const lookAgainMs = 5_000;
+const pollMs = 30_000;
+const retryMs = 5_000;
 
-/** Who is signed in, with their rights and what they hold. Read now and then also when nothing happens. */
+/** The signed-in person, their permissions and claims. Polled, even without events. */
 export const meQuery = queryOptions({
   queryKey: ['me'],
   queryFn: ({ signal }) => baton.harness.getContext({}, { signal }),
-  // So it is noticed when Baton does not answer, or this person is signed out elsewhere.
+  // Detects that Baton is unreachable, or that this person was signed out elsewhere.
   refetchInterval: ({ state: { error } }) => {
-    if (error === null) return lookMs;
-    return isSignedOut(error) ? false : lookAgainMs;
+    if (error === null) return pollMs;
+    return isSignedOut(error) ? false : retryMs;
   },
 });
 
@@ -36,7 +36,7 @@ export const taskQuery = (ref: string) =>
     queryFn: ({ signal }) => baton.tasks.get(ref, { signal }),
   });
 
-/** Names of people and agents change seldom. */
+/** Names of people and agents rarely change. */
 export const principalQuery = (id: string) =>
   queryOptions({
     queryKey: ['principals', id],
@@ -44,7 +44,7 @@ export const principalQuery = (id: string) =>
     staleTime: 600_000,
   });
 
-/** Names of workspaces change seldom, too. */
+/** Names of workspaces rarely change. */
 export const workspaceQuery = (id: string) =>
   queryOptions({
     queryKey: ['workspaces', 'one', id],
@@ -52,5 +52,5 @@ export const workspaceQuery = (id: string) =>
     staleTime: 600_000,
   });
 
-/** What must still hold when a task is changed. Made of its version: what is shown before Baton has answered has no ETag. */
+/** The `If-Match` value of a task. Derived from its version, because optimistic data has no ETag. */
 export const versionOf = ({ version }: Pick<Task, 'version'>) => `"task-${version}"`;

@@ -19,7 +19,7 @@ import { TaskPage } from './task/TaskPage.tsx';
 import { WorkPage } from './work/WorkPage.tsx';
 import { workSearch } from './work/work-search.ts';
 
-/** What a page does not know is nothing: the router would keep it as it stands in the address. */
+/** Drops unknown parameters, which the router would otherwise keep in the URL. */
 const strictly =
   <Search extends object>(read: (given: Record<string, unknown>) => Search) =>
   (given: Record<string, unknown>): Search => ({
@@ -31,7 +31,7 @@ const root = createRootRoute({ notFoundComponent: Missing });
 
 const signIn = createRoute({ getParentRoute: () => root, path: '/sign-in', component: SignInPage });
 
-/** Every page but the sign-in: who is signed in is known before it is shown. */
+/** Every page except the sign-in. Loads the signed-in person before it renders. */
 const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
@@ -43,14 +43,14 @@ const shell = createRoute({
       if (isSignedOut(error))
         redirect({
           to: '/sign-in',
-          // Why the session is over is said there; where there was none, nothing is.
+          // The sign-in page shows why the session ended, if there was one.
           search: {
             next: location.href,
             ...((error.code as string) !== 'signed_out' && { problem: error.code }),
           },
           throw: true,
         });
-      // Any other failure is shown by the shell.
+      // The shell shows any other error.
     }
   },
 });

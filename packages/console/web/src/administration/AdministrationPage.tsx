@@ -3,7 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { useLineKeys } from '../parts/line-keys.ts';
 import { meQuery } from '../queries.ts';
-import { type Administration, forgetAdministration, useAdministration } from './admin-secret.ts';
+import { type Administration, lockAdministration, useAdministration } from './admin-secret.ts';
 import styles from './administration.module.css';
 import { type SectionName, sectionNames } from './administration-search.ts';
 import { SecretGate } from './SecretGate.tsx';
@@ -19,7 +19,7 @@ import { Tokens } from './sections/Tokens.tsx';
 
 const route = getRouteApi('/shell/administration');
 
-/** Those of identity, which open with the admin secret. */
+/** Sections of the identity service, which require the admin secret. */
 const sections: Readonly<
   Record<Exclude<SectionName, 'roles' | 'keys'>, (props: { admin: Administration }) => ReactElement>
 > = {
@@ -32,7 +32,7 @@ const sections: Readonly<
   audit: Audit,
 };
 
-/** Who may enter, with what, and who has done what. */
+/** Principals, credentials, roles and the audit log. */
 export function AdministrationPage() {
   useLineKeys();
   const { section = 'principals' } = route.useSearch();
@@ -43,12 +43,12 @@ export function AdministrationPage() {
       <header className="row">
         <h1>Administration</h1>
         {admin !== undefined && (
-          <button type="button" onClick={forgetAdministration}>
-            Forget the admin secret
+          <button type="button" onClick={lockAdministration}>
+            Lock administration
           </button>
         )}
       </header>
-      <nav className={styles.nav} aria-label="Sections of the administration">
+      <nav className={styles.nav} aria-label="Administration sections">
         <ul className={styles.sections}>
           {Object.entries(sectionNames).map(([key, name]) => (
             <li key={key}>

@@ -4,27 +4,27 @@ import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import type { Administration } from './admin-secret.ts';
 import styles from './administration.module.css';
 
-/** Whether what was read may have changed by an act; names have not. */
+/** Whether an action may have changed a cached query. Names of principals don't change. */
 export const isChanged = ({ queryKey }: { queryKey: QueryKey }): boolean => queryKey[1] !== 'principal';
 
-/** The name of somebody whom identity knows. */
+/** The display name of an identity principal. */
 export function PrincipalName({ admin, id }: { admin: Administration; id: string }) {
   const { data, isError } = useQuery({
     queryKey: ['administration', 'principal', id],
     queryFn: ({ signal }) => admin.identity.principals.get(admin.tenantId, id, { signal }),
-    // Names change seldom, and a list has a hundred of them.
+    // Names rarely change, and a list shows a hundred of them.
     staleTime: 600_000,
   });
   if (data === undefined) return <span className="mono">{isError ? id : '…'}</span>;
   return <span title={id}>{data.display_name}</span>;
 }
 
-/** In one page of a choice: as many as identity gives at once. */
+/** The largest page size that the identity service accepts. */
 const choicesMax = 500;
 
 type Kind = 'human' | 'agent' | 'service_account' | 'workload';
 
-/** A choice among those whom identity knows, a page at a time. */
+/** A select with the active principals of the identity service, loaded page by page. */
 export function PrincipalChoice({
   admin,
   name,
@@ -55,7 +55,7 @@ export function PrincipalChoice({
         <span>{label}</span>
         <select name={name} required defaultValue="">
           <option value="" disabled>
-            {query.isPending ? 'Reading …' : offered.length === 0 ? 'Nobody yet' : 'Choose'}
+            {query.isPending ? 'Loading …' : offered.length === 0 ? 'No principals' : 'Select …'}
           </option>
           {offered.map(({ id, display_name, kind }) => (
             <option key={id} value={id}>
@@ -66,7 +66,7 @@ export function PrincipalChoice({
       </label>
       {query.hasNextPage && (
         <button type="button" onClick={() => void query.fetchNextPage()}>
-          More names
+          Load more
         </button>
       )}
       {query.isError && <ErrorNote error={query.error} onRetry={() => void query.refetch()} />}
@@ -74,7 +74,7 @@ export function PrincipalChoice({
   );
 }
 
-/** For which audiences, and with which scopes of these at most. */
+/** The audiences of a credential, and its scope ceiling. */
 export function Reach({ admin, preferred }: { admin: Administration; preferred: string }) {
   const { data, isError, error, refetch } = useQuery({
     queryKey: ['administration', 'audiences'],
@@ -90,7 +90,7 @@ export function Reach({ admin, preferred }: { admin: Administration; preferred: 
   return (
     <>
       <fieldset className={styles.checks}>
-        <legend>For</legend>
+        <legend>Audiences</legend>
         {offered.map(({ key }) => (
           <label key={key}>
             <input
@@ -107,7 +107,7 @@ export function Reach({ admin, preferred }: { admin: Administration; preferred: 
         ))}
       </fieldset>
       <fieldset className={styles.checks}>
-        <legend>At most with</legend>
+        <legend>Scopes</legend>
         {[...scopes].map((scope) => (
           <label key={scope}>
             <input type="checkbox" name="scopes" value={scope} defaultChecked={!scope.endsWith(':admin')} />

@@ -4,7 +4,7 @@ import { ErrorNote } from '../parts/Notes.tsx';
 import { openAdministration } from './admin-secret.ts';
 import styles from './administration.module.css';
 
-/** Asks for the admin secret. The field is emptied at once, whatever comes of it. */
+/** Prompts for the admin secret. The field is cleared on submit, whether or not the secret is valid. */
 export function SecretGate() {
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
@@ -26,8 +26,8 @@ export function SecretGate() {
   return (
     <form className={`card stack ${styles.gate}`} onSubmit={(event) => void onSubmit(event)}>
       <p>
-        Who may enter, and with what, is kept by identity, which asks for the admin secret.{' '}
-        <code className="mono">baton env</code> prints it where Baton runs, as{' '}
+        Principals and credentials are managed in the identity service, which requires the admin secret. Run{' '}
+        <code className="mono">baton env</code> on Baton's host to print it as{' '}
         <code className="mono">BATON_IAM_BOOTSTRAP_TOKEN</code>.
       </p>
       <label className="stack">
@@ -44,17 +44,17 @@ export function SecretGate() {
       </label>
       <div className="row">
         <button type="submit" className="primary" disabled={isBusy}>
-          {isBusy ? 'Asking identity …' : 'Open'}
+          {isBusy ? 'Verifying …' : 'Unlock'}
         </button>
       </div>
       {error !== undefined && (
         <>
-          {error instanceof BatonError && error.status === 401 && <p>This is not the admin secret.</p>}
+          {error instanceof BatonError && error.status === 401 && <p>The admin secret is incorrect.</p>}
           <ErrorNote error={error} />
         </>
       )}
       <p className="soft">
-        It stays in the memory of this page until you sign out, load the page again, or are away for 15
+        This page keeps the secret in memory until you sign out, reload the page, or are inactive for 15
         minutes.
       </p>
     </form>

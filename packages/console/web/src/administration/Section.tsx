@@ -10,7 +10,7 @@ import { isChanged } from './Choices.tsx';
 export const pageSize = 100;
 
 interface ListProps<Item> {
-  /** Below `administration`. */
+  /** Query key below `administration`. */
   readonly name: QueryKey;
   read(
     after: string | undefined,
@@ -20,7 +20,7 @@ interface ListProps<Item> {
   children(item: Item): ReactNode;
 }
 
-/** A list that is read by pages, with its errors, and with a word where it is empty. */
+/** A paginated list with its error and empty states. */
 export function List<Item>({ name, read, empty, children }: ListProps<Item>) {
   const query = useInfiniteQuery({
     queryKey: ['administration', ...name],
@@ -42,13 +42,13 @@ export function List<Item>({ name, read, empty, children }: ListProps<Item>) {
   );
 }
 
-/** What a form holds: one text for each name, or the chosen ones. */
+/** The values of a submitted form. */
 export interface Values {
   text(name: string): string;
   all(name: string): string[];
 }
 
-function valuesOf(form: HTMLFormElement): Values & { readonly plain: object } {
+function readValues(form: HTMLFormElement): Values & { readonly plain: object } {
   const data = new FormData(form);
   return {
     text: (name) => String(data.get(name) ?? '').trim(),
@@ -60,19 +60,22 @@ function valuesOf(form: HTMLFormElement): Values & { readonly plain: object } {
 interface CreateProps {
   readonly title: string;
   readonly submit?: string;
-  /** The same key while the form holds the same: after a lost answer nothing is made twice. */
+  /**
+   * @param idempotencyKey the same one until the values change, so that a retry after a lost response creates nothing
+   * twice
+   */
   make(values: Values, idempotencyKey: string): Promise<void>;
   readonly children: ReactNode;
 }
 
-/** A form that opens below its title, makes something, and closes. */
+/** A collapsible form that creates something and closes on success. */
 export function Create({ title, submit = 'Create', make, children }: CreateProps) {
   const queries = useQueryClient();
   const keys = useIdempotencyKeys();
   const [isOpen, setOpen] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const create = useMutation({
-    mutationFn: (values: ReturnType<typeof valuesOf>) => make(values, keys.of(values.plain)),
+    mutationFn: (values: ReturnType<typeof readValues>) => make(values, keys.of(values.plain)),
     onSuccess: () => {
       keys.taken();
       form.current?.reset();
@@ -82,7 +85,7 @@ export function Create({ title, submit = 'Create', make, children }: CreateProps
   });
   function onSubmit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();
-    create.mutate(valuesOf(event.currentTarget));
+    create.mutate(readValues(event.currentTarget));
   }
   return (
     <details
@@ -104,7 +107,6 @@ export function Create({ title, submit = 'Create', make, children }: CreateProps
   );
 }
 
-/** A field of a form, with its label above it. */
 export function Field({
   label,
   hint,
@@ -121,50 +123,62 @@ export function Field({
 
 interface ActProps {
   readonly label: string;
-  /** Asked before it is done; the button then opens the question. */
-  readonly asks?: 'sure' | 'why';
-  /** Said beside the question. */
+  /** Requires a confirmation, or a reason, before the action runs. */
+  readonly confirm?: 'sure' | 'why';
+  /** Shown beside the confirmation. */
   readonly note?: string;
   act(why: string): Promise<unknown>;
 }
 
-/** Something to do with one thing of a list; what can't be undone asks first. */
-export function Act({ label, asks, note, act }: ActProps) {
+/** An action on one item of a list. Irreversible actions require a confirmation. */
+export function Act({ label, confirm, note, act }: ActProps) {
   const queries = useQueryClient();
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const done = useMutation({
-    // What an act answers may be a secret: it is not kept among the mutations.
+    // The response may contain a secret, so it must not enter the mutation cache.
     mutationFn: async (why: string) => void (await act(why)),
-    onSuccess: () => setAsking(false),
+    onSuccess: () => setConfirming(false),
     onSettled: () => queries.invalidateQueries({ queryKey: ['administration'], predicate: isChanged }),
   });
   function onSubmit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();
-    done.mutate(valuesOf(event.currentTarget).text('why'));
+    done.mutate(readValues(event.currentTarget).text('why'));
   }
-  if (!isAsking)
+  if (!isConfirming)
     return (
       <>
         <button
           type="button"
           disabled={done.isPending}
-          onClick={() => (asks === undefined ? done.mutate('') : setAsking(true))}
+          onClick={() => (confirm === undefined ? done.mutate('') : setConfirming(true))}
         >
           {label}
-          {asks !== undefined && ' …'}
+          {confirm !== undefined && ' …'}
         </button>
         {done.isError && <ErrorNote error={done.error} />}
       </>
     );
   return (
     <form className="row" onSubmit={onSubmit}>
-      {asks === 'why' && (
-        <input name="why" aria-label="Why" placeholder="Why" maxLength={200} autoFocus autoComplete="off" />
+      {confirm === 'why' && (
+        <input
+          name="why"
+          aria-label="Reason (optional)"
+          placeholder="Reason (optional)"
+          maxLength={200}
+          autoFocus
+          autoComplete="off"
+        />
       )}
-      <button type="submit" className={styles.danger} disabled={done.isPending} autoFocus={asks === 'sure'}>
+      <button
+        type="submit"
+        className={styles.danger}
+        disabled={done.isPending}
+        autoFocus={confirm === 'sure'}
+      >
         {label}
       </button>
-      <button type="button" onClick={() => setAsking(false)}>
+      <button type="button" onClick={() => setConfirming(false)}>
         Cancel
       </button>
       {note !== undefined && <p className="soft">{note}</p>}
@@ -173,14 +187,14 @@ export function Act({ label, asks, note, act }: ActProps) {
   );
 }
 
-/** A secret that is never shown again; it is in this page alone, and gone with it. */
+/** A secret that is shown once. Only this page holds it. */
 export function SecretOnce({
   name,
   value,
   onDone,
 }: {
   name: string;
-  /** Null: it was in an answer that was lost. */
+  /** Null if the response that held the secret was lost. */
   value: string | null;
   onDone: () => void;
 }) {
@@ -188,10 +202,10 @@ export function SecretOnce({
   return (
     <div className={`card stack ${styles.secret}`} role="status">
       {value === null ? (
-        <p>{name} was made, but the answer that held its secret was lost. Revoke it and make another.</p>
+        <p>{name} was created, but the response with its secret was lost. Revoke it and create a new one.</p>
       ) : (
         <>
-          <p>Copy the secret of {name} now: it is shown this once.</p>
+          <p>Copy the secret of {name} now. You won't be able to see it again.</p>
           <code className={`mono ${styles.value}`}>{value}</code>
         </>
       )}
@@ -219,7 +233,7 @@ export function SecretOnce({
   );
 }
 
-/** A thing of a list: its name, what is known about it, and what can be done. */
+/** An item of a list: its title, its details and its actions. */
 export function Line({
   title,
   isOff = false,

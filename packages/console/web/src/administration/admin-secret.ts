@@ -3,20 +3,20 @@ import { createClient, fetchTransport } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { queries } from '../queries.ts';
 
-/** Identity's administration, opened by the admin secret, which nothing outside of this file holds. */
+/** The identity service's administration, unlocked by the admin secret. Only this file holds the secret. */
 export interface Administration {
   readonly identity: ReturnType<typeof createClient>['identity'];
-  /** Whom access tokens name, for those that are admitted to coordination. */
+  /** The issuer of access tokens, needed to admit principals to the coordination service. */
   readonly issuer: string;
   readonly tenantId: string;
-  /** @returns what the call answers, with the cursor of the next page that stands in its Link header */
+  /** @returns the response and the cursor of the next page, from its Link header */
   withNext<Item>(
     call: (identity: Administration['identity']) => Promise<readonly Item[]>,
   ): Promise<{ items: readonly Item[]; next: string | undefined }>;
 }
 
 const idleMsMax = 15 * 60_000;
-const lookEveryMs = 10_000;
+const idleCheckMs = 10_000;
 const signsOfLife = ['pointerdown', 'keydown', 'wheel'] as const;
 
 let current: Administration | undefined;
@@ -27,20 +27,20 @@ function set(next: Administration | undefined): void {
   stop();
   stop = () => undefined;
   current = next;
-  // What was read under the secret goes with it.
+  // Cached responses that required the secret are removed with it.
   if (next === undefined) queries.removeQueries({ queryKey: ['administration'] });
   for (const listener of listeners) listener();
 }
 
-/** The secret is forgotten, and with it all that was read under it. */
-export function forgetAdministration(): void {
+/** Discards the admin secret and every response that required it. */
+export function lockAdministration(): void {
   if (current !== undefined) set(undefined);
 }
 
 /**
- * Opens the administration with this secret, once identity has taken it. It is forgotten after 15 minutes without a sign of
- * life, when the page is left, and as soon as identity refuses it.
- * @throws BatonError where identity refuses the secret
+ * Unlocks the administration once the identity service has accepted the secret. The secret is discarded after 15
+ * minutes of inactivity, when the page is left, and as soon as the identity service rejects it. @throws BatonError if
+ * the identity service rejects the secret
  */
 export async function openAdministration(secret: string): Promise<void> {
   const { iss, tenant_id: tenantId } = claimsIn((await baton.accessToken?.get()) ?? '');
@@ -51,7 +51,7 @@ export async function openAdministration(secret: string): Promise<void> {
       transport: async (request) => {
         const answer = await fetchTransport(request);
         onLink(answer.headers.get('link'));
-        if (answer.status === 401) forgetAdministration();
+        if (answer.status === 401) lockAdministration();
         return answer;
       },
     }).identity;
@@ -71,31 +71,31 @@ export async function openAdministration(secret: string): Promise<void> {
       return { items, next };
     },
   });
-  stop = forgetWhenIdle();
+  stop = lockWhenIdle();
 }
 
-/** The clock goes on while a computer sleeps, timers may not: both are looked at. */
-function forgetWhenIdle(): () => void {
+/** Timers may stop while a computer sleeps, so each one compares the clock too. */
+function lockWhenIdle(): () => void {
   let seenAtMs = Date.now();
   const isIdle = () => Date.now() - seenAtMs >= idleMsMax;
-  const look = () => isIdle() && forgetAdministration();
+  const check = () => isIdle() && lockAdministration();
   const seen = () => {
-    if (isIdle()) forgetAdministration();
+    if (isIdle()) lockAdministration();
     else seenAtMs = Date.now();
   };
-  const timer = setInterval(look, lookEveryMs);
+  const timer = setInterval(check, idleCheckMs);
   for (const sign of signsOfLife) addEventListener(sign, seen, { capture: true, passive: true });
-  document.addEventListener('visibilitychange', look);
-  addEventListener('pagehide', forgetAdministration);
+  document.addEventListener('visibilitychange', check);
+  addEventListener('pagehide', lockAdministration);
   return () => {
     clearInterval(timer);
     for (const sign of signsOfLife) removeEventListener(sign, seen, { capture: true });
-    document.removeEventListener('visibilitychange', look);
-    removeEventListener('pagehide', forgetAdministration);
+    document.removeEventListener('visibilitychange', check);
+    removeEventListener('pagehide', lockAdministration);
   };
 }
 
-/** The administration while it is open. */
+/** The administration while it is unlocked. */
 export function useAdministration(): Administration | undefined {
   return useSyncExternalStore(
     (listener) => {
@@ -106,7 +106,7 @@ export function useAdministration(): Administration | undefined {
   );
 }
 
-/** What an access token says; the services check it, a page only reads it. */
+/** Decodes the claims of an access token. The services verify the token; the page only reads it. */
 function claimsIn(token: string): { readonly iss: string; readonly tenant_id: string } {
   const part = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
   return JSON.parse(atob(part));

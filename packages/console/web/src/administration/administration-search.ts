@@ -1,4 +1,4 @@
-/** Names of the sections, by what stands in the address. */
+/** Section names by their value in the URL. */
 export const sectionNames = {
   principals: 'People and agents',
   roles: 'Roles',
@@ -7,13 +7,13 @@ export const sectionNames = {
   providers: 'Identity providers',
   directories: 'Directories',
   groups: 'Groups',
-  audit: 'Audit record',
+  audit: 'Audit log',
   keys: 'Signing keys',
 } as const;
 
 export type SectionName = keyof typeof sectionNames;
 
-/** @returns the section of an address; the first one for an unknown name */
+/** @returns the section in the URL; none for an unknown name */
 export function administrationSearch({ section }: Record<string, unknown>): { section?: SectionName } {
   return typeof section === 'string' && Object.hasOwn(sectionNames, section)
     ? { section: section as SectionName }

@@ -66,7 +66,7 @@ async function openSection(section: string, answers: Answers = {}) {
   const service = await open(`/administration?section=${section}`, { answers: { ...usual, ...answers } });
   await fill('textbox', 'Admin secret', ' s3cret ');
   await submit('textbox', 'Admin secret');
-  await find('button', 'Forget the admin secret');
+  await find('button', 'Lock administration');
   await settled();
   return service;
 }
@@ -101,13 +101,13 @@ describe('the admin secret', () => {
     });
     await fill('textbox', 'Admin secret', 'wrong');
     await submit('textbox', 'Admin secret');
-    await see('This is not the admin secret.\nNo.\ninvalid_token');
+    await see('The admin secret is incorrect.\nNo.\ninvalid_token');
     assert.equal((await find<HTMLInputElement>('textbox', 'Admin secret')).value, '');
   });
 
   test('is forgotten on demand, with what was read under it', async () => {
     await openSection('principals', principals(principal()));
-    await click('button', 'Forget the admin secret');
+    await click('button', 'Lock administration');
     await find('textbox', 'Admin secret');
     notSeen('Grace');
   });
@@ -136,7 +136,7 @@ describe('the admin secret', () => {
     nowMs += 14 * 60_000;
     document.dispatchEvent(new Event('visibilitychange'));
     await settled();
-    assert.ok(isThere('button', 'Forget the admin secret'));
+    assert.ok(isThere('button', 'Lock administration'));
     nowMs += 60_000;
     document.dispatchEvent(new Event('visibilitychange'));
     await find('textbox', 'Admin secret');
@@ -151,9 +151,9 @@ describe('the admin secret', () => {
 describe('people and agents', () => {
   test('where nobody is it says so, and a filter is sent', async () => {
     const service = await openSection('principals');
-    await see('Nobody is here yet.');
+    await see('No principals yet.');
     await fill('combobox', 'Show', 'disabled');
-    await see('Nobody is like this.');
+    await see('No principals match this filter.');
     assert.deepEqual(service.askedFor('identity.principals.list').at(-1)?.query, {
       limit: '100',
       status: 'disabled',
@@ -168,7 +168,7 @@ describe('people and agents', () => {
     });
     await unfold('New person or agent');
     await fill('textbox', 'Name', 'Desk');
-    await fill('combobox', 'In Baton', 'read');
+    await fill('combobox', 'Permissions', 'read');
     await submit('textbox', 'Name');
     assert.deepEqual(service.askedFor('identity.principals.create')[0]?.body, {
       kind: 'agent',
@@ -193,12 +193,12 @@ describe('people and agents', () => {
     });
     await click('button', 'Disable …');
     const question = [...document.querySelectorAll('form')].find(({ textContent }) =>
-      textContent.includes('Other services accept such a token until it expires, at most 300 seconds.'),
+      textContent.includes('Other services accept such a token until it expires (300 seconds at most).'),
     );
     assert.ok(question, 'the question does not say what a disable leaves');
-    await fill('textbox', 'Why', 'left the company');
+    await fill('textbox', 'Reason (optional)', 'left the company');
     service.answer(principals(principal({ status: 'disabled' })));
-    await submit('textbox', 'Why');
+    await submit('textbox', 'Reason (optional)');
     const [asked] = service.askedFor('identity.principals.disable');
     assert.deepEqual([asked?.ids, asked?.query['reason']], [[tenantId, graceId], 'left the company']);
     await click('button', 'Enable');
@@ -236,10 +236,10 @@ describe('tokens', () => {
 
   test('none is told as none; one with its owner, prefix and use', async () => {
     const service = await openSection('tokens');
-    await see('There is no token.');
+    await see('No tokens.');
     service.answer({ 'identity.platformAccessTokens.list': [token()] });
-    await click('checkbox', 'Show revoked ones');
-    await see(/laptop\nGrace .* · bat_abc · control-plane\nends .* · never used/);
+    await click('checkbox', 'Show revoked');
+    await see(/laptop\nGrace .* · bat_abc · control-plane\nexpires .* · never used/);
     assert.equal(
       service.askedFor('identity.platformAccessTokens.list').at(-1)?.query['includeRevoked'],
       'true',
@@ -254,10 +254,10 @@ describe('tokens', () => {
       }),
     });
     await unfold('New token');
-    await fill('combobox', 'Whose', graceId);
+    await fill('combobox', 'Principal', graceId);
     await fill('textbox', 'Name', 'desktop');
     await submit('textbox', 'Name');
-    await see('Copy the secret of desktop now: it is shown this once.\nbat_new_secret');
+    await see("Copy the secret of desktop now. You won't be able to see it again.\nbat_new_secret");
     const [asked] = service.askedFor('identity.principals.createToken');
     assert.deepEqual(asked?.body, {
       name: 'desktop',
@@ -279,10 +279,12 @@ describe('tokens', () => {
     });
     await click('button', 'Rotate …');
     await click('button', 'Rotate');
-    await see('laptop was made, but the answer that held its secret was lost. Revoke it and make another.');
+    await see(
+      'laptop was created, but the response with its secret was lost. Revoke it and create a new one.',
+    );
     await click('button', 'Revoke …');
-    await fill('textbox', 'Why', 'lost');
-    await submit('textbox', 'Why');
+    await fill('textbox', 'Reason (optional)', 'lost');
+    await submit('textbox', 'Reason (optional)');
     const [asked] = service.askedFor('identity.platformAccessTokens.revoke');
     assert.deepEqual([asked?.ids, asked?.query['reason']], [[tenantId, 't1'], 'lost']);
   });
@@ -291,7 +293,7 @@ describe('tokens', () => {
     await openSection('tokens', {
       'identity.platformAccessTokens.list': [token({ expiresAt: '2000-01-01T00:00:00.000Z' })],
     });
-    await see(/ended .* ago · never used/);
+    await see(/expired .* ago · never used/);
     assert.ok(!isThere('button', 'Rotate …') && !isThere('button', 'Revoke …'));
   });
 
@@ -303,7 +305,7 @@ describe('tokens', () => {
           ? Response.json([token({ id: 't2', name: 'second' })])
           : Response.json([token()], { headers: { link: '<?after=t1>; rel="next"' } }),
     });
-    await click('checkbox', 'Show revoked ones');
+    await click('checkbox', 'Show revoked');
     await see('laptop');
     notSeen('second');
     await click('button', 'Show more');
@@ -313,11 +315,11 @@ describe('tokens', () => {
 
 describe('the other sections', () => {
   for (const [section, empty] of [
-    ['service-accounts', 'There is no service account.'],
-    ['providers', 'No identity provider is registered: people enter by tokens.'],
-    ['directories', 'No directory is registered.'],
-    ['groups', 'There is no group.'],
-    ['audit', 'No record is like this.'],
+    ['service-accounts', 'No service accounts.'],
+    ['providers', 'No identity providers. People sign in with personal access tokens.'],
+    ['directories', 'No directories.'],
+    ['groups', 'No groups.'],
+    ['audit', 'No records match these filters.'],
   ] as const)
     test(`${section} says what is not there`, async () => {
       await openSection(section);
@@ -344,8 +346,8 @@ describe('the other sections', () => {
       },
       'identity.groups.delete': () => undefined,
     });
-    await see('local · kept here · active');
-    await see('far · kept by a directory · active');
+    await see('local · local · active');
+    await see('far · managed by a directory · active');
     assert.equal(all('button', 'Delete …').length, 1);
     await click('button', 'Delete …');
     await click('button', 'Delete');
@@ -370,7 +372,7 @@ describe('the other sections', () => {
       }),
     });
     await see(/principals\.disable\s*denied\s*bootstrap:maria/);
-    await unfold('Verify the record');
+    await unfold('Verify the audit log');
     await see('baton identity audit verify');
     await fill('textbox', 'Action', 'principals.');
     await submit('textbox', 'Action');
@@ -401,21 +403,21 @@ describe('the other sections', () => {
     await see('Reviewer\nreviewer\nReads all');
     await unfold('New role');
     await fill('textbox', 'Name', 'Judge');
-    await fill('textbox', 'Short name', 'judge');
+    await fill('textbox', 'Slug', 'judge');
     await submit('textbox', 'Name');
     assert.deepEqual(service.askedFor('roles.create')[0]?.body, {
       slug: 'judge',
       name: 'Judge',
       description: '',
     });
-    await click('button', 'Who has it');
+    await click('button', 'Holders');
     await see('Grace');
     assert.equal(address(), '/administration?section=roles');
   });
 
   test('roles are not told to who may not read them', async () => {
     await open('/administration?section=roles', { me: { permissions: [] } });
-    await see('You may not see the roles\nAsk an administrator for the permission org.read.');
+    await see("You don't have access to roles\nYou need the permission org.read. Contact an administrator.");
   });
 
   test('a service account is made, and its secret shown once', async () => {
@@ -428,7 +430,7 @@ describe('the other sections', () => {
     await unfold('New service account');
     await fill('textbox', 'Name', 'deployment');
     await submit('textbox', 'Name');
-    await see('Copy the secret of sa_1 now: it is shown this once.\nsas_secret');
+    await see("Copy the secret of sa_1 now. You won't be able to see it again.\nsas_secret");
     assert.deepEqual(service.askedFor('identity.serviceAccounts.create')[0]?.body, {
       displayName: 'deployment',
       audiences: ['control-plane'],
@@ -450,13 +452,13 @@ describe('the other sections', () => {
       'identity.identityProviders.disable': provider,
     });
     await see('https://login.example · for baton');
-    await see('asks for mfa');
+    await see('requires mfa');
     await unfold('New identity provider');
     await fill('textbox', 'Key', 'partners');
     const issuer = document.querySelector<HTMLInputElement>('input[name="issuer"]');
     if (issuer) issuer.value = 'https://partners.example';
     await fill('textbox', /^Audience/, 'baton');
-    await fill('textbox', 'Methods that a sign-in must have used', 'mfa, hwk otp');
+    await fill('textbox', 'Required authentication methods (amr)', 'mfa, hwk otp');
     await submit('textbox', 'Key');
     assert.deepEqual(service.askedFor('identity.identityProviders.create')[0]?.body, {
       key: 'partners',

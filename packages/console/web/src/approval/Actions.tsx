@@ -1,6 +1,6 @@
 import { revealHidden } from '@baton/sdk';
 import styles from './approval.module.css';
-import { valueText } from './subject-words.ts';
+import { valueText } from './subject-labels.ts';
 
 type Action = Readonly<Record<string, unknown>>;
 

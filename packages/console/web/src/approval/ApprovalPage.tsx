@@ -76,8 +76,8 @@ function titleOf(approval: Approval | undefined): string {
 }
 
 /**
- * Whether it is addressed to this person. The person's own list of pending approvals has only the newest, and the service
- * checks each decision.
+ * Whether this person may decide the approval. Their own list of pending approvals holds only the newest ones; the
+ * service authorizes each decision.
  */
 function isForMe(
   approval: Approval,

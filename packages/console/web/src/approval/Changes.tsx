@@ -1,12 +1,12 @@
 import { useMemo } from 'react';
 import { revealHidden, type SubjectChange } from '@baton/sdk';
 import styles from './approval.module.css';
-import { dateText, isDate, placeOf, valueText } from './subject-words.ts';
+import { dateText, isDate, placeOf, valueText } from './subject-labels.ts';
 import { compareWords, type Part } from './word-differences.ts';
 
 interface ChangesProps {
   readonly changes: readonly SubjectChange[];
-  /** As `Changed since it was requested`. */
+  /** For example `Changed since it was requested`. */
   readonly title: string;
   readonly before: string;
   readonly after: string;
@@ -55,7 +55,7 @@ function Change({ change, labels }: { change: SubjectChange; labels: readonly [s
   );
 }
 
-/** Our word for the part of the snapshot, and the names that others gave to what is in it. */
+/** The console's label of the part of the snapshot, and the user-defined names below it. */
 function Place({ path }: { readonly path: readonly string[] }) {
   const { part, names } = placeOf(path);
   return (
@@ -69,7 +69,7 @@ function Place({ path }: { readonly path: readonly string[] }) {
 }
 
 interface SideProps {
-  /** Undefined if there is no such value. */
+  /** Undefined if the value isn't set. */
   readonly parts: readonly Part[] | undefined;
   readonly mark: 'del' | 'ins';
   readonly sign: string;
@@ -105,7 +105,7 @@ function partsOf({ path, before, after }: SubjectChange): {
   readonly before: readonly Part[] | undefined;
   readonly after: readonly Part[] | undefined;
 } {
-  const [old, now] = [before, after].map((value) => textOf(path, value));
+  const [old, now] = [before, after].map((value) => formatValue(path, value));
   if (old === undefined || now === undefined) return { before: whole(old), after: whole(now) };
   if (old !== now) return compareWords(old, now);
   // The text alone doesn't distinguish 10 and "10".
@@ -117,22 +117,23 @@ function whole(text: string | undefined): Part[] | undefined {
   return text === '' ? [] : [{ text, isChanged: true }];
 }
 
-/** Undefined for a value that isn't set. Within documents of others, null is a value. */
-function textOf(path: readonly string[], value: unknown): string | undefined {
+/** Undefined for a value that isn't set. Within user documents, null is a value. */
+function formatValue(path: readonly string[], value: unknown): string | undefined {
   if (value === undefined || (value === null && path.length <= 2)) return undefined;
   return isDate(path) ? dateText(String(value)) : valueText(value);
 }
 
-/** A changed part in which nothing is hidden: joiners and mere white space are shown, too. */
+/** A changed part with its invisible characters shown, joiners and white space included. */
 function changedText(text: string): string {
   if (text.trim() !== '') return revealHidden(text, { all: true });
   const signs: Readonly<Record<string, string>> = { ' ': '␣', '\n': '↵\n', '\t': '⇥' };
-  return Array.from(text, (blank) => signs[blank] ?? codeOf(blank)).join('');
+  return Array.from(text, (blank) => signs[blank] ?? formatCodePoint(blank)).join('');
 }
 
-const codeOf = (blank: string) => `⟨U+${blank.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
+const formatCodePoint = (blank: string) =>
+  `⟨U+${blank.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 
-/** At most this much of an equal part is shown beside a change; the list of what is covered shows all of it. */
+/** The length to which unchanged text beside a change is shortened. The full subject follows below. */
 const equalCharactersMax = 240;
 
 function equalText(text: string, hasBefore: boolean, hasAfter: boolean): string {

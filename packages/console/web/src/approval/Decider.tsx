@@ -3,7 +3,7 @@ import { Who } from '../parts/Who.tsx';
 
 type Addressed = Pick<Approval, 'assignedPrincipalId'>;
 
-/** Whose decision an approval needs. */
+/** The principal, or the role, that decides an approval. */
 export function Decider({ approval: { assignedPrincipalId } }: { readonly approval: Addressed }) {
   return assignedPrincipalId === null ? <>a holder of the required role</> : <Who id={assignedPrincipalId} />;
 }

@@ -4,19 +4,19 @@ import { type ApprovalSubject, BatonError, presentSubject, revealHidden, subject
 import { baton } from '../client.ts';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
-import { tell } from '../parts/Notices.tsx';
+import { notify } from '../parts/Notices.tsx';
 import { Who } from '../parts/Who.tsx';
 import { taskQuery } from '../queries.ts';
 import styles from './approval.module.css';
 import { approvalQuery } from './approval-query.ts';
 import { type Asked, Request } from './Request.tsx';
 import { Review } from './Review.tsx';
-import { placeOf } from './subject-words.ts';
+import { placeOf } from './subject-labels.ts';
 
 /**
- * A pending approval with its subject, and the buttons that decide it. Approve sends the digest of the version on the page. If
- * that has changed since the person saw it, they confirm first that they have reviewed the changes. A second click decides
- * nothing more.
+ * A pending approval with its subject, and the buttons that decide it. Approve sends the digest of the version on the
+ * page. If that has changed since the person saw it, they confirm first that they have reviewed the changes. A second
+ * click has no effect.
  */
 export function Decision({ approval }: { readonly approval: Asked }) {
   const { id, taskId } = approval;
@@ -46,7 +46,7 @@ export function Decision({ approval }: { readonly approval: Asked }) {
       {review.isError && <ErrorNote error={review.error} onRetry={() => void review.refetch()} />}
       {review.isError && review.data === undefined && (
         <p>
-          What you would approve can't be shown, so you can only reject it.
+          The current version can't be shown, so you can only reject the request.
           {isForbidden(review.error) && ' To see it, you need the permission approvals.read.'}
         </p>
       )}
@@ -97,11 +97,11 @@ function useReviewed(now: ApprovalSubject | undefined) {
 interface ChangedMeanwhileProps {
   readonly reviewed: ApprovalSubject;
   readonly now: ApprovalSubject;
-  /** Whether it is the response to a click. A change that comes by itself leaves the focus and the page where they are. */
+  /** Whether it is the response to a click. A change from elsewhere moves neither the focus nor the page. */
   readonly takesFocus: boolean;
 }
 
-/** Names what has changed since the person reviewed it. The values are above it. */
+/** Lists what has changed since the person reviewed it. The values are shown above. */
 function ChangedMeanwhile({ reviewed, now, takesFocus }: ChangedMeanwhileProps) {
   const ref = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -145,8 +145,8 @@ function useDecide(id: string, comment: string, subjectDigest: string | undefine
       const body = { ...(comment && { comment }), ...(subjectDigest !== undefined && { subjectDigest }) };
       return baton.approvals[verdict](id, body, { idempotencyKey: keys.of([verdict, body]) });
     },
-    onSuccess: ({ status }) => tell(`You have ${status} it.`),
-    onError: (error) => void tellWhoDecided(error, id),
+    onSuccess: ({ status }) => notify(`You ${status} the request.`),
+    onError: (error) => void notifyDecided(error, id),
     onSettled: async (_, error) => {
       const read = Promise.all(
         ['me', 'approvals', 'tasks'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
@@ -157,14 +157,15 @@ function useDecide(id: string, comment: string, subjectDigest: string | undefine
   });
 }
 
-/** The request has left the page by then, so a notice above it says what was decided, and by whom. */
-async function tellWhoDecided(error: unknown, id: string): Promise<void> {
+/** The request has left the page by then, so a notice reports the decision and who made it. */
+async function notifyDecided(error: unknown, id: string): Promise<void> {
   if (!(error instanceof BatonError) || error.code !== 'approval_already_decided') return;
   const now = await baton.approvals.get(id).catch(() => undefined);
-  tell(
+  notify(
     <p>
-      {now?.decisionByPrincipalId ? <Who id={now.decisionByPrincipalId} /> : 'Somebody'} was faster: it is{' '}
-      {now?.status ?? 'decided'}.
+      {' '}
+      {now?.decisionByPrincipalId ? <Who id={now.decisionByPrincipalId} /> : 'Somebody'} already decided this
+      request: {now?.status ?? 'decided'}.{' '}
     </p>,
     { isBad: true },
   );

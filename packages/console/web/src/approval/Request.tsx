@@ -12,7 +12,7 @@ import { taskQuery } from '../queries.ts';
 import { runsQuery } from '../task/runs.ts';
 import styles from './approval.module.css';
 
-/** A request, as both the person's own context and the list of approvals have it. */
+/** The fields that the person's own context and the list of approvals share. */
 export type Asked = Pick<Approval, 'id' | 'taskId' | 'artifactId' | 'gate' | 'comment' | 'createdAt'> & {
   readonly requestedBy?: string;
   readonly requestedByPrincipalId?: string;
@@ -27,7 +27,7 @@ interface RequestProps {
   readonly isReviewed?: boolean;
 }
 
-/** Who requests what, for which task and artifact, and whether the task is on hold until then. */
+/** The requester, the comment, the task and artifact, and whether the task is on hold until the decision. */
 export function Request({ approval, isReviewed = false }: RequestProps) {
   const { taskId, artifactId, comment, createdAt, gate } = approval;
   const task = useQuery({ ...taskQuery(taskId ?? ''), enabled: taskId !== null }).data;

@@ -4,15 +4,16 @@ import { type Approval, type ApprovalSubject, presentSubject, subjectChanges } f
 import { approvalQuery } from './approval-query.ts';
 import { Changes } from './Changes.tsx';
 import { Subject } from './Subject.tsx';
-import { fieldsText } from './subject-words.ts';
+import { labelFields } from './subject-labels.ts';
 
 interface ReviewProps {
   readonly approval: Approval;
 }
 
 /**
- * The subject of a pending approval, with its changes since the request and, if it was requested again, since the earlier
- * approval. Not rendered again for each letter of a comment: a comparison of long texts takes tens of milliseconds.
+ * The subject of a pending approval, with its changes since the request and, if it was requested again, since the
+ * earlier approval. Not rendered again for each letter of a comment: a comparison of long texts takes tens of
+ * milliseconds.
  */
 export const Review = memo(function Review({ approval }: ReviewProps) {
   const { supersedesApprovalId, subject, subjectChanged, changedFields } = approval;
@@ -25,7 +26,7 @@ export const Review = memo(function Review({ approval }: ReviewProps) {
     return (
       <p role="note">
         The current version is too large to be shown, so it can't be approved. Changed since the request:{' '}
-        {fieldsText(changedFields)}. Reject it, or ask for a shorter task.
+        {labelFields(changedFields)}. Reject it, or request a shorter task.
       </p>
     );
   const sinceRequest = changesOf(subject, now);

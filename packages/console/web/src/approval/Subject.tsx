@@ -3,7 +3,7 @@ import { type ApprovalSubject, revealHidden, type SubjectChange } from '@baton/s
 import { Who } from '../parts/Who.tsx';
 import { Actions } from './Actions.tsx';
 import styles from './approval.module.css';
-import { answers, dateText, fieldWords, isChangedAt, valueText } from './subject-words.ts';
+import { answers, dateText, isChangedAt, labelField, valueText } from './subject-labels.ts';
 
 type Snapshot = ApprovalSubject['snapshot'];
 
@@ -59,25 +59,25 @@ function TaskFacts({ task, changes }: { task: TaskSnapshot; changes: readonly Su
   const isChanged = (...path: readonly string[]) => isChangedAt(changes, 'task', ...path);
   return (
     <>
-      <Fact name={fieldWords('title')} isChanged={isChanged('title')}>
+      <Fact name={labelField('title')} isChanged={isChanged('title')}>
         {revealHidden(title)}
       </Fact>
       {(description !== '' || isChanged('description')) && (
-        <Fact name={fieldWords('description')} isChanged={isChanged('description')}>
+        <Fact name={labelField('description')} isChanged={isChanged('description')}>
           {description === '' ? <span className="soft">empty</span> : revealHidden(description)}
         </Fact>
       )}
-      <Fact name={fieldWords('typeKey')} isChanged={isChanged('typeKey') || isChanged('typeVersion')}>
+      <Fact name={labelField('typeKey')} isChanged={isChanged('typeKey') || isChanged('typeVersion')}>
         {revealHidden(typeKey)} <span className="soft">version {typeVersion}</span>
       </Fact>
-      <Fact name={fieldWords('priority')} isChanged={isChanged('priority')}>
+      <Fact name={labelField('priority')} isChanged={isChanged('priority')}>
         {priority}
       </Fact>
       {(['startDate', 'dueDate'] as const).map((name) => {
         const at = task[name];
         if (at === null && !isChanged(name)) return null;
         return (
-          <Fact key={name} name={fieldWords(name)} isChanged={isChanged(name)}>
+          <Fact key={name} name={labelField(name)} isChanged={isChanged(name)}>
             {at === null ? <span className="soft">not set</span> : <time dateTime={at}>{dateText(at)}</time>}
           </Fact>
         );
@@ -90,7 +90,7 @@ function TaskFacts({ task, changes }: { task: TaskSnapshot; changes: readonly Su
       {acceptance.map((check) => (
         <Fact
           key={check.key}
-          name={fieldWords('acceptance')}
+          name={labelField('acceptance')}
           ownName={check.key}
           isChanged={isChanged('acceptance', check.key)}
         >
@@ -108,7 +108,7 @@ function TaskFacts({ task, changes }: { task: TaskSnapshot; changes: readonly Su
 
 type Check = Readonly<Record<string, unknown>>;
 
-/** Who added a check: only they, or a person, may change it. */
+/** The principal who added a check. Only they, or a person, may change it. */
 function AddedBy({ check: { addedByPrincipalId: id } }: { readonly check: Check }) {
   if (typeof id !== 'string') return null;
   return (
@@ -128,7 +128,7 @@ function CheckDetails({ check }: { readonly check: Check }) {
 
 interface FactProps {
   readonly name: string;
-  /** The name that others gave it. */
+  /** The user-defined name. */
   readonly ownName?: string;
   readonly isChanged: boolean;
   readonly children: ReactNode;

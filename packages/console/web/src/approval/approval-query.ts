@@ -1,11 +1,13 @@
 import { queryOptions } from '@tanstack/react-query';
 import { baton } from '../client.ts';
 
-/** @param taskVersion reads it again when its task has another version: what is decided may have changed with it */
+/**
+ * @param taskVersion refetches the approval when the task's version changes, because its subject may have changed too
+ */
 export const approvalQuery = (id: string, taskVersion?: number) =>
   queryOptions({
     queryKey: ['approvals', 'one', id, taskVersion ?? null],
     queryFn: ({ signal }) => baton.approvals.get(id, { signal }),
-    // Until the later one is read, the earlier one stays on the page.
+    // The previous version stays on the page while the new one loads.
     placeholderData: (before) => (before?.id === id ? before : undefined),
   });

@@ -131,7 +131,7 @@ describe('what is decided', () => {
       },
     );
     await click('button', 'Approve');
-    await see('You have approved it.');
+    await see('You approved the request.');
     assert.deepEqual(service.askedFor('approvals.approve')[0]?.body, { subjectDigest: 'sha256:asked' });
   });
 
@@ -307,7 +307,7 @@ describe('what has changed since it was requested', () => {
       { 'approvals.reject': exampleOf('approvals.reject', { status: 'rejected' }) },
     );
     await click('button', 'Reject');
-    await see('You have rejected it.');
+    await see('You rejected the request.');
     assert.deepEqual(service.askedFor('approvals.reject')[0]?.body, { subjectDigest: 'sha256:changed' });
   });
 
@@ -387,7 +387,7 @@ describe('what changes while the page is open', () => {
     await see('This changed while you approved it, and has changed back since.');
     service.answer({ 'approvals.approve': exampleOf('approvals.approve', { status: 'approved' }) });
     await click('button', 'Approve');
-    await see('You have approved it.');
+    await see('You approved the request.');
   });
 
   test('with its task is read at once, and not approved before the person has looked again', async () => {

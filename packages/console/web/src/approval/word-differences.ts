@@ -4,13 +4,13 @@ export interface Part {
   readonly isChanged: boolean;
 }
 
-/** Words, spaces and punctuation, also of languages that put no spaces between words. */
+/** Splits words, spaces and punctuation, also in languages without spaces between words. */
 const words = new Intl.Segmenter('en', { granularity: 'word' });
 
-/** A comparison takes time and memory for each pair of words. Larger differences are marked as one. */
+/** The comparison costs time and memory per pair of words. Larger differences are marked as a single change. */
 const pairsMax = 1_000_000;
 
-/** A text that was written anew has a few words in common by chance. More changes than this are marked as one, … */
+/** A rewritten text shares a few words by coincidence. More changes than this are marked as one, … */
 const changesMax = 4;
 /** … if they leave less than this of the shorter text equal. */
 const equalShareMin = 0.3;
@@ -81,7 +81,7 @@ function runsOf(old: readonly string[], now: readonly string[]): Run[] {
   return changes > changesMax && equalCharacters < shorter * equalShareMin ? whole : runs;
 }
 
-/** How many words the rests of both texts have in common, for each pair of places. */
+/** The number of words that the remainders of both texts share, for each pair of positions. */
 function commonLengths(old: readonly string[], now: readonly string[]): Uint16Array {
   const width = now.length + 1;
   const lengths = new Uint16Array((old.length + 1) * width);

@@ -8,23 +8,24 @@ import { Who } from '../parts/Who.tsx';
 import { taskQuery } from '../queries.ts';
 import styles from './inbox.module.css';
 
-/** Of the journal's newest events about control messages; older ones stand on the pages of their tasks. */
+/** How many of the journal's newest control message events are read. Task pages show older ones. */
 const eventsMax = 200;
 const runsMax = 20;
 const messagesMax = 50;
 
 const words: Readonly<Record<ControlMessage['operation'], string>> = {
-  queue: 'Next',
-  steer: 'Heed this',
-  redirect: 'Do this instead',
-  request_cancel: 'Stop, please',
-  force_cancel: 'Stop at once',
+  queue: 'Queued',
+  steer: 'Steer',
+  redirect: 'Redirect',
+  request_cancel: 'Cancellation requested',
+  force_cancel: 'Cancel immediately',
 };
 
-/** What was said to runs at work, and was not taken up yet. */
+/** Control messages to active runs that are not acknowledged yet. */
 export function ControlMessages({ me }: { me: HarnessContext }) {
   const { data, error, refetch } = useQuery({
-    // Not with the tasks: up to 41 requests would be sent with each reading of these, and keep it from ending.
+    // Not under the key of tasks: each refetch would send up to 41 requests more, and a busy tenant would never finish
+    // one.
     queryKey: ['inbox', 'control-messages'],
     queryFn: ({ signal }) => openMessages(signal),
     enabled: ['events.read', 'tasks.read'].every((permission) => me.permissions.includes(permission)),
@@ -32,8 +33,9 @@ export function ControlMessages({ me }: { me: HarnessContext }) {
   const failure = error ?? data?.failure;
   if (!data?.messages.length && failure == null) return null;
   return (
-    <section className={styles.section} aria-labelledby="said">
-      <h2 id="said">Said to runs, and not taken up yet</h2>
+    <section className={styles.section} aria-labelledby="messages">
+      {' '}
+      <h2 id="messages">Pending control messages</h2>
       {failure != null && <ErrorNote error={failure} onRetry={() => void refetch()} />}
       <ul className="stack">
         {data?.messages.map((message) => (
@@ -63,9 +65,9 @@ function TaskLink({ id }: { readonly id: string }) {
   );
 }
 
-/** What could be read, and why some could not. */
+/** The messages that could be loaded, and the error of those that couldn't. */
 interface OpenMessages {
-  /** The newest first. */
+  /** Newest first. */
   readonly messages: readonly ControlMessage[];
   readonly failure: unknown;
 }
@@ -76,8 +78,8 @@ async function openMessages(signal: AbortSignal): Promise<OpenMessages> {
     { signal },
   );
   const last = new Map(items.map((event) => [event.payload['controlMessageId'], event]));
-  const waiting = [...last.values()].filter(({ type }) => type === 'run.control_message.accepted');
-  const runs = [...new Set(waiting.map(({ entityId }) => entityId))].slice(-runsMax);
+  const pending = [...last.values()].filter(({ type }) => type === 'run.control_message.accepted');
+  const runs = [...new Set(pending.map(({ entityId }) => entityId))].slice(-runsMax);
   const found = await Promise.allSettled(
     runs.map(async (id) => {
       const { status } = await baton.runs.get(id, { signal });

@@ -9,11 +9,11 @@ import { meQuery } from '../queries.ts';
 import { useKeys } from '../shell/keys.ts';
 import { ControlMessages } from './ControlMessages.tsx';
 import styles from './inbox.module.css';
-import { Parked } from './Parked.tsx';
+import { OnHold } from './OnHold.tsx';
 
 const othersMax = 50;
 
-/** What waits for a decision: first what this person may decide, then what waits for others. */
+/** Pending approvals, first those that this person may decide; then control messages and work on hold. */
 export function InboxPage() {
   const me = useQuery(meQuery);
   const all = useQuery({
@@ -41,8 +41,8 @@ export function InboxPage() {
     <div className="page">
       <h1>Inbox</h1>
       {mine.size === 0 ? (
-        <Empty title="Nothing waits for you">
-          <p>When an agent or a process asks for your approval, it appears here.</p>
+        <Empty title="No pending approvals">
+          <p>Requests for your approval from agents and processes appear here.</p>
         </Empty>
       ) : (
         <ul className={styles.section}>
@@ -55,7 +55,7 @@ export function InboxPage() {
       )}
       {others.length > 0 && (
         <section className={styles.section} aria-labelledby="others">
-          <h2 id="others">Waits for others</h2>
+          <h2 id="others">Pending with others</h2>
           <ul className="stack">
             {others.map((approval) => (
               <li key={approval.id} className="card stack">
@@ -77,14 +77,14 @@ export function InboxPage() {
         </section>
       )}
       <ControlMessages me={me.data} />
-      <Parked me={me.data} />
+      <OnHold me={me.data} />
     </div>
   );
 }
 
 /**
- * Moves the focus to the next pending approval, or the previous one: to its first button if all of it fits on the screen, else to
- * its beginning, so that Enter decides nothing that is out of sight.
+ * Moves the focus to the next pending approval, or the previous one: to its first button if all of it fits on the
+ * screen, else to its beginning, so that Enter never decides something off screen.
  */
 function focusDecision(step: 1 | -1): void {
   const all = [...document.querySelectorAll<HTMLElement>('[data-decision]')];

@@ -39,7 +39,7 @@ const pending = (id: string, other: Partial<Pending> = {}): Pending => ({
 describe('the inbox', () => {
   test('where nothing waits it says so', async () => {
     await open('/inbox');
-    assert.ok(isThere('heading', 'Nothing waits for you'));
+    assert.ok(isThere('heading', 'No pending approvals'));
     assert.ok(!isThere('button', 'Approve'));
     assert.equal(document.title, 'Inbox · Baton');
   });
@@ -82,8 +82,8 @@ describe('the inbox', () => {
       });
       await fill('textbox', 'Comment on the decision', 'Go on.');
       await click('button', button);
-      await see('Nothing waits for you');
-      await see(`You have ${status} it.`);
+      await see('No pending approvals');
+      await see(`You ${status} the request.`);
       const [asked] = service.askedFor(operation);
       assert.deepEqual(
         [asked?.ids, asked?.body],
@@ -111,7 +111,7 @@ describe('the inbox', () => {
       },
     });
     await click('button', 'Approve');
-    await see('Grace was faster: it is rejected.');
+    await see('Grace already decided this request: rejected.');
   });
 
   test('another refusal is told beside the request, with its code', async () => {
@@ -185,13 +185,13 @@ describe('the inbox', () => {
       answers: { 'approvals.list': pageOf(listed) },
     });
     assert.equal(seen().split('May I release?').length, 2);
-    assert.ok(!isThere('heading', 'Waits for others'));
+    assert.ok(!isThere('heading', 'Pending with others'));
   });
 
   test('who may not read approvals sees only their own', async () => {
     const service = await open('/inbox', { me: { permissions: ['tasks.read'] } });
     assert.equal(service.askedFor('approvals.list').length, 0);
-    assert.ok(!isThere('heading', 'Waits for others'));
+    assert.ok(!isThere('heading', 'Pending with others'));
   });
 
   test('what was done so far is read when it is opened', async () => {
@@ -280,13 +280,13 @@ describe('the inbox', () => {
         }),
       },
     });
-    await see(`Heed this: Mind the ${evil}`);
+    await see(`Steer: Mind the ${evil}`);
     await see(/Ada · .* · Steered/);
     assert.ok(!seen().includes('Over'));
   });
 
   test('runs that nobody goes on with are parked, and suspended processes', async () => {
-    const task = taskWith({ title: 'Parked here' });
+    const task = taskWith({ title: 'On hold here' });
     const goneOn = itemOf('runs.list', {
       id: '0190b2c4-0000-7000-8000-0000000000d2',
       status: 'suspended',
@@ -318,11 +318,11 @@ describe('the inbox', () => {
       },
     });
     await see(
-      /Grace suspended attempt 3 .* \(waits for parts\)\. Whoever takes the task goes on from its last checkpoint\./,
+      /Grace suspended attempt 3 .* \(waits for parts\)\. The next holder resumes from its last checkpoint\./,
     );
     assert.equal(all('listitem', /suspended attempt/).length, 1);
     await see('change CHG-1');
-    await see(/This process is suspended, .* Resume or cancel it on its page\./);
+    await see(/Process suspended .*\. Open it to resume or cancel it\./);
   });
 
   test('blocked tasks that nobody holds are parked, except those that wait for a decision of this person', async () => {
@@ -334,10 +334,8 @@ describe('the inbox', () => {
       me: { pendingApprovals: [pending('1', { taskId: asked.id })] },
       answers: { 'tasks.list': pageOf(stuck, held, asked), 'tasks.get': asked },
     });
-    await see(
-      /This task is blocked; last change .*\. Its page shows why; nobody is offered it until somebody moves it\./,
-    );
-    assert.equal(all('listitem', /This task is blocked/).length, 1);
+    await see(/Blocked, updated .*\. Nobody is offered the task until it is moved to an open status\./);
+    assert.equal(all('listitem', /Blocked, updated/).length, 1);
     assert.equal((await find('link', `Stuck ${evil}`)).getAttribute('href'), `/tasks/${stuck.publicId}`);
     assert.equal(service.askedFor('tasks.list')[0]?.query['systemStatusCategory'], 'blocked');
   });

@@ -8,10 +8,13 @@ import { isId } from './journal-search.ts';
 
 const payloadCharactersMax = 4000;
 
-/** One event; its payload and what leads on from it open on demand. @param isAlone whether the page says already which object it is about */
+/**
+ * One event, with its payload and related links on demand.
+ * @param isAlone whether the page already names the event's object
+ */
 export function EventLine({ event, isAlone = false }: { event: JournalEvent; isAlone?: boolean }) {
   const subject = isAlone ? partOf(event) : subjectOf(event);
-  // Of hundreds of lines few are opened.
+  // Few of the hundreds of lines are ever opened.
   const [isOpen, setOpen] = useState(false);
   return (
     <li className={styles.event}>
@@ -46,20 +49,20 @@ function Inside({ event, isAlone }: { event: JournalEvent; isAlone: boolean }) {
     <div className="stack">
       <p className={`row ${styles.leads}`}>
         <Link to="/journal" search={{ object: entityId, at: cursor }}>
-          The {kind} as it was then
+          View {kind} at this event
         </Link>
         {!isAlone && (
           <>
             <ToObject entityType={entityType} entityId={entityId} />
             <Link to="/journal" search={{ object: entityId }}>
-              All of this {kind}
+              All events of this {kind}
             </Link>
             <Link to="/journal" search={{ types: type }}>
-              All {type}
+              All {type} events
             </Link>
             {actorId !== null && (
               <Link to="/journal" search={{ actor: actorId }}>
-                All that <Who id={actorId} /> has done
+                All events by <Who id={actorId} />
               </Link>
             )}
           </>
@@ -73,36 +76,36 @@ function Inside({ event, isAlone }: { event: JournalEvent; isAlone: boolean }) {
   );
 }
 
-/** A link to the object as it is now, where it has a page. */
+/** A link to the object's own page, if it has one. */
 export function ToObject({ entityType, entityId }: { entityType: string; entityId: string }) {
   if (entityType === 'task')
     return (
       <Link to="/tasks/$ref" params={{ ref: entityId }}>
-        The task as it is now
+        Open task
       </Link>
     );
   if (entityType === 'project')
     return (
       <Link to="/projects/$id" params={{ id: entityId }}>
-        The project as it is now
+        Open project
       </Link>
     );
   if (entityType === 'approval')
     return (
       <Link to="/approvals/$id" params={{ id: entityId }}>
-        The approval as it is now
+        Open approval
       </Link>
     );
   if (entityType === 'process_instance')
     return (
       <Link to="/processes/$id" params={{ id: entityId }}>
-        The process as it is now
+        Open process
       </Link>
     );
   return null;
 }
 
-/** What the event is about, in the words of its payload where it has some. */
+/** A short name of the event's object, from its payload where possible. */
 export function subjectOf({ payload, entityType, entityId }: JournalEvent): string {
   const { publicId, taskPublicId, title, displayName, name, key, instanceKey, clientName, element, stage } =
     payload;
@@ -115,7 +118,7 @@ export function subjectOf({ payload, entityType, entityId }: JournalEvent): stri
     : `${entityType.replaceAll('_', ' ')} ${entityId.slice(-8)}`;
 }
 
-/** Which part of its object the event is about, or what it made of it. */
+/** The part of the object that the event is about, or its new state. */
 function partOf({ payload }: JournalEvent): string {
   const { element, stage, status, statusKey, reason, kind, outcome, changes } = payload;
   const changed =

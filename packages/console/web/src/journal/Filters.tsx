@@ -6,41 +6,44 @@ import { meQuery, principalQuery, queries, taskQuery } from '../queries.ts';
 import styles from './journal.module.css';
 import { isId, type JournalSearch } from './journal-search.ts';
 
-/** Names in the choice of actors: those of the events that are shown. */
+/** The number of actors to choose from: those of the shown events. */
 const actorsMax = 50;
 
 interface FiltersProps {
   readonly search: JournalSearch;
-  /** Those that are shown: they say who can be chosen. */
+  /** The shown events, whose actors can be selected. */
   readonly events: readonly JournalEvent[];
   onChange(search: JournalSearch): void;
 }
 
-/** By type, by object and by actor; all of it stands in the address. */
+/** Filters by type, object and actor. The URL holds all of them. */
 export function Filters({ search, events, onChange }: FiltersProps) {
   const { types = '', object = '', actor = '' } = search;
   const [problem, setProblem] = useState<unknown>();
   const typesField = useField(types);
   const objectField = useField(object);
   const submissions = useRef(0);
-  /** As the address has it by now: an actor may be chosen while an id is asked for. */
+  /** The current URL: an actor may be selected while an id is being resolved. */
   const now = useRef(search);
   now.current = search;
 
   async function onSubmit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();
-    const asked = typesField.text.trim();
+    const typesText = typesField.text.trim();
     submissions.current += 1;
     const submission = submissions.current;
     setProblem(undefined);
     try {
       const id = await idOf(objectField.text.trim());
-      // Who has asked for something else meanwhile sees that.
+      // A later submission wins.
       if (submission !== submissions.current) return;
-      typesField.report(asked);
+      typesField.report(typesText);
       objectField.report(id);
       onChange(
-        withActor({ ...(asked && { types: asked }), ...(id && { object: id }) }, now.current.actor ?? ''),
+        withActor(
+          { ...(typesText && { types: typesText }), ...(id && { object: id }) },
+          now.current.actor ?? '',
+        ),
       );
     } catch (error) {
       if (submission === submissions.current) setProblem(error);
@@ -56,7 +59,7 @@ export function Filters({ search, events, onChange }: FiltersProps) {
     <div className="stack">
       <form className={styles.filters} role="search" onSubmit={(event) => void onSubmit(event)}>
         <label className={styles.field}>
-          <span>Types, by their beginning</span>
+          <span>Event types (prefixes)</span>
           <input
             id="journal-types"
             name="types"
@@ -70,7 +73,7 @@ export function Filters({ search, events, onChange }: FiltersProps) {
           />
         </label>
         <label className={styles.field}>
-          <span>Object: a task, or an id</span>
+          <span>Object (task or ID)</span>
           <input
             name="object"
             type="search"
@@ -82,10 +85,10 @@ export function Filters({ search, events, onChange }: FiltersProps) {
           />
         </label>
         <Actors chosen={actor} events={events} onChoose={(next) => onChange(withActor(search, next))} />
-        <button type="submit">Show</button>
+        <button type="submit">Filter</button>
         {(types || object || actor) && (
           <button type="button" onClick={showAll}>
-            Show all
+            Clear{' '}
           </button>
         )}
       </form>
@@ -94,13 +97,14 @@ export function Filters({ search, events, onChange }: FiltersProps) {
   );
 }
 
-/** The text of a field whose value stands in the address. */
+/** The text of a field whose value is in the URL. */
 function useField(value: string) {
   const [text, setText] = useState(value);
   const reported = useRef(value);
   useEffect(() => {
     if (value === reported.current) return;
-    // Changed elsewhere, as by a link: what the field itself has reported is no news, and more may stand there by now.
+    // Changed elsewhere, for example by a link. A value that the field itself reported must not overwrite newer
+    // input.
     reported.current = value;
     setText(value);
   }, [value]);
@@ -113,12 +117,12 @@ function useField(value: string) {
   };
 }
 
-/** @param actor nobody in particular where it is empty */
+/** @param actor empty for any actor */
 function withActor({ actor: _before, ...search }: JournalSearch, actor: string): JournalSearch {
   return actor === '' ? search : { ...search, actor };
 }
 
-/** The id of what somebody named; a task by the name that people use. */
+/** Resolves an object's id; accepts the public id of a task too. */
 async function idOf(text: string): Promise<string> {
   return text === '' || isId(text) ? text : (await queries.query(taskQuery(text))).id;
 }
@@ -141,7 +145,7 @@ function Actors({
     <label className={styles.field}>
       <span>Actor</span>
       <select value={chosen} onChange={({ target }) => onChoose(target.value)}>
-        <option value="">Anybody</option>
+        <option value="">Anyone</option>
         {ids.map((id, place) => (
           <option key={id} value={id}>
             {(names[place]?.data?.displayName ?? id).slice(0, 80)}

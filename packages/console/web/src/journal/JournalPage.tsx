@@ -14,10 +14,10 @@ import { journalQuery, pagesMax, showNewer } from './journal-pages.ts';
 import { type JournalSearch, passes } from './journal-search.ts';
 import { NewerEvents } from './newer-events.ts';
 
-const ThenPage = lazy(() => import('./ThenPage.tsx'));
+const ObjectAtEventPage = lazy(() => import('./ObjectAtEventPage.tsx'));
 const route = getRouteApi('/shell/journal');
 
-/** The journal as it grows; with an event in the address, the object of that event as it was then. */
+/** The live journal, or, with an event in the URL, that event's object as of the event. */
 export function JournalPage() {
   const { object, at } = route.useSearch();
   const me = useQuery(meQuery);
@@ -25,7 +25,7 @@ export function JournalPage() {
   if (object !== undefined && at !== undefined && mayRead)
     return (
       <Suspense>
-        <ThenPage key={object + at} object={object} at={at} />
+        <ObjectAtEventPage key={object + at} object={object} at={at} />
       </Suspense>
     );
   return (
@@ -38,7 +38,7 @@ export function JournalPage() {
   );
 }
 
-/** The newest events, those that come while the page is open, and older ones on demand. */
+/** The newest events, new ones as they occur, and older ones on demand. */
 function Events() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -46,7 +46,7 @@ function Events() {
   const query = useInfiniteQuery(journalQuery(search));
   const pause = () => {
     setPaused(!isPaused);
-    // What has happened meanwhile was not shown.
+    // Events that occurred during the pause were not shown.
     if (isPaused) void query.refetch();
   };
   useLiveEvents(search, isPaused);
@@ -63,13 +63,13 @@ function Events() {
       <div className={styles.head}>
         <Filters search={search} events={events} onChange={(next) => void navigate({ search: next })} />
         <button type="button" aria-pressed={isPaused} aria-keyshortcuts="p" onClick={pause}>
-          {isPaused ? 'Go on' : 'Pause'}
+          {isPaused ? 'Resume' : 'Pause'}
         </button>
       </div>
       {query.isError && <ErrorNote error={query.error} onRetry={() => void query.refetch()} />}
       {query.isPending && <Loading lines={8} />}
       {query.isSuccess && events.length === 0 && !query.hasNextPage && (
-        <Empty title="No event is like this">
+        <Empty title="No events match these filters">
           <p>Events appear here as they happen.</p>
         </Empty>
       )}
@@ -85,15 +85,15 @@ function Events() {
             disabled={query.isFetchingNextPage}
             onClick={() => void query.fetchNextPage()}
           >
-            {query.isFetchingNextPage ? 'Reading …' : 'Show older events'}
+            {query.isFetchingNextPage ? 'Loading …' : 'Load older events'}
           </button>
-          {events.length === 0 && <span className="soft">Nothing among the newest 50,000 events.</span>}
+          {events.length === 0 && <span className="soft">No matches in the newest 50,000 events.</span>}
         </div>
       )}
       {isFull && (
         <p className="soft">
-          These are {events.length.toLocaleString('en')} events. Narrow them down by type, object or actor to
-          see older ones.
+          Showing {events.length.toLocaleString('en')} events. To see older ones, filter by type, object or
+          actor.
         </p>
       )}
     </>

@@ -4,9 +4,9 @@ import { baton } from '../client.ts';
 import { type JournalSearch, prefixesIn } from './journal-search.ts';
 
 const pageSize = 200;
-/** What a person reads; who wants more narrows it down. */
+/** The most pages that a person can load without filtering. */
 export const pagesMax = 10;
-/** Newer events go onto the first page; at this length the older pages are let go, and can be read again. */
+/** New events are added to the first page. At this length the older pages are dropped; they can be loaded again. */
 const firstPageMax = 2 * pageSize;
 
 type Pages = InfiniteData<JournalEventPage, string>;
@@ -28,7 +28,7 @@ export function journalQuery({ types, object, actor }: JournalSearch) {
         },
         { signal },
       ),
-    // What happens while another page is open is not put in.
+    // Events that occur while another page is open are not added.
     staleTime: 0,
     initialPageParam: '',
     getNextPageParam: ({ prevCursor }, pages) =>
@@ -36,7 +36,10 @@ export function journalQuery({ types, object, actor }: JournalSearch) {
   });
 }
 
-/** Puts events that have just happened before those that are shown. Not during a reading, which would write over them. @param newer oldest first */
+/**
+ * Prepends new events to those that are shown. Not to be called during a query, which would overwrite them.
+ * @param newer oldest first
+ */
 export function showNewer(queries: QueryClient, search: JournalSearch, newer: readonly JournalEvent[]): void {
   queries.setQueryData<Pages>(journalQuery(search).queryKey, (shown) => {
     const [first, ...older] = shown?.pages ?? [];

@@ -1,6 +1,6 @@
 import type { JournalEvent } from '@baton/sdk';
 
-/** What the address of the journal says. */
+/** The parameters in the journal's URL. */
 export interface JournalSearch {
   /** Prefixes of types, separated by commas. */
   readonly types?: string;
@@ -13,12 +13,12 @@ export interface JournalSearch {
 }
 
 const typesCharactersMax = 400;
-/** As many as the service takes. */
+/** The maximum that the service accepts. */
 const typesMax = 20;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const cursor = /^ec1_[\w-]{1,200}$/;
 
-/** Reads the address; what it does not know is left out. */
+/** Parses the URL; unknown parameters are dropped. */
 export function journalSearch({ types, object, actor, at }: Record<string, unknown>): JournalSearch {
   const isObject = typeof object === 'string' && isId(object);
   return {
@@ -31,7 +31,7 @@ export function journalSearch({ types, object, actor, at }: Record<string, unkno
 
 export const isId = (text: string): boolean => uuid.test(text);
 
-/** The prefixes of types that a text names. */
+/** Splits a text into type prefixes. */
 export function prefixesIn(types = ''): string[] {
   return types
     .split(',')
@@ -40,7 +40,7 @@ export function prefixesIn(types = ''): string[] {
     .slice(0, typesMax);
 }
 
-/** Whether the filters let an event through, as the service judges it. */
+/** Whether an event matches the filters, by the same rules as the service. */
 export function passes({ types, object, actor }: JournalSearch, event: JournalEvent): boolean {
   const prefixes = prefixesIn(types);
   return (

@@ -69,7 +69,7 @@ describe('the journal', () => {
 
   test('where no event is, says so', async () => {
     await open('/journal');
-    await see('No event is like this\nEvents appear here as they happen.');
+    await see('No events match these filters\nEvents appear here as they happen.');
   });
 
   test('an event that is opened leads to its object then and now, its kind and its actor, and shows what it holds', async () => {
@@ -84,7 +84,7 @@ describe('the journal', () => {
     );
     assert.deepEqual(hrefs, {
       'The task as it was then': `/journal?object=${graceId}&at=ec1_c${last}`,
-      'The task as it is now': `/tasks/${graceId}`,
+      'Open task': `/tasks/${graceId}`,
       'All of this task': `/journal?object=${graceId}`,
       'All task.updated': '/journal?types=task.updated',
       'All that Grace has done': `/journal?actor=${graceId}`,
@@ -115,13 +115,13 @@ describe('the journal', () => {
   test('is filtered by type, by the name of a task and by an actor, all of it in the address', async () => {
     const task = taskWith();
     await open('/journal', { answers: { ...answersOf(task), ...journalOf(event('task.updated')) } });
-    await fill('textbox', 'Types, by their beginning', ' task. ');
-    await fill('textbox', 'Object: a task, or an id', task.publicId);
-    await submit('textbox', 'Types, by their beginning');
+    await fill('textbox', 'Event types (prefixes)', ' task. ');
+    await fill('textbox', 'Object (task or ID)', task.publicId);
+    await submit('textbox', 'Event types (prefixes)');
     assert.equal(decodeURIComponent(address()), `/journal?types=task.&object=${task.id}`);
     await fill('combobox', 'Actor', graceId);
     assert.equal(decodeURIComponent(address()), `/journal?types=task.&object=${task.id}&actor=${graceId}`);
-    await click('button', 'Show all');
+    await click('button', 'Clear');
     assert.equal(address(), '/journal');
   });
 
@@ -129,8 +129,8 @@ describe('the journal', () => {
     await open('/journal', {
       answers: { 'tasks.get': new Refusal(404, 'not_found', 'There is no such task.') },
     });
-    await fill('textbox', 'Object: a task, or an id', 'TASK-9');
-    await submit('textbox', 'Object: a task, or an id');
+    await fill('textbox', 'Object (task or ID)', 'TASK-9');
+    await submit('textbox', 'Object (task or ID)');
     await see('There is no such task.\nnot_found · req_test');
     assert.equal(address(), '/journal');
   });
@@ -148,9 +148,9 @@ describe('the journal', () => {
       },
     });
     assert.deepEqual(types(), ['task.updated']);
-    await click('button', 'Show older events');
+    await click('button', 'Load older events');
     assert.deepEqual(types(), ['task.updated', 'task.created']);
-    assert.ok(!isThere('button', 'Show older events'));
+    assert.ok(!isThere('button', 'Load older events'));
     assert.ok(
       service
         .askedFor('events.list')
@@ -171,7 +171,7 @@ describe('the journal', () => {
     const first = event('task.created');
     const service = await open('/journal', { answers: journalOf(first) });
     await press('p');
-    assert.equal((await find('button', 'Go on')).getAttribute('aria-pressed'), 'true');
+    assert.equal((await find('button', 'Resume')).getAttribute('aria-pressed'), 'true');
     service.answer(journalOf(event('task.updated'), first));
     await press('p');
     await until(() => types().length === 2);
@@ -191,7 +191,9 @@ describe('the journal', () => {
 
   test('is shown to those with the permission', async () => {
     const service = await open('/journal', { me: { permissions: ['tasks.read'] } });
-    await see('You may not see this\nAsk an administrator for the permission events.read.');
+    await see(
+      "You don't have access to this page\nYou need the permission events.read. Contact an administrator.",
+    );
     await see('Acme · not live');
     assert.equal(service.askedFor('events.list').length, 0);
   });
@@ -229,7 +231,7 @@ describe('an object as it was after an event', () => {
     await find('heading', /^TASK-000042 First title as of Mar 2, 2026/);
     assert.equal(fact('status'), 'in_progress by this event');
     assert.match(fact('title'), /^First title .* ago$/);
-    await until(() => fact('held by') === 'Grace');
+    await until(() => fact('holder') === 'Grace');
     await see('Event 2');
     assert.equal(document.title, 'TASK-000042 First title as it was · Baton');
   });
@@ -238,13 +240,13 @@ describe('an object as it was after an event', () => {
     await open(at(1), { answers: history });
     await press('k');
     await find('heading', /Second <img .* as of/);
-    await see('Event 3, the newest one');
-    assert.ok((await find<HTMLButtonElement>('button', 'Later')).disabled);
+    await see('Event 3 (latest)');
+    assert.ok((await find<HTMLButtonElement>('button', 'Next event')).disabled);
     await press('j');
     await press('j');
     await see('Event 1');
-    assert.equal(fact('held by'), 'Nobody');
-    assert.ok((await find<HTMLButtonElement>('button', 'Earlier')).disabled);
+    assert.equal(fact('holder'), 'None');
+    assert.ok((await find<HTMLButtonElement>('button', 'Previous event')).disabled);
     assert.equal(decodeURIComponent(address()), at(0));
   });
 
@@ -258,12 +260,12 @@ describe('an object as it was after an event', () => {
             : (history['events.list'] as (one: typeof asked) => ReturnType<typeof page>)(asked),
       },
     });
-    await until(() => fact('held by') === 'Nobody');
+    await until(() => fact('holder') === 'None');
   });
 
   test('an event that the object does not have is told, and leads to those that it has', async () => {
     await open(`/journal?object=${id}&at=ec1_none`, { answers: history });
-    await see('This object has no such event');
-    assert.equal((await find('link', 'Its events')).getAttribute('href'), `/journal?object=${id}`);
+    await see('Event not found');
+    assert.equal((await find('link', 'all of its events')).getAttribute('href'), `/journal?object=${id}`);
   });
 });

@@ -2,24 +2,27 @@ import type { JournalEvent } from '@baton/sdk';
 
 /** In milliseconds and events. */
 export const newerBounds = {
-  /** Live events are gathered for so long: a busy tenant writes hundreds a second. */
+  /** How long live events are batched: a busy tenant writes hundreds a second. */
   gatherMs: 250,
-  /** Where more comes than the page is told of, it is read again instead, this much later. */
+  /** When events were left out, the list is refetched after this time instead. */
   readAgainMs: 2_000,
-  /** As many as a page has: so what happened before a page was read stands on it. With more, it is read again. */
+  /** The size of a page, so that a page read afterwards contains all of them. With more, the list is refetched. */
   gatheredMax: 200,
 };
 
-/** What a list of events does with those that come while it is shown. */
+/** How a list of events receives new ones. */
 interface Shown {
-  /** Whether pages are being read: at its end a reading writes the pages that were there when it began, and its own. */
+  /**
+   * Whether pages are being loaded. A query that finishes writes the pages that existed when it started, plus its
+   * own.
+   */
   isReading(): boolean;
   /** @param newer oldest first */
   show(newer: readonly JournalEvent[]): void;
   readAgain(): void;
 }
 
-/** Gathers events that have just happened, and shows them when no reading would write over them. */
+/** Batches new events, and shows them when no running query would overwrite them. */
 export class NewerEvents {
   readonly #shown: Shown;
   readonly #bounds: typeof newerBounds;
@@ -33,7 +36,7 @@ export class NewerEvents {
   }
 
   add(event: JournalEvent): void {
-    // What was left out would be missing between the events that are shown.
+    // The events that were left out would be missing between those that are shown.
     if (this.#againTimer !== undefined) return;
     if (this.#gathered.length === this.#bounds.gatheredMax) return this.leftOut();
     this.#gathered.push(event);
@@ -62,9 +65,10 @@ export class NewerEvents {
 
   #readAgain(): void {
     this.#againTimer = undefined;
-    // A reading that is under way ends first: in a flood, one of ten pages that takes longer than this would never end.
+    // A running query finishes first. Under heavy traffic, one of ten pages that takes longer than this would
+    // otherwise never finish.
     if (this.#shown.isReading()) return this.leftOut();
-    // They have happened before it. Put in after it, they would stand above the later ones that were left out.
+    // The refetch includes them. Added after it, they would appear above later ones that were left out.
     this.#gathered = [];
     this.#shown.readAgain();
   }

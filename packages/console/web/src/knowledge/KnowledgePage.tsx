@@ -14,13 +14,13 @@ import { meQuery } from '../queries.ts';
 const pageSize = 50;
 const foundMax = 20;
 
-/** What memory knows, by a search, and the rules by which work follows from what happens. */
+/** A search of the memory service, and the work rules. */
 export function KnowledgePage() {
   useLineKeys();
   return (
     <div className="page">
       <h1>Knowledge</h1>
-      <AllowedPart permission="events.read" what="Answers of memory">
+      <AllowedPart permission="events.read" what="Memory search results">
         <Recall />
       </AllowedPart>
       <AllowedPart permission="rules.read" what="Work rules">
@@ -44,17 +44,17 @@ function Recall() {
   const isDisabled = found.error instanceof BatonError && found.error.code === 'memory_disabled';
   const { entities = [], facts = [], snapshots = [] } = found.data?.pack ?? {};
   const groups = [
-    ['Things', entities],
+    ['Entities', entities],
     ['Facts', facts],
     ['Documents', snapshots],
   ] as const;
   const isEmpty = groups.every(([, items]) => items.length === 0);
   return (
     <section className="card stack" aria-labelledby="recall">
-      <h2 id="recall">What memory knows</h2>
+      <h2 id="recall">Memory</h2>
       <form className="row" onSubmit={onSubmit} role="search">
         <label>
-          <span className="visually-hidden">Search what memory knows</span>
+          <span className="visually-hidden">Search memory</span>
           <input name="q" type="search" placeholder="invoices, checkout, …" maxLength={500} required />
         </label>
         <button type="submit" disabled={found.isFetching}>
@@ -63,13 +63,13 @@ function Recall() {
       </form>
       {isDisabled && (
         <p className="soft">
-          No memory service is connected. <code className="mono">CP_CONTEXT_PROVIDER=http</code> and{' '}
-          <code className="mono">CP_CONTEXT_BASE_URL</code> connect one.
+          No memory service is configured. Set <code className="mono">CP_CONTEXT_PROVIDER=http</code> and{' '}
+          <code className="mono">CP_CONTEXT_BASE_URL</code>.
         </p>
       )}
       {found.isError && !isDisabled && <ErrorNote error={found.error} onRetry={() => void found.refetch()} />}
       {found.isLoading && <Loading />}
-      {found.isSuccess && isEmpty && <p className="soft">Memory knows nothing of it.</p>}
+      {found.isSuccess && isEmpty && <p className="soft">No results.</p>}
       {groups.map(
         ([name, items]) =>
           items.length > 0 && (
@@ -105,8 +105,8 @@ function Rules() {
       {query.isPending && <Loading />}
       {query.data?.length === 0 && (
         <p className="soft">
-          There is none. A rule makes work out of what happens;{' '}
-          <code className="mono">baton api POST /rules</code> makes one.
+          No work rules. A rule creates work when an event occurs or on a schedule. Create one with{' '}
+          <code className="mono">baton api POST /rules</code>.
         </p>
       )}
       {query.data !== undefined && query.data.length > 0 && (
@@ -135,7 +135,7 @@ function OneRule({ rule }: { rule: Rule }) {
         <p>
           {key}{' '}
           <span className="soft">
-            version {version} · {status} · changed <Moment at={updatedAt} />
+            version {version} · {status} · updated <Moment at={updatedAt} />
           </span>
         </p>
         <p className="soft">

@@ -31,7 +31,7 @@ const rule = (other: Partial<Rule> = {}): Rule =>
 describe('knowledge', () => {
   test('where no rule is it says how to make one', async () => {
     await open('/knowledge');
-    await see('There is none. A rule makes work out of what happens');
+    await see('No work rules. A rule creates work when an event occurs');
   });
 
   test('a rule is told with what starts it and what it does', async () => {
@@ -44,7 +44,7 @@ describe('knowledge', () => {
     const words = action.kind.replaceAll('_', ' ');
     await see(
       new RegExp(
-        `review-all version 2 · enabled · changed .*\\nWhen task\\.completed: ${words}\\nEvery change is reviewed <img`,
+        `review-all version 2 · enabled · updated .*\\nWhen task\\.completed: ${words}\\nEvery change is reviewed <img`,
       ),
     );
     await see(`Every 3600 s: ${words}`);
@@ -83,7 +83,7 @@ describe('knowledge', () => {
     });
     await see('review-all');
     assert.ok(!isThere('button', 'Disable review-all'));
-    await see('Answers of memory are shown to those with the permission events.read.');
+    await see('Memory search results require the permission events.read.');
   });
 
   test('an archived rule is not changed', async () => {
@@ -93,15 +93,15 @@ describe('knowledge', () => {
 
   test('who may not read rules is told the permission', async () => {
     await open('/knowledge', { me: { permissions: ['events.read'] } });
-    await see('Work rules are shown to those with the permission rules.read.');
+    await see('Work rules require the permission rules.read.');
   });
 
   test('where no memory is connected it says how to', async () => {
     const service = await open('/knowledge', {
       answers: { 'context.recall': new Refusal(409, 'memory_disabled') },
     });
-    await fill('textbox', 'Search what memory knows', 'invoices');
-    await submit('textbox', 'Search what memory knows');
+    await fill('textbox', 'Search memory', 'invoices');
+    await submit('textbox', 'Search memory');
     await see('CP_CONTEXT_BASE_URL');
     assert.ok(!isThere('alert'));
     assert.deepEqual(service.askedFor('context.recall')[0]?.body, { query: 'invoices', limit: 20 });
@@ -117,28 +117,28 @@ describe('knowledge', () => {
         },
       },
     });
-    await fill('textbox', 'Search what memory knows', 'rain');
-    await submit('textbox', 'Search what memory knows');
+    await fill('textbox', 'Search memory', 'rain');
+    await submit('textbox', 'Search memory');
     await see(`Facts\nsays\nIt rains ${evil}`);
-    notSeen('Things');
+    notSeen('Entities');
     service.answer({
       'context.recall': {
         ...found,
         pack: { ...found.pack, entities: [], snapshots: [], facts: [] },
       },
     });
-    await fill('textbox', 'Search what memory knows', 'snow');
-    await submit('textbox', 'Search what memory knows');
-    await see('Memory knows nothing of it.');
+    await fill('textbox', 'Search memory', 'snow');
+    await submit('textbox', 'Search memory');
+    await see('No results.');
   });
 });
 
 describe('skills and tools', () => {
   test('where nothing is it says how to make it', async () => {
     await open('/skills');
-    await see('There is no skill yet');
-    await see('No skill is assigned to you.');
-    await see('None is registered.');
+    await see('No skills yet');
+    await see('No skills are assigned to you.');
+    await see('No agents.');
   });
 
   test('a skill is told with its contract when it is opened', async () => {
@@ -176,8 +176,8 @@ describe('skills and tools', () => {
         },
       },
     });
-    await see(/One .*can be called/);
-    await see(/Two .*taken out of use/);
+    await see(/One .*available/);
+    await see(/Two .*disabled/);
     await see(/Three .*not granted by child handle/);
   });
 
@@ -206,9 +206,9 @@ describe('skills and tools', () => {
 
   test('each part is shown to those with its permission', async () => {
     const service = await open('/skills', { me: { permissions: [] } });
-    await see('Ask an administrator for the permission org.read.');
-    await see('Your tools are shown to those with the permission tasks.read.');
-    await see('Registered agents are shown to those with the permission agents.read.');
+    await see('You need the permission org.read. Contact an administrator.');
+    await see('Your tools require the permission tasks.read.');
+    await see('Registered agents require the permission agents.read.');
     assert.deepEqual(
       service.asked.map(({ name }) => name).filter((name) => /^(skills|tools|agents)/.test(name)),
       [],
@@ -218,6 +218,6 @@ describe('skills and tools', () => {
   test('one part that can not be read leaves the others', async () => {
     await open('/skills', { answers: { 'tools.list': new Refusal(403, 'permission_denied', 'Not these.') } });
     await see('Not these.\npermission_denied · req_test');
-    await see('There is no skill yet');
+    await see('No skills yet');
   });
 });

@@ -3,15 +3,15 @@ import type { ReactNode } from 'react';
 import { meQuery } from '../queries.ts';
 import { Empty } from './Notes.tsx';
 
-/** Shows what it holds to those who have the permission; tells the others which one it takes. */
+/** Shows its children to people with the permission, and the required permission to others. */
 export function Allowed({ permission, children }: { permission: string; children: ReactNode }) {
   const { data } = useQuery(meQuery);
   if (data === undefined) return null;
   if (!data.permissions.includes(permission))
     return (
-      <Empty title="You may not see this">
+      <Empty title="You don't have access to this page">
         <p>
-          Ask an administrator for the permission <code className="mono">{permission}</code>.
+          You need the permission <code className="mono">{permission}</code>. Contact an administrator.
         </p>
       </Empty>
     );

@@ -3,8 +3,7 @@ import type { ReactNode } from 'react';
 import { meQuery } from '../queries.ts';
 
 /**
- * Part of a page, or to whom it would be shown.
- * @param what the part, as it stands at the beginning of a sentence about several things
+ * A part of a page, or the permission that it requires. @param what the part, as the plural subject of a sentence
  */
 export function AllowedPart({
   permission,
@@ -20,7 +19,7 @@ export function AllowedPart({
   if (data.permissions.includes(permission)) return children;
   return (
     <p className="soft">
-      {what} are shown to those with the permission <code className="mono">{permission}</code>.
+      {what} require the permission <code className="mono">{permission}</code>.
     </p>
   );
 }

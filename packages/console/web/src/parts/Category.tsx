@@ -3,7 +3,7 @@ import styles from './category.module.css';
 
 export type Category = Task['systemStatusCategory'];
 
-/** The categories in the order in which work goes through them. Statuses of different types share them. */
+/** The status categories in workflow order. Statuses of different task types share them. */
 export const categories: readonly [Category, string][] = [
   ['backlog', 'Backlog'],
   ['active', 'Open'],
@@ -12,7 +12,7 @@ export const categories: readonly [Category, string][] = [
   ['terminal_cancelled', 'Cancelled'],
 ];
 
-/** The status of a task, by its own word, in the colour of its category; the dot is full while somebody holds the task. */
+/** The status of a task in the colour of its category. The dot is filled while somebody holds the task. */
 export function Status({ task }: { task: Pick<Task, 'status' | 'systemStatusCategory' | 'activeClaimId'> }) {
   const isHeld = task.activeClaimId !== null;
   return (
@@ -22,7 +22,7 @@ export function Status({ task }: { task: Pick<Task, 'status' | 'systemStatusCate
   );
 }
 
-/** The priority of a task; medium, the usual one, is quiet. */
+/** The priority of a task; medium, the default, is subdued. */
 export function Priority({ priority }: Pick<Task, 'priority'>) {
   return <span className={`${styles.priority} ${styles[priority]}`}>{priority}</span>;
 }

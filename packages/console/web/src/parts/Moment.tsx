@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { serverNow } from '../server-clock.ts';
 
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' });
 const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'long' });
 const short = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
@@ -11,7 +11,7 @@ const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['second', 1],
 ];
 
-/** An instant as `3 min. ago`, with the exact one on hover; counted anew while it is shown. */
+/** An instant as `3 minutes ago`, with the exact time on hover. Updates while it is shown. */
 export function Moment({ at }: { at: string }) {
   const seconds = Math.round((Date.parse(at) - useNow(Date.parse(at))) / 1000);
   const [unit, size] = units.find(([, of]) => Math.abs(seconds) >= of) ?? ['second', 1];
@@ -37,7 +37,7 @@ export function Countdown({ to }: { to: string }) {
   );
 }
 
-/** The time by Baton's clock, each second for what is near and each half minute for what is far. */
+/** The time of Baton's clock, updated each second near the instant and each half minute otherwise. */
 function useNow(nearMs: number): number {
   const [now, setNow] = useState(serverNow);
   const everyMs = Math.abs(nearMs - now) < 120_000 ? 1_000 : 30_000;

@@ -2,12 +2,12 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { BatonError } from '@baton/sdk';
 import styles from './notes.module.css';
 
-/** What went wrong, with the code to look up and the request's name for the operator. */
+/** An error, with its code to look up and the request ID for the operator. */
 export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const { code, requestId, message } =
     error instanceof BatonError
       ? error
-      : { code: undefined, requestId: undefined, message: 'This page has a fault. Load it again.' };
+      : { code: undefined, requestId: undefined, message: 'Something went wrong. Reload the page.' };
   return (
     <div className={styles.error} role="alert">
       <p>{message}</p>
@@ -32,7 +32,7 @@ export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => 
 
 const reasonsMax = 5;
 
-/** The faults in a document that was sent, as far as the refusal names them. */
+/** The errors in the submitted document that the response lists. */
 function reasonsIn(error: unknown): { readonly path: string; readonly message: string }[] {
   const errors = error instanceof BatonError ? error.details['errors'] : undefined;
   if (!Array.isArray(errors)) return [];
@@ -42,7 +42,7 @@ function reasonsIn(error: unknown): { readonly path: string; readonly message: s
   }));
 }
 
-/** Says what is not there, and what to do. */
+/** An empty state, with the next step. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className={styles.empty}>
@@ -52,7 +52,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
-/** Shown after 300 ms: what comes faster does not flash. */
+/** Shown after 300 ms, so that faster responses don't flicker. */
 export function Loading({ lines = 3 }: { lines?: number }) {
   const [isLate, setLate] = useState(false);
   useEffect(() => {

@@ -4,7 +4,7 @@ import styles from './notices.module.css';
 interface Notice {
   readonly id: number;
   readonly content: ReactNode;
-  /** What went wrong stays until it is closed. */
+  /** Errors stay until they are closed. */
   readonly isBad: boolean;
 }
 
@@ -20,8 +20,8 @@ function change(next: readonly Notice[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Says what came of an act, above whatever page is open: the newest three at most, what went well for six seconds. */
-export function tell(content: ReactNode, { isBad = false } = {}): void {
+/** Shows the result of an action above the current page. The newest three are shown, successes for six seconds. */
+export function notify(content: ReactNode, { isBad = false } = {}): void {
   lastId += 1;
   change([...notices, { id: lastId, content, isBad }].slice(-noticesMax));
 }
@@ -35,11 +35,11 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Where `tell` is read, and heard by screen readers. */
+/** The region in which notices appear and are announced by screen readers. */
 export function Notices() {
   const shown = useSyncExternalStore(subscribe, () => notices);
   return (
-    <div className={styles.notices} role="status" aria-label="What came of it">
+    <div className={styles.notices} role="status" aria-label="Notifications">
       {shown.map((notice) => (
         <OneNotice key={notice.id} {...notice} />
       ))}

@@ -9,12 +9,12 @@ interface ValuesProps {
   readonly isWhole?: boolean;
 }
 
-/** The members of an object, each on a line of its own; what is no text as JSON. */
+/** The members of an object, one per line; anything but text as JSON. */
 export function Values({ of, isWhole = false }: ValuesProps) {
   const members = Object.entries(of).filter(
     ([, value]) => value !== null && value !== undefined && value !== '',
   );
-  if (members.length === 0) return <p className="soft">Nothing.</p>;
+  if (members.length === 0) return <p className="soft">No values.</p>;
   return (
     <dl className={styles.values}>
       {members.map(([name, value]) => (

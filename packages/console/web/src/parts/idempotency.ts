@@ -3,9 +3,9 @@ import { newIdempotencyKey } from '@baton/sdk';
 
 /** Idempotency keys of one form. */
 export interface IdempotencyKeys {
-  /** @returns the same key for the same body, so that sending it again after a lost answer creates nothing twice */
+  /** @returns the same key for the same body, so that a retry after a lost response creates nothing twice */
   of(body: unknown): string;
-  /** The body was taken: the same one again is a new one. */
+  /** The body was accepted, so the same body is a new request. */
   taken(): void;
 }
 

@@ -2,7 +2,7 @@ import { useKeys } from '../shell/keys.ts';
 
 const focusable = 'a[href], summary, button:not(:disabled), input';
 
-/** `j` and `k` put the focus on the next and the previous line of the page's lists, on the first thing to press in it. */
+/** `j` and `k` focus the first control in the next or previous line of the page's lists. */
 export function useLineKeys(): void {
   const move = (step: 1 | -1) => {
     const lines = [...document.querySelectorAll<HTMLElement>('main li')]

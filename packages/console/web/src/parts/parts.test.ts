@@ -9,7 +9,7 @@ const { Empty, ErrorNote, Loading } = await import('./Notes.tsx');
 const { Priority, Status } = await import('./Category.tsx');
 const { Values } = await import('./Values.tsx');
 const { serverNow, setServerClock } = await import('../server-clock.ts');
-const { factsOf } = await import('../journal/as-of-then.ts');
+const { factsOf } = await import('../journal/object-at-event.ts');
 const { subjectOf } = await import('../journal/EventLine.tsx');
 const { Readings } = await import('../readings.ts');
 
@@ -17,8 +17,8 @@ const inSeconds = (seconds: number) => new Date(serverNow() + seconds * 1000).to
 
 describe('times', () => {
   for (const [seconds, words] of [
-    [-30 * 60 - 1, '30 min. ago'],
-    [-3 * 3600 - 1, '3 hr. ago'],
+    [-30 * 60 - 1, '30 minutes ago'],
+    [-3 * 3600 - 1, '3 hours ago'],
     [-2 * 86_400 - 60, '2 days ago'],
     [5 * 3600 + 600, 'in 5 hr.'],
   ] as const)
@@ -78,7 +78,7 @@ describe('notes', () => {
   test('a fault of the page is told without its inside, and offers to try again', async () => {
     let tries = 0;
     await draw(ErrorNote, { error: new TypeError('x is undefined'), onRetry: () => void (tries += 1) });
-    await see('This page has a fault. Load it again.');
+    await see('Something went wrong. Reload the page.');
     notSeen('x is undefined');
     await click('button', 'Try again');
     assert.equal(tries, 1);
@@ -120,7 +120,7 @@ describe('fields', () => {
 
   test('an object without members is told as nothing, and a long text is cut', async () => {
     await draw(Values, { of: { gone: null } });
-    assert.equal(seen(), 'Nothing.');
+    assert.equal(seen(), 'No values.');
     await draw(Values, { of: { long: 'x'.repeat(5_000) } });
     assert.equal(seen(), `long\n${'x'.repeat(4_000)} …`);
   });

@@ -12,7 +12,7 @@ import { type Activity, heldTaskQuery, isSilent } from './activity.ts';
 import { Disable } from './Disable.tsx';
 import styles from './people.module.css';
 
-/** One principal at work: whether it lives, what it holds, and what an operator may do about it. */
+/** A principal with its sessions, its claims, and the actions of an operator. */
 export function AtWork({
   activity,
   stalled,
@@ -24,7 +24,7 @@ export function AtWork({
 }) {
   const { principalId, sessions, held } = activity;
   const permissions = useQuery(meQuery).data?.permissions ?? [];
-  const [isAsked, setAsked] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   return (
     <li className={`card stack ${styles.agent}`}>
       <div className={styles.top}>
@@ -32,36 +32,36 @@ export function AtWork({
           <Who id={principalId} />
         </h2>
         {permissions.includes('principals.write') && (
-          <button type="button" onClick={() => setAsked(true)}>
+          <button type="button" onClick={() => setConfirming(true)}>
             Disable
           </button>
         )}
       </div>
-      {isAsked && <Disable activity={activity} onClose={() => setAsked(false)} />}
+      {isConfirming && <Disable activity={activity} onClose={() => setConfirming(false)} />}
       <ul className="stack">
         {sessions.map((session) => {
-          const isGone = isSilent(session, now);
+          const isUnresponsive = isSilent(session, now);
           return (
             <li key={session.id} className={styles.session}>
               <span className={styles.name} title={session.clientName}>
                 {session.clientName} <span className="soft">{session.clientVersion}</span>
               </span>
-              <span className={isGone ? styles.silent : 'soft'}>
-                {isGone ? 'Unresponsive: last sign of life' : 'Last sign of life'}{' '}
+              <span className={isUnresponsive ? styles.silent : 'soft'}>
+                {isUnresponsive ? 'Unresponsive, last heartbeat' : 'Last heartbeat'}{' '}
                 <Moment at={session.heartbeatAt} />
               </span>
               <span className="soft">
-                Session ends in <Countdown to={session.expiresAt} /> unless it is kept
+                Session expires in <Countdown to={session.expiresAt} /> unless renewed
               </span>
             </li>
           );
         })}
-        {sessions.length === 0 && <li className="soft">No session of it is open.</li>}
+        {sessions.length === 0 && <li className="soft">No open sessions.</li>}
       </ul>
       {held.length === 0 ? (
-        <p className="soft">Holds nothing.</p>
+        <p className="soft">No claimed tasks.</p>
       ) : (
-        <ul className="stack" aria-label="Holds">
+        <ul className="stack" aria-label="Claimed tasks">
           {held.map(({ claim, run }) => (
             <Held
               key={claim.id}
@@ -93,7 +93,7 @@ function Held({
   const act = useMutation({
     mutationFn: (what: 'cancel' | 'end'): Promise<unknown> =>
       what === 'cancel' && run !== undefined
-        ? baton.runs.requestCancel(run.id, { reason: 'asked in the console' })
+        ? baton.runs.requestCancel(run.id, { reason: 'requested in the console' })
         : baton.claims.release(claim.id, { reason: endReasons.ended }),
     onSettled: () => {
       for (const key of ['people', 'tasks']) void queries.invalidateQueries({ queryKey: [key] });
@@ -103,7 +103,7 @@ function Held({
     <li className={styles.held}>
       <span className={styles.name} title={task?.title}>
         {task === undefined ? (
-          <span className="soft">a task that you do not see</span>
+          <span className="soft">Hidden task</span>
         ) : (
           <Link to="/tasks/$ref" params={{ ref: task.publicId }}>
             {task.title}
@@ -111,23 +111,23 @@ function Held({
         )}
       </span>
       <span className="soft">
-        Lease ends in <Countdown to={claim.expiresAt} /> unless it is kept
+        Lease expires in <Countdown to={claim.expiresAt} /> unless renewed
       </span>
       {run !== undefined && (
         <span className={isStuck ? styles.silent : 'soft'}>
-          {isStuck ? 'Stuck: no progress since' : 'Last progress'} <Moment at={run.lastProgressAt} />
-          {run.cancelRequestedAt !== null && ' · asked to stop'}
+          {isStuck ? 'Stalled, last progress' : 'Last progress'} <Moment at={run.lastProgressAt} />
+          {run.cancelRequestedAt !== null && ' · cancellation requested'}
         </span>
       )}
       {mayManage && (
         <span className="row">
           {run !== undefined && run.cancelRequestedAt === null && (
             <button type="button" disabled={act.isPending} onClick={() => act.mutate('cancel')}>
-              Ask it to stop
+              Request cancellation
             </button>
           )}
           <button type="button" disabled={act.isPending} onClick={() => act.mutate('end')}>
-            End the lease
+            Release claim
           </button>
         </span>
       )}

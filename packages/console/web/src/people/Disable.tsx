@@ -6,7 +6,7 @@ import { principalQuery } from '../queries.ts';
 import dialog from '../shell/shell.module.css';
 import type { Activity } from './activity.ts';
 
-/** Asks before a principal is disabled, and says what ends with it. */
+/** Confirms the disabling of a principal, and lists its effects. */
 export function Disable({ activity, onClose }: { activity: Activity; onClose: () => void }) {
   const { principalId, sessions, held } = activity;
   const queries = useQueryClient();
@@ -27,16 +27,15 @@ export function Disable({ activity, onClose }: { activity: Activity; onClose: ()
         <AlertDialog.Popup className={dialog.dialog}>
           <AlertDialog.Title>Disable {name}?</AlertDialog.Title>
           <AlertDialog.Description>
-            It can't act in Baton any more.{' '}
+            It will lose access to Baton immediately.{' '}
             {sessions.length + held.length > 0 && (
               <>
-                {counted(sessions.length, 'session')} of it {sessions.length === 1 ? 'is' : 'are'} closed and{' '}
-                {counted(held.length, 'lease')} {held.length === 1 ? 'ends' : 'end'}: others may take that
-                work at once. Enabling it again brings back none of them.
+                This closes {counted(sessions.length, 'session')} and releases {counted(held.length, 'claim')}
+                , so that others can claim the work. Enabling it again does not restore them.
               </>
             )}{' '}
-            Its account is not disabled: it still gets access tokens for other services. To end that too,
-            disable it in Administration.
+            Its identity stays active and still gets access tokens for other services. To disable it there
+            too, go to Administration.
           </AlertDialog.Description>
           {disable.isError && <ErrorNote error={disable.error} />}
           <div className="row">
@@ -48,7 +47,7 @@ export function Disable({ activity, onClose }: { activity: Activity; onClose: ()
             >
               {disable.isPending ? 'Disabling …' : 'Disable'}
             </button>
-            <AlertDialog.Close>Leave it</AlertDialog.Close>
+            <AlertDialog.Close>Cancel</AlertDialog.Close>
           </div>
         </AlertDialog.Popup>
       </AlertDialog.Portal>

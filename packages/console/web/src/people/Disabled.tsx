@@ -6,13 +6,13 @@ import { ErrorNote } from '../parts/Notes.tsx';
 import { meQuery } from '../queries.ts';
 import styles from './people.module.css';
 
-/** Agents that are disabled, and may be enabled again. */
+/** Disabled agents, with a button to enable them. */
 export function Disabled({ agents }: { readonly agents: readonly Principal[] }) {
   if (agents.length === 0) return null;
   return (
     <details className="card">
       <summary>
-        {agents.length} {agents.length === 1 ? 'agent is' : 'agents are'} disabled
+        {agents.length} disabled {agents.length === 1 ? 'agent' : 'agents'}
       </summary>
       <ul className={styles.idle}>
         {agents.map((agent) => (
@@ -37,7 +37,7 @@ function DisabledAgent({ agent: { id, displayName, updatedAt } }: { readonly age
       <span className="text">
         {displayName}{' '}
         <span className="soft">
-          changed <Moment at={updatedAt} />
+          updated <Moment at={updatedAt} />
         </span>
       </span>
       {mayEnable && (

@@ -22,7 +22,7 @@ import { Disabled } from './Disabled.tsx';
 import { Idle } from './Idle.tsx';
 import styles from './people.module.css';
 
-/** Who is at work, what they hold, who says nothing any more, and which agents are idle. */
+/** Active principals with their claims, unresponsive sessions, and idle agents. */
 export function PeoplePage() {
   return (
     <div className="page">
@@ -34,7 +34,7 @@ export function PeoplePage() {
   );
 }
 
-const filters = { all: 'Everybody', trouble: 'Unresponsive or stuck', holds: 'Holds something' } as const;
+const filters = { all: 'All', trouble: 'Unresponsive or stalled', holds: 'With claimed tasks' } as const;
 
 function People() {
   const permissions = useQuery(meQuery).data?.permissions ?? [];
@@ -67,14 +67,14 @@ function People() {
       {sessions.isPending && <Loading lines={5} />}
       {!mayReadTasks && (
         <p className="soft">
-          What they hold is shown to those with the permission <code className="mono">tasks.read</code>.
+          Claimed tasks require the permission <code className="mono">tasks.read</code>.
         </p>
       )}
       {sessions.isSuccess && activities.length === 0 && (
-        <Empty title="Nobody is at work">
+        <Empty title="No active sessions">
           <p>
-            Sessions appear here when agents open them; <code className="mono">baton demo live</code> starts
-            four.
+            Sessions appear here when agents connect. To start four demo agents, run{' '}
+            <code className="mono">baton demo live</code>.
           </p>
         </Empty>
       )}
@@ -93,14 +93,14 @@ function People() {
           </label>
         </div>
       )}
-      {activities.length > 0 && shown.length === 0 && <p className="soft">Nobody is like this.</p>}
+      {activities.length > 0 && shown.length === 0 && <p className="soft">Nobody matches this filter.</p>}
       <ul className={styles.agents}>
         {shown.map((activity) => (
           <AtWork key={activity.principalId} activity={activity} stalled={stalled} now={now} />
         ))}
       </ul>
       {claims.data?.length === claimsMax && (
-        <p className="soft">Of the leases only the newest {claimsMax} are shown.</p>
+        <p className="soft">Only the newest {claimsMax} claims are shown.</p>
       )}
       <ShowMore query={sessions} />
       {sessions.isSuccess && agents.data !== undefined && (
@@ -121,10 +121,10 @@ function summaryOf(activities: readonly Activity[], now: number, stalled: Readon
   const silent = sessions.filter((session) => isSilent(session, now)).length;
   const stuck = held.filter(({ run }) => run !== undefined && stalled.has(run.id)).length;
   return [
-    `${activities.length} at work`,
-    counted(held.length, 'lease'),
+    `${activities.length} active`,
+    counted(held.length, 'claimed task'),
     ...(silent > 0 ? [`${counted(silent, 'session')} unresponsive`] : []),
-    ...(stuck > 0 ? [`${counted(stuck, 'run')} stuck`] : []),
+    ...(stuck > 0 ? [`${counted(stuck, 'run')} stalled`] : []),
   ].join(' · ');
 }
 

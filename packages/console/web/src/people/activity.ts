@@ -5,14 +5,14 @@ import { baton } from '../client.ts';
 import { onEvent } from '../live.ts';
 import { serverNow } from '../server-clock.ts';
 
-/** Heartbeats write no event: what depends on them is read again, while the page is in sight. */
+/** Heartbeats write no events, so their data is polled while the page is visible. */
 const everyMs = 5_000;
-/** Of more than one page of sessions each is read again: seldom enough. */
+/** With more than one page of sessions every page is refetched, hence less often. */
 const longEveryMs = 20_000;
-/** What an event tells of is read again at most so often: a busy tenant writes hundreds a second. */
+/** Events trigger a refetch at most this often: a busy tenant writes hundreds a second. */
 const gatherMs = 1_500;
-const lookEveryMs = 1_000;
-/** A session beats every third of its lease: by this part of it the third beat in a row is late. */
+const clockMs = 1_000;
+/** A session sends a heartbeat every third of its lease. After this part of the lease, three in a row are missing. */
 const silentPart = 0.9;
 export const claimsMax = 200;
 const runsMax = 200;
@@ -32,7 +32,7 @@ export const sessionsQuery = infiniteQueryOptions({
   refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) === 1 ? everyMs : longEveryMs),
 });
 
-/** The newest claims that are live. */
+/** The newest active claims. */
 export const claimsQuery = queryOptions({
   queryKey: ['people', 'claims'],
   queryFn: ({ signal }) =>
@@ -41,7 +41,7 @@ export const claimsQuery = queryOptions({
   refetchInterval: everyMs,
 });
 
-/** What a task is called. It is no part of the lists of tasks, all of which are read again with each event of any task. */
+/** A held task, for its title. Not under the key of tasks, which is refetched on every task event. */
 export const heldTaskQuery = (id: string) =>
   queryOptions({
     queryKey: ['held-task', id],
@@ -49,7 +49,7 @@ export const heldTaskQuery = (id: string) =>
     staleTime: 600_000,
   });
 
-/** The newest runs that go on, and those of them that say nothing any more. */
+/** The newest running runs, and those that have stalled. */
 export const runsQuery = queryOptions({
   queryKey: ['people', 'runs'],
   queryFn: async ({ signal }) => {
@@ -63,7 +63,7 @@ export const runsQuery = queryOptions({
   refetchInterval: 2 * everyMs,
 });
 
-/** Of the newest agents those that may act, those that are disabled, and whether there may be older ones. */
+/** The newest agents, active and disabled, and whether there are older ones. */
 export const agentsQuery = queryOptions({
   queryKey: ['people', 'agents'],
   queryFn: ({ signal }) =>
@@ -74,14 +74,14 @@ export const agentsQuery = queryOptions({
     })),
 });
 
-/** Reads again what sessions, claims and runs have changed, soon after it happened. */
+/** Refetches soon after an event of a session, claim or run. */
 export function useLivePeople(): void {
   const queries = useQueryClient();
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const read = () => {
       timer = undefined;
-      // Whoever comes back reads all of it again.
+      // A page that becomes visible again refetches everything anyway.
       if (!document.hidden) void queries.invalidateQueries({ queryKey: ['people'] });
     };
     const stop = onEvent(({ entityType, type }) => {
@@ -95,30 +95,30 @@ export function useLivePeople(): void {
   }, [queries]);
 }
 
-/** The time each second: who falls silent is seen, though nothing that was read has changed. */
+/** The time, each second, so that a session becomes unresponsive without a refetch. */
 export function useNow(): number {
   const [now, setNow] = useState(serverNow);
   useEffect(() => {
-    const timer = setInterval(() => setNow(serverNow()), lookEveryMs);
+    const timer = setInterval(() => setNow(serverNow()), clockMs);
     return () => clearInterval(timer);
   }, []);
   return now;
 }
 
-/** Whether nothing was heard of a session for three of its beats; MCP clients over HTTP may beat once in minutes. */
+/** Whether a session has missed three heartbeats. MCP clients over HTTP may send one only every few minutes. */
 export function isSilent({ heartbeatAt, expiresAt }: Session, now: number): boolean {
   const heardMs = Date.parse(heartbeatAt);
   return now - heardMs > silentPart * (Date.parse(expiresAt) - heardMs);
 }
 
-/** What one principal does now. */
+/** The current activity of one principal. */
 export interface Activity {
   readonly principalId: string;
   readonly sessions: readonly Session[];
   readonly held: readonly { readonly claim: Claim; readonly run: Run | undefined }[];
 }
 
-/** By principal, those whose sessions are the newest first; also who holds something without a session in sight. */
+/** Groups sessions and claims by principal, newest session first. Includes holders whose session was not read. */
 export function activityOf(
   sessions: readonly Session[],
   claims: readonly Claim[] = [],

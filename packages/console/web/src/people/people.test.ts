@@ -54,16 +54,16 @@ const atWork = (more: Answers = {}): Answers => ({
 describe('agents and sessions', () => {
   test('where nobody is at work it says so', async () => {
     await open('/agents');
-    await see('Nobody is at work');
+    await see('No active sessions');
   });
 
   test('tells who is at work, by which client, and what they hold', async () => {
     await open('/agents', { answers: atWork() });
-    await see('1 at work · 1 lease');
+    await see('1 active · 1 claimed task');
     const [line] = all('listitem', /^Grace/);
-    assert.match(seen(line), /Grace\nDisable\nworker 2\.1\s*Last sign of life .*Session ends in/);
+    assert.match(seen(line), /Grace\nDisable\nworker 2\.1\s*Last heartbeat .*Session expires in/);
     assert.ok(seen(line).includes(`Work ${evil}`));
-    assert.match(seen(line), /Lease ends in (10:00|9:\d\d) unless it is kept/);
+    assert.match(seen(line), /Lease expires in (10:00|9:\d\d) unless renewed/);
     assert.match(seen(line), /Last progress/);
     assert.equal(document.querySelector('img'), null);
   });
@@ -74,26 +74,26 @@ describe('agents and sessions', () => {
       expiresAt: new Date(Date.now() + 50_000).toISOString(),
     });
     await open('/agents', { answers: atWork({ 'sessions.list': pageOf(silent) }) });
-    await see('1 at work · 1 lease · 1 session unresponsive');
-    await see('Unresponsive: last sign of life');
+    await see('1 active · 1 claimed task · 1 session unresponsive');
+    await see('Unresponsive, last heartbeat');
     await fill('combobox', 'Show', 'trouble');
-    await see('Unresponsive: last sign of life');
+    await see('Unresponsive, last heartbeat');
   });
 
   test('a run without progress is shown as stuck', async () => {
     await open('/agents', { answers: atWork({ 'runs.list': pageOf(run()) }) });
-    await see('1 at work · 1 lease · 1 run stuck');
-    await see('Stuck: no progress since');
+    await see('1 active · 1 claimed task · 1 run stalled');
+    await see('Stalled, last progress');
   });
 
   test('a filter that nobody passes says so', async () => {
     await open('/agents', { answers: atWork({ 'sessions.list': pageOf(session({ heartbeatAt: soon() })) }) });
     await fill('combobox', 'Show', 'trouble');
-    await see('Nobody is like this.');
-    notSeen('Last sign of life');
+    await see('Nobody matches this filter.');
+    notSeen('Last heartbeat');
   });
 
-  test('a run is asked to stop', async () => {
+  test('a run is cancellation requested', async () => {
     const service = await open('/agents', {
       answers: atWork({ 'runs.requestCancel': exampleOf('runs.requestCancel') }),
     });
@@ -101,11 +101,11 @@ describe('agents and sessions', () => {
       'runs.list': ({ query }) =>
         query['stalled'] === undefined ? pageOf(run({ cancelRequestedAt: now() })) : pageOf(),
     });
-    await click('button', 'Ask it to stop');
-    await see('asked to stop');
+    await click('button', 'Request cancellation');
+    await see('cancellation requested');
     const [asked] = service.askedFor('runs.requestCancel');
-    assert.deepEqual([asked?.ids, asked?.body], [[run().id], { reason: 'asked in the console' }]);
-    assert.ok(!isThere('button', 'Ask it to stop'));
+    assert.deepEqual([asked?.ids, asked?.body], [[run().id], { reason: 'requested in the console' }]);
+    assert.ok(!isThere('button', 'Request cancellation'));
   });
 
   test('a lease is ended', async () => {
@@ -113,8 +113,8 @@ describe('agents and sessions', () => {
       answers: atWork({ 'claims.release': exampleOf('claims.release') }),
     });
     service.answer({ 'claims.list': pageOf() });
-    await click('button', 'End the lease');
-    await see('Holds nothing.');
+    await click('button', 'Release claim');
+    await see('No claimed tasks.');
     assert.deepEqual(service.askedFor('claims.release')[0]?.body, { reason: 'ended in the console' });
   });
 
@@ -122,14 +122,14 @@ describe('agents and sessions', () => {
     await open('/agents', {
       answers: atWork({ 'claims.release': new Refusal(403, 'permission_denied', 'Not yours.') }),
     });
-    await click('button', 'End the lease');
-    assert.match(seen(all('listitem', /Lease ends/)[0]), /Not yours\.\npermission_denied/);
+    await click('button', 'Release claim');
+    assert.match(seen(all('listitem', /Lease expires/)[0]), /Not yours\.\npermission_denied/);
   });
 
   test('who may not manage leases is offered no act', async () => {
     await open('/agents', { me: { permissions: ['sessions.manage', 'tasks.read'] }, answers: atWork() });
     await see('Last progress');
-    for (const name of ['End the lease', 'Ask it to stop', 'Disable'])
+    for (const name of ['Release claim', 'Request cancellation', 'Disable'])
       assert.ok(!isThere('button', name), name);
   });
 
@@ -139,10 +139,10 @@ describe('agents and sessions', () => {
     });
     await click('button', 'Disable');
     await see('Disable Grace?');
-    await see('1 session of it is closed and 1 lease ends: others may take that work at once.');
+    await see('This closes 1 session and releases 1 claim, so that others can claim the work.');
     service.answer({ 'sessions.list': pageOf(), 'claims.list': pageOf() });
     await click('button', 'Disable');
-    await see('Nobody is at work');
+    await see('No active sessions');
     const [asked] = service.askedFor('principals.disable');
     assert.deepEqual([asked?.ids, asked?.body], [[graceId], { reason: 'disabled_in_console' }]);
   });
@@ -150,7 +150,7 @@ describe('agents and sessions', () => {
   test('who leaves the question disables nobody', async () => {
     const service = await open('/agents', { answers: atWork() });
     await click('button', 'Disable');
-    await click('button', 'Leave it');
+    await click('button', 'Cancel');
     await until(() => !isThere('alertdialog'));
     assert.equal(service.askedFor('principals.disable').length, 0);
     assert.equal(address(), '/agents');
@@ -180,7 +180,7 @@ describe('agents and sessions', () => {
         'principals.enable': exampleOf('principals.enable'),
       },
     });
-    (await find('summary', '1 agent is disabled')).click();
+    (await find('summary', '1 disabled agent')).click();
     await settled();
     await see(`Off ${evil}`);
     await click('button', `Enable Off ${evil}`);
@@ -190,12 +190,14 @@ describe('agents and sessions', () => {
   test('before an agent is disabled, what remains is said', async () => {
     await open('/agents', { answers: atWork() });
     await click('button', 'Disable');
-    await see(/Its account is not disabled: it still gets access tokens for other services\./);
+    await see(/Its identity stays active and still gets access tokens for other services\./);
   });
 
   test('is shown to those with the permission; what they hold to those who may read tasks', async () => {
     await open('/agents', { me: { permissions: ['tasks.read'] } });
-    await see('You may not see this\nAsk an administrator for the permission sessions.manage.');
+    await see(
+      "You don't have access to this page\nYou need the permission sessions.manage. Contact an administrator.",
+    );
   });
 
   test('without the tasks the page says who may see them', async () => {
@@ -203,7 +205,7 @@ describe('agents and sessions', () => {
       me: { permissions: ['sessions.manage'] },
       answers: { 'sessions.list': pageOf(session()) },
     });
-    await see('What they hold is shown to those with the permission tasks.read.');
+    await see('Claimed tasks require the permission tasks.read.');
   });
 
   test('what can not be read is told, and read again on demand', async () => {
@@ -213,7 +215,7 @@ describe('agents and sessions', () => {
     await see('Not now.');
     service.answer(atWork());
     await click('button', 'Try again');
-    await see('1 at work');
+    await see('1 active');
   });
 });
 

@@ -8,12 +8,12 @@ import { meQuery } from '../queries.ts';
 
 type Act = 'suspend' | 'resume' | 'skip' | 'cancel';
 
-/** What an operator may do with an instance. Each but going on asks for the reason, which the journal keeps. */
+/** The actions of an operator on an instance. All but `resume` require a reason, which the journal records. */
 export function Acts({ instance }: { instance: ProcessInstance }) {
   const queries = useQueryClient();
   const keys = useIdempotencyKeys();
   const mayOperate = useQuery(meQuery).data?.permissions.includes('processes.operate') ?? false;
-  const [asked, setAsked] = useState<Act>();
+  const [selected, setSelected] = useState<Act>();
   const [reason, setReason] = useState('');
   const element = instance.suspension?.element ?? null;
   const act = useMutation({
@@ -27,7 +27,7 @@ export function Acts({ instance }: { instance: ProcessInstance }) {
       return baton.processInstances.cancel(id, { reason }, options);
     },
     onSuccess: () => {
-      setAsked(undefined);
+      setSelected(undefined);
       setReason('');
     },
     onSettled: () => void queries.invalidateQueries({ queryKey: ['processes'] }),
@@ -36,49 +36,49 @@ export function Acts({ instance }: { instance: ProcessInstance }) {
   const choices: readonly (readonly [Act, string])[] = [
     ...(instance.status === 'running'
       ? ([['suspend', 'Suspend']] as const)
-      : ([['resume', 'Go on']] as const)),
+      : ([['resume', 'Resume']] as const)),
     ...(element === null ? [] : ([['skip', `Skip ${element}`]] as const)),
-    ['cancel', 'Cancel it'],
+    ['cancel', 'Cancel'],
   ];
   return (
     <div className="stack">
-      <div className="row" role="group" aria-label="Operate the process">
+      <div className="row" role="group" aria-label="Process actions">
         {choices.map(([what, words]) => (
           <button
             key={what}
             type="button"
             disabled={act.isPending}
-            aria-expanded={what === 'resume' ? undefined : asked === what}
-            onClick={() => (what === 'resume' ? act.mutate('resume') : setAsked(what))}
+            aria-expanded={what === 'resume' ? undefined : selected === what}
+            onClick={() => (what === 'resume' ? act.mutate('resume') : setSelected(what))}
           >
             {words}
           </button>
         ))}
       </div>
-      {asked !== undefined && (
+      {selected !== undefined && (
         <form
           className="row"
           onSubmit={(event) => {
             event.preventDefault();
-            act.mutate(asked);
+            act.mutate(selected);
           }}
         >
           <label>
-            <span className="visually-hidden">Why</span>
+            <span className="visually-hidden">Reason</span>
             <input
               value={reason}
               onChange={({ target }) => setReason(target.value)}
-              placeholder="Why"
+              placeholder="Reason"
               maxLength={500}
               required
               autoFocus
             />
           </label>
           <button type="submit" className="primary" disabled={act.isPending}>
-            {choices.find(([what]) => what === asked)?.[1]}
+            {choices.find(([what]) => what === selected)?.[1]}
           </button>
-          <button type="button" onClick={() => setAsked(undefined)}>
-            Leave it
+          <button type="button" onClick={() => setSelected(undefined)}>
+            Dismiss
           </button>
         </form>
       )}

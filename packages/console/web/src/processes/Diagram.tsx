@@ -1,13 +1,16 @@
 import styles from './processes.module.css';
 import type { Stage, Step } from './steps.ts';
 
-/** More would not be legible: the list below says it all. */
+/** More would be illegible. The list below shows all of them. */
 const stepsMax = 60;
 const box = { width: 168, height: 44, down: 18, across: 56 };
 const head = 30;
 const charactersMax = 22;
 
-/** Where a process stands, stage after stage from left to right; for eyes only, the list below it says the same. */
+/**
+ * The progress of a process, stages from left to right. Hidden from screen readers; the list below has the same
+ * content.
+ */
 export function Diagram({ stages }: { stages: readonly Stage[] }) {
   const count = stages.reduce((sum, { steps }) => sum + steps.length, 0);
   if (count === 0 || count > stepsMax) return null;
@@ -62,7 +65,7 @@ function Box({ step: { id, kind, state }, left, top }: { step: Step; left: numbe
   );
 }
 
-/** The name of the style of a state. */
+/** The class name of a state. */
 export const classOf = (state: string): string => state.replaceAll(' ', '');
 
 function shortened(text: string): string {

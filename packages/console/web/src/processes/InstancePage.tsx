@@ -17,11 +17,11 @@ import styles from './processes.module.css';
 import { type Stage, stagesOf } from './steps.ts';
 
 const route = getRouteApi('/shell/processes/$id');
-/** As many as a page of the journal has: the newest tell how each step stands. */
+/** The size of a journal page. The newest events determine the state of each step. */
 const stepEventsMax = 200;
 const shownMax = 50;
 
-/** One instance of a process: where it stands, what it waits for, what it knows, and what has happened to it. */
+/** A process instance: its progress, pending steps, data and events. */
 export function InstancePage() {
   const { id } = route.useParams();
   const instance = useQuery({
@@ -46,7 +46,7 @@ export function InstancePage() {
     return (
       <div className="page">
         <ErrorNote error={instance.error} onRetry={() => void instance.refetch()} />
-        <Link to="/processes">Back to the processes</Link>
+        <Link to="/processes">Back to processes</Link>
       </div>
     );
   if (instance.isPending)
@@ -72,36 +72,39 @@ export function InstancePage() {
           </span>
           {slaState === 'breached' && <span className={styles.late}>late</span>}
           <span className="soft">
-            begun <Moment at={startedAt} />
+            started <Moment at={startedAt} />
           </span>
         </p>
         {suspension !== null && (
           <p className={`card text ${styles.suspension}`} role="note">
-            It can't go on{suspension.element !== null && ` at ${suspension.element}`}: {suspension.reason}{' '}
+            Suspended{suspension.element !== null && ` at ${suspension.element}`}: {suspension.reason}{' '}
             <span className="mono soft">{suspension.code}</span>
           </p>
         )}
-        {status === 'suspended' && suspension === null && <WhySuspended events={events.data ?? []} />}
+        {status === 'suspended' && suspension === null && <SuspendedBy events={events.data ?? []} />}
         <Acts instance={instance.data} />
       </header>
       {definition.isError && <ErrorNote error={definition.error} />}
       {stages.length > 0 && (
-        <section className="card stack" aria-labelledby="where">
-          <h2 id="where">Where it stands</h2>
+        <section className="card stack" aria-labelledby="progress">
+          {' '}
+          <h2 id="progress">Progress</h2>
           <Diagram stages={stages} />
           <Steps stages={stages} instance={instance.data} />
         </section>
       )}
-      <section className="card stack" aria-labelledby="knows">
-        <h2 id="knows">What it knows</h2>
+      <section className="card stack" aria-labelledby="data">
+        {' '}
+        <h2 id="data">Data</h2>
         <Values of={data} />
       </section>
-      <section className="card stack" aria-labelledby="happened">
-        <h2 id="happened">What has happened</h2>
+      <section className="card stack" aria-labelledby="events">
+        {' '}
+        <h2 id="events">Events</h2>
         {events.isError && <ErrorNote error={events.error} />}
         {!mayReadEvents && (
           <p className="soft">
-            This is shown to those with the permission <code className="mono">events.read</code>.
+            Events require the permission <code className="mono">events.read</code>.
           </p>
         )}
         <ol className={journal.plain}>
@@ -111,7 +114,7 @@ export function InstancePage() {
         </ol>
         {events.data?.length === shownMax && (
           <Link to="/journal" search={{ object: id }}>
-            All of its events
+            All events
           </Link>
         )}
       </section>
@@ -119,13 +122,13 @@ export function InstancePage() {
   );
 }
 
-/** What the person said who has suspended it. */
-function WhySuspended({ events }: { events: readonly JournalEvent[] }) {
+/** Who suspended the instance, and the reason. */
+function SuspendedBy({ events }: { events: readonly JournalEvent[] }) {
   const event = events.find(({ type }) => type === 'process.suspended');
   if (event === undefined || typeof event.payload['reason'] !== 'string') return null;
   return (
     <p className={`card text ${styles.suspension}`} role="note">
-      <Who id={event.actorId} nobody="Baton" /> has suspended it: {event.payload['reason']}{' '}
+      <Who id={event.actorId} nobody="Baton" /> suspended it: {event.payload['reason']}{' '}
       <span className="soft">
         <Moment at={event.occurredAt} />
       </span>
@@ -133,7 +136,7 @@ function WhySuspended({ events }: { events: readonly JournalEvent[] }) {
   );
 }
 
-/** The same as the diagram, in words, with the tasks and approvals that open steps wait for. */
+/** The diagram as text, with the tasks and approvals of open steps. */
 function Steps({ stages, instance }: { stages: readonly Stage[]; instance: ProcessInstance }) {
   return (
     <ol className={styles.stages}>
@@ -153,7 +156,7 @@ function Steps({ stages, instance }: { stages: readonly Stage[]; instance: Proce
                   {open !== undefined && open.approvalIds.length > 0 && (
                     <span className="soft">
                       {' '}
-                      waits for <Decisions ids={open.approvalIds} />
+                      pending <Decisions ids={open.approvalIds} />
                     </span>
                   )}
                 </li>
@@ -166,13 +169,13 @@ function Steps({ stages, instance }: { stages: readonly Stage[]; instance: Proce
   );
 }
 
-/** The approvals that a step waits for, each with what is decided. */
+/** Links to the pending approvals of a step. */
 function Decisions({ ids }: { readonly ids: readonly string[] }) {
   return ids.map((id, index) => (
     <span key={id}>
       {index > 0 && ', '}
       <Link to="/approvals/$id" params={{ id }}>
-        {ids.length === 1 ? 'a decision' : `decision ${index + 1}`}
+        {ids.length === 1 ? 'approval' : `approval ${index + 1}`}
       </Link>
     </span>
   ));

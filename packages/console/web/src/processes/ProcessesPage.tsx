@@ -15,7 +15,7 @@ const route = getRouteApi('/shell/processes');
 const pageSize = 50;
 const definitionsMax = 100;
 
-/** Processes that run or have run, and the definitions that they go by. */
+/** Process instances and process definitions. */
 export function ProcessesPage() {
   useLineKeys();
   return (
@@ -65,9 +65,9 @@ function Instances() {
       {query.isError && <ErrorNote error={query.error} onRetry={() => void query.refetch()} />}
       {query.isPending && <Loading />}
       {query.data?.length === 0 && (
-        <Empty title={status === undefined ? 'No process has run yet' : 'No process is like this'}>
+        <Empty title={status === undefined ? 'No process instances yet' : 'No instances match this filter'}>
           <p>
-            A process is started by a program, by an observation, or by{' '}
+            Instances are started by a program, by an observation, or with{' '}
             <code className="mono">baton process start PROCESS KEY</code>.
           </p>
         </Empty>
@@ -110,7 +110,7 @@ function Definitions() {
       {query.isError && <ErrorNote error={query.error} onRetry={() => void query.refetch()} />}
       {query.data?.length === 0 && (
         <p className="soft">
-          None is published. <code className="mono">baton apply -f process.yaml</code> publishes one.
+          No definitions. Publish one with <code className="mono">baton apply -f process.yaml</code>.
         </p>
       )}
       <ul className={lines.list}>

@@ -10,12 +10,12 @@ export const statuses: readonly InstanceStatus[] = [
   'cancelled',
 ];
 
-/** What the address of the page of processes says. */
+/** The parameters in the URL of the processes page. */
 export interface ProcessesSearch {
   readonly status?: InstanceStatus;
 }
 
-/** Reads the address; what it does not know is left out. */
+/** Parses the URL; unknown parameters are dropped. */
 export function processesSearch({ status }: Record<string, unknown>): ProcessesSearch {
   const known = statuses.find((name) => name === status);
   return known === undefined ? {} : { status: known };

@@ -87,8 +87,8 @@ const openInstance = (instance: ProcessInstance, more: Answers = {}, permissions
 describe('processes', () => {
   test('where none has run it says how to start one', async () => {
     await open('/processes');
-    await see('No process has run yet');
-    await see('None is published.');
+    await see('No process instances yet');
+    await see('No definitions.');
   });
 
   test('are listed with their definition, status and lateness', async () => {
@@ -119,12 +119,12 @@ describe('processes', () => {
     await fill('combobox', 'Status', 'cancelled');
     assert.equal(address(), '/processes?status=cancelled');
     assert.equal(service.askedFor('processInstances.list').at(-1)?.query['status'], 'cancelled');
-    await see('No process is like this');
+    await see('No instances match this filter');
   });
 
   test('are shown to those with the permission', async () => {
     const service = await open('/processes', { me: { permissions: [] } });
-    await see('Ask an administrator for the permission processes.read.');
+    await see('You need the permission processes.read. Contact an administrator.');
     assert.equal(service.askedFor('processInstances.list').length, 0);
   });
 });
@@ -167,7 +167,7 @@ describe('one process', () => {
       'complete',
       'complete · to come',
     ]);
-    await see(/approve approve waiting waits for a decision/);
+    await see(/approve approve waiting pending approval/);
     assert.equal((await find('link', 'a decision')).getAttribute('href'), '/approvals/a');
     await see(`build task active ${task.publicId}`);
     await see(`title\nInvoices ${evil}`);
@@ -179,7 +179,7 @@ describe('one process', () => {
   test('tells its outcome when it is over, and offers no act', async () => {
     await openInstance(instanceWith({ status: 'completed', outcome: 'released' }));
     await see('completed: released');
-    assert.ok(!isThere('group', 'Operate the process'));
+    assert.ok(!isThere('group', 'Process actions'));
   });
 
   test('is suspended with a reason', async () => {
@@ -196,20 +196,20 @@ describe('one process', () => {
         hasMore: false,
       },
     });
-    await fill('textbox', 'Why', 'We wait for the lawyers');
-    await submit('textbox', 'Why');
-    await find('button', 'Go on');
+    await fill('textbox', 'Reason', 'We wait for the lawyers');
+    await submit('textbox', 'Reason');
+    await find('button', 'Resume');
     const [asked] = service.askedFor('processInstances.suspend');
     assert.deepEqual([asked?.ids, asked?.body], [[instance.id], { reason: 'We wait for the lawyers' }]);
     assert.ok(asked?.headers.get('idempotency-key'));
-    await see(/Grace has suspended it: We wait for the lawyers/);
+    await see(/Grace suspended it: We wait for the lawyers/);
   });
 
   test('goes on without a question', async () => {
     const service = await openInstance(instanceWith({ status: 'suspended' }), {
       'processInstances.resume': exampleOf('processInstances.resume'),
     });
-    await click('button', 'Go on');
+    await click('button', 'Resume');
     assert.deepEqual(service.askedFor('processInstances.resume')[0]?.body, {});
   });
 
@@ -218,11 +218,11 @@ describe('one process', () => {
     const service = await openInstance(instanceWith({ status: 'suspended', suspension }), {
       'processInstances.skip': exampleOf('processInstances.skip'),
     });
-    await see("It can't go on at build: The build broke step_failed");
+    await see('Suspended at build: The build broke step_failed');
     await see('build task failed');
     await click('button', 'Skip build');
-    await fill('textbox', 'Why', 'Built by hand');
-    await submit('textbox', 'Why');
+    await fill('textbox', 'Reason', 'Built by hand');
+    await submit('textbox', 'Reason');
     assert.deepEqual(service.askedFor('processInstances.skip')[0]?.body, {
       element: 'build',
       reason: 'Built by hand',
@@ -233,19 +233,19 @@ describe('one process', () => {
     const service = await openInstance(instanceWith(), {
       'processInstances.cancel': new Refusal(403, 'permission_denied', 'Not you.'),
     });
-    await click('button', 'Cancel it');
-    await fill('textbox', 'Why', 'Nobody wants it');
-    await submit('textbox', 'Why');
+    await click('button', 'Cancel');
+    await fill('textbox', 'Reason', 'Nobody wants it');
+    await submit('textbox', 'Reason');
     await see('Not you.\npermission_denied · req_test');
     assert.deepEqual(service.askedFor('processInstances.cancel')[0]?.body, { reason: 'Nobody wants it' });
-    await click('button', 'Leave it');
-    assert.ok(!isThere('textbox', 'Why'));
+    await click('button', 'Dismiss');
+    assert.ok(!isThere('textbox', 'Reason'));
   });
 
   test('who may not operate it is offered no act, and who may not read events is told so', async () => {
     const service = await openInstance(instanceWith(), {}, ['processes.read']);
     assert.ok(!isThere('button', 'Suspend'));
-    await see('This is shown to those with the permission events.read.');
+    await see('Events require the permission events.read.');
     assert.equal(service.askedFor('events.list').length, 0);
   });
 
@@ -254,7 +254,7 @@ describe('one process', () => {
       answers: { 'processInstances.get': new Refusal(404, 'not_found', 'There is none.') },
     });
     await see('There is none.');
-    await click('link', 'Back to the processes');
+    await click('link', 'Back to processes');
     await until(() => address() === '/processes');
   });
 
@@ -263,8 +263,8 @@ describe('one process', () => {
       'processDefinitions.get': new Refusal(403, 'permission_denied', 'Not this.'),
     });
     await see('Not this.');
-    await see('What it knows');
-    notSeen('Where it stands');
+    await see('Data');
+    notSeen('Progress');
   });
 });
 
@@ -286,9 +286,9 @@ describe('how a step stands', () => {
     ];
     assert.deepEqual(states(undefined, events), { approve: 'done', build: 'failed', complete: 'active' });
     assert.deepEqual(states(undefined, [entered('build'), left('build', 'withdrawn')]), {
-      approve: 'to come',
+      approve: 'pending',
       build: 'stopped',
-      complete: 'to come',
+      complete: 'pending',
     });
   });
 
@@ -299,7 +299,7 @@ describe('how a step stands', () => {
     assert.deepEqual(states(instance, [left('approve', 'completed')]), {
       approve: 'late',
       build: 'active',
-      complete: 'to come',
+      complete: 'pending',
     });
   });
 
@@ -316,6 +316,6 @@ describe('how a step stands', () => {
       ],
     );
     assert.deepEqual(stagesOf({ ...definition, spec: {} }), []);
-    assert.equal(classOf('to come'), 'tocome');
+    assert.equal(classOf('pending'), 'pending');
   });
 });

@@ -1,14 +1,14 @@
 import type { JournalEvent, ProcessDefinition, ProcessInstance } from '@baton/sdk';
 
-/** How a step stands: the words are shown, and the colour goes by them. */
-export type StepState = 'to come' | 'active' | 'waiting' | 'late' | 'done' | 'failed' | 'stopped';
+/** The state of a step, as it is shown. Its colour follows from it. */
+export type StepState = 'pending' | 'active' | 'waiting' | 'late' | 'done' | 'failed' | 'stopped';
 
 export interface Step {
   readonly id: string;
-  /** What it does: the word of the definition, as `call` or `approve`. */
+  /** The kind of the step in its definition, for example `call` or `approve`. */
   readonly kind: string;
   readonly state: StepState;
-  /** The task that its newest attempt has filed, if known. */
+  /** The task that its newest attempt has created, if known. */
   readonly taskId?: string;
 }
 
@@ -19,7 +19,7 @@ export interface Stage {
 }
 
 type Document = Record<string, unknown>;
-/** Members of a step that are no kind of it. */
+/** Members of a step that don't name its kind. */
 const settings = new Set([
   'id',
   'when',
@@ -36,7 +36,7 @@ const depthMax = 8;
 const objects = (value: unknown): Document[] =>
   Array.isArray(value) ? value.filter((one): one is Document => typeof one === 'object' && one !== null) : [];
 
-/** The steps of a document, those within others after them. */
+/** The steps of a document; nested steps follow their parent. */
 function stepsIn(steps: unknown, depth = 0): Document[] {
   if (depth > depthMax) return [];
   return objects(steps).flatMap((step) => [
@@ -50,19 +50,19 @@ function stepsIn(steps: unknown, depth = 0): Document[] {
   ]);
 }
 
-/** The stages of a process with their steps, and how each stands in an instance by what the journal tells of it. */
+/** The stages of a process with their steps, and the state of each in an instance, derived from its events. */
 export function stagesOf(
   definition: ProcessDefinition,
   instance?: ProcessInstance,
   events: readonly JournalEvent[] = [],
 ): Stage[] {
-  const told = new Map<string, StepState>();
+  const states = new Map<string, StepState>();
   const tasks = new Map<string, string>();
   for (const { type, payload } of events) {
     const element = String(payload['element']);
     if (typeof payload['taskId'] === 'string') tasks.set(element, payload['taskId']);
-    if (type === 'process.step_entered') told.set(element, 'active');
-    if (type === 'process.step_exited') told.set(element, exits[String(payload['outcome'])] ?? 'stopped');
+    if (type === 'process.step_entered') states.set(element, 'active');
+    if (type === 'process.step_exited') states.set(element, exits[String(payload['outcome'])] ?? 'stopped');
   }
   const taskOf = (id: string) => open.get(id)?.taskId ?? tasks.get(id);
   const open = new Map(instance?.openElements.map((element) => [element.id, element]));
@@ -71,7 +71,7 @@ export function stagesOf(
     const element = open.get(id);
     if (element?.slaState === 'breached') return 'late';
     if (element !== undefined) return element.approvalIds.length > 0 ? 'waiting' : 'active';
-    return told.get(id) ?? 'to come';
+    return states.get(id) ?? 'pending';
   };
   return objects(definition.spec['stages']).map((stage) => {
     const id = String(stage['id']);

@@ -16,13 +16,13 @@ const route = getRouteApi('/shell/projects/$id');
 const tasksMax = 50;
 const goalsMax = 20;
 
-/** One project: its status and where it may go, its goals and newest tasks, and the configuration that counts. */
+/** A project: its status and transitions, goals, newest tasks and effective configuration. */
 export function ProjectPage() {
   const { id } = route.useParams();
   const query = useQuery({
     queryKey: ['projects', 'one', id],
     queryFn: ({ signal }) => baton.projects.get(id, { signal }),
-    // The ETag belongs to the very object that was answered.
+    // The ETag is stored for this very object.
     structuralSharing: false,
   });
   const workspaceId = query.data?.workspaceId ?? '';
@@ -31,7 +31,7 @@ export function ProjectPage() {
     return (
       <div className="page">
         <ErrorNote error={query.error} onRetry={() => void query.refetch()} />
-        <Link to="/projects">Back to the projects</Link>
+        <Link to="/projects">Back to projects</Link>
       </div>
     );
   if (query.isPending)
@@ -74,7 +74,7 @@ export function ProjectPage() {
       <Configuration projectId={id} version={project.version} />
       {Object.keys(project.customFields).length > 0 && (
         <section className="card stack" aria-labelledby="facts">
-          <h2 id="facts">Facts</h2>
+          <h2 id="facts">Custom fields</h2>
           <Values of={project.customFields} />
         </section>
       )}
@@ -82,7 +82,7 @@ export function ProjectPage() {
   );
 }
 
-/** The statuses that the project can go to, by the lifecycle of its template. */
+/** The transitions that the lifecycle of the project's template allows. */
 function Transitions({ project }: { project: Project }) {
   const queries = useQueryClient();
   const mayMove = useQuery(meQuery).data?.permissions.includes('projects.manage') ?? false;
@@ -102,7 +102,7 @@ function Transitions({ project }: { project: Project }) {
   const isConflict = move.error instanceof BatonError && move.error.code === 'version_conflict';
   return (
     <div className="stack">
-      <div className="row" role="group" aria-label="Move the project">
+      <div className="row" role="group" aria-label="Project status">
         <span className="soft">Move to</span>
         {targets.map((key) => (
           <button key={key} type="button" disabled={move.isPending} onClick={() => move.mutate(key)}>
@@ -112,7 +112,7 @@ function Transitions({ project }: { project: Project }) {
       </div>
       {isConflict ? (
         <p role="alert">
-          Somebody changed this project meanwhile. You see it as it is now; try again if it still holds.
+          Somebody changed this project in the meantime. This is the current version. Review it and try again.
         </p>
       ) : (
         move.isError && <ErrorNote error={move.error} />
@@ -157,7 +157,7 @@ function Tasks({ projectId }: { projectId: string }) {
       <h2 id="tasks">Tasks</h2>
       {query.isError && <ErrorNote error={query.error} />}
       {query.isSuccess && tasks.length === 0 && (
-        <p className="soft">There is none. A task belongs to a project by its workspace.</p>
+        <p className="soft">No tasks. Tasks in the project's workspace belong to the project.</p>
       )}
       {tasks.length > 0 && (
         <p className="soft">
@@ -193,9 +193,9 @@ function Configuration({ projectId, version }: { projectId: string; version: num
   const { governance, settings } = data.config;
   return (
     <section className="card stack" aria-labelledby="config">
-      <h2 id="config">What counts here</h2>
-      <Part name="Limits" of={governance} none="No limit is set." />
-      <Part name="Settings" of={settings} none="No setting is made." />
+      <h2 id="config">Configuration</h2>
+      <Part name="Limits" of={governance} none="No limits." />
+      <Part name="Settings" of={settings} none="No settings." />
     </section>
   );
 }

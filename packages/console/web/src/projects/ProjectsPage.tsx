@@ -12,7 +12,7 @@ import { workspaceQuery } from '../queries.ts';
 
 const pageSize = 50;
 
-/** The projects in sight, with their status and owner. */
+/** The visible projects with their status and owner. */
 export function ProjectsPage() {
   useLineKeys();
   return (
@@ -38,10 +38,10 @@ function Projects() {
   if (query.isPending) return <Loading lines={5} />;
   if (query.data.length === 0)
     return (
-      <Empty title="There is no project yet">
+      <Empty title="No projects yet">
         <p>
-          A project gives the work of a workspace a status, an owner and rules of its own. Declare one in a
-          file: <code className="mono">baton apply -f project.yaml</code>.
+          A project gives the work of a workspace a status, an owner and its own rules. Create one from a file
+          with <code className="mono">baton apply -f project.yaml</code>.
         </p>
       </Empty>
     );
@@ -71,7 +71,7 @@ function Projects() {
   );
 }
 
-/** A project is called as its workspace. */
+/** A project has the name of its workspace. */
 export function ProjectName({ workspaceId }: { workspaceId: string }) {
   const { data } = useQuery(workspaceQuery(workspaceId));
   return <>{data?.name ?? `Project of workspace ${workspaceId.slice(-8)}`}</>;

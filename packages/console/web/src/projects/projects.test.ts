@@ -65,7 +65,7 @@ const openProject = (one: Project, more: Answers = {}, permissions?: string[]) =
 describe('projects', () => {
   test('where none is it says how to declare one', async () => {
     await open('/projects');
-    await see('There is no project yet');
+    await see('No projects yet');
     await see('baton apply -f project.yaml');
   });
 
@@ -122,7 +122,7 @@ describe('projects', () => {
 
   test('are shown to those with the permission', async () => {
     await open('/projects', { me: { permissions: [] } });
-    await see('Ask an administrator for the permission projects.read.');
+    await see('You need the permission projects.read. Contact an administrator.');
   });
 });
 
@@ -145,7 +145,7 @@ describe('one project', () => {
     await see('in progress');
     await see(`Sell more ${evil} active\ntwice as much`);
     await see('1 of 2 done');
-    await see('Limits\nmaxRunActions\n40\nSettings\nNo setting is made.');
+    await see('Limits\nmaxRunActions\n40\nSettings\nNo settings.');
     assert.ok(isThere('link', 'Task of the project'));
     assert.equal(service.askedFor('tasks.list')[0]?.query['projectId'], project().id);
     assert.equal(
@@ -168,7 +168,7 @@ describe('one project', () => {
   test('a move that lost a race says so', async () => {
     await openProject(project(), { 'projects.transition': new Refusal(409, 'version_conflict') });
     await click('button', 'Done');
-    await see('Somebody changed this project meanwhile.');
+    await see('Somebody changed this project in the meantime.');
   });
 
   test('another refusal is told with its code', async () => {
@@ -179,7 +179,7 @@ describe('one project', () => {
 
   test('who may not manage projects is offered no move, and who may not read goals sees none', async () => {
     const service = await openProject(project(), {}, ['projects.read']);
-    assert.ok(!isThere('group', 'Move the project'));
+    assert.ok(!isThere('group', 'Project status'));
     assert.equal(service.askedFor('goals.list').length + service.askedFor('projectTemplates.get').length, 0);
   });
 
@@ -194,7 +194,7 @@ describe('one project', () => {
       answers: { 'projects.get': new Refusal(404, 'not_found', 'There is none.') },
     });
     await see('There is none.\nnot_found · req_test');
-    await click('link', 'Back to the projects');
+    await click('link', 'Back to projects');
     await until(() => address() === '/projects');
   });
 });

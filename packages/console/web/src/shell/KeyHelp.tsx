@@ -1,12 +1,12 @@
 import { Dialog } from '@base-ui/react/dialog';
-import { type Action, keysInWords, pageKeys } from './actions.ts';
+import { type Action, formatKeys, pageKeys } from './actions.ts';
 import styles from './shell.module.css';
 
-/** The keys of the console: those of the actions, and those that pages listen for. */
+/** The keyboard shortcuts of actions and pages. */
 export default function KeyHelp({ actions, onClose }: { actions: readonly Action[]; onClose: () => void }) {
   const keys = [
     ...actions.flatMap(({ keys: own, name }): [string, string][] =>
-      own === undefined ? [] : [[keysInWords(own), name]],
+      own === undefined ? [] : [[formatKeys(own), name]],
     ),
     ...pageKeys,
   ];
@@ -16,7 +16,7 @@ export default function KeyHelp({ actions, onClose }: { actions: readonly Action
         <Dialog.Backdrop className={styles.overlay} />
         <Dialog.Popup className={styles.dialog}>
           <div className={styles.title}>
-            <Dialog.Title>Keys</Dialog.Title>
+            <Dialog.Title>Keyboard shortcuts</Dialog.Title>
             <Dialog.Close>Close</Dialog.Close>
           </div>
           <dl className={styles.keys}>

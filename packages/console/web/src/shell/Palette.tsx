@@ -5,7 +5,7 @@ import { Command } from 'cmdk';
 import { type SubmitEvent, useDeferredValue, useEffect, useState } from 'react';
 import type { Task } from '@baton/sdk';
 import { baton } from '../client.ts';
-import { type Action, keysInWords } from './actions.ts';
+import { type Action, formatKeys } from './actions.ts';
 import styles from './shell.module.css';
 import { useTaskActions } from './task-actions.tsx';
 
@@ -15,30 +15,30 @@ const wordsCharactersMax = 200;
 
 interface PaletteProps {
   readonly actions: readonly Action[];
-  /** Stands in the field already. */
+  /** The initial text of the field. */
   readonly given: string;
   onClose(): void;
 }
 
-/** Every action, and the tasks that are searched for. */
+/** The command palette: actions and matching tasks. */
 export default function Palette({ actions, given, onClose }: PaletteProps) {
   const all = [...useTaskActions(), ...actions];
-  const [asking, setAsking] = useState<Action>();
+  const [prompted, setPrompted] = useState<Action>();
   const choose = (action: Action) => {
-    if (action.asks !== undefined) return setAsking(action);
+    if (action.prompt !== undefined) return setPrompted(action);
     onClose();
     void action.run('');
   };
-  // The dialog of cmdk writes a style of its own into the page, which the content security policy forbids.
+  // The dialog of cmdk injects a style element, which the content security policy forbids.
   return (
     <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Dialog.Portal>
         <Dialog.Backdrop className={styles.overlay} />
         <Dialog.Popup className={`${styles.dialog} ${styles.palette}`} aria-label="Commands">
-          {asking === undefined ? (
+          {prompted === undefined ? (
             <Choice actions={all} given={given} onChoose={choose} onClose={onClose} />
           ) : (
-            <Answer action={asking} onClose={onClose} />
+            <Prompt action={prompted} onClose={onClose} />
           )}
         </Dialog.Popup>
       </Dialog.Portal>
@@ -64,7 +64,7 @@ function Choice({
   });
   const tasks = words.length > 1 ? (found.data ?? []) : [];
   const [chosen, setChosen] = useState('');
-  // Tasks come after the letters: where no action has these words, Enter opens the first of them.
+  // Tasks arrive after the input. If no action matches, Enter opens the first task.
   const firstFound = tasks[0] && valueOf(tasks[0]);
   useEffect(() => {
     if (firstFound !== undefined)
@@ -75,12 +75,12 @@ function Choice({
       <Command.Input
         value={text}
         onValueChange={setText}
-        placeholder="Go to a page, find a task, do something"
+        placeholder="Type a command or search tasks …"
         maxLength={wordsCharactersMax}
         autoFocus
       />
       <Command.List>
-        {text.trim().length <= 1 && <Command.Empty>Nothing has these words.</Command.Empty>}
+        {text.trim().length <= 1 && <Command.Empty>No results.</Command.Empty>}
         {groups.map((group) => {
           const own = actions.filter((action) => action.group === group);
           if (own.length === 0) return null;
@@ -90,10 +90,10 @@ function Choice({
                 <Command.Item key={action.name} value={action.name} onSelect={() => onChoose(action)}>
                   <span className={styles.action}>
                     {action.name}
-                    {action.asks !== undefined && ' …'}
+                    {action.prompt !== undefined && ' …'}
                   </span>
                   {action.keys !== undefined && (
-                    <kbd className={styles.actionKeys}>{keysInWords(action.keys)}</kbd>
+                    <kbd className={styles.actionKeys}>{formatKeys(action.keys)}</kbd>
                   )}
                 </Command.Item>
               ))}
@@ -137,8 +137,8 @@ function Choice({
 const searchValue = 'search all tasks';
 const valueOf = ({ publicId, title }: Task) => `${publicId} ${title}`.trim();
 
-/** The text that an action needs, before it runs. */
-function Answer({ action, onClose }: { readonly action: Action; onClose(): void }) {
+/** Prompts for the text that an action requires. */
+function Prompt({ action, onClose }: { readonly action: Action; onClose(): void }) {
   function onSubmit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();
     const answer = String(new FormData(event.currentTarget).get('answer')).trim();
@@ -149,8 +149,8 @@ function Answer({ action, onClose }: { readonly action: Action; onClose(): void 
   return (
     <form className="stack" onSubmit={onSubmit}>
       <label className="stack">
-        {action.asks?.label}
-        <input name="answer" maxLength={action.asks?.charactersMax} required autoFocus autoComplete="off" />
+        {action.prompt?.label}
+        <input name="answer" maxLength={action.prompt?.charactersMax} required autoFocus autoComplete="off" />
       </label>
       <div className="row">
         <button type="submit" className="primary">

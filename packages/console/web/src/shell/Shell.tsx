@@ -5,23 +5,23 @@ import { forgetAdministration } from '../administration/admin-secret.ts';
 import { followOtherTabs, signOut } from '../client.ts';
 import { useLive } from '../live.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
-import { Notices, tell } from '../parts/Notices.tsx';
+import { Notices, notify } from '../parts/Notices.tsx';
 import { meQuery } from '../queries.ts';
 import { useKeepHolds } from '../task/use-holds.tsx';
-import { keysInWords, useActions } from './actions.ts';
+import { formatKeys, useActions } from './actions.ts';
+import { ConnectionBanner } from './ConnectionBanner.tsx';
 import { useKeys } from './keys.ts';
 import { places } from './places.ts';
 import styles from './shell.module.css';
-import { Trouble } from './Trouble.tsx';
 import { usePageTitle, useTitle } from './title.ts';
 
 const loadPalette = () => import('./Palette.tsx');
 const Palette = lazy(loadPalette);
 const KeyHelp = lazy(() => import('./KeyHelp.tsx'));
-/** Once the page stands, so that what is typed right after Ctrl K is not lost. */
+/** Preloaded after the page has rendered, so that input right after Ctrl K is not lost. */
 const preloadMs = 2_000;
 
-/** What is open above the page; the palette with the text that its field has already. */
+/** The overlay that is open; the palette with the initial text of its field. */
 type Overlay = { readonly palette: string } | 'help' | undefined;
 
 /** Navigation, palette and help around every page. */
@@ -34,12 +34,12 @@ export function Shell() {
   const isAway = me.isError && me.data !== undefined;
   useEffect(() => {
     if (!isAway) return;
-    // When Baton is back, all that failed meanwhile is asked for again.
+    // When Baton is available again, failed queries are refetched.
     return () => void queries.invalidateQueries();
   }, [isAway, queries]);
   const { pathname } = useLocation();
   const place = places.find(({ to }) => to === `/${pathname.split('/')[1]}`);
-  // A page that is about one thing names itself by that thing.
+  // A page about one object uses the object's title.
   usePageTitle(pathname === place?.to ? place.name : undefined);
   useEffect(() => {
     document
@@ -67,16 +67,16 @@ export function Shell() {
     try {
       await signOut({ isEverywhere });
     } catch (error) {
-      return tell(<ErrorNote error={error} />, { isBad: true });
+      return notify(<ErrorNote error={error} />, { isBad: true });
     }
-    // Loaded again, the page holds nothing of who was here: no access token, no answer.
+    // A reload discards everything of this person: access token and cached data.
     location.assign('/sign-in');
   }
 
   return (
     <div className={styles.shell}>
       <a className={styles.skip} href="#content">
-        Skip to the content
+        Skip to content
       </a>
       <nav className={styles.nav} aria-label="Pages">
         <p className={styles.brand}>Baton</p>
@@ -90,7 +90,7 @@ export function Shell() {
                 activeOptions={{ exact: to === '/', includeSearch: false }}
               >
                 {name}
-                {to === '/inbox' && <WaitingCount count={me.data?.pendingApprovals.length ?? 0} />}
+                {to === '/inbox' && <PendingCount count={me.data?.pendingApprovals.length ?? 0} />}
               </Link>
             </li>
           ))}
@@ -101,7 +101,7 @@ export function Shell() {
             onClick={() => setOverlay({ palette: '' })}
             aria-keyshortcuts="Control+K Meta+K"
           >
-            Commands <kbd>{keysInWords('mod+k')}</kbd>
+            Commands <kbd>{formatKeys('mod+k')}</kbd>
           </button>
           <p className={styles.me}>
             <span>{me.data?.principal.displayName}</span>
@@ -114,7 +114,7 @@ export function Shell() {
           </button>
         </div>
       </nav>
-      {/* In the order of Tab: a page without a field or a link is scrolled by keys too. */}
+      {/* Focusable, so that a page without controls can be scrolled by keyboard too. */}
       <main id="content" className={styles.main} tabIndex={0}>
         {me.isError && me.data === undefined ? (
           <div className="page">
@@ -124,7 +124,7 @@ export function Shell() {
           <Outlet />
         )}
       </main>
-      {isAway && <Trouble error={me.error} />}
+      {isAway && <ConnectionBanner error={me.error} />}
       <Notices />
       <Suspense>
         {typeof overlay === 'object' && (
@@ -136,27 +136,27 @@ export function Shell() {
   );
 }
 
-function WaitingCount({ count }: { count: number }) {
+function PendingCount({ count }: { count: number }) {
   if (count === 0) return null;
   return (
-    <span className={styles.count} title={`${count} wait for you`}>
+    <span className={styles.count} title={`${count} pending`}>
       {count}
-      <span className="visually-hidden"> wait for you</span>
+      <span className="visually-hidden"> pending</span>
     </span>
   );
 }
 
 export function Missing() {
-  useTitle('There is no such page');
+  useTitle('Page not found');
   return (
     <main className="page">
-      <h1>There is no such page</h1>
+      <h1>Page not found</h1>
       <p>
-        The console has nothing at this address. A task is at <code className="mono">/tasks/TASK-000042</code>
-        , an approval, a project and a process at their ids.
+        There is no page at this URL. Tasks have URLs like <code className="mono">/tasks/TASK-000042</code>;
+        approvals, projects and processes have URLs with their IDs.
       </p>
       <p>
-        <Link to="/">Go to the work</Link>
+        <Link to="/">Go to Work</Link>
       </p>
     </main>
   );

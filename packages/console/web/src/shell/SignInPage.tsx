@@ -7,23 +7,23 @@ import { Providers } from './Providers.tsx';
 import styles from './sign-in.module.css';
 import { useTitle } from './title.ts';
 
-/** Takes the code out of the address, where no history and no server keeps it: it stands behind the `#`. */
+/** Removes the code from the URL. As a fragment, it is neither sent to the server nor kept in the history. */
 function takeCode(): string | undefined {
   const code = new URLSearchParams(location.hash.slice(1)).get('code') ?? undefined;
   if (code !== undefined) history.replaceState(null, '', location.pathname + location.search);
   return code;
 }
 
-/** Signs in by the code in the address, or by a personal access token. */
+/** Signs in with the code in the URL, an identity provider, or a personal access token. */
 export function SignInPage() {
   const [error, setError] = useState<unknown>();
-  /** The code of somebody else than this browser is signed in as. */
+  /** A code of somebody other than the signed-in person. */
   const [others, setOthers] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const hasBegun = useRef(false);
   useTitle('Sign in');
 
-  // Loaded again, the page holds nothing of who was here before.
+  // A reload discards everything of the previous person.
   const leave = () => location.replace(localPath(new URLSearchParams(location.search).get('next')));
 
   async function enter(given: Given) {
@@ -48,7 +48,7 @@ export function SignInPage() {
     }
     if (!hasBegun.current) begin();
     hasBegun.current = true;
-    // Where this page is open already, an address with a code does not load it again.
+    // If this page is already open, a URL with a code does not reload it.
     addEventListener('hashchange', begin);
     return () => removeEventListener('hashchange', begin);
   });
@@ -70,10 +70,10 @@ export function SignInPage() {
           aria-labelledby="others"
           aria-describedby="why"
         >
-          <h1 id="others">Sign in as somebody else?</h1>
+          <h1 id="others">Switch account?</h1>
           <p id="why">
-            This browser is signed in already. The address that you opened signs in its owner instead: go on
-            only if you made it yourself.
+            This browser is already signed in. The link that you opened signs in the person who created it.
+            Continue only if you created it yourself.
           </p>
           <div className="row">
             <button type="button" className="primary" autoFocus onClick={leave}>
@@ -84,7 +84,7 @@ export function SignInPage() {
               disabled={isBusy}
               onClick={() => void enter({ code: others, replace: 'yes' })}
             >
-              Sign in as its owner
+              Switch account
             </button>
           </div>
           {error !== undefined && <ErrorNote error={error} />}
@@ -97,11 +97,10 @@ export function SignInPage() {
         <h1>Sign in to Baton</h1>
         <Providers />
         <p>
-          Run <code className="mono">baton console</code> where Baton runs: it opens this page and signs you
-          in.
+          Run <code className="mono">baton console</code> on Baton's host to open this page and sign in.
         </p>
         <label className="stack">
-          <span>Or a personal access token</span>
+          <span>Or use a personal access token</span>
           <input
             name="token"
             type="password"
@@ -115,7 +114,7 @@ export function SignInPage() {
           {isBusy ? 'Signing in …' : 'Sign in'}
         </button>
         {error !== undefined && <ErrorNote error={error} />}
-        <p className="soft">The token is not kept in this browser.</p>
+        <p className="soft">The token is not stored in this browser.</p>
       </form>
     </main>
   );

@@ -1,44 +1,47 @@
 import { useQuery } from '@tanstack/react-query';
 import { useLocation, useNavigate, useParams } from '@tanstack/react-router';
-import { tell } from '../parts/Notices.tsx';
+import { notify } from '../parts/Notices.tsx';
 import { meQuery } from '../queries.ts';
-import { nameCharactersMax, savedViewsOf, saveView, useSavedViews } from '../work/views/saved-views.ts';
+import { nameCharactersMax, readSavedViews, saveView, useSavedViews } from '../work/views/saved-views.ts';
 import { workSearch } from '../work/work-search.ts';
 import { places } from './places.ts';
 
-/** Something that a person can do. The palette lists all of them, the help those with keys, and the shell listens for these. */
+/**
+ * An action of a person. The palette lists all of them, the help those with shortcuts; the shell handles the
+ * shortcuts.
+ */
 export interface Action {
-  /** No other action has it. */
+  /** Unique. */
   readonly name: string;
   readonly group: 'This task' | 'Work' | 'Saved views' | 'Pages' | 'Console';
   /** As `useKeys` names them. */
   readonly keys?: string;
-  /** What the palette asks for first; `run` gets the answer, trimmed and not empty. */
-  readonly asks?: { readonly label: string; readonly charactersMax: number };
-  run(answer: string): unknown;
+  /** The palette prompts for a text first; `run` gets it, trimmed and not empty. */
+  readonly prompt?: { readonly label: string; readonly charactersMax: number };
+  run(text: string): unknown;
 }
 
-/** Keys that pages listen for themselves, because they act on what is chosen there. */
+/** Shortcuts that pages handle themselves, because they act on the selection. */
 export const pageKeys: readonly [string, string][] = [
-  ['j, k', 'next, previous'],
-  ['h, l', 'the column to the left, to the right (board)'],
+  ['j, k', 'next, previous item'],
+  ['h, l', 'previous, next column (board)'],
   ['Enter', 'open'],
-  ['m', 'move the card that has the focus (board)'],
-  ['t', 'take the task (on its page)'],
-  ['e', 'change the task (on its page)'],
-  ['a', 'give the task to somebody (on its page)'],
-  ['p', 'pause the journal, go on'],
+  ['m', 'move the focused card (board)'],
+  ['t', 'claim the task (task page)'],
+  ['e', 'edit the task (task page)'],
+  ['a', 'assign the task (task page)'],
+  ['p', 'pause or resume the journal'],
 ];
 
-/** What the shell can show above the page, and who signs out. */
+/** What the shell does for actions. */
 export interface ShellActs {
-  /** @param text that stands in its field already */
+  /** @param text the initial text of its field */
   openPalette(text?: string): void;
   openHelp(): void;
   signOut(isEverywhere: boolean): void;
 }
 
-/** Every action but those that need the open task itself (see task-actions.ts). */
+/** Every action except those on the open task (see task-actions.tsx). */
 export function useActions({ openPalette, openHelp, signOut }: ShellActs): readonly Action[] {
   const navigate = useNavigate();
   const { pathname, search } = useLocation();
@@ -46,36 +49,36 @@ export function useActions({ openPalette, openHelp, signOut }: ShellActs): reado
   const me = useQuery(meQuery).data?.principal.id;
   const views = useSavedViews(me);
   const isWork = pathname === '/';
-  // Elsewhere the address has other words, or the same with another meaning.
+  // Other pages have other parameters, or the same ones with another meaning.
   const { create: _create, ...shown } = workSearch(isWork ? search : {});
   const hasFilters = Object.keys(shown).length > 0;
   return [
     {
-      name: 'Create a task',
+      name: 'Create task',
       group: 'Work',
       keys: 'c',
       run: () => navigate({ to: '/', search: { ...shown, create: true } }),
     },
     {
-      name: 'Search the tasks',
+      name: 'Search tasks',
       group: 'Work',
       keys: '/',
       run: () => (isWork ? document.getElementById('task-search')?.focus() : openPalette()),
     },
     {
-      name: 'Show the work as a board',
+      name: 'Switch to board view',
       group: 'Work',
       keys: 'v b',
       run: () => navigate({ to: '/', search: { ...shown, view: 'board' } }),
     },
     {
-      name: 'Show the work as a list',
+      name: 'Switch to list view',
       group: 'Work',
       keys: 'v l',
       run: () => navigate({ to: '/', search: { ...shown, view: undefined } }),
     },
     {
-      name: 'Show my tasks only',
+      name: 'Show my tasks',
       group: 'Work',
       keys: 'v m',
       run: () => navigate({ to: '/', search: { ...shown, assignee: 'me' } }),
@@ -89,12 +92,12 @@ export function useActions({ openPalette, openHelp, signOut }: ShellActs): reado
             run: () => navigate({ to: '/', search: {} }),
           },
           {
-            name: 'Save this view',
+            name: 'Save view',
             group: 'Saved views',
-            asks: { label: 'Name of the view', charactersMax: nameCharactersMax },
+            prompt: { label: 'View name', charactersMax: nameCharactersMax },
             run: (name: string) => {
-              const problem = saveView(me, savedViewsOf(me), { name, search: shown });
-              tell(problem ?? `“${name}” is saved.`, { isBad: problem !== undefined });
+              const problem = saveView(me, readSavedViews(me), { name, search: shown });
+              notify(problem ?? `Saved view “${name}”.`, { isBad: problem !== undefined });
             },
           },
         ] as const)
@@ -102,7 +105,7 @@ export function useActions({ openPalette, openHelp, signOut }: ShellActs): reado
     ...(ref === undefined
       ? []
       : ([
-          { name: 'Move this task …', group: 'This task', keys: 'm', run: () => openPalette('Move to ') },
+          { name: 'Move task …', group: 'This task', keys: 'm', run: () => openPalette('Move to ') },
         ] as const)),
     ...views.map(
       (view): Action => ({
@@ -120,15 +123,15 @@ export function useActions({ openPalette, openHelp, signOut }: ShellActs): reado
       }),
     ),
     { name: 'All commands', group: 'Console', keys: 'mod+k', run: () => openPalette() },
-    { name: 'Keys', group: 'Console', keys: '?', run: openHelp },
+    { name: 'Keyboard shortcuts', group: 'Console', keys: '?', run: openHelp },
     { name: 'Sign out', group: 'Console', run: () => signOut(false) },
-    { name: 'Sign out in every browser', group: 'Console', run: () => signOut(true) },
+    { name: 'Sign out of all browsers', group: 'Console', run: () => signOut(true) },
   ];
 }
 
 const isMac = /^(Mac|iP)/.test(navigator.platform);
 
-/** Keys as people read them. */
-export function keysInWords(keys: string): string {
+/** A shortcut in readable form. */
+export function formatKeys(keys: string): string {
   return keys.replace('mod+k', isMac ? '⌘K' : 'Ctrl K');
 }

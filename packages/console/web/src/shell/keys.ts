@@ -1,17 +1,17 @@
 import { useEffect, useRef } from 'react';
 
-/** What each key does; `g w` is one after the other, `mod+k` is with Control or the Mac's command key. */
+/** Handlers by shortcut; `g w` is a sequence, `mod+k` uses Control or the Mac's command key. */
 export type Keys = Readonly<Record<string, () => void>>;
 
 const sequenceMsMax = 1200;
 
-/** What listens now: the page before the shell around it. */
+/** Active listeners: the page before the shell around it. */
 const listening = new Set<{ current: Keys }>();
 let first: { readonly key: string; readonly atMs: number } | undefined;
 
 /**
- * Listens for keys while the component is shown. Keys without `mod` do nothing while somebody writes, or a dialog or a menu
- * is open. Where several listen for a key, the whole sequence wins over its last key: `g j` is not `j`.
+ * Handles shortcuts while the component is mounted. Keys without `mod` are ignored in text fields and while a dialog
+ * or a menu is open. A sequence takes precedence over its last key: `g j` does not trigger `j`.
  */
 export function useKeys(keys: Keys): void {
   const current = useRef(keys);

@@ -1,7 +1,7 @@
-/** Where to go after the sign-in: a path of the console, never another site. */
+/** The destination after the sign-in: a path of the console, never another site. */
 export function localPath(next: string | null): string {
   if (!next?.startsWith('/') || !URL.canParse(next, location.origin)) return '/';
   const { origin, pathname, search } = new URL(next, location.origin);
-  // A path that begins with two slashes, as `/.//host` does once its dots are gone, names another host.
+  // A path that begins with two slashes names another host. `/.//host` is normalized to one.
   return origin === location.origin && !pathname.startsWith('//') ? pathname + search : '/';
 }

@@ -32,7 +32,7 @@ import { answersOf, graceId, taskWith } from '../testing/tasks.ts';
 
 const { baton } = await import('../client.ts');
 const { places } = await import('./places.ts');
-const { keysInWords, pageKeys } = await import('./actions.ts');
+const { formatKeys, pageKeys } = await import('./actions.ts');
 
 /** Runs a command by its text. */
 async function command(words: string): Promise<void> {
@@ -79,15 +79,15 @@ describe('the frame of the console', () => {
 
   test('an address of no page says so, and leads to the work', async () => {
     await open('/inbox/nowhere');
-    await find('heading', 'There is no such page');
-    assert.equal(document.title, 'There is no such page · Baton');
-    await click('link', 'Go to the work');
+    await find('heading', 'Page not found');
+    assert.equal(document.title, 'Page not found · Baton');
+    await click('link', 'Go to Work');
     assert.equal(address(), '/');
   });
 
   test('while somebody writes, keys are letters', async () => {
     await open('/');
-    (await find('textbox', 'Search the tasks')).focus();
+    (await find('textbox', 'Search tasks')).focus();
     await press('c', 'v', 'b', 'g', 'i');
     assert.equal(address(), '/');
     (document.activeElement as HTMLElement).blur();
@@ -105,10 +105,10 @@ describe('the frame of the console', () => {
   test('? shows every key', async () => {
     await open('/');
     await press('?');
-    await see(/Keys\nClose/);
+    await see(/Keyboard shortcuts\nClose/);
     for (const [key, does] of pageKeys) await see(`${key}\n${does}`);
     for (const { name, key } of places) await see(`g ${key}\n${name}`);
-    await see(`${keysInWords('mod+k')}\nAll commands`);
+    await see(`${formatKeys('mod+k')}\nAll commands`);
     await click('button', 'Close');
     await until(() => !isThere('dialog'));
   });
@@ -120,7 +120,7 @@ describe('the frame of the console', () => {
     await see('Not you.\npermission_denied · req_test');
     service.answer({ 'harness.getContext': meWith() });
     await click('button', 'Try again');
-    await see('Nothing waits for you');
+    await see('No pending approvals');
   });
 });
 
@@ -129,10 +129,10 @@ describe('the palette', () => {
     await open('/inbox');
     await command('');
     for (const name of [
-      'Create a task',
-      'Show the work as a board',
+      'Create task',
+      'Switch to board view',
       ...places.map((place) => place.name),
-      'Keys',
+      'Keyboard shortcuts',
       'Sign out',
     ])
       assert.ok(
@@ -182,7 +182,7 @@ describe('the palette', () => {
     });
     await command('assign to me');
     await click('option', 'Assign to me');
-    await see(`${task.publicId} is yours.`);
+    await see(`Assigned ${task.publicId} to you.`);
     const [asked] = service.askedFor('tasks.update');
     assert.deepEqual([asked?.body, asked?.headers.get('if-match')], [{ assigneeId: meId }, '"task-8"']);
   });
@@ -192,10 +192,10 @@ describe('the palette', () => {
     const service = await open(`/tasks/${task.publicId}`, {
       answers: { ...answersOf(task), 'tasks.update': task },
     });
-    await command('nobody');
+    await command('unassign');
     assert.ok(!options().includes('Assign to me'));
-    await click('option', 'Give it to nobody');
-    await see(`${task.publicId} is given to nobody.`);
+    await click('option', 'Unassign');
+    await see(`Unassigned ${task.publicId}.`);
     assert.deepEqual(service.askedFor('tasks.update')[0]?.body, { assigneeId: null });
   });
 
@@ -206,20 +206,20 @@ describe('the palette', () => {
     });
     await command('comment');
     await click('option', 'Comment …');
-    await fill('textbox', `Your comment on ${task.publicId}`, ' Said here ');
-    await submit('textbox', `Your comment on ${task.publicId}`);
-    await see(`Your comment on ${task.publicId} is there.`);
+    await fill('textbox', `Comment on ${task.publicId}`, ' Said here ');
+    await submit('textbox', `Comment on ${task.publicId}`);
+    await see(`Commented on ${task.publicId}.`);
     assert.deepEqual(service.askedFor('tasks.createComment')[0]?.body, { body: 'Said here' });
   });
 
   test('copies the id and the address of the open task', async () => {
     const task = taskWith();
     await open(`/tasks/${task.publicId}`, { answers: answersOf(task) });
-    await command('copy the id');
-    await click('option', `Copy the id ${task.publicId}`);
+    await command('copy id');
+    await click('option', `Copy ID ${task.publicId}`);
     await see(`Copied: ${task.publicId}`);
-    await command('copy the link');
-    await click('option', 'Copy the link');
+    await command('copy link');
+    await click('option', 'Copy link');
     await until(() => copied.length === 2);
     assert.deepEqual(copied, [task.publicId, `http://baton.test/tasks/${task.publicId}`]);
   });
@@ -245,7 +245,7 @@ describe('the palette', () => {
     });
     await command('assign to me');
     await click('option', 'Assign to me');
-    const notices = await find('status', 'What came of it');
+    const notices = await find('status', 'Notifications');
     await see('You need tasks.write.\npermission_denied · req_test');
     await click('button', 'Close', notices);
     assert.equal(seen(notices), '');
@@ -268,7 +268,7 @@ describe('the session', () => {
       answers: { 'harness.getContext': new Refusal(401, 'invalid_token') },
       others: { '/console/token': new Refusal(401, 'principal_disabled') },
     });
-    await see('You may not enter any more. Ask an administrator.\nprincipal_disabled');
+    await see('Your account is disabled. Contact an administrator.\nprincipal_disabled');
   });
 
   test('who is signed out meanwhile is told, and keeps what was written', async () => {
@@ -296,11 +296,11 @@ describe('the session', () => {
     service.answer({ 'harness.getContext': new Refusal(403, 'permission_denied', 'Not now.') });
     await until(() => sockets.length > 0);
     happens();
-    await see('Baton does not answer. This page shows what it knew before, and goes on by itself.');
+    await see('Baton is not responding. This page shows its last known data and reconnects automatically.');
     const comment = itemOf('tasks.listComments', { body: 'Said during the break' });
     service.answer({ 'harness.getContext': meWith(), 'tasks.listComments': pageOf(comment) });
     happens();
-    await unseen('Baton does not answer.');
+    await unseen('Baton is not responding.');
     await see('Said during the break');
     assert.equal((await find<HTMLTextAreaElement>('textbox', 'Your comment')).value, 'Not sent yet');
   });
@@ -320,7 +320,7 @@ describe('the session', () => {
           ),
       },
     });
-    await see('changed now');
+    await see('updated now');
     baton.accessToken?.forget(baton.accessToken.held() ?? '');
   });
 
@@ -338,8 +338,8 @@ describe('the session', () => {
 
   test('a person can be signed out in every browser', async () => {
     const service = await open('/inbox', { others: { '/console/sign-out': {} } });
-    await command('every browser');
-    await click('option', 'Sign out in every browser');
+    await command('all browsers');
+    await click('option', 'Sign out of all browsers');
     await until(() => departures.length > 0);
     assert.deepEqual(service.askedFor('/console/sign-out')[0]?.body, { everywhere: 'yes' });
   });
@@ -398,12 +398,12 @@ describe('live changes', () => {
   });
 
   test('a notice is told above the page until it is closed, the newest three at most', async () => {
-    const { tell } = await import('../parts/Notices.tsx');
+    const { notify } = await import('../parts/Notices.tsx');
     await open('/inbox');
-    for (const text of ['First', 'Second', 'Third', 'Fourth']) tell(text, { isBad: true });
+    for (const text of ['First', 'Second', 'Third', 'Fourth']) notify(text, { isBad: true });
     await see('Second\nClose\nThird\nClose\nFourth\nClose');
     assert.ok(!seen().includes('First'));
-    await click('button', 'Close', all('status', 'What came of it')[0]);
+    await click('button', 'Close', all('status', 'Notifications')[0]);
     await unseen('Second');
     await see('Third');
   });

@@ -16,7 +16,7 @@ import {
   until,
 } from '../testing/page.ts';
 
-const field = 'Or a personal access token';
+const field = 'Or use a personal access token';
 
 describe('the sign-in', () => {
   test('takes a token, empties its field, and leaves for the page that was asked for', async () => {
@@ -83,9 +83,9 @@ describe('the sign-in', () => {
       others: { '/console/sign-in': new Refusal(409, 'signed_in_as_other') },
     });
     await find('alertdialog');
-    await see('Sign in as somebody else?');
+    await see('Switch account?');
     service.answer({}, { '/console/sign-in': {} });
-    await click('button', 'Sign in as its owner');
+    await click('button', 'Switch account');
     assert.deepEqual(service.askedFor('/console/sign-in').at(-1)?.body, { code: 'abc', replace: 'yes' });
     assert.equal(departures.length, 1);
   });
@@ -119,19 +119,23 @@ describe('the sign-in', () => {
     await open('/sign-in', {
       others: {
         '/console/providers': { providers: ['corporate'] },
-        '/console/provider-sign-in': new Refusal(503, 'identity_provider_unavailable', 'It does not answer.'),
+        '/console/provider-sign-in': new Refusal(
+          503,
+          'identity_provider_unavailable',
+          'The service is not responding.',
+        ),
       },
     });
     await click('button', 'Sign in with corporate');
-    await see('It does not answer.\nidentity_provider_unavailable');
+    await see('The service is not responding.\nidentity_provider_unavailable');
     assert.deepEqual(departures, []);
   });
 
   for (const [problem, words] of [
-    ['sign_in_expired', 'This sign-in was finished before, or took longer than ten minutes. Begin again.'],
-    ['provider_refused', 'The identity provider has not signed you in.'],
-    ['step_up_required', 'Baton asks for a stronger method of signing in. Choose it at the provider.'],
-    ['rate_limited', 'Too many attempts came from your address. Wait for some minutes.'],
+    ['sign_in_expired', 'This sign-in was already used or took longer than ten minutes. Try again.'],
+    ['provider_refused', 'The identity provider rejected the sign-in.'],
+    ['step_up_required', 'Baton requires a stronger sign-in method. Select one at the identity provider.'],
+    ['rate_limited', 'Too many attempts from your IP address. Try again in a few minutes.'],
     ['some_new_code', 'You are signed out. Sign in again.'],
   ] as const)
     test(`${problem} is told in words`, async () => {

@@ -3,10 +3,10 @@ import { useParams } from '@tanstack/react-router';
 import { newIdempotencyKey, type Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
-import { tell } from '../parts/Notices.tsx';
+import { notify } from '../parts/Notices.tsx';
 import { meQuery, taskQuery, versionOf } from '../queries.ts';
-import { useCanTake } from '../task/claimability.ts';
-import { fenceOf, giveBack, takeTask } from '../task/holds.ts';
+import { useCanClaim } from '../task/claimability.ts';
+import { claimTask, fenceOf, releaseTask } from '../task/holds.ts';
 import { useHold } from '../task/use-holds.tsx';
 import { moveTask, transitionsQuery } from '../work/board/moves.ts';
 import { Refused } from '../work/board/Refused.tsx';
@@ -14,7 +14,7 @@ import type { Action } from './actions.ts';
 
 const commentCharactersMax = 10_000;
 
-/** What can be done with the task whose page is open; nothing elsewhere. */
+/** Actions on the open task; none on other pages. */
 export function useTaskActions(): readonly Action[] {
   const { ref } = useParams({ strict: false });
   const queries = useQueryClient();
@@ -25,7 +25,7 @@ export function useTaskActions(): readonly Action[] {
     enabled: task !== undefined,
   });
   const hold = useHold(task?.id ?? '');
-  const canTake = useCanTake(task);
+  const canTake = useCanClaim(task);
   if (ref === undefined || task === undefined) return [];
   const settle = () => void queries.invalidateQueries({ queryKey: ['me'] });
   const link = `${location.origin}/tasks/${encodeURIComponent(task.publicId)}`;
@@ -33,9 +33,9 @@ export function useTaskActions(): readonly Action[] {
     ...(hold === undefined && canTake
       ? [
           {
-            name: 'Take it',
+            name: 'Claim',
             group: 'This task',
-            run: () => change(queries, `You hold ${task.publicId}.`, () => takeTask(task)).then(settle),
+            run: () => change(queries, `Claimed ${task.publicId}.`, () => claimTask(task)).then(settle),
           } as const,
         ]
       : []),
@@ -43,9 +43,9 @@ export function useTaskActions(): readonly Action[] {
       ? []
       : [
           {
-            name: 'Give it back',
+            name: 'Release',
             group: 'This task',
-            run: () => change(queries, `${task.publicId} is given back.`, () => giveBack(hold)).then(settle),
+            run: () => change(queries, `Released ${task.publicId}.`, () => releaseTask(hold)).then(settle),
           } as const,
         ]),
     ...(data?.targets ?? []).map(
@@ -55,7 +55,7 @@ export function useTaskActions(): readonly Action[] {
         run: async () => {
           const refusal = await moveTask(task, target);
           if (refusal !== undefined)
-            tell(<Refused task={task} to={target.displayName} refusal={refusal} />, { isBad: true });
+            notify(<Refused task={task} to={target.displayName} refusal={refusal} />, { isBad: true });
           await queries.invalidateQueries({ queryKey: ['tasks'] });
           settle();
         },
@@ -64,27 +64,27 @@ export function useTaskActions(): readonly Action[] {
     {
       name: 'Comment',
       group: 'This task',
-      asks: { label: `Your comment on ${task.publicId}`, charactersMax: commentCharactersMax },
+      prompt: { label: `Comment on ${task.publicId}`, charactersMax: commentCharactersMax },
       run: (body) =>
-        change(queries, `Your comment on ${task.publicId} is there.`, () =>
+        change(queries, `Commented on ${task.publicId}.`, () =>
           baton.tasks.createComment(task.id, { body }, { idempotencyKey: newIdempotencyKey() }),
         ),
     },
     task.assigneeId === me
-      ? { name: 'Give it to nobody', group: 'This task', run: () => assign(queries, task, null) }
+      ? { name: 'Unassign', group: 'This task', run: () => assign(queries, task, null) }
       : {
           name: 'Assign to me',
           group: 'This task',
           run: () => me !== undefined && assign(queries, task, me),
         },
-    { name: `Copy the id ${task.publicId}`, group: 'This task', run: () => copy(task.publicId) },
-    { name: 'Copy the link', group: 'This task', run: () => copy(link) },
+    { name: `Copy ID ${task.publicId}`, group: 'This task', run: () => copy(task.publicId) },
+    { name: 'Copy link', group: 'This task', run: () => copy(link) },
   ];
 }
 
 function assign(queries: QueryClient, task: Task, assigneeId: string | null): Promise<void> {
-  const said = assigneeId === null ? 'is given to nobody' : 'is yours';
-  return change(queries, `${task.publicId} ${said}.`, () =>
+  const done = assigneeId === null ? `Unassigned ${task.publicId}.` : `Assigned ${task.publicId} to you.`;
+  return change(queries, done, () =>
     baton.tasks.update(task.id, { assigneeId, ...fenceOf(task.id) }, { ifMatch: versionOf(task) }),
   );
 }
@@ -92,19 +92,19 @@ function assign(queries: QueryClient, task: Task, assigneeId: string | null): Pr
 async function change(queries: QueryClient, done: string, act: () => Promise<unknown>): Promise<void> {
   try {
     await act();
-    tell(done);
+    notify(done);
   } catch (error) {
-    tell(<ErrorNote error={error} />, { isBad: true });
+    notify(<ErrorNote error={error} />, { isBad: true });
   }
   await queries.invalidateQueries({ queryKey: ['tasks'] });
 }
 
-/** Where the browser lets no page write to the clipboard, as by http from another machine, the text is shown. */
+/** If the browser denies access to the clipboard, as over HTTP from another machine, the text is shown instead. */
 async function copy(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    tell(`Copied: ${text}`);
+    notify(`Copied: ${text}`);
   } catch {
-    tell(`This browser does not let the page copy: ${text}`, { isBad: true });
+    notify(`Copying is not allowed in this browser. Copy it manually: ${text}`, { isBad: true });
   }
 }

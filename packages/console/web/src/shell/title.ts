@@ -1,15 +1,15 @@
 import { useEffect } from 'react';
 
-/** What is shown now: the thing that a page is about, and the page. */
+/** The current titles of the page and of the object on it. */
 const shown = new Map<'thing' | 'page', string>();
 
 /**
- * Names what a page is about in the browser's tabs, in its history, and to screen readers, as long as it is shown.
- * @param text nothing while it is not known
+ * Sets the document title to that of the object on the page while it is mounted. @param text undefined while it is
+ * loading
  */
 export const useTitle = (text: string | undefined): void => useName('thing', text);
 
-/** Names the page, where what it is about has no name. */
+/** Sets the document title to that of the page, if its object has none. */
 export const usePageTitle = (text: string | undefined): void => useName('page', text);
 
 function useName(kind: 'thing' | 'page', text: string | undefined): void {

@@ -15,7 +15,7 @@ const pageSize = 50;
 const toolsMax = 100;
 const agentsMax = 100;
 
-/** What can be done: skills with their versions, the tools that are mine, and the agents of the registry. */
+/** Skills with their versions, the person's own tools, and the registered agents. */
 export function SkillsPage() {
   useLineKeys();
   return (
@@ -49,10 +49,10 @@ function Skills() {
       {query.isError && <ErrorNote error={query.error} onRetry={() => void query.refetch()} />}
       {query.isPending && <Loading />}
       {query.data?.length === 0 && (
-        <Empty title="There is no skill yet">
+        <Empty title="No skills yet">
           <p>
-            A skill is something that tasks may ask for and agents may call.{' '}
-            <code className="mono">baton api POST /skills --input skill.json</code> makes one.
+            Tasks can require a skill, and agents can invoke it. Create one with{' '}
+            <code className="mono">baton api POST /skills --input skill.json</code>.
           </p>
         </Empty>
       )}
@@ -90,7 +90,7 @@ function OneSkill({ skill }: { skill: Skill }) {
           }}
         />
         <p className="soft">
-          changed <Moment at={updatedAt} />
+          updated <Moment at={updatedAt} />
         </p>
       </div>
     </details>
@@ -99,8 +99,8 @@ function OneSkill({ skill }: { skill: Skill }) {
 
 const reasons: Readonly<Record<string, string>> = {
   not_assigned: 'not assigned to you',
-  skill_disabled: 'taken out of use',
-  protocol_not_allowed_by_governance: 'forbidden by the project',
+  skill_disabled: 'disabled',
+  protocol_not_allowed_by_governance: 'not allowed by the project',
 };
 
 function Tools() {
@@ -112,7 +112,7 @@ function Tools() {
     <section className="card stack" aria-labelledby="tools">
       <h2 id="tools">Your tools</h2>
       {query.isError && <ErrorNote error={query.error} />}
-      {query.data?.length === 0 && <p className="soft">No skill is assigned to you.</p>}
+      {query.data?.length === 0 && <p className="soft">No skills are assigned to you.</p>}
       <ul className={lines.list}>
         {query.data?.map(({ id, name, version, summary, visible, reason }) => (
           <li key={id} className={lines.line}>
@@ -121,7 +121,7 @@ function Tools() {
             </span>
             <span className="soft">{summary}</span>
             <span className="soft">
-              {visible ? 'can be called' : (reasons[reason] ?? reason.replaceAll('_', ' '))}
+              {visible ? 'available' : (reasons[reason] ?? reason.replaceAll('_', ' '))}
             </span>
             <span />
           </li>
@@ -142,7 +142,7 @@ function Agents() {
       {query.isError && <ErrorNote error={query.error} />}
       {query.data?.length === 0 && (
         <p className="soft">
-          None is registered. <code className="mono">baton apply -f agent.yaml</code> registers one.
+          No agents. Register one with <code className="mono">baton apply -f agent.yaml</code>.
         </p>
       )}
       <ul className={lines.list}>

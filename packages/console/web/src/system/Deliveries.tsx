@@ -24,12 +24,12 @@ function useUndelivered(status: 'dead' | 'pending') {
     initialPageParam: '',
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
     select: ({ pages }) => pages.flatMap(({ items }) => items),
-    // More pages are read by hand: reading all of them again every few seconds would load the store.
+    // With more pages there is no polling: refetching all of them every few seconds would load the database.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) === 1 ? 5_000 : false),
   });
 }
 
-/** What sinks refused for good, and what still waits for one. */
+/** Dead letters and pending deliveries. */
 export function Deliveries({ mayManage }: { mayManage: boolean }) {
   const dead = useUndelivered('dead');
   const waiting = useUndelivered('pending');
@@ -37,20 +37,20 @@ export function Deliveries({ mayManage }: { mayManage: boolean }) {
     <>
       <section className="stack" aria-labelledby="dead">
         <div className="row">
-          <h2 id="dead">Set aside</h2>
+          <h2 id="dead">Dead letters</h2>
           {mayManage && <RedriveAll items={dead.data ?? []} />}
         </div>
         <p className="soft">
-          Deliveries that a system refused each time. They hold back the archiving of the journal until they
-          are made or given up.
+          Deliveries that failed every attempt. They block the archiving of the journal until they are
+          redelivered or discarded.
         </p>
-        <List query={dead} empty="Nothing is set aside.">
+        <List query={dead} empty="No dead letters.">
           {(item) => <Line key={item.id} item={item} mayManage={mayManage} />}
         </List>
       </section>
       <section className="stack" aria-labelledby="waiting">
-        <h2 id="waiting">Waits for delivery</h2>
-        <List query={waiting} empty="Nothing waits for delivery.">
+        <h2 id="waiting">Pending deliveries</h2>
+        <List query={waiting} empty="No pending deliveries.">
           {(item) => <Line key={item.id} item={item} mayManage={false} />}
         </List>
       </section>
@@ -83,7 +83,7 @@ function List({
 function Line({ item, mayManage }: { item: UndeliveredEvent; mayManage: boolean }) {
   const queries = useQueryClient();
   const keys = useIdempotencyKeys();
-  const [isGivingUp, setGivingUp] = useState(false);
+  const [isDiscarding, setDiscarding] = useState(false);
   const settled = () => queries.invalidateQueries({ queryKey: undelivered });
   const redrive = useMutation({
     mutationFn: () =>
@@ -107,11 +107,11 @@ function Line({ item, mayManage }: { item: UndeliveredEvent; mayManage: boolean 
           <Link to="/journal" search={{ types: item.type }} className="mono">
             {item.type}
           </Link>{' '}
-          <span className="soft">for</span> {item.sink}
+          <span className="soft">to</span> {item.sink}
         </p>
         <p className="soft">
           {item.attempts === 0
-            ? 'It was never reached'
+            ? 'No attempts'
             : `${item.attempts} ${item.attempts === 1 ? 'attempt' : 'attempts'}`}
           {item.nextAttemptAt !== null && <NextAttempt at={item.nextAttemptAt} />}
           {item.lastError !== null && ` · ${item.lastError}`}
@@ -121,26 +121,27 @@ function Line({ item, mayManage }: { item: UndeliveredEvent; mayManage: boolean 
       {mayManage && (
         <div className="row">
           <button type="button" disabled={redrive.isPending} onClick={() => redrive.mutate()}>
-            Deliver again
+            Redeliver{' '}
           </button>
-          <button type="button" aria-expanded={isGivingUp} onClick={() => setGivingUp(!isGivingUp)}>
-            Give up …
+          <button type="button" aria-expanded={isDiscarding} onClick={() => setDiscarding(!isDiscarding)}>
+            {' '}
+            Discard …{' '}
           </button>
         </div>
       )}
-      {isGivingUp && (
+      {isDiscarding && (
         <form className={`row ${table.wide}`} onSubmit={onSubmit}>
           <input
             name="reason"
-            aria-label="Why, for the journal"
-            placeholder="Why, for the journal"
+            aria-label="Reason (recorded in the journal)"
+            placeholder="Reason (recorded in the journal)"
             maxLength={500}
             required
             autoFocus
             autoComplete="off"
           />
           <button type="submit" disabled={drop.isPending}>
-            Give up the delivery
+            Discard delivery
           </button>
         </form>
       )}
@@ -154,15 +155,15 @@ function Line({ item, mayManage }: { item: UndeliveredEvent; mayManage: boolean 
 }
 
 function NextAttempt({ at }: { at: string }) {
-  if (Date.parse(at) <= serverNow()) return ' · tried again now';
+  if (Date.parse(at) <= serverNow()) return ' · retrying now';
   return (
     <>
-      {' · '}tried again <Moment at={at} />
+      {' · '}next attempt <Moment at={at} />
     </>
   );
 }
 
-/** One after the other; it ends at the first that is refused. */
+/** Redelivers one after the other; stops at the first error. */
 function RedriveAll({ items }: { items: readonly UndeliveredEvent[] }) {
   const queries = useQueryClient();
   const [done, setDone] = useState(0);
@@ -170,7 +171,7 @@ function RedriveAll({ items }: { items: readonly UndeliveredEvent[] }) {
     mutationFn: async (ids: readonly string[]) => {
       setDone(0);
       for (const [place, id] of ids.entries()) {
-        // Repeated, it changes nothing: what waits already stays as it is.
+        // Idempotent: a pending delivery stays as it is.
         await baton.operations.redriveUndeliveredEvent(id, {});
         setDone(place + 1);
       }
@@ -185,7 +186,7 @@ function RedriveAll({ items }: { items: readonly UndeliveredEvent[] }) {
         disabled={redrive.isPending}
         onClick={() => redrive.mutate(items.map(({ id }) => id))}
       >
-        {redrive.isPending ? `${done} of ${items.length} …` : `Deliver all ${items.length} again`}
+        {redrive.isPending ? `${done} of ${items.length} …` : `Redeliver all ${items.length}`}
       </button>
       {redrive.isError && <ErrorNote error={redrive.error} />}
     </>

@@ -4,7 +4,7 @@ import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 
-/** How far the delivery of this tenant's journal to the memory service has come. */
+/** The progress of the delivery of this tenant's journal to the memory service. */
 export function Memory({ mayManage }: { mayManage: boolean }) {
   const queries = useQueryClient();
   const keys = useIdempotencyKeys();
@@ -24,36 +24,36 @@ export function Memory({ mayManage }: { mayManage: boolean }) {
   });
   return (
     <section className="stack" aria-labelledby="memory">
-      <h2 id="memory">Delivery to the memory service</h2>
+      <h2 id="memory">Memory service delivery</h2>
       {isError && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {data === undefined && !isError && <Loading lines={1} />}
       {data?.cursor === null && (
         <p className="soft">
-          Nothing was delivered yet. <code className="mono">CP_CONTEXT_PROVIDER</code> names the memory
-          service.
+          No events delivered yet. Configure the memory service with{' '}
+          <code className="mono">CP_CONTEXT_PROVIDER</code>.
         </p>
       )}
       {data && data.cursor !== null && (
         <div className="card stack">
           <p>
-            {data.deliveredTotal.toLocaleString('en')} events confirmed
+            {data.deliveredTotal.toLocaleString('en')} events delivered
             {data.lastDeliveryAt !== null && (
               <>
-                , the last <Moment at={data.lastDeliveryAt} />
+                , the latest <Moment at={data.lastDeliveryAt} />
               </>
             )}
             ; {data.lagCapped ? 'more than ' : ''}
-            {data.lagEvents ?? 0} to go.
+            {data.lagEvents ?? 0} pending.
           </p>
           {data.parked && (
             <>
               <p>
-                Set aside at event <span className="mono">{data.parkedEventId}</span> after{' '}
-                {data.failureCount} failures: {data.parkedReason}
+                On hold at event <span className="mono">{data.parkedEventId}</span> after {data.failureCount}{' '}
+                failures: {data.parkedReason}
               </p>
               {data.nextAttemptAt !== null && (
                 <p className="soft">
-                  Tried again <Moment at={data.nextAttemptAt} />
+                  Next attempt <Moment at={data.nextAttemptAt} />
                 </p>
               )}
               {mayManage && (
@@ -63,7 +63,7 @@ export function Memory({ mayManage }: { mayManage: boolean }) {
                     disabled={redrive.isPending}
                     onClick={() => redrive.mutate(data.tenantId)}
                   >
-                    Try again now
+                    Retry now
                   </button>
                 </div>
               )}

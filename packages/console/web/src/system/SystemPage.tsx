@@ -8,10 +8,10 @@ import { Memory } from './Memory.tsx';
 import styles from './system.module.css';
 
 const everyMs = 5_000;
-/** The services count for these: less often. */
+/** The services compute these on request, hence less often. */
 const figuresEveryMs = 10_000;
 
-/** Whether both services can work, what waits, and what could not be delivered. */
+/** The health of both services, their metrics, and undelivered events. */
 export function SystemPage() {
   const me = useQuery(meQuery);
   const permissions = me.data?.permissions ?? [];
@@ -28,8 +28,7 @@ export function SystemPage() {
       {mayRead && <Memory mayManage={mayManage} />}
       {me.data !== undefined && !mayRead && (
         <p className="soft">
-          What waits for delivery to other systems is shown to those with the permission{' '}
-          <code className="mono">operations.read</code>.
+          Deliveries require the permission <code className="mono">operations.read</code>.
         </p>
       )}
     </div>
@@ -59,7 +58,7 @@ function ServiceCard({ name, path }: { name: string; path: string }) {
       ) : (
         <>
           <p className={data.isReady ? styles.good : styles.bad}>{data.isReady ? 'Ready' : 'Not ready'}</p>
-          {wordsOf(data).map((line) => (
+          {describeHealth(data).map((line) => (
             <p key={line} className="soft">
               {line}
             </p>
@@ -76,52 +75,52 @@ interface Detail {
   readonly memory?: { circuitsOpen: number };
 }
 
-/** What a service says of itself, in sentences with what to do. */
-function wordsOf({ says, failure }: ServiceHealth): string[] {
+/** Turns the health report of a service into sentences. */
+function describeHealth({ report, failure }: ServiceHealth): string[] {
   if (failure !== undefined) return [failure];
-  const { revision, reason, database, signingKey, dbRevision, headRevision } = says;
-  const { horizonHolder, journalEpoch, memory } = (says.detail ?? {}) as Detail;
+  const { revision, reason, database, signingKey, dbRevision, headRevision } = report;
+  const { horizonHolder, journalEpoch, memory } = (report.detail ?? {}) as Detail;
   return [
-    revision !== undefined && `The database holds migration ${String(revision)}.`,
-    reason === 'database_unreachable' && 'Its database does not answer.',
+    revision !== undefined && `Database schema: migration ${String(revision)}.`,
+    reason === 'database_unreachable' && 'The database is not responding.',
     reason === 'migrations_pending' &&
-      `Its database holds migration ${String(dbRevision)} of ${String(headRevision)}: run the migrations.`,
-    database === true && 'The database answers.',
-    database === false && 'Its database does not answer.',
-    signingKey === true && 'A signing key is there.',
-    signingKey === false && 'No signing key is configured: nobody gets an access token.',
+      `The database schema is at migration ${String(dbRevision)} of ${String(headRevision)}. Run the migrations.`,
+    database === true && 'The database is responding.',
+    database === false && 'The database is not responding.',
+    signingKey === true && 'A signing key is configured.',
+    signingKey === false && 'No signing key is configured, so no access tokens can be issued.',
     horizonHolder &&
-      `A transaction of ${horizonHolder.pid === null ? 'a prepared transaction' : `the database process ${horizonHolder.pid}`}, open for ${Math.round(horizonHolder.ageSeconds)} s, holds back the readers of the journal.`,
+      `${horizonHolder.pid === null ? 'A prepared transaction' : `A transaction of database process ${horizonHolder.pid}`}, open for ${Math.round(horizonHolder.ageSeconds)} s, delays the readers of the journal.`,
     journalEpoch &&
-      `The journal went on anew after ${journalEpoch.reason ?? 'a restore'}; ${journalEpoch.cursorsRefused} readers came from a history that is no more.`,
-    memory && `The memory service fails for ${memory.circuitsOpen} tenants and is left alone for now.`,
+      `The journal was reset by ${journalEpoch.reason ?? 'a restore'}. Cursors from before were rejected ${journalEpoch.cursorsRefused} times.`,
+    memory && `The memory service is failing for ${memory.circuitsOpen} tenants. Requests to it are paused.`,
   ].filter((line) => typeof line === 'string');
 }
 
-/** What each figure is, and from which value on somebody should look. */
+/** The label of each metric, and the value from which it is highlighted. */
 const shown: readonly {
   readonly name: string;
   readonly label: string;
   readonly isSeconds?: boolean;
   readonly alarmFrom?: number;
 }[] = [
-  { name: 'active_harness_sessions', label: 'Sessions alive' },
-  { name: 'active_claims', label: 'Tasks held' },
-  { name: 'active_runs', label: 'Runs under way' },
-  { name: 'orphaned_runs', label: 'Runs that nobody holds', alarmFrom: 1 },
+  { name: 'active_harness_sessions', label: 'Active sessions' },
+  { name: 'active_claims', label: 'Claimed tasks' },
+  { name: 'active_runs', label: 'Active runs' },
+  { name: 'orphaned_runs', label: 'Orphaned runs', alarmFrom: 1 },
   {
     name: 'journal_horizon_age_seconds',
-    label: 'Readers of the journal are behind',
+    label: 'Journal reader lag',
     isSeconds: true,
     alarmFrom: 10,
   },
-  { name: 'outbox_waiting', label: 'Events to deliver' },
-  { name: 'outbox_oldest_age_seconds', label: 'The oldest of them waits', isSeconds: true, alarmFrom: 60 },
-  { name: 'outbox_dead', label: 'Deliveries set aside', alarmFrom: 1 },
-  { name: 'context_adapter_lag', label: 'Events for the memory service' },
-  { name: 'context_adapter_parked_tenants', label: 'Tenants it refuses', alarmFrom: 1 },
-  { name: 'database_requests_waiting', label: 'Requests waiting for the database', alarmFrom: 1 },
-  { name: 'stale_fencing_rejections_total', label: 'Late writes refused' },
+  { name: 'outbox_waiting', label: 'Pending deliveries' },
+  { name: 'outbox_oldest_age_seconds', label: 'Oldest pending delivery', isSeconds: true, alarmFrom: 60 },
+  { name: 'outbox_dead', label: 'Dead letters', alarmFrom: 1 },
+  { name: 'context_adapter_lag', label: 'Memory service backlog' },
+  { name: 'context_adapter_parked_tenants', label: 'Tenants with memory delivery on hold', alarmFrom: 1 },
+  { name: 'database_requests_waiting', label: 'Requests queued for the database', alarmFrom: 1 },
+  { name: 'stale_fencing_rejections_total', label: 'Stale writes rejected' },
 ];
 
 function Counts() {
@@ -132,12 +131,12 @@ function Counts() {
   });
   return (
     <section className="stack" aria-labelledby="counts">
-      <h2 id="counts">Now, in all tenants</h2>
+      <h2 id="counts">Metrics, all tenants</h2>
       {isError && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {data === null && (
         <p className="soft">
-          This address keeps <code className="mono">/metrics</code> from browsers; your monitoring has these
-          figures.
+          <code className="mono">/metrics</code> is not available to browsers at this URL. See your monitoring
+          for these metrics.
         </p>
       )}
       {data === undefined && !isError && <Loading />}
@@ -148,7 +147,7 @@ function Counts() {
 
 function Tiles({ figures }: { figures: Figures }) {
   if (figures.active_claims === undefined)
-    return <p className="soft">The database did not answer in time for its figures.</p>;
+    return <p className="soft">The database did not respond in time. Some metrics are unavailable.</p>;
   return (
     <dl className={styles.tiles}>
       {shown.map(({ name, label, isSeconds = false, alarmFrom = Number.POSITIVE_INFINITY }) => {

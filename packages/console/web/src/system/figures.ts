@@ -1,32 +1,32 @@
-/** Reading takes a moment in a busy store; the services answer within 3 s or without their gauges. */
+/** Metrics take a moment in a busy database; the services respond within 3 s, if need be without their gauges. */
 const waitMs = 10_000;
-/** Of the exposition; a process writes some 30 kB. */
+/** The largest exposition that is read; a process writes about 30 kB. */
 const charactersMax = 1_000_000;
 
 export interface ServiceHealth {
   readonly isReady: boolean;
-  /** What the service says of itself, by name; empty where it did not answer. */
-  readonly says: Readonly<Record<string, unknown>>;
-  /** Why there is no answer. */
+  /** The health report of the service; empty if it did not respond. */
+  readonly report: Readonly<Record<string, unknown>>;
+  /** The reason, if the service did not respond. */
   readonly failure?: string;
 }
 
-/** Asks a service whether it can serve requests. One that does not answer is reported, and never an error of the page. */
+/** Reads the readiness of a service. A service that does not respond is reported, not thrown as an error. */
 export async function readHealth(path: string, signal: AbortSignal): Promise<ServiceHealth> {
   try {
     const answer = await fetch(path, { signal: AbortSignal.any([signal, AbortSignal.timeout(waitMs)]) });
-    const says = (await answer.json()) as Record<string, unknown>;
-    return { isReady: answer.status === 200, says };
+    const report = (await answer.json()) as Record<string, unknown>;
+    return { isReady: answer.status === 200, report };
   } catch (error) {
     if (signal.aborted) throw error;
-    return { isReady: false, says: {}, failure: 'It does not answer.' };
+    return { isReady: false, report: {}, failure: 'The service is not responding.' };
   }
 }
 
 /** Gauges and counters without labels, by name. */
 export type Figures = Readonly<Record<string, number>>;
 
-/** @returns null where the address does not give them to a browser: a proxy or CP_METRICS_TOKEN keeps them back */
+/** @returns null if a proxy or CP_METRICS_TOKEN withholds the metrics from browsers */
 export async function readFigures(signal: AbortSignal): Promise<Figures | null> {
   const answer = await fetch('/metrics', {
     signal: AbortSignal.any([signal, AbortSignal.timeout(waitMs)]),

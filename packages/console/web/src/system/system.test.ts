@@ -63,23 +63,26 @@ const dead = (...items: UndeliveredEvent[]): Answers => ({
 describe('the services', () => {
   test('that are ready say so', async () => {
     await openSystem();
-    assert.equal(card('Identity'), 'Identity\nReady\nThe database answers.\nA signing key is there.');
-    assert.equal(card('Coordination'), 'Coordination\nReady\nThe database holds migration 0042.');
+    assert.equal(
+      card('Identity'),
+      'Identity\nReady\nThe database is responding.\nA signing key is configured.',
+    );
+    assert.equal(card('Coordination'), 'Coordination\nReady\nDatabase schema: migration 0042.');
   });
 
   for (const [body, sentence] of [
-    [{ reason: 'database_unreachable' }, 'Its database does not answer.'],
+    [{ reason: 'database_unreachable' }, 'The database is not responding.'],
     [
       { reason: 'migrations_pending', dbRevision: 3, headRevision: 4 },
-      'Its database holds migration 3 of 4: run the migrations.',
+      'The database schema is at migration 3 of 4. Run the migrations.',
     ],
     [
       { detail: { horizonHolder: { pid: 77, ageSeconds: 12.4, database: 'x' } } },
-      'A transaction of the database process 77, open for 12 s, holds back the readers of the journal.',
+      'A transaction of database process 77, open for 12 s, delays the readers of the journal.',
     ],
     [
       { detail: { memory: { circuitsOpen: 2 } } },
-      'The memory service fails for 2 tenants and is left alone for now.',
+      'The memory service is failing for 2 tenants. Requests to it are paused.',
     ],
   ] as const)
     test(`one that is not ready says: ${sentence}`, async () => {
@@ -91,13 +94,13 @@ describe('the services', () => {
     await openSystem({}, { '/iam/readyz': unready({ database: false, signingKey: false }) });
     assert.equal(
       card('Identity'),
-      'Identity\nNot ready\nIts database does not answer.\nNo signing key is configured: nobody gets an access token.',
+      'Identity\nNot ready\nThe database is not responding.\nNo signing key is configured, so no access tokens can be issued.',
     );
   });
 
   test('one that does not answer says so, and the page is whole', async () => {
     await openSystem({}, { '/iam/readyz': () => Promise.reject(new TypeError('fetch failed')) });
-    assert.equal(card('Identity'), 'Identity\nNot ready\nIt does not answer.');
+    assert.equal(card('Identity'), 'Identity\nNot ready\nThe service is not responding.');
     assert.ok(!isThere('alert'));
   });
 
@@ -117,17 +120,17 @@ describe('the figures', () => {
         tile.querySelector('dd'),
       ]),
     );
-    assert.equal(tiles['Tasks held']?.textContent, '3');
-    assert.equal(tiles['Events to deliver']?.textContent, '12,345');
-    assert.equal(tiles['Readers of the journal are behind']?.textContent, '4 s');
-    assert.equal(tiles['The oldest of them waits']?.textContent, '2 h');
-    assert.equal(tiles['Runs that nobody holds']?.className, 'alarm');
-    assert.equal(tiles['Tasks held']?.className, '');
+    assert.equal(tiles['Claimed tasks']?.textContent, '3');
+    assert.equal(tiles['Pending deliveries']?.textContent, '12,345');
+    assert.equal(tiles['Journal reader lag']?.textContent, '4 s');
+    assert.equal(tiles['Oldest pending delivery']?.textContent, '2 h');
+    assert.equal(tiles['Orphaned runs']?.className, 'alarm');
+    assert.equal(tiles['Claimed tasks']?.className, '');
   });
 
   test('that are kept from browsers are told so', async () => {
     await openSystem({}, { '/metrics': () => new Response('', { status: 404 }) });
-    await see('This address keeps /metrics from browsers');
+    await see('/metrics is not available to browsers');
     await see('Ready');
   });
 
@@ -138,7 +141,7 @@ describe('the figures', () => {
 
   test('that the database did not give are told so', async () => {
     await openSystem({}, { '/metrics': metrics('process_cpu_seconds_total 4\n') });
-    await see('The database did not answer in time for its figures.');
+    await see('The database did not respond in time. Some metrics are unavailable.');
   });
 
   test('leave out what has labels', async (t) => {
@@ -156,21 +159,21 @@ describe('the figures', () => {
 describe('deliveries', () => {
   test('none is told as none', async () => {
     await openSystem();
-    await see('Nothing is set aside.');
-    await see('Nothing waits for delivery.');
+    await see('No dead letters.');
+    await see('No pending deliveries.');
     await see('CP_CONTEXT_PROVIDER');
   });
 
   test('one that was set aside is told with its sink, its attempts and the last error', async () => {
     await openSystem(dead(undelivered()));
-    await see(/task\.completed for billing\n3 attempts · HTTP 500/);
+    await see(/task\.completed to billing\n3 attempts · HTTP 500/);
   });
 
   test('one that was never reached is told so', async () => {
     await openSystem(
       dead(undelivered({ attempts: 0, lastError: null, nextAttemptAt: '2026-03-02T09:00:00.000Z' })),
     );
-    await see('It was never reached · tried again now');
+    await see('No attempts · retrying now');
   });
 
   test('is made again', async () => {
@@ -179,8 +182,8 @@ describe('deliveries', () => {
       'operations.redriveUndeliveredEvent': exampleOf('operations.redriveUndeliveredEvent'),
     });
     service.answer(dead());
-    await click('button', 'Deliver again');
-    await see('Nothing is set aside.');
+    await click('button', 'Redeliver');
+    await see('No dead letters.');
     assert.deepEqual(service.askedFor('operations.redriveUndeliveredEvent')[0]?.ids, ['d1']);
   });
 
@@ -189,9 +192,9 @@ describe('deliveries', () => {
       ...dead(undelivered()),
       'operations.dropUndeliveredEvent': exampleOf('operations.dropUndeliveredEvent'),
     });
-    await click('button', 'Give up …');
-    await fill('textbox', 'Why, for the journal', ' Billing is closed ');
-    await submit('textbox', 'Why, for the journal');
+    await click('button', 'Discard …');
+    await fill('textbox', 'Reason (recorded in the journal)', ' Billing is closed ');
+    await submit('textbox', 'Reason (recorded in the journal)');
     const [asked] = service.askedFor('operations.dropUndeliveredEvent');
     assert.deepEqual([asked?.ids, asked?.body], [['d1'], { reason: 'Billing is closed' }]);
   });
@@ -215,15 +218,15 @@ describe('deliveries', () => {
 
   test('who may read only is offered no act', async () => {
     await openSystem(dead(undelivered()), {}, ['operations.read']);
-    await see('task.completed for billing');
-    assert.ok(!isThere('button', 'Deliver again') && !isThere('button', 'Give up …'));
+    await see('task.completed to billing');
+    assert.ok(!isThere('button', 'Redeliver') && !isThere('button', 'Discard …'));
   });
 
   test('who may not read them is told the permission, and nothing is asked for', async () => {
     const service = await openSystem({}, {}, ['tasks.read']);
-    await see('is shown to those with the permission operations.read.');
+    await see('Deliveries require the permission operations.read.');
     assert.equal(service.askedFor('operations.listUndeliveredEvents').length, 0);
-    notSeen('Set aside');
+    notSeen('Dead letters');
   });
 
   test('a memory service that refuses an event is told, and tried again', async () => {
@@ -242,9 +245,9 @@ describe('deliveries', () => {
       'operations.getContextAdapter': parked,
       'operations.redriveContextAdapter': exampleOf('operations.redriveContextAdapter'),
     });
-    await see('1,234 events confirmed; more than 7 to go.');
+    await see('1,234 events delivered; more than 7 pending.');
     await see('after 4 failures: it refused');
-    await click('button', 'Try again now');
+    await click('button', 'Retry now');
     await until(() => service.askedFor('operations.redriveContextAdapter').length > 0);
     assert.deepEqual(service.askedFor('operations.redriveContextAdapter')[0]?.ids, [parked.tenantId]);
   });

@@ -10,7 +10,7 @@ type Evidence = Task['evidence'][number];
 
 const evidenceMax = 50;
 
-/** What must hold before the task counts as done, what the last attempt to check it found, and the evidence for it. */
+/** The acceptance checks of the task, the results of the last verification, and the evidence. */
 export function Checks({ task }: { task: Task }) {
   const query = useQuery({
     queryKey: ['tasks', 'verifications', task.id, task.verification?.updatedAt],
@@ -21,7 +21,7 @@ export function Checks({ task }: { task: Task }) {
   if (task.acceptance.length === 0 && task.verification === null && task.evidence.length === 0) return null;
   const last = query.data ?? undefined;
   const results = new Map(last?.results.map((result) => [result.key, result]));
-  // The checks of the type and of its outputs stand in the attempt alone.
+  // Only the verification lists the checks of the task type and of its outputs.
   const checks = [
     ...task.acceptance,
     ...(last?.checks ?? []).filter(({ key }) => !task.acceptance.some((own) => own.key === key)),
@@ -29,7 +29,7 @@ export function Checks({ task }: { task: Task }) {
   const loose = task.evidence.filter(({ check }) => !checks.some(({ key }) => key === check));
   return (
     <section className="card stack" aria-labelledby="checks">
-      <h2 id="checks">Done when</h2>
+      <h2 id="checks">Acceptance checks</h2>
       {query.isError && query.data === undefined && <ErrorNote error={query.error} />}
       <ul className="stack">
         {checks.map(({ key, kind, description }) => (
@@ -50,7 +50,7 @@ export function Checks({ task }: { task: Task }) {
       )}
       {last !== undefined && (
         <p className="soft">
-          Attempt {last.attempt} to check it {last.finishedAt === null ? 'began' : 'ended'}{' '}
+          Verification {last.attempt} {last.finishedAt === null ? 'started' : 'finished'}{' '}
           <Moment at={last.finishedAt ?? last.startedAt} />: {last.status.replaceAll('_', ' ')}.
         </p>
       )}
@@ -59,11 +59,11 @@ export function Checks({ task }: { task: Task }) {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  not_a_prover: 'the evidence is from somebody who may not prove it',
+  not_a_prover: 'the evidence is from a principal who is not an accepted prover',
 };
 
 function Outcome({ result }: { result: Result | undefined }) {
-  if (result === undefined) return <p className="soft">not checked yet</p>;
+  if (result === undefined) return <p className="soft">pending</p>;
   const { status, reason, message } = result;
   return (
     <p className={styles[status] ?? 'soft'}>
@@ -102,7 +102,7 @@ function EvidenceName({ evidence }: { evidence: Evidence }) {
     enabled: artifactId !== undefined,
   });
   const url = evidence.kind === 'external' ? evidence.externalRef.url : undefined;
-  // Others write the address: nothing but a page is linked.
+  // The URL is user input, so only HTTP addresses become links.
   if (url && /^https?:\/\//.test(url))
     return (
       <a href={url} rel="noreferrer noopener" target="_blank">

@@ -9,7 +9,7 @@ import { Who } from '../parts/Who.tsx';
 import { commentsQuery } from './comments.ts';
 import styles from './task.module.css';
 
-/** What people and agents said about the task, and a field to answer. */
+/** The comments on the task, and a form for a new one. */
 export function Comments({ task }: { task: Task }) {
   const queries = useQueryClient();
   const keys = useIdempotencyKeys();
@@ -32,7 +32,7 @@ export function Comments({ task }: { task: Task }) {
     <section className="card stack" aria-labelledby="comments">
       <h2 id="comments">Comments</h2>
       {query.isError && query.data === undefined && <ErrorNote error={query.error} />}
-      {query.data?.length === 0 && <p className="soft">Nobody has said anything.</p>}
+      {query.data?.length === 0 && <p className="soft">No comments yet.</p>}
       <ul className="stack" hidden={!query.data?.length}>
         {query.data?.map(({ id, authorPrincipalId, body, createdAt }) => (
           <li key={id} className={styles.comment}>
@@ -51,7 +51,7 @@ export function Comments({ task }: { task: Task }) {
       <form className="stack" onSubmit={onSubmit}>
         <label className="stack">
           <span className="visually-hidden">Your comment</span>
-          <textarea name="body" maxLength={10_000} placeholder="Say something" required />
+          <textarea name="body" maxLength={10_000} placeholder="Add a comment …" required />
         </label>
         {add.isError && <ErrorNote error={add.error} />}
         <button type="submit" disabled={add.isPending} className={styles.send}>

@@ -6,7 +6,7 @@ import { Who } from '../parts/Who.tsx';
 
 const eventsMax = 5;
 
-/** Says who changed what, after a change that lost a race. */
+/** Shows who changed what, after a version conflict. */
 export function Conflict({ task }: { task: Task }) {
   const { data } = useQuery({
     queryKey: ['tasks', 'events', 'last', task.id, task.version],
@@ -21,20 +21,20 @@ export function Conflict({ task }: { task: Task }) {
     <p role="alert">
       {data ? (
         <>
-          {data.actorId === null ? 'Baton' : <Who id={data.actorId} />} changed this task meanwhile (
-          {whatIn(data.payload)}), <Moment at={data.occurredAt} />.
+          {data.actorId === null ? 'Baton' : <Who id={data.actorId} />} changed this task ({' '}
+          {describeChange(data.payload)}) <Moment at={data.occurredAt} />.
         </>
       ) : (
-        'Somebody changed this task meanwhile.'
+        'Somebody changed this task in the meantime.'
       )}{' '}
-      You see it as it is now; your change was not made. Try again if it still holds.
+      Your change was not saved. Review the current version and try again.
     </p>
   );
 }
 
 const wordsMax = 200;
 
-function whatIn({ changes, status }: Record<string, unknown>): string {
+function describeChange({ changes, status }: Record<string, unknown>): string {
   if (typeof changes === 'object' && changes !== null)
     return Object.entries(changes)
       .map(([field, value]) => `${field}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)

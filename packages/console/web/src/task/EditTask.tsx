@@ -14,15 +14,15 @@ const principalsMax = 200;
 
 interface EditTaskProps {
   readonly task: Task;
-  /** The field in which a person begins. */
+  /** The field that gets the focus. */
   readonly first: 'title' | 'assignee';
   onClose(): void;
 }
 
-/** Changes what a task says and to whom it is given. Only what was changed is sent. */
+/** Edits the fields of a task. Only changed fields are sent. */
 export default function EditTask({ task, first, onClose }: EditTaskProps) {
   const id = useId();
-  // What somebody else changes meanwhile is no change of this form: it is not sent back.
+  // A concurrent change by somebody else is not a change of this form, so it is not sent back.
   const [opened] = useState(task);
   const queries = useQueryClient();
   const key = taskQuery(task.publicId).queryKey;
@@ -70,7 +70,7 @@ export default function EditTask({ task, first, onClose }: EditTaskProps) {
       <Dialog.Portal>
         <Dialog.Backdrop className={dialog.overlay} />
         <Dialog.Popup className={dialog.dialog}>
-          <Dialog.Title>Change {task.publicId}</Dialog.Title>
+          <Dialog.Title>Edit {task.publicId}</Dialog.Title>
           <form className="stack" onSubmit={onSubmit}>
             <label className="stack" htmlFor={`${id}-title`}>
               Title
@@ -85,7 +85,7 @@ export default function EditTask({ task, first, onClose }: EditTaskProps) {
               />
             </label>
             <label className="stack" htmlFor={`${id}-text`}>
-              What is to be done
+              Description{' '}
               <textarea
                 id={`${id}-text`}
                 name="description"
@@ -103,8 +103,7 @@ export default function EditTask({ task, first, onClose }: EditTaskProps) {
               </select>
             </label>
             <label className="stack" htmlFor={`${id}-assignee`}>
-              Given to
-              {/* Made again when the names are here: a select keeps no value that it has no option for. */}
+              Assignee {/* Recreated when the names have loaded: a select drops a value without an option. */}
               <select
                 key={people.isSuccess ? 'names' : 'none'}
                 id={`${id}-assignee`}
@@ -113,9 +112,9 @@ export default function EditTask({ task, first, onClose }: EditTaskProps) {
                 autoFocus={first === 'assignee'}
                 aria-describedby={`${id}-given`}
               >
-                <option value="">Nobody</option>
+                <option value="">Unassigned</option>
                 {task.assigneeId !== null && !choice.some(({ id: one }) => one === task.assigneeId) && (
-                  <option value={task.assigneeId}>whoever has it now</option>
+                  <option value={task.assigneeId}>Current assignee</option>
                 )}
                 {choice.map(({ id: one, displayName, kind }) => (
                   <option key={one} value={one}>
@@ -125,7 +124,7 @@ export default function EditTask({ task, first, onClose }: EditTaskProps) {
               </select>
             </label>
             <p id={`${id}-given`} className="soft">
-              Baton offers a task to whom it is given first, and to nobody else.
+              Baton offers an assigned task to its assignee only.
               {people.data?.length === principalsMax && ` Only the newest ${principalsMax} are listed.`}
             </p>
             {isConflict ? <Conflict task={task} /> : change.isError && <ErrorNote error={change.error} />}

@@ -8,11 +8,11 @@ import { workspaceQuery } from '../queries.ts';
 import { serverNow } from '../server-clock.ts';
 import styles from './task.module.css';
 
-/** The fields of a task that have a value: where it belongs, its dates, who made it, and those of its type. */
+/** The fields of a task that have a value: workspace, project, dates, creator and custom fields. */
 export function Facts({ task }: { task: Task }) {
   return (
     <section className="card stack" aria-labelledby="fields">
-      <h2 id="fields">Facts</h2>
+      <h2 id="fields">Details</h2>
       <dl className={styles.facts}>
         {task.workspaceId !== null && (
           <Fact name="Workspace">
@@ -22,7 +22,7 @@ export function Facts({ task }: { task: Task }) {
         {task.projectId !== null && (
           <Fact name="Project">
             <Link to="/projects/$id" params={{ id: task.projectId }}>
-              Open the project
+              Open project
             </Link>
           </Fact>
         )}
@@ -37,7 +37,7 @@ export function Facts({ task }: { task: Task }) {
           </Fact>
         )}
         {task.availableAt !== null && isComing(task.availableAt) && (
-          <Fact name="Not offered before">
+          <Fact name="Available">
             <Moment at={task.availableAt} />
           </Fact>
         )}
@@ -54,7 +54,7 @@ export function Facts({ task }: { task: Task }) {
         </Fact>
         {Object.entries(task.customFields).map(([name, value]) => (
           <Fact key={name} name={name}>
-            <span className="text">{wordsOf(value)}</span>
+            <span className="text">{formatValue(value)}</span>
           </Fact>
         ))}
       </dl>
@@ -62,7 +62,7 @@ export function Facts({ task }: { task: Task }) {
   );
 }
 
-/** Whether an instant is in the future; the end of Baton's calendar means no date. */
+/** Whether an instant is in the future. Year 9999 means no date. */
 const isComing = (at: string): boolean => at < '9999' && Date.parse(at) > serverNow();
 
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
@@ -74,7 +74,9 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   );
 }
 
-/** A workspace by its name, which leads to its tasks; by the end of its id where its name may not be read. */
+/**
+ * A link to the tasks of a workspace, labelled with its name, or with the end of its id if the name is not readable.
+ */
 function WorkspaceLink({ id }: { readonly id: string }) {
   const { data } = useQuery(workspaceQuery(id));
   return (
@@ -84,7 +86,7 @@ function WorkspaceLink({ id }: { readonly id: string }) {
   );
 }
 
-function wordsOf(value: unknown): string {
+function formatValue(value: unknown): string {
   if (Array.isArray(value) && value.every((one) => typeof one !== 'object')) return value.join(', ');
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -3,76 +3,78 @@ import { etagOf, type HeldClaim, type Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
-import { tell } from '../parts/Notices.tsx';
+import { notify } from '../parts/Notices.tsx';
 import { Who } from '../parts/Who.tsx';
-import { giveBack, type Loss } from './holds.ts';
-import { sendAnswers } from './step-form/unsent.ts';
+import { type Loss, releaseTask } from './holds.ts';
+import { sendAnswers } from './step-form/form-registry.ts';
 import { forgetLoss } from './use-holds.tsx';
 
-const wordsCharactersMax = 10_000;
+const resultCharactersMax = 10_000;
 
 interface HoldProps {
   readonly task: Task;
-  /** The lease of this person; undefined once it was lost. */
+  /** This person's claim; undefined once it is lost. */
   readonly hold: HeldClaim | undefined;
   readonly loss: Loss | undefined;
-  /** What came of it, as far as it is written. */
-  readonly words: string;
-  setWords(words: string): void;
+  /** The draft of the result. */
+  readonly result: string;
+  setResult(result: string): void;
 }
 
 /**
- * What whoever holds a task in the console does with it: finish it, with a word on what came of it, or give it back. When
- * the lease is lost, it says so in the same place, and what was written stays.
+ * The actions of a task's holder: complete the task, with an optional result, or release it. If the claim is lost, a
+ * message appears in the same place, and the draft stays.
  */
-export function Hold({ task, hold, loss, words, setWords }: HoldProps) {
+export function Hold({ task, hold, loss, result, setResult }: HoldProps) {
   const queries = useQueryClient();
   const keys = useIdempotencyKeys();
-  const body = words.trim();
+  const body = result.trim();
   const settle = () => {
     for (const key of ['tasks', 'me']) void queries.invalidateQueries({ queryKey: [key] });
   };
-  async function say() {
+  async function commentResult() {
     if (body === '') return;
     await baton.tasks.createComment(task.id, { body }, { idempotencyKey: keys.of(body) });
   }
   const finish = useMutation({
     async mutationFn({ id: claimId, fencingToken }: HeldClaim) {
       await sendAnswers(task);
-      // The lease keeps all others from changing it: the newest version is this person's own.
+      // Only the holder can change a claimed task, so the newest version is this person's own.
       const ifMatch = etagOf(await baton.tasks.get(task.id));
       const done = await baton.tasks.complete(task.id, { claimId, fencingToken }, { ifMatch });
-      // Only the holder leaves these words as the result: they follow what proves that this person holds the task.
-      await say().catch((error: unknown) => tell(<Unsaid words={body} error={error} />, { isBad: true }));
+      // The comment follows the completion, which proves that this person holds the task.
+      await commentResult().catch((error: unknown) =>
+        notify(<CommentFailed text={body} error={error} />, { isBad: true }),
+      );
       return done;
     },
     onSuccess: ({ publicId, systemStatusCategory }) => {
-      setWords('');
-      tell(
+      setResult('');
+      notify(
         systemStatusCategory === 'terminal_success'
-          ? `${publicId} is done.`
-          : `${publicId} is finished; it counts as done when its checks have passed.`,
+          ? `Completed ${publicId}.`
+          : `Submitted ${publicId}. It is done when its acceptance checks have passed.`,
       );
     },
     onSettled: settle,
   });
   const back = useMutation({
     async mutationFn(held: HeldClaim) {
-      await say();
-      await giveBack(held);
+      await commentResult();
+      await releaseTask(held);
     },
     onSuccess: () => {
-      setWords('');
-      tell(`${task.publicId} is given back.`);
+      setResult('');
+      notify(`Released ${task.publicId}.`);
     },
     onSettled: settle,
   });
   const comment = useMutation({
-    mutationFn: say,
+    mutationFn: commentResult,
     onSuccess: () => {
-      setWords('');
+      setResult('');
       forgetLoss(task.id);
-      tell(`Your comment on ${task.publicId} is there.`);
+      notify(`Commented on ${task.publicId}.`);
     },
     onSettled: settle,
   });
@@ -80,14 +82,14 @@ export function Hold({ task, hold, loss, words, setWords }: HoldProps) {
   const failed = [finish, back, comment].find(({ isError }) => isError);
   return (
     <div className="stack">
-      {loss !== undefined && <Lost loss={loss} hasWords={body !== ''} />}
+      {loss !== undefined && <Lost loss={loss} hasDraft={body !== ''} />}
       {(hold !== undefined || body !== '') && (
         <label className="stack">
-          What came of it (optional)
+          Result (optional)
           <textarea
-            value={words}
-            onChange={({ target }) => setWords(target.value)}
-            maxLength={wordsCharactersMax}
+            value={result}
+            onChange={({ target }) => setResult(target.value)}
+            maxLength={resultCharactersMax}
           />
         </label>
       )}
@@ -95,16 +97,16 @@ export function Hold({ task, hold, loss, words, setWords }: HoldProps) {
         {hold !== undefined && (
           <>
             <button type="button" className="primary" disabled={isBusy} onClick={() => finish.mutate(hold)}>
-              {finish.isPending ? 'Finishing …' : 'Finish'}
+              {finish.isPending ? 'Completing …' : 'Complete'}
             </button>
             <button type="button" disabled={isBusy} onClick={() => back.mutate(hold)}>
-              {back.isPending ? 'Giving back …' : 'Give back'}
+              {back.isPending ? 'Releasing …' : 'Release'}
             </button>
           </>
         )}
         {hold === undefined && body !== '' && (
           <button type="button" disabled={isBusy} onClick={() => comment.mutate()}>
-            Leave it as a comment
+            Post as comment
           </button>
         )}
         {hold === undefined && (
@@ -112,11 +114,11 @@ export function Hold({ task, hold, loss, words, setWords }: HoldProps) {
             type="button"
             disabled={isBusy}
             onClick={() => {
-              setWords('');
+              setResult('');
               forgetLoss(task.id);
             }}
           >
-            {body === '' ? 'Close' : 'Throw it away'}
+            {body === '' ? 'Close' : 'Discard'}
           </button>
         )}
       </div>
@@ -125,33 +127,33 @@ export function Hold({ task, hold, loss, words, setWords }: HoldProps) {
   );
 }
 
-/** The task is done; only its last comment was not taken. */
-function Unsaid({ words, error }: { readonly words: string; readonly error: unknown }) {
+/** The task is completed, but its comment was rejected. */
+function CommentFailed({ text, error }: { readonly text: string; readonly error: unknown }) {
   return (
     <>
-      <p className="text">Your comment was not taken: {words}</p>
+      <p className="text">Your comment was not saved: {text}</p>
       <ErrorNote error={error} />
     </>
   );
 }
 
-function Lost({ loss: { by, reason }, hasWords }: { readonly loss: Loss; readonly hasWords: boolean }) {
+function Lost({ loss: { by, reason }, hasDraft }: { readonly loss: Loss; readonly hasDraft: boolean }) {
   return (
     <div className="stack" role="alert">
       <p>
-        <strong>You have lost this task.</strong>{' '}
+        <strong>You no longer hold this task.</strong>{' '}
         {by ? (
           <>
-            <Who id={by} /> ended your lease
+            <Who id={by} /> released your claim
           </>
         ) : (
-          'Your lease ended'
+          'Your claim ended'
         )}
         {reason !== null && <span className="text"> ({reason})</span>}.
       </p>
       <p className="soft">
-        Somebody else may work on it now. Nothing more is written in your name
-        {hasWords && '; what you wrote is still here'}.
+        Somebody else may be working on it now. No further changes are made in your name{' '}
+        {hasDraft && '; your draft is kept below'}.
       </p>
     </div>
   );

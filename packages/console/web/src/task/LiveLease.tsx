@@ -8,41 +8,41 @@ import { Who } from '../parts/Who.tsx';
 import { Hold } from './Hold.tsx';
 import { useHold, useLoss } from './use-holds.tsx';
 
-/** Who holds the task now, and for how long if nothing more is heard; for the holder also how to end it. */
+/** The holder of the task and the expiry of the claim; for the holder also the actions that end it. */
 export function LiveLease({ task }: { task: Task }) {
   const { activeClaimId } = task;
   const claim = useQuery({
     queryKey: ['tasks', 'claim', activeClaimId],
     queryFn: ({ signal }) => baton.claims.get(activeClaimId ?? '', { signal }),
     enabled: activeClaimId !== null,
-    // Heartbeats write no event; the lease is read again before it would seem to end.
+    // Heartbeats write no events, so the claim is polled before its lease would appear to expire.
     refetchInterval: 10_000,
   });
   const hold = useHold(task.id);
   const loss = useLoss(task.id);
-  // Kept here: between the end of the lease and the news of its loss there is neither.
-  const [words, setWords] = useState('');
+  // Kept here, because there is neither a claim nor a loss between the end of the claim and its detection.
+  const [result, setResult] = useState('');
   return (
     <section className="card stack" aria-labelledby="lease">
-      <h2 id="lease">{hold === undefined ? 'Held by' : 'You hold it'}</h2>
-      {activeClaimId === null && <p className="soft">Nobody holds it.</p>}
+      <h2 id="lease">{hold === undefined ? 'Holder' : 'You hold this task'}</h2>
+      {activeClaimId === null && <p className="soft">Unclaimed.</p>}
       {claim.isError && claim.data === undefined && <ErrorNote error={claim.error} />}
       {activeClaimId !== null && claim.data !== undefined && (
         <>
           <p>
-            <Who id={claim.data.holderId} /> <span className="soft">since</span>{' '}
+            <Who id={claim.data.holderId} /> <span className="soft">claimed</span>{' '}
             <Moment at={claim.data.acquiredAt} />
           </p>
           {claim.data.intent !== '' && <p className="text">{claim.data.intent}</p>}
           <p className="soft">
-            {hold !== undefined && 'This page keeps it while it is open. '}The lease ends in{' '}
-            <Countdown to={claim.data.expiresAt} /> unless it is kept; last sign of life{' '}
+            {hold !== undefined && 'This page renews the lease while it is open. '}The lease expires in{' '}
+            <Countdown to={claim.data.expiresAt} /> unless renewed; last heartbeat{' '}
             <Moment at={claim.data.heartbeatAt} />. Fencing token {claim.data.fencingToken}.
           </p>
         </>
       )}
-      {(hold !== undefined || loss !== undefined || words !== '') && (
-        <Hold task={task} hold={hold} loss={loss} words={words} setWords={setWords} />
+      {(hold !== undefined || loss !== undefined || result !== '') && (
+        <Hold task={task} hold={hold} loss={loss} result={result} setResult={setResult} />
       )}
     </section>
   );

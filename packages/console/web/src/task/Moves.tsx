@@ -5,10 +5,10 @@ import { ErrorNote } from '../parts/Notes.tsx';
 import { taskQuery, versionOf } from '../queries.ts';
 import { Conflict } from './Conflict.tsx';
 import { fenceOf } from './holds.ts';
-import { sendAnswers } from './step-form/unsent.ts';
+import { sendAnswers } from './step-form/form-registry.ts';
 import styles from './task.module.css';
 
-/** The statuses that the task can go to from here. A change that lost a race shows what somebody else has made of it. */
+/** The available transitions of the task. After a version conflict, it shows the concurrent change. */
 export function Moves({ task }: { task: Task }) {
   const queries = useQueryClient();
   const { data } = useQuery({
@@ -21,8 +21,8 @@ export function Moves({ task }: { task: Task }) {
       const fence = fenceOf(task.id);
       if (route === 'update')
         return baton.tasks.update(task.id, { status, ...fence }, { ifMatch: versionOf(task) });
-      const answered = await sendAnswers(task);
-      return baton.tasks.complete(task.id, fence, { ifMatch: versionOf(answered) });
+      const submitted = await sendAnswers(task);
+      return baton.tasks.complete(task.id, fence, { ifMatch: versionOf(submitted) });
     },
     onMutate: ({ status }) => {
       const before = queries.getQueryData(key);
@@ -39,7 +39,7 @@ export function Moves({ task }: { task: Task }) {
   if (data === undefined || data.targets.length === 0) return null;
   return (
     <div className={styles.moves}>
-      <div className={styles.targets} role="group" aria-label="Move the task">
+      <div className={styles.targets} role="group" aria-label="Status">
         <span className="soft">Move to</span>
         {data.targets.map(({ status, displayName, route }) => (
           <button

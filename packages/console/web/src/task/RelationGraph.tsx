@@ -4,12 +4,12 @@ import type { Task, TaskRelation } from '@baton/sdk';
 import { taskQuery } from '../queries.ts';
 import styles from './task.module.css';
 
-/** More would not be legible beside the task. */
+/** More would be illegible beside the task. */
 const shownMax = 6;
 const width = 308;
 const box = { width: 132, height: 34, gap: 8 };
 
-/** Whether the other task of a relation comes before this one, in the order of the work. */
+/** Whether the other task of a relation precedes this one. */
 function isBefore({ type, fromTaskId }: TaskRelation, taskId: string): boolean {
   const isFrom = fromTaskId === taskId;
   if (type === 'blocks') return !isFrom;
@@ -17,8 +17,8 @@ function isBefore({ type, fromTaskId }: TaskRelation, taskId: string): boolean {
 }
 
 /**
- * What the task hangs on and what hangs on it, as a picture; the list below it says the same in words, and holds the links
- * for keyboards and screen readers.
+ * The tasks that this one depends on and those that depend on it, as a graph. The list below has the same content,
+ * with links for keyboards and screen readers.
  */
 export function RelationGraph({ task, relations }: { task: Task; relations: readonly TaskRelation[] }) {
   const navigate = useNavigate();
@@ -66,7 +66,7 @@ export function RelationGraph({ task, relations }: { task: Task; relations: read
           onClick={() => other && void navigate({ to: '/tasks/$ref', params: { ref: other.publicId } })}
         >
           <rect x={left + 0.5} y={top + 0.5} width={box.width - 1} height={box.height - 1} rx={6} />
-          {/* Letters differ in width: what is too long ends at the frame. */}
+          {/* Characters differ in width, so the nested svg clips long titles at the frame. */}
           <svg x={left} y={top} width={box.width - 6} height={box.height}>
             <text x={8} y={14}>
               {other?.publicId ?? '…'} · {(other?.status ?? '').replaceAll('_', ' ')}

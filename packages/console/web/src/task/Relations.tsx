@@ -7,17 +7,17 @@ import { taskQuery } from '../queries.ts';
 import { RelationGraph } from './RelationGraph.tsx';
 import styles from './task.module.css';
 
-/** What a relation means, seen from the task that it begins at and from the one that it leads to. */
+/** The label of each relation, at its source task and at its target task. */
 const words: Readonly<Record<TaskRelation['type'], readonly [string, string]>> = {
-  parent: ['Part of', 'Has the part'],
-  blocks: ['Holds back', 'Is held back by'],
-  depends_on: ['Waits for', 'Is waited for by'],
-  spawned_by: ['Came from', 'Led to'],
-  related_to: ['Belongs with', 'Belongs with'],
+  parent: ['Subtask of', 'Subtask'],
+  blocks: ['Blocks', 'Blocked by'],
+  depends_on: ['Depends on', 'Required by'],
+  spawned_by: ['Spawned by', 'Spawned'],
+  related_to: ['Related to', 'Related to'],
 };
 const shownMax = 30;
 
-/** The tasks that this one is tied to, in the words of this one. */
+/** The related tasks, labelled from this task's point of view. */
 export function Relations({ task }: { task: Task }) {
   const { data } = useQuery({
     queryKey: ['tasks', 'relations', task.id],
@@ -26,7 +26,7 @@ export function Relations({ task }: { task: Task }) {
   if (data === undefined || data.length === 0) return null;
   return (
     <section className="card stack" aria-labelledby="relations">
-      <h2 id="relations">Tied to</h2>
+      <h2 id="relations">Relations</h2>
       <RelationGraph task={task} relations={data} />
       <ul className="stack">
         {data.slice(0, shownMax).map(({ id, type, fromTaskId, toTaskId }) => {
@@ -46,7 +46,7 @@ export function Relations({ task }: { task: Task }) {
 
 function Other({ id }: { id: string }) {
   const { data } = useQuery(taskQuery(id));
-  if (data === undefined) return <span className="soft">a task that you do not see</span>;
+  if (data === undefined) return <span className="soft">Hidden task</span>;
   return (
     <span className={styles.other}>
       <Link to="/tasks/$ref" params={{ ref: data.publicId }}>

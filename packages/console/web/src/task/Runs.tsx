@@ -10,7 +10,7 @@ import styles from './task.module.css';
 
 const artifactsMax = 20;
 
-/** The attempts at the task, newest first, and what they left behind. */
+/** The attempts at the task, newest first, and their artifacts. */
 export function Runs({ task }: { task: Task }) {
   const runs = useQuery(runsQuery(task));
   const artifacts = useQuery({
@@ -54,9 +54,7 @@ export function Runs({ task }: { task: Task }) {
                   </summary>
                   {content !== null && <Values of={content} />}
                   {content === null && (
-                    <p className="soft">
-                      {sizeBytes === null ? 'It has no content.' : `Its content has ${sizeBytes} bytes.`}
-                    </p>
+                    <p className="soft">{sizeBytes === null ? 'No content.' : `${sizeBytes} bytes.`}</p>
                   )}
                 </details>
               </li>

@@ -8,36 +8,36 @@ import { Who } from '../parts/Who.tsx';
 import { taskQuery } from '../queries.ts';
 import { useKeys } from '../shell/keys.ts';
 import { useTitle } from '../shell/title.ts';
+import { AssigneeNote } from './AssigneeNote.tsx';
 import { Checks } from './Checks.tsx';
+import { ClaimabilityReasons } from './ClaimabilityReasons.tsx';
+import { ClaimButton } from './ClaimButton.tsx';
 import { Comments } from './Comments.tsx';
 import { Facts } from './Facts.tsx';
-import { GivenTo } from './GivenTo.tsx';
 import { LiveLease } from './LiveLease.tsx';
 import { Moves } from './Moves.tsx';
 import { Relations } from './Relations.tsx';
 import { Runs } from './Runs.tsx';
 import { StepForm } from './step-form/StepForm.tsx';
-import { Take } from './Take.tsx';
 import { Timeline } from './Timeline.tsx';
 import styles from './task.module.css';
-import { WhyNot } from './WhyNot.tsx';
 
 const EditTask = lazy(() => import('./EditTask.tsx'));
 const route = getRouteApi('/shell/tasks/$ref');
 
-/** One task: what it says, who holds it, why it does not move, and everything that has happened to it. */
+/** A task with its holder, claimability, checks, comments and events. */
 export function TaskPage() {
   const { ref } = route.useParams();
   const query = useQuery(taskQuery(ref));
   const [editing, setEditing] = useState<'title' | 'assignee'>();
   useKeys({ e: () => setEditing('title'), a: () => setEditing('assignee') });
   useTitle(query.data && `${query.data.publicId} ${query.data.title}`);
-  // What was read once stays, with all that is written on the page: that Baton is away is said above it.
+  // Loaded data stays on the page, with the input in its forms. A banner above it reports that Baton is unreachable.
   if (query.isError && query.data === undefined)
     return (
       <div className="page">
         <ErrorNote error={query.error} onRetry={() => void query.refetch()} />
-        <Link to="/">Back to the work</Link>
+        <Link to="/">Back to Work</Link>
       </div>
     );
   if (query.isPending)
@@ -58,21 +58,21 @@ export function TaskPage() {
           <Status task={task} />
           <Priority priority={task.priority} />
           <span>
-            <span className="soft">Given to</span> <Who id={task.assigneeId} nobody="nobody" />
+            <span className="soft">Assignee</span> <Who id={task.assigneeId} nobody="Unassigned" />
           </span>
           <span className="soft">
-            changed <Moment at={task.updatedAt} />
+            updated <Moment at={task.updatedAt} />
           </span>
         </p>
-        <GivenTo task={task} />
+        <AssigneeNote task={task} />
         <div className={styles.acts}>
-          <Take task={task} />
+          <ClaimButton task={task} />
           <Moves task={task} />
           <button type="button" aria-keyshortcuts="e" onClick={() => setEditing('title')}>
-            Change
+            Edit{' '}
           </button>
           <button type="button" aria-keyshortcuts="a" onClick={() => setEditing('assignee')}>
-            Give to …
+            Assign …{' '}
           </button>
         </div>
         <Suspense>
@@ -84,18 +84,18 @@ export function TaskPage() {
       <div className={styles.columns}>
         <div className={`stack ${styles.what}`}>
           <section className="card stack" aria-labelledby="what">
-            <h2 id="what">What is to be done</h2>
+            <h2 id="what">Description</h2>
             {task.description === '' ? (
-              <p className="soft">Nobody has written more than the title.</p>
+              <p className="soft">No description.</p>
             ) : (
               <p className="text">{task.description}</p>
             )}
           </section>
           <StepForm task={task} />
         </div>
-        <aside className={`stack ${styles.state}`} aria-label="State of the task">
+        <aside className={`stack ${styles.state}`} aria-label="Task state">
           <LiveLease key={task.id} task={task} />
-          <WhyNot task={task} />
+          <ClaimabilityReasons task={task} />
           <Runs task={task} />
           <Relations task={task} />
           <Facts task={task} />

@@ -9,13 +9,13 @@ import { runsQuery } from './runs.ts';
 import styles from './task.module.css';
 
 const shownMax = 100;
-/** Claims and runs write into streams of their own: those of the newest so many are read, this many events of each. */
+/** Claims and runs have their own event streams. The newest ones are read, this many events of each. */
 const partsMax = 10;
 const eventsOfPartMax = 20;
-/** Events that change neither the version of their run nor the time of its last progress. */
+/** Events that change neither the version nor the last progress of their run. */
 const silent = /^run\.(stalled|child\.launched)$/;
 
-/** What has happened to the task, its claims and its runs, newest first, from the journal. */
+/** The journal's events of the task, its claims and its runs, newest first. */
 export function Timeline({ task }: { task: Task }) {
   const queries = useQueryClient();
   const own = useQuery({
@@ -34,19 +34,20 @@ export function Timeline({ task }: { task: Task }) {
   const runs = useQuery({ ...runsQuery(task), enabled: own.isSuccess });
   const parts = [
     ...(claims.data ?? []).map(({ id, status }) => ({ id, state: status })),
-    // A checkpoint leaves the version as it is.
+    // A checkpoint doesn't change the version.
     ...(runs.data ?? []).map(({ id, version, lastProgressAt }) => ({
       id,
       state: `${version} ${lastProgressAt}`,
     })),
   ];
-  // Read again when the part has changed, not at every change of any task: its key says so.
+  // The key makes this refetch when the claim or run has changed, not on every task event.
   const ofParts = useQueries({
     queries: parts.map(({ id, state }) => ({
       queryKey: ['events', 'of', id, state],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
         baton.events.list({ entityId: id, tail: eventsOfPartMax }, { signal }).then(({ items }) => items),
-      // Those of its former state stay in sight until then: `keepPreviousData` knows nothing of a query of another key here.
+      // The events of its previous state are shown until then. `keepPreviousData` does not work across keys in
+      // `useQueries`.
       placeholderData: () =>
         queries
           .getQueriesData<JournalEvent[]>({ queryKey: ['events', 'of', id] })
@@ -67,7 +68,7 @@ export function Timeline({ task }: { task: Task }) {
     .slice(0, shownMax);
   return (
     <section className="card stack" aria-labelledby="timeline">
-      <h2 id="timeline">What has happened</h2>
+      <h2 id="timeline">Activity</h2>
       {own.isError && own.data === undefined && <ErrorNote error={own.error} />}
       <ol className={styles.timeline}>
         {events.map((event) => (

@@ -67,19 +67,16 @@ describe('a task that nobody can take now', () => {
     });
     const text = part('Blocked');
     assert.match(text, /^Blocked\nGrace stopped .*: blocked: no account\nGrace · .*\nI need the account\./);
-    assert.match(text, /It waits for the answer of Grace: Which account pays\?/);
-    assert.match(
-      text,
-      /Nobody is offered it, and nobody can take it, until somebody moves it to an open status\./,
-    );
-    assert.match(text, /Move it to an open status, above\./);
+    assert.match(text, /Pending approval by Grace: Which account pays\?/);
+    assert.match(text, /The task cannot be offered or claimed until it is moved to an open status\./);
+    assert.match(text, /Move the task to an open status\./);
     assert.ok(!text.includes('An older word'));
     assert.equal(
       (await find('link', 'Which account pays?')).getAttribute('href'),
       `/approvals/${approval.id}`,
     );
-    assert.ok(!isThere('button', 'Take it'));
-    for (const words of ['Ready to be taken', 'Whoever may work on it can take it now.']) notSeen(words);
+    assert.ok(!isThere('button', 'Claim'));
+    for (const words of ['Ready to claim', 'Every eligible principal can claim it now.']) notSeen(words);
     const [asked] = service.askedFor('approvals.list');
     assert.deepEqual([asked?.query['taskId'], asked?.query['status']], [task.id, 'pending']);
   });
@@ -96,13 +93,10 @@ describe('a task that nobody can take now', () => {
       }),
       'tasks.makeAvailable': { ...task, availableAt: null },
     });
-    assert.match(
-      part('Why is this not moving?'),
-      /It is not offered before .* \(in (1 hr\.|60 min\.|59 min\.)\)\./,
-    );
-    assert.match(part('Facts'), /Not offered before\nin /);
-    assert.ok(!isThere('button', 'Take it'));
-    await click('button', 'Make it available now');
+    assert.match(part('Not ready to claim'), /Available from .* \(in (1 hour|60 minutes|59 minutes)\)\./);
+    assert.match(part('Details'), /Available\nin /);
+    assert.ok(!isThere('button', 'Claim'));
+    await click('button', 'Make available now');
     assert.deepEqual(service.askedFor('tasks.makeAvailable')[0]?.ids, [task.id]);
   });
 
@@ -113,11 +107,11 @@ describe('a task that nobody can take now', () => {
       task,
       held({ code: 'not_before', since: null, availableAt, remedies: [] }),
     );
-    await see('It is not offered before');
+    await see('Available from');
     service.answer({
       'tasks.getClaimability': exampleOf('tasks.getClaimability', { claimable: true, reasons: [] }),
     });
-    await see('Ready to be taken');
+    await see('Ready to claim');
     assert.equal(service.askedFor('tasks.getClaimability').length, 2);
   });
 
@@ -127,7 +121,7 @@ describe('a task that nobody can take now', () => {
       taskWith({ availableAt }),
       held({ code: 'not_before', since: null, availableAt, remedies: [] }),
     );
-    await see('All attempts have failed: it is held back until somebody makes it available.');
+    await see('All attempts have failed. The task is on hold until somebody makes it available.');
     notSeen('9999');
   });
 });
@@ -135,20 +129,20 @@ describe('a task that nobody can take now', () => {
 describe('a task that is given to somebody', () => {
   test('says to whom it is offered first, and that nobody else is offered it', async () => {
     await openTask(taskWith({ assigneeId: graceId }));
-    await see('Baton offers it to Grace first, and to nobody else.');
-    await see('Whoever may work on it can take it now, though only its assignee is offered it.');
+    await see('Baton offers this task to Grace only.');
+    await see('Every eligible principal can claim it now, although Baton offers it to its assignee only.');
   });
 
   test('says it to the person herself', async () => {
     await openTask(taskWith({ assigneeId: meId }));
-    await see('Baton offers it to you first, and to nobody else.');
+    await see('Baton offers this task to you only.');
   });
 
   test('and is over, says nothing', async () => {
     await openTask(
       taskWith({ assigneeId: graceId, status: 'done', systemStatusCategory: 'terminal_success' }),
     );
-    notSeen('Baton offers it');
+    notSeen('Baton offers this task');
   });
 
   test('warns where that somebody is disabled', async () => {
@@ -160,7 +154,7 @@ describe('a task that is given to somebody', () => {
       }),
     });
     await see(
-      "Grace is disabled and can't take it, and Baton offers it to nobody else: give it to somebody else.",
+      "Grace is disabled and can't claim this task, and Baton offers it to nobody else. Assign it to somebody else.",
     );
     await see('Grace (disabled)');
   });
@@ -179,14 +173,14 @@ describe('a task that is given to somebody', () => {
     });
     await press('a');
     await find('option', 'Grace (agent)');
-    await see('Baton offers a task to whom it is given first, and to nobody else.');
+    await see('Baton offers an assigned task to its assignee only.');
     await click('button', 'Cancel');
-    await click('button', 'Give to …');
-    const [field] = all('combobox', /^Given to/) as HTMLSelectElement[];
+    await click('button', 'Assign …');
+    const [field] = all('combobox', /^Assignee/) as HTMLSelectElement[];
     assert.ok(field);
     field.value = graceId;
     field.form?.requestSubmit();
-    await see(/Given to Grace/);
+    await see(/Assignee Grace/);
     assert.deepEqual(service.askedFor('tasks.update')[0]?.body, { assigneeId: graceId });
   });
 });

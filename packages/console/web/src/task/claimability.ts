@@ -6,30 +6,30 @@ import { serverNow } from '../server-clock.ts';
 
 type Known = Pick<Task, 'id' | 'version' | 'systemStatusCategory' | 'availableAt'>;
 
-/** Whether a task can be taken, and everything that stands in the way; not asked of one that is over. */
+/** Whether a task can be claimed, and the reasons if not. Not queried for ended tasks. */
 export const claimabilityQuery = ({ id, version, systemStatusCategory, availableAt }: Known) =>
   queryOptions({
     queryKey: ['tasks', 'claimability', id, version],
     queryFn: ({ signal }) => baton.tasks.getClaimability(id, { signal }),
     enabled: id !== '' && !systemStatusCategory.startsWith('terminal'),
-    // The end of a pause and a start date write no event.
+    // The end of a retry delay and a start date write no events.
     refetchInterval: ({ state: { data } }) =>
-      data?.reasons.some(({ code }) => code === 'not_before') ? lookAgainMs(availableAt) : false,
+      data?.reasons.some(({ code }) => code === 'not_before') ? pollMs(availableAt) : false,
   });
 
-const lookMsMin = 1_000;
-const lookMsMax = 60_000;
+const pollMsMin = 1_000;
+const pollMsMax = 60_000;
 
-function lookAgainMs(availableAt: string | null): number {
+function pollMs(availableAt: string | null): number {
   const leftMs = availableAt === null ? 0 : Date.parse(availableAt) - serverNow();
-  return Math.min(Math.max(leftMs, lookMsMin), lookMsMax);
+  return Math.min(Math.max(leftMs, pollMsMin), pollMsMax);
 }
 
 const unknown: Known = { id: '', version: 0, systemStatusCategory: 'active', availableAt: null };
 const permissions = ['tasks.claim', 'sessions.open'];
 
-/** Whether this person can take the task now. */
-export function useCanTake(task: Task | undefined): boolean {
+/** Whether this person can claim the task now. */
+export function useCanClaim(task: Task | undefined): boolean {
   const me = useQuery(meQuery).data;
   const { data } = useQuery(claimabilityQuery(task ?? unknown));
   return data?.claimable === true && permissions.every((permission) => me?.permissions.includes(permission));

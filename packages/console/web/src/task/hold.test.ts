@@ -66,10 +66,10 @@ describe('a task that this person holds', () => {
   test('the page keeps its lease and its session alive', async () => {
     const { task, me } = heldTask();
     const service = await open(`/tasks/${task.publicId}`, { me, answers: { ...answersOf(task), ...kept } });
-    await see('This page keeps it while it is open.');
+    await see('This page renews the lease while it is open.');
     assert.deepEqual(service.askedFor('claims.heartbeat')[0]?.ids, [claimId]);
     assert.deepEqual(service.askedFor('sessions.heartbeat')[0]?.ids, [sessionId]);
-    assert.ok(!isThere('button', 'Take it'));
+    assert.ok(!isThere('button', 'Claim'));
   });
 
   test('it is finished with what proves the holder, then a word on what came of it', async () => {
@@ -84,9 +84,9 @@ describe('a task that this person holds', () => {
         'tasks.createComment': exampleOf('tasks.createComment'),
       },
     });
-    await fill('textbox', /^What came of it/, 'The roof is whole.');
-    await click('button', 'Finish');
-    await see(`${task.publicId} is done.`);
+    await fill('textbox', /^Result/, 'The roof is whole.');
+    await click('button', 'Complete');
+    await see(`Completed ${task.publicId}.`);
     const [completed] = service.askedFor('tasks.complete');
     assert.deepEqual(completed?.body, { claimId, fencingToken: 9 });
     assert.equal(completed?.headers.get('if-match'), '"v-3"');
@@ -106,9 +106,9 @@ describe('a task that this person holds', () => {
         'tasks.createComment': new Refusal(422, 'validation_error', 'Too long.'),
       },
     });
-    await fill('textbox', /^What came of it/, 'Not lost');
-    await click('button', 'Finish');
-    await see('Your comment was not taken: Not lost');
+    await fill('textbox', /^Result/, 'Not lost');
+    await click('button', 'Complete');
+    await see('Your comment was not saved: Not lost');
     await see('Too long.');
   });
 
@@ -118,8 +118,8 @@ describe('a task that this person holds', () => {
       me,
       answers: { ...answersOf(task), ...kept, 'claims.release': exampleOf('claims.release') },
     });
-    await click('button', 'Give back');
-    await see(`${task.publicId} is given back.`);
+    await click('button', 'Release');
+    await see(`Released ${task.publicId}.`);
     assert.deepEqual(service.askedFor('claims.release')[0]?.body, { reason: 'given back in the console' });
     assert.deepEqual(service.askedFor('sessions.close')[0]?.ids, [sessionId]);
   });
@@ -141,7 +141,7 @@ describe('a task that this person holds', () => {
   test('who loses the lease is told by whom and why, and keeps what was written', async () => {
     const { task, me } = heldTask();
     const service = await open(`/tasks/${task.publicId}`, { me, answers: { ...answersOf(task), ...kept } });
-    await fill('textbox', /^What came of it/, 'Half is done');
+    await fill('textbox', /^Result/, 'Half is done');
     const ended = itemOf('events.list', {
       type: 'claim.released',
       entityType: 'claim',
@@ -161,13 +161,13 @@ describe('a task that this person holds', () => {
     });
     await until(() => sockets.length > 0);
     sockets.at(-1)?.brings(ended);
-    await see('You have lost this task. Grace ended your lease (needed elsewhere).');
-    await see(`You do not hold ${task.publicId} any more.`);
-    await see('what you wrote is still here');
-    assert.equal((await find<HTMLTextAreaElement>('textbox', /^What came of it/)).value, 'Half is done');
-    await click('button', 'Leave it as a comment');
+    await see('You no longer hold this task. Grace released your claim (needed elsewhere).');
+    await see(`You no longer hold ${task.publicId}.`);
+    await see('your draft is kept below');
+    assert.equal((await find<HTMLTextAreaElement>('textbox', /^Result/)).value, 'Half is done');
+    await click('button', 'Post as comment');
     assert.deepEqual(service.askedFor('tasks.createComment')[0]?.body, { body: 'Half is done' });
-    await unseen('You have lost this task.');
+    await unseen('You no longer hold this task.');
   });
 
   test('a session that took no task is closed after a while', async () => {

@@ -3,34 +3,37 @@ import { baton } from '../client.ts';
 import { meQuery, queries } from '../queries.ts';
 import { endReasons, isOwnEnd } from './lease-ends.ts';
 
-/** What people see as the client of a session that the console opens; by it the console knows its own again. */
+/** The client name of sessions that the console opens. It identifies them as the console's own. */
 const clientName = 'Baton console';
-/** Browsers let a page in the background act once a minute at most: the lease outlasts four of these beats. */
+/** Browsers limit a background page to one timer a minute, so the lease spans four heartbeats. */
 export const leaseSeconds = 300;
 
-/** Sessions that consoles of this person have open. Each is for one task, and ends with its lease. */
-export function ownSessions({ activeSessions }: HarnessContext): HarnessContext['activeSessions'] {
+/** Open sessions of this person's consoles. Each belongs to one claim and is closed with it. */
+export function listConsoleSessions({ activeSessions }: HarnessContext): HarnessContext['activeSessions'] {
   return activeSessions.filter((session) => session.clientName === clientName && session.status === 'active');
 }
 
-/** The tasks that this person holds in the console, in whichever tab they were taken: every open one keeps them. */
+/** The claims that this person holds in the console, from any tab. Every open tab renews them. */
 export function holdsOf(me: HarnessContext | undefined): readonly HeldClaim[] {
   if (me === undefined) return [];
-  const own = new Set(ownSessions(me).map(({ id }) => id));
+  const own = new Set(listConsoleSessions(me).map(({ id }) => id));
   return me.activeClaims.filter(({ sessionId }) => own.has(sessionId));
 }
 
-/** What proves that a write comes from who holds the task; nothing where this person holds it not, or not here. */
+/**
+ * The claim and fencing token that a write to a held task needs; empty if this person does not hold it in the
+ * console.
+ */
 export function fenceOf(taskId: string): { readonly claimId?: string; readonly fencingToken?: number } {
   const held = holdsOf(queries.getQueryData(meQuery.queryKey)).find((claim) => claim.taskId === taskId);
   return held === undefined ? {} : { claimId: held.id, fencingToken: held.fencingToken };
 }
 
 /**
- * Takes a task, in a session of its own.
+ * Claims a task in a session of its own.
  * @throws BatonError as `task_already_claimed`
  */
-export async function takeTask({ id }: Pick<Task, 'id'>): Promise<void> {
+export async function claimTask({ id }: Pick<Task, 'id'>): Promise<void> {
   const session = await baton.sessions.open({ clientName, ttlSeconds: leaseSeconds });
   try {
     await baton.tasks.claim(id, { sessionId: session.id, ttlSeconds: leaseSeconds });
@@ -40,17 +43,14 @@ export async function takeTask({ id }: Pick<Task, 'id'>): Promise<void> {
   }
 }
 
-/** Gives a task back, unfinished. One that was lost meanwhile stays as it is. */
-export async function giveBack({ id, sessionId }: HeldClaim): Promise<void> {
+/** Releases a claim without completing the task. Has no effect on a claim that was lost. */
+export async function releaseTask({ id, sessionId }: HeldClaim): Promise<void> {
   await baton.claims.release(id, { reason: endReasons.givenBack });
   await baton.sessions.close(sessionId).catch(() => undefined);
 }
 
-/**
- * Prolongs a lease and its session.
- * @returns whether it is still held; undefined while Baton does not answer
- */
-export async function keepHold({ id, sessionId }: HeldClaim): Promise<boolean | undefined> {
+/** Renews a claim and its session. @returns whether it is still held; undefined if Baton does not respond */
+export async function renewHold({ id, sessionId }: HeldClaim): Promise<boolean | undefined> {
   try {
     await baton.sessions.heartbeat(sessionId, { ttlSeconds: leaseSeconds });
     await baton.claims.heartbeat(id, { ttlSeconds: leaseSeconds });
@@ -60,16 +60,16 @@ export async function keepHold({ id, sessionId }: HeldClaim): Promise<boolean | 
   }
 }
 
-/** A lease that ended although nobody gave the task back or finished it in a console of this person. */
+/** A claim that ended although this person neither released nor completed the task in a console. */
 export interface Loss {
   readonly hold: HeldClaim;
-  /** Who ended it, where that is known; null where it ended by itself. */
+  /** Who ended it; null if it expired, undefined if unknown. */
   readonly by: string | null | undefined;
   readonly reason: string | null;
 }
 
-/** @returns how a lease was lost; undefined where its holder has ended it, or the task being done has */
-export async function lossOf(hold: HeldClaim, me: string): Promise<Loss | undefined> {
+/** @returns how a claim was lost; undefined if its holder ended it or completed the task */
+export async function findLoss(hold: HeldClaim, me: string): Promise<Loss | undefined> {
   const [claim, events] = await Promise.allSettled([
     baton.claims.get(hold.id),
     baton.events.list({ entityId: hold.id, tail: 1 }),

@@ -1,12 +1,12 @@
-/** Why a lease has ended, in the journal, where it was ended in the console. */
+/** The release reasons of the console, recorded in the journal. */
 export const endReasons = { givenBack: 'given back in the console', ended: 'ended in the console' };
 
-/** Reasons that are the holder's own act where the holder has ended the lease: finished it, cancelled it, or took it away. */
+/** Reasons that mean no loss if the holder caused them: completed, cancelled, or released the task. */
 const ownReasons: readonly (string | null)[] = ['completed', 'task_cancelled', endReasons.ended];
 
 /**
- * Whether the holder has ended a lease, so that nothing was lost.
- * @param by who has ended it: null for nobody, undefined where this person may not know
+ * Whether the holder ended the claim, so that it was not lost. @param by who ended it: null for nobody, undefined if
+ * this person may not read it
  */
 export function isOwnEnd(reason: string | null, by: string | null | undefined, me: string): boolean {
   if (reason === endReasons.givenBack) return true;

@@ -66,17 +66,17 @@ describe("a task's page", () => {
     await openTask(task);
     assert.ok(isThere('heading', 'Mend the roof'));
     await see('Before winter.');
-    await see(/in progress\s*high\s*Given to Ada/);
-    assert.match(part('Facts'), /Due\n.*\nCreated by\nGrace .*\nbuilding\nNorth\nfloors\n1, 2/);
+    await see(/in progress\s*high\s*Assignee Ada/);
+    assert.match(part('Details'), /Due\n.*\nCreated by\nGrace .*\nbuilding\nNorth\nfloors\n1, 2/);
     assert.equal(document.title, `${task.publicId} Mend the roof · Baton`);
   });
 
   test('a task with a title only says so, and nobody holds it', async () => {
     await openTask(taskWith());
-    await see('Nobody has written more than the title.');
-    await see('Nobody holds it.');
-    await see('Given to nobody');
-    await see('Nobody has said anything.');
+    await see('No description.');
+    await see('Unclaimed.');
+    await see('Assignee Unassigned');
+    await see('No comments yet.');
   });
 
   test('one that is not there is told with its code, and leads back', async () => {
@@ -85,7 +85,7 @@ describe("a task's page", () => {
     });
     await see('There is no such task.');
     await see('not_found · req_test');
-    await click('link', 'Back to the work');
+    await click('link', 'Back to Work');
     assert.equal(address(), '/');
   });
 
@@ -95,7 +95,7 @@ describe("a task's page", () => {
       'workspaces.get': workspace,
     });
     assert.equal((await find('link', 'Web shop')).getAttribute('href'), `/?workspace=${workspace.id}`);
-    assert.equal((await find('link', 'Open the project')).getAttribute('href'), `/projects/${graceId}`);
+    assert.equal((await find('link', 'Open project')).getAttribute('href'), `/projects/${graceId}`);
   });
 
   test('tells who holds it, since when, and how long the lease lasts', async () => {
@@ -107,23 +107,23 @@ describe("a task's page", () => {
     });
     await openTask(taskWith({ activeClaimId: claim.id }), { 'claims.get': claim, ...held() });
     assert.match(
-      part('Held by'),
-      /Grace since .*\nI begin now\nThe lease ends in (10:00|9:\d\d) unless it is kept; .* Fencing token 7\./,
+      part('Holder'),
+      /Grace claimed .*\nI begin now\nThe lease expires in (10:00|9:\d\d) unless renewed; .* Fencing token 7\./,
     );
-    assert.ok(!isThere('button', 'Finish'));
+    assert.ok(!isThere('button', 'Complete'));
   });
 });
 
 describe('what can be done with a task', () => {
   test('it can be taken by who may, and by no one else', async () => {
     await openTask(taskWith());
-    assert.ok(isThere('button', 'Take it'));
-    await see('Whoever may work on it can take it now.');
+    assert.ok(isThere('button', 'Claim'));
+    await see('Every eligible principal can claim it now.');
   });
 
   test('who may not claim is not offered to take it', async () => {
     await openTask(taskWith(), {}, { permissions: ['tasks.read', 'sessions.open'] });
-    assert.ok(!isThere('button', 'Take it'));
+    assert.ok(!isThere('button', 'Claim'));
   });
 
   test('t takes it in a session of its own, and a refusal gives the session back', async () => {
@@ -175,8 +175,8 @@ describe('what can be done with a task', () => {
       'events.list': { items: [event], nextCursor: 'ec1_end', hasMore: false },
     });
     await click('button', 'In progress');
-    await see(/Grace changed this task meanwhile \(priority: critical\)/);
-    await see(/You see it as it is now; your change was not made\./);
+    await see(/Grace changed this task \(priority: critical\)/);
+    await see(/Your change was not saved\./);
     await see(/ready\s*medium/);
   });
 
@@ -192,7 +192,7 @@ describe('what can be done with a task', () => {
     await openTask(taskWith(), {
       'tasks.listTransitions': exampleOf('tasks.listTransitions', { targets: [] }),
     });
-    assert.ok(!isThere('group', 'Move the task'));
+    assert.ok(!isThere('group', 'Status'));
   });
 
   test('e opens the form, and only what was changed is sent', async () => {
@@ -206,7 +206,7 @@ describe('what can be done with a task', () => {
     await press('e');
     await until(() => isThere('option', 'Ada (human)'));
     await fill('textbox', 'Title', 'Is changed');
-    await fill('combobox', 'Given to', meId);
+    await fill('combobox', 'Assignee', meId);
     service.answer(answersOf({ ...task, title: 'Is changed' }));
     await submit('textbox', 'Title');
     await until(() => !isThere('dialog'));
@@ -220,7 +220,7 @@ describe('what can be done with a task', () => {
 
   test('a form that changes nothing closes and sends nothing', async () => {
     const service = await openTask(taskWith());
-    await click('button', 'Change');
+    await click('button', 'Edit');
     await find('dialog');
     await submit('textbox', 'Title');
     await until(() => !isThere('dialog'));
@@ -235,7 +235,7 @@ describe('what can be done with a task', () => {
     await fill('textbox', 'Title', 'Mine');
     service.answer(answersOf({ ...task, priority: 'high', version: 5 }));
     await submit('textbox', 'Title');
-    await see('Somebody changed this task meanwhile.');
+    await see('Somebody changed this task in the meantime.');
     assert.equal((await find<HTMLInputElement>('textbox', 'Title')).value, 'Mine');
     service.answer({ 'tasks.update': { ...task, title: 'Mine', version: 6 } });
     await submit('textbox', 'Title');
@@ -252,20 +252,17 @@ describe('why a task does not move', () => {
   const id = '0190b2c4-0000-7000-8000-0000000000f1';
 
   for (const [code, words] of [
-    ['task_already_claimed', 'Somebody holds it.'],
-    ['task_not_ready', 'It waits for other tasks.'],
-    ['approval_required', 'It waits for an approval.'],
-    ['not_eligible', 'You lack what it asks of whoever takes it.'],
-    ['no_eligible_principal', 'Nobody who is active has what it asks for.'],
+    ['task_already_claimed', 'The task is already claimed.'],
+    ['task_not_ready', 'The task depends on unfinished tasks.'],
+    ['approval_required', 'An approval is pending.'],
+    ['not_eligible', 'You do not meet the requirements of the task.'],
+    ['no_eligible_principal', 'No active principal meets the requirements of the task.'],
     ['some_new_code', 'some new code.'],
   ] as const)
     test(`${code} is told in words, with the code`, async () => {
       await openTask(taskWith(), held(reason(code, 'record_input', '/artifacts')));
-      assert.match(
-        part('Why is this not moving?'),
-        new RegExp(`^Why is this not moving\\?\\n${words} ${code}`),
-      );
-      assert.ok(!isThere('button', 'Take it'));
+      assert.match(part('Not ready to claim'), new RegExp(`^Not ready to claim\\n${words} ${code}`));
+      assert.ok(!isThere('button', 'Claim'));
     });
 
   test('a lease is ended beside the reason, after a question', async () => {
@@ -273,10 +270,10 @@ describe('why a task does not move', () => {
       ...held(reason('task_already_claimed', 'release_claim', `/claims/${id}:release`)),
       'claims.release': exampleOf('claims.release'),
     });
-    await click('button', 'End the lease');
-    await see('Whoever holds the task loses it at once');
+    await click('button', 'Release claim');
+    await see('The holder loses the task immediately');
     assert.equal(service.askedFor('claims.release').length, 0);
-    await click('button', 'End the lease');
+    await click('button', 'Release claim');
     const [asked] = service.askedFor('claims.release');
     assert.deepEqual([asked?.ids, asked?.body], [[id], { reason: 'ended in the console' }]);
   });
@@ -286,9 +283,9 @@ describe('why a task does not move', () => {
       taskWith(),
       held(reason('task_not_ready', 'remove_relation', `/tasks/${id}/relations/${graceId}`)),
     );
-    await click('button', 'Stop waiting for it');
-    await click('button', 'Leave it');
-    assert.ok(isThere('button', 'Stop waiting for it'));
+    await click('button', 'Remove the dependency');
+    await click('button', 'Cancel');
+    assert.ok(isThere('button', 'Remove the dependency'));
     assert.equal(service.askedFor('tasks.deleteRelation').length, 0);
   });
 
@@ -306,7 +303,7 @@ describe('why a task does not move', () => {
   test('who may not approve is told the permission', async () => {
     const path = `/approvals/${id}:approve`;
     await openTask(taskWith(), held(reason('approval_required', 'approve', path, false, 'approvals.decide')));
-    await see('Approve (needs approvals.decide)');
+    await see('Approve (requires approvals.decide)');
     assert.ok(!isThere('link', 'Review and decide'));
   });
 
@@ -320,8 +317,8 @@ describe('why a task does not move', () => {
       },
       { others: [first] },
     );
-    await click('button', `Complete what it waits for: ${first.publicId}`);
-    await click('button', 'Complete what it waits for');
+    await click('button', `Complete the dependency: ${first.publicId}`);
+    await click('button', 'Complete the dependency');
     assert.deepEqual(service.askedFor('tasks.complete')[0]?.ids, [id]);
   });
 
@@ -333,13 +330,13 @@ describe('why a task does not move', () => {
         reason('not_eligible', 'tell_somebody', '/x'),
       ),
     );
-    await see('Publish the artifact that it needs.');
+    await see('Publish the required artifact.');
     await see('tell somebody.');
   });
 
   test('a task that is over is not explained', async () => {
     const service = await openTask(taskWith({ status: 'done', systemStatusCategory: 'terminal_success' }));
-    assert.ok(!isThere('heading', 'Ready to be taken') && !isThere('heading', 'Why is this not moving?'));
+    assert.ok(!isThere('heading', 'Ready to claim') && !isThere('heading', 'Not ready to claim'));
     assert.equal(service.askedFor('tasks.getClaimability').length, 0);
   });
 });
@@ -406,8 +403,8 @@ describe('what stands on the page of a task', () => {
       { others: [first, second] },
     );
     assert.match(
-      part('Tied to'),
-      /Waits for First done\nIs held back by Second open\nIs waited for by a task that you do not see$/,
+      part('Relations'),
+      /Depends on First done\nBlocked by Second open\nRequired by Hidden task$/,
     );
     assert.match(document.querySelector('svg')?.textContent ?? '', new RegExp(`${first.publicId} · done`));
   });
@@ -440,10 +437,10 @@ describe('what stands on the page of a task', () => {
         results: [{ ...result, key: 'seen', status: 'failed', message: 'Nobody looked.', reason: null }],
       }),
     });
-    const text = part('Done when');
+    const text = part('Acceptance checks');
     assert.ok(text.includes(`A person has looked ${evil} (human)`));
     assert.match(text, /failed: Nobody looked\./);
-    assert.match(text, /Attempt 2 to check it ended .*: failed\./);
+    assert.match(text, /Verification 2 finished .*: failed\./);
     assert.equal((await find('link', 'ci safe')).getAttribute('href'), 'https://ci.example/1');
     assert.ok(text.includes('ci evil') && !isThere('link', 'ci evil'));
   });

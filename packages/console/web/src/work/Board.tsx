@@ -20,16 +20,16 @@ const loadMenu = () => import('./board/MoveMenu.tsx');
 const MoveMenu = lazy(loadMenu);
 
 const cardHeight = 118;
-/** The next page is asked for when so many cards are left to scroll. */
+/** The next page is requested when this many cards are left to scroll. */
 const cardsAhead = 20;
 
-/** A card whose menu is open, and the element beside which the menu stands. */
+/** A card whose menu is open, and the menu's anchor. */
 interface Chosen {
   readonly task: Task;
   readonly anchor: HTMLElement;
 }
 
-/** A column for each status of the task types in use. Cards are moved by dragging them, or by their menu. */
+/** A column for each status of the task types in use. Cards are moved by drag and drop or with their menu. */
 export function Board({ search, me }: { search: WorkSearch; me: string | undefined }) {
   const statuses = useQuery(statusesQuery);
   const hidden = useHidden(search);
@@ -86,7 +86,7 @@ interface ColumnProps {
   onChoose(task: Task, anchor: HTMLElement): void;
 }
 
-/** The tasks of one status; only cards in sight are in the document. */
+/** The tasks of one status. Only visible cards are in the document. */
 function Column({ status: { key, name }, search, me, hidden, moves, onChoose }: ColumnProps) {
   const query = useInfiniteQuery(tasksQuery(search, me, hidden, key));
   const tasks = moves.shownIn(key, query.data ?? []);
@@ -105,7 +105,7 @@ function Column({ status: { key, name }, search, me, hidden, moves, onChoose }: 
   useEffect(() => {
     if (hasNextPage && !isFetchingNextPage && last > tasks.length - cardsAhead) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage, last, tasks.length]);
-  // A card that comes here stands first: it is shown, and keeps the focus that it had.
+  // A card that is moved here is placed first, scrolled into view, and keeps its focus.
   const { arrivedId } = moves;
   const isArrival = tasks[0]?.id === arrivedId && arrivedId !== undefined;
   useEffect(() => {
@@ -117,7 +117,7 @@ function Column({ status: { key, name }, search, me, hidden, moves, onChoose }: 
   const fit = moves.fits(key);
   const onDragOver = (event: DragEvent) => {
     if (moves.dragged === undefined || moves.dragged.status === key) return;
-    // Without it the browser would let nothing be dropped here.
+    // Without this call the browser rejects the drop.
     event.preventDefault();
     setOver(true);
   };
@@ -151,7 +151,7 @@ function Column({ status: { key, name }, search, me, hidden, moves, onChoose }: 
         {query.isError && query.data === undefined && (
           <ErrorNote error={query.error} onRetry={() => void query.refetch()} />
         )}
-        {query.isSuccess && tasks.length === 0 && <p className={`soft ${styles.none}`}>No task</p>}
+        {query.isSuccess && tasks.length === 0 && <p className={`soft ${styles.none}`}>No tasks</p>}
         <ul style={{ height: cards.getTotalSize(), position: 'relative' }}>
           {shown.map(({ index, start }) => {
             const task = tasks[index];

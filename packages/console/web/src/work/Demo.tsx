@@ -7,10 +7,10 @@ import styles from './work.module.css';
 import type { WorkSearch } from './work-search.ts';
 import { demoIn, workspacesQuery } from './workspaces.ts';
 
-/** Whether this person may start and remove the demo stays as it is while the page is open. */
+/** The permission to start and remove the demo doesn't change while the page is open. */
 const allowedQuery = { queryKey: ['demo'], queryFn: demoState, staleTime: Number.POSITIVE_INFINITY };
 
-/** Starts the demo and shows it; nothing for those who may not. */
+/** Starts the demo and opens its board. Hidden without the permission. */
 export function StartDemo() {
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -33,7 +33,7 @@ export function StartDemo() {
   );
 }
 
-/** Says that the demo is there, and takes it away with one act. */
+/** A banner for the running demo, with a button to remove it. */
 export function DemoBanner({ search }: { search: WorkSearch }) {
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -58,7 +58,7 @@ export function DemoBanner({ search }: { search: WorkSearch }) {
         {words[state?.stage ?? 'at work']}{' '}
         {state?.stage === 'at work' && (
           <>
-            {state.questions === 0 ? 'Their questions appear in' : waiting(state.questions)} your{' '}
+            {state.questions === 0 ? 'Their questions appear in' : countQuestions(state.questions)} your{' '}
             <Link to="/inbox">inbox</Link>.
           </>
         )}
@@ -77,10 +77,10 @@ export function DemoBanner({ search }: { search: WorkSearch }) {
 }
 
 const words = {
-  'at work': `Four agents of the demo work in a workspace of its own, for ${demoMinutesMax} minutes at most.`,
-  done: 'The demo has ended: its agents have completed all their tasks. Its workspace stays until it is removed.',
-  left: `The agents of the demo have left: they wait for answers for ${demoMinutesMax} minutes at most. Its workspace stays until it is removed.`,
+  'at work': `Four demo agents are working in their own workspace, for ${demoMinutesMax} minutes at most.`,
+  done: 'The demo is complete: its agents have finished all tasks. Its workspace is kept until you remove the demo.',
+  left: `The demo agents have stopped: they wait at most ${demoMinutesMax} minutes for answers. The workspace is kept until you remove the demo.`,
 };
 
-const waiting = (questions: number): string =>
-  questions === 1 ? 'One question of theirs waits in' : `${questions} of their questions wait in`;
+const countQuestions = (questions: number): string =>
+  questions === 1 ? 'One question is pending in' : `${questions} questions are pending in`;

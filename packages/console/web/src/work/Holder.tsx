@@ -4,13 +4,13 @@ import { Who } from '../parts/Who.tsx';
 import { holdersQuery } from './holders.ts';
 import styles from './work.module.css';
 
-/** Who holds a task now, marked; else to whom it is given. */
+/** The holder of a task, highlighted; otherwise its assignee. */
 export function Holder({ task, nobody }: { task: Task; nobody: string }) {
   const { data } = useQuery(holdersQuery);
   const holder = task.activeClaimId === null ? undefined : data?.get(task.id);
   if (holder === undefined) return <Who id={task.assigneeId} nobody={nobody} />;
   return (
-    <span className={styles.held} title="Works on it now">
+    <span className={styles.held} title="Working on it">
       <span className="visually-hidden">Held by </span>
       <Who id={holder} />
     </span>

@@ -11,17 +11,18 @@ import { type Priority, priorities } from './work-search.ts';
 import { workspacesQuery } from './workspaces.ts';
 
 interface NewTaskProps {
-  /** Whose tasks are shown: the new one belongs there, unless the person says otherwise. */
+  /** The workspace that is shown, preselected for the new task. */
   readonly workspace: string | undefined;
   onClose(): void;
 }
 
-/** Creates a task and opens it. A second click, or a lost answer, makes no second task. */
+/** Creates a task and opens it. A second click or a retry after a lost response creates no second task. */
 export default function NewTask({ workspace = '', onClose }: NewTaskProps) {
   const [chosen, setChosen] = useState(workspace);
   const newest = useQuery(workspacesQuery);
   const workspaces = (newest.data ?? []).filter(({ status }) => status === 'active');
-  // Archived, or older than those that were read: without an option of its own the task would be in no workspace.
+  // An archived workspace, or one older than those that were loaded. It needs its own option, or the task would get no
+  // workspace.
   const isOther = chosen !== '' && !workspaces.some(({ id }) => id === chosen);
   const other = useQuery({ ...workspaceQuery(chosen), enabled: isOther && !newest.isPending });
   const navigate = useNavigate();
@@ -57,8 +58,7 @@ export default function NewTask({ workspace = '', onClose }: NewTaskProps) {
               <input id={`${id}-title`} name="title" maxLength={500} required autoFocus autoComplete="off" />
             </label>
             <label className="stack" htmlFor={`${id}-text`}>
-              What is to be done
-              <textarea id={`${id}-text`} name="description" rows={5} maxLength={20_000} />
+              Description <textarea id={`${id}-text`} name="description" rows={5} maxLength={20_000} />
             </label>
             <label className="stack" htmlFor={`${id}-priority`}>
               Priority
@@ -77,7 +77,7 @@ export default function NewTask({ workspace = '', onClose }: NewTaskProps) {
                   onChange={({ target }) => setChosen(target.value)}
                 >
                   <option value="">None</option>
-                  {isOther && <option value={chosen}>{other.data?.name ?? 'One workspace'}</option>}
+                  {isOther && <option value={chosen}>{other.data?.name ?? 'Current workspace'}</option>}
                   {workspaces.map(({ id: one, name }) => (
                     <option key={one} value={one}>
                       {name}

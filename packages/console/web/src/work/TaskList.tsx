@@ -14,10 +14,10 @@ import type { WorkSearch } from './work-search.ts';
 import { useHidden } from './workspaces.ts';
 
 const rowHeight = 38;
-/** The next page is asked for when so many rows are left to scroll. */
+/** The next page is requested when this many rows are left to scroll. */
 const rowsAhead = 60;
 
-/** Every task that the search finds; only rows in sight are in the document. */
+/** The tasks of a search. Only visible rows are in the document. */
 export function TaskList({ search, me }: { search: WorkSearch; me: string | undefined }) {
   const navigate = useNavigate();
   const query = useInfiniteQuery(tasksQuery(search, me, useHidden(search)));
@@ -37,7 +37,7 @@ export function TaskList({ search, me }: { search: WorkSearch; me: string | unde
     if (hasNextPage && !isFetchingNextPage && last > tasks.length - rowsAhead) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage, last, tasks.length]);
 
-  // A row far away is drawn some frames after it was scrolled to: it is focused when it is there.
+  // A distant row renders some frames after the scroll, so it gets the focus once it exists.
   const toFocus = useRef<number>(undefined);
   useEffect(() => {
     const link = frame.current?.querySelector<HTMLElement>(`[data-index="${toFocus.current}"] a`);

@@ -16,7 +16,7 @@ const route = getRouteApi('/shell/');
 
 const typingMs = 250;
 
-/** The work of the tenant, as a list or as a board; what is shown stands in the address. */
+/** The tasks of the tenant as a list or a board. The URL holds the filters. */
 export function WorkPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -117,7 +117,7 @@ export function WorkPage() {
   );
 }
 
-/** Shows the tasks of one workspace; not there where there is nothing to choose. */
+/** Filters by workspace. Hidden if there are no workspaces. */
 function WorkspaceFilter({
   workspace = '',
   onChange,
@@ -138,7 +138,7 @@ function WorkspaceFilter({
       >
         <option value="">Any workspace</option>
         {workspace !== '' && !choice.some(({ id }) => id === workspace) && (
-          <option value={workspace}>One workspace</option>
+          <option value={workspace}>Current workspace</option>
         )}
         {choice.map(({ id, name }) => (
           <option key={id} value={id}>
@@ -150,22 +150,22 @@ function WorkspaceFilter({
   );
 }
 
-/** Says that tasks of archived workspaces are left out, and shows them on demand. */
+/** A note that tasks of archived workspaces are hidden, with a link to show them. */
 function Hidden({ search }: { search: WorkSearch }) {
   const hidden = useHidden(search);
   if (hidden.size === 0) return null;
   return (
     <p className={`soft ${styles.hidden}`}>
-      Tasks of {hidden.size === 1 ? 'one archived workspace are' : `${hidden.size} archived workspaces are`}{' '}
-      not shown.{' '}
+      Tasks of {hidden.size === 1 ? 'one archived workspace' : `${hidden.size} archived workspaces`} are
+      hidden.{' '}
       <Link to="/" search={{ ...search, archived: true }}>
-        Show them
+        Show
       </Link>
     </p>
   );
 }
 
-/** Searches while somebody types, a quarter of a second after the last letter. */
+/** Searches during input, 250 ms after the last keystroke. */
 function SearchField({
   q = '',
   onChange,
@@ -179,7 +179,8 @@ function SearchField({
   const reported = useRef(q);
   useEffect(() => {
     if (q === reported.current) return;
-    // Changed elsewhere, as by a link: what the field itself has reported is no news, and more may stand there by now.
+    // Changed elsewhere, for example by a link. A value that the field itself reported must not overwrite newer
+    // input.
     reported.current = q;
     setText(q);
   }, [q]);
@@ -196,7 +197,7 @@ function SearchField({
       id="task-search"
       type="search"
       className={styles.search}
-      aria-label="Search the tasks"
+      aria-label="Search tasks"
       placeholder="Search  /"
       maxLength={200}
       value={text}

@@ -90,12 +90,12 @@ describe('the board', () => {
     assert.deepEqual(titlesIn('open'), ['One', 'Three']);
     assert.deepEqual(titlesIn('done'), ['Two']);
     assert.ok(isThere('heading', 'Ready 2'));
-    assert.match(seen(column('backlog')), /No task/);
+    assert.match(seen(column('backlog')), /No tasks/);
   });
 
   test('where there is no task it says so, and without filters of its own', async () => {
     await open('/?view=board&priority=low', { answers: boardOf([]) });
-    await see('No task is like this');
+    await see('No tasks match these filters');
     assert.ok(!isThere('combobox', 'Status'));
   });
 
@@ -143,7 +143,7 @@ describe('the board', () => {
   test('a card that can go nowhere says so in its menu', async () => {
     await open('/?view=board', { answers: boardOf([taskWith()], moves()) });
     await click('button', /^Move TASK/);
-    await find('menuitem', 'Nowhere from here');
+    await find('menuitem', 'No transitions');
   });
 
   test('a move by the menu is sent with the version that is shown', async () => {
@@ -190,7 +190,7 @@ describe('the board', () => {
     const task = taskWith({ title: 'Over and done', status: 'done' });
     const service = await open('/?view=board', { answers: boardOf([task], moves(target('open', 'Ready'))) });
     await drag('Over and done', 'backlog');
-    await see(`${task.publicId} did not move: its type leads from Done to Ready, not to Backlog.`);
+    await see(`${task.publicId} was not moved: its type allows Done → Ready, not Backlog.`);
     assert.deepEqual([titlesIn('done'), titlesIn('backlog')], [['Over and done'], []]);
     assert.equal(service.askedFor('tasks.update').length, 0);
   });
@@ -212,7 +212,7 @@ describe('the board', () => {
     });
     await drag('Wanted by two', 'backlog');
     await see(
-      `${task.publicId} did not move to Backlog: Grace changed it meanwhile. It is in review now, priority critical.`,
+      `${task.publicId} was not moved to Backlog: Grace changed it in the meantime. It is now in review, priority critical.`,
     );
     assert.deepEqual(titlesIn('backlog'), []);
   });
@@ -226,7 +226,7 @@ describe('the board', () => {
       }),
     });
     await drag('Refused', 'backlog');
-    await see(`${task.publicId} did not move to Backlog.`);
+    await see(`${task.publicId} was not moved to Backlog.`);
     await see('permission_denied · req_test');
     assert.deepEqual(titlesIn('open'), ['Refused']);
   });
@@ -237,7 +237,7 @@ describe('the board', () => {
       answers: boardOf([task], { ...moves(target('done', 'Done', 'complete')), 'tasks.complete': task }),
     });
     await drag('Checked', 'done');
-    await see(`The checks of ${task.publicId} run first: it goes to Done when they have passed.`);
+    await see(`${task.publicId} moves to Done when its acceptance checks have passed.`);
   });
 
   test('v b and v l change between board and list, and keep the filters', async () => {

@@ -4,21 +4,21 @@ import { baton } from '../client.ts';
 import { meQuery } from '../queries.ts';
 import { serverNow } from '../server-clock.ts';
 
-/** The demo's agents wait this long for answers, and leave then. */
+/** The demo's agents stop after waiting this long for an answer. */
 export const demoMinutesMax = 30;
 /** The workspace exists before its agents have opened their sessions. */
 const startMsMax = 60_000;
-/** More than the demo has. */
+/** More tasks than the demo has. */
 const tasksMax = 100;
 const membersMax = 50;
 const sessionsMax = 200;
-/** When a process dies, its sessions end without an event that reaches a page. */
-const lookMs = 20_000;
+/** When a process dies, its sessions expire without an event. */
+const pollMs = 20_000;
 
-/** The state of the demo: its agents are at work, all tasks are done, or the agents have left open tasks. */
+/** The state of the demo: its agents are working, all tasks are done, or the agents have stopped with tasks open. */
 export interface DemoState {
   readonly stage: 'at work' | 'done' | 'left';
-  /** How many questions of its agents wait for this person. */
+  /** The number of the agents' questions that are pending for this person. */
   readonly questions: number;
 }
 
@@ -43,7 +43,7 @@ export function useDemoState(demo: Workspace | undefined): DemoState | undefined
       return sessions.items.some(({ principalId }) => agents.has(principalId));
     },
     enabled: demo !== undefined && (me?.permissions.includes('sessions.manage') ?? false),
-    refetchInterval: lookMs,
+    refetchInterval: pollMs,
   }).data;
   if (demo === undefined || tasks === undefined) return undefined;
   const ids = new Set(tasks.map((task) => task.id));

@@ -1,10 +1,10 @@
 import { queryOptions } from '@tanstack/react-query';
 import { baton } from '../client.ts';
 
-/** The newest so many; who holds an older one stands on its page. */
+/** The number of claims that are read, newest first. The page of a task shows its holder in any case. */
 const claimsMax = 200;
 
-/** Who holds tasks now: principals by tasks. */
+/** The holders of claimed tasks, by task id. */
 export const holdersQuery = queryOptions({
   queryKey: ['tasks', 'holders'],
   queryFn: ({ signal }) =>

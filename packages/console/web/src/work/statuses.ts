@@ -3,7 +3,7 @@ import type { TaskType } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { type Category, categories } from '../parts/Category.tsx';
 
-/** A status that tasks may have, by the words of its task type. */
+/** A status of tasks, with the name from its task type. */
 export interface StatusOfTasks {
   readonly key: string;
   readonly name: string;
@@ -12,7 +12,7 @@ export interface StatusOfTasks {
 
 const typesMax = 200;
 
-/** The statuses of all task types in use, in the order in which work goes through them; the same key counts once. */
+/** The statuses of all active task types in workflow order, without duplicate keys. */
 export const statusesQuery = queryOptions({
   queryKey: ['task-types', 'statuses'],
   queryFn: ({ signal }) =>
@@ -24,7 +24,7 @@ export const statusesQuery = queryOptions({
 
 function statusesOf(types: readonly TaskType[]): StatusOfTasks[] {
   const statuses = new Map<string, StatusOfTasks>();
-  // The built-in type comes last in the list, and its words are the ones that most know.
+  // The built-in type is last in the list. Its status names take precedence, because they are the most familiar.
   for (const { lifecycleSchema } of types.toReversed())
     for (const { key, displayName, category } of lifecycleSchema.statuses)
       if (!statuses.has(key)) statuses.set(key, { key, name: displayName, category });

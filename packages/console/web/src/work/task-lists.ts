@@ -6,9 +6,8 @@ import type { WorkSearch } from './work-search.ts';
 const pageSize = 100;
 
 /**
- * The tasks that a search finds, page after page.
- * @param hidden workspaces whose tasks are left out
- * @param status of a column of the board; it wins over the search's category
+ * The tasks of a search, page by page. @param hidden workspaces whose tasks are excluded @param status of a board
+ * column; takes precedence over the search's category
  */
 export const tasksQuery = (
   { q, priority, assignee, category, workspace }: WorkSearch,

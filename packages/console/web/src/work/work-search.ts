@@ -1,6 +1,6 @@
 import { type Category, categories } from '../parts/Category.tsx';
 
-/** What the address of the work page says. */
+/** The parameters in the URL of the work page. */
 export interface WorkSearch {
   readonly q?: string;
   readonly view?: 'board';
@@ -17,16 +17,16 @@ export interface WorkSearch {
 export const priorities = ['critical', 'high', 'medium', 'low'] as const;
 export type Priority = (typeof priorities)[number];
 
-/** Reads the address; what it does not know is left out. */
+/** Parses the URL; unknown parameters are dropped. */
 export function workSearch(given: Record<string, unknown>): WorkSearch {
   const { q, view, category, priority, assignee, workspace, archived, create } = given;
   const known = categories.find(([name]) => name === category)?.[0];
-  const asked = priorities.find((name) => name === priority);
+  const knownPriority = priorities.find((name) => name === priority);
   return {
     ...(typeof q === 'string' && q !== '' && { q: q.slice(0, 200) }),
     ...(view === 'board' && { view }),
     ...(known && { category: known }),
-    ...(asked && { priority: asked }),
+    ...(knownPriority && { priority: knownPriority }),
     ...(assignee === 'me' && { assignee }),
     ...(typeof workspace === 'string' && /^[\da-f-]{36}$/.test(workspace) && { workspace }),
     ...(archived === true && { archived }),

@@ -62,8 +62,8 @@ describe('the list of the work', () => {
 
   test('where there is no task, offers to create one, and no demo to who may not start it', async () => {
     await open('/');
-    await see('There is no task yet');
-    assert.ok(isThere('link', 'Create the first task'));
+    await see('No tasks yet');
+    assert.ok(isThere('link', 'Create task'));
     assert.ok(!isThere('button', 'Start the demo'));
   });
 
@@ -82,11 +82,11 @@ describe('the list of the work', () => {
       service.askedFor('/console/demo').map(({ body }) => body),
       [{ act: 'state' }, { act: 'start' }],
     );
-    await see('Four agents of the demo work in a workspace of its own, for 30 minutes at most.');
+    await see('Four demo agents are working in their own workspace, for 30 minutes at most.');
     await see('Their questions appear in your inbox.');
     service.answer({ 'workspaces.list': pageOf() });
     await click('button', 'Remove the demo');
-    await unseen('Four agents of the demo');
+    await unseen('Four demo agents');
     assert.deepEqual(service.askedFor('/console/demo').at(-1)?.body, { act: 'remove' });
     assert.equal(address(), '/');
   });
@@ -112,16 +112,16 @@ describe('the list of the work', () => {
         'tasks.list': pageOf(task),
       },
     });
-    await see('Four agents of the demo work in a workspace of its own');
-    await see('One question of theirs waits in your inbox.');
+    await see('Four demo agents are working in their own workspace');
+    await see('One question is pending in your inbox.');
   });
 
   test('a demo whose agents are gone is not said to be at work', async () => {
     await open('/', {
       answers: { 'workspaces.list': pageOf(demoMade(120_000)), 'tasks.list': pageOf(taskWith()) },
     });
-    await see('The agents of the demo have left: they wait for answers for 30 minutes at most.');
-    notSeen('Four agents');
+    await see('The demo agents have stopped: they wait at most 30 minutes for answers.');
+    notSeen('Four demo agents');
   });
 
   test('a demo that has lasted its time is over, also for who may not see sessions', async () => {
@@ -129,7 +129,7 @@ describe('the list of the work', () => {
       me: { permissions: ['tasks.read', 'workspaces.read'] },
       answers: { 'workspaces.list': pageOf(demoMade(1_900_000)), 'tasks.list': pageOf(taskWith()) },
     });
-    await see('The agents of the demo have left');
+    await see('The demo agents have stopped');
     assert.equal(service.askedFor('sessions.list').length, 0);
   });
 
@@ -138,12 +138,12 @@ describe('the list of the work', () => {
     await open('/', {
       answers: { 'workspaces.list': pageOf(demoMade(60_000)), 'tasks.list': pageOf(done) },
     });
-    await see('The demo has ended: its agents have completed all their tasks.');
+    await see('The demo is complete: its agents have finished all tasks.');
   });
 
   test('where no task is like the filters, offers all tasks', async () => {
     await open('/?priority=high');
-    await see('No task is like this');
+    await see('No tasks match these filters');
     await click('link', 'Show all tasks');
     assert.equal(address(), '/');
   });
@@ -173,7 +173,7 @@ describe('the list of the work', () => {
       workspaceId: workspace,
       limit: '100',
     });
-    assert.equal((await find<HTMLInputElement>('textbox', 'Search the tasks')).value, 'roof');
+    assert.equal((await find<HTMLInputElement>('textbox', 'Search tasks')).value, 'roof');
     assert.ok((await find<HTMLInputElement>('checkbox', 'Mine')).checked);
   });
 
@@ -202,22 +202,22 @@ describe('the list of the work', () => {
 
   test('a search goes into the address while it is typed, and the field keeps what was typed on', async () => {
     await open('/');
-    await fill('textbox', 'Search the tasks', 'key');
+    await fill('textbox', 'Search tasks', 'key');
     await until(() => address() === '/?q=key');
-    await fill('textbox', 'Search the tasks', 'keyboard');
+    await fill('textbox', 'Search tasks', 'keyboard');
     await until(() => address() === '/?q=keyboard');
-    assert.equal((await find<HTMLInputElement>('textbox', 'Search the tasks')).value, 'keyboard');
+    assert.equal((await find<HTMLInputElement>('textbox', 'Search tasks')).value, 'keyboard');
   });
 
   test('what is typed while the search goes into the address stays in the field', async () => {
     const { router } = await import('../router.tsx');
     await open('/');
-    const field = await find<HTMLInputElement>('textbox', 'Search the tasks');
+    const field = await find<HTMLInputElement>('textbox', 'Search tasks');
     const stop = router.history.subscribe(() => {
       stop();
-      void fill('textbox', 'Search the tasks', 'keyboard');
+      void fill('textbox', 'Search tasks', 'keyboard');
     });
-    await fill('textbox', 'Search the tasks', 'key');
+    await fill('textbox', 'Search tasks', 'key');
     await until(() => address() === '/?q=keyboard');
     assert.equal(field.value, 'keyboard');
   });
@@ -232,8 +232,8 @@ describe('the list of the work', () => {
       },
     });
     assert.deepEqual(links(), ['Of today']);
-    await see('Tasks of one archived workspace are not shown.');
-    await click('link', 'Show them');
+    await see('Tasks of one archived workspace are hidden.');
+    await click('link', 'Show');
     assert.deepEqual(links(), ['Of old', 'Of today']);
   });
 
@@ -289,7 +289,7 @@ describe('a new task', () => {
     assert.equal(address(), '/?create=true');
     assert.equal(document.activeElement?.getAttribute('name'), 'title');
     await fill('textbox', 'Title', '  Written by keyboard ');
-    await fill('textbox', 'What is to be done', 'All of it');
+    await fill('textbox', 'Description', 'All of it');
     await fill('combobox', 'Priority', 'high');
     await submit('textbox', 'Title');
     await until(() => isThere('heading', 'Written by keyboard'));

@@ -17,7 +17,7 @@ interface Filter {
 
 const everything: Filter = { action: '', actor: '', request: '', outcome: '' };
 
-/** Who has done what in identity, the newest first, and how the record is verified. */
+/** The audit log of the identity service, newest first, and how to verify it. */
 export function Audit({ admin }: { admin: Administration }) {
   const { tenantId } = admin;
   const [filter, setFilter] = useState(everything);
@@ -25,16 +25,16 @@ export function Audit({ admin }: { admin: Administration }) {
   return (
     <>
       <details className={`card ${styles.create}`}>
-        <summary>Verify the record</summary>
+        <summary>Verify the audit log</summary>
         <div className="stack">
           <p>
-            Each record is chained to the one before, and sealed by a key that neither the database nor this
-            page ever sees. So it is verified where that key is:
+            Each record is chained to the previous one and sealed with a key that neither the database nor
+            this page can read. Verify the log on the host that has the key:
           </p>
           <pre className={`mono ${styles.value}`}>{verification}</pre>
           <p className="soft">
-            It says from where to where the record is whole, and what was changed or cut. docs/operations.md
-            tells how to do it every day.
+            The output lists the intact range and any record that was changed or removed. To run the check
+            every day, see docs/operations.md.
           </p>
         </div>
       </details>
@@ -63,11 +63,11 @@ export function Audit({ admin }: { admin: Administration }) {
             <option>denied</option>
           </select>
         </label>
-        <button type="submit">Show</button>
+        <button type="submit">Filter</button>
       </form>
       <List
         name={['audit', filter]}
-        empty="No record is like this."
+        empty="No records match these filters."
         read={(after, signal) =>
           admin.identity.audit
             .listRecords(
@@ -95,7 +95,7 @@ export function Audit({ admin }: { admin: Administration }) {
   );
 }
 
-/** As the pages of the documentation have it; a Baton of the default run keeps its key in its folder. */
+/** The command of docs/operations.md, with the key path of the default run. */
 const verification = `eval "$(baton env)"
 IAM_DATABASE_URL=$BATON_IAM_DATABASE_URL baton identity audit verify --key .baton/secrets/audit-key`;
 

@@ -4,7 +4,7 @@ import type { Administration } from '../admin-secret.ts';
 import { PrincipalChoice } from '../Choices.tsx';
 import { Act, Create, Field, Line, List, pageSize, type Values } from '../Section.tsx';
 
-/** Groups of people: local ones, and those that a provider or a directory keeps. */
+/** Groups: local ones, and those managed by an identity provider or a directory. */
 export function Groups({ admin }: { admin: Administration }) {
   const { identity, tenantId } = admin;
   async function create(values: Values, idempotencyKey: string) {
@@ -22,7 +22,7 @@ export function Groups({ admin }: { admin: Administration }) {
       </Create>
       <List
         name={['groups']}
-        empty="There is no group."
+        empty="No groups."
         read={(after, signal) =>
           identity.groups
             .list(tenantId, { limit: pageSize, ...(after && { after }) }, { signal })
@@ -35,7 +35,11 @@ export function Groups({ admin }: { admin: Administration }) {
   );
 }
 
-const keepers = { local: 'kept here', federated: 'kept by a provider', scim: 'kept by a directory' };
+const managers = {
+  local: 'local',
+  federated: 'managed by an identity provider',
+  scim: 'managed by a directory',
+};
 
 function GroupLine({ admin, group }: { admin: Administration; group: identity.Group }) {
   const { identity, tenantId } = admin;
@@ -48,7 +52,7 @@ function GroupLine({ admin, group }: { admin: Administration; group: identity.Gr
       isOff={status === 'disabled'}
       facts={[
         <>
-          <span className="mono">{key}</span> · {keepers[source]} · {status}
+          <span className="mono">{key}</span> · {managers[source]} · {status}
         </>,
       ]}
       acts={
@@ -59,11 +63,11 @@ function GroupLine({ admin, group }: { admin: Administration; group: identity.Gr
           {source === 'local' && (
             <>
               {status === 'active' ? (
-                <Act label="Disable" asks="sure" act={() => change('disabled')} />
+                <Act label="Disable" confirm="sure" act={() => change('disabled')} />
               ) : (
                 <Act label="Enable" act={() => change('active')} />
               )}
-              <Act label="Delete" asks="sure" act={() => identity.groups.delete(tenantId, id)} />
+              <Act label="Delete" confirm="sure" act={() => identity.groups.delete(tenantId, id)} />
             </>
           )}
         </>
@@ -87,12 +91,12 @@ function Members({ admin, group }: { admin: Administration; group: identity.Grou
             await identity.groups.addMember(tenantId, group.id, { principalId: values.text('principal') });
           }}
         >
-          <PrincipalChoice admin={admin} name="principal" label="Who" />
+          <PrincipalChoice admin={admin} name="principal" label="Principal" />
         </Create>
       )}
       <List
         name={['groups', group.id]}
-        empty="Nobody is in it."
+        empty="No members."
         read={(after, signal) =>
           identity.groups
             .listMembers(tenantId, group.id, { limit: pageSize, ...(after && { after }) }, { signal })
@@ -103,12 +107,12 @@ function Members({ admin, group }: { admin: Administration; group: identity.Grou
           <Line
             key={principal_id}
             title={display_name}
-            facts={[`${kind.replaceAll('_', ' ')}${source === 'local' ? '' : ` · ${keepers[source]}`}`]}
+            facts={[`${kind.replaceAll('_', ' ')}${source === 'local' ? '' : ` · ${managers[source]}`}`]}
             acts={
               isLocal && (
                 <Act
                   label="Remove"
-                  asks="sure"
+                  confirm="sure"
                   act={() => identity.groups.removeMember(tenantId, group.id, principal_id)}
                 />
               )

@@ -1,13 +1,13 @@
 import { baton } from '../../client.ts';
 import { Line, List } from '../Section.tsx';
 
-/** The public keys by which services check access tokens. */
+/** The public keys with which services verify access tokens. */
 export function Keys() {
   return (
     <>
       <List
         name={['keys']}
-        empty="No signing key is configured: nobody gets an access token."
+        empty="No signing key is configured, so no access tokens can be issued."
         read={(_after, signal) => baton.identity.keys.list({ signal }).then(({ keys }) => ({ items: keys }))}
       >
         {({ kid, alg, kty }) => (
@@ -15,8 +15,8 @@ export function Keys() {
         )}
       </List>
       <p className="soft">
-        The first key signs; others are the next or the previous one, or of another algorithm. Keys are
-        changed where they are kept, without refusing a valid token: see “Rotate” in docs/operations.md.
+        The first key signs new tokens. The others are the next or previous key, or use another algorithm. To
+        rotate keys without invalidating tokens, see “Rotate” in docs/operations.md.
       </p>
     </>
   );

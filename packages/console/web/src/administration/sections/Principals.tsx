@@ -5,15 +5,15 @@ import { Moment } from '../../parts/Moment.tsx';
 import { meQuery } from '../../queries.ts';
 import type { Administration } from '../admin-secret.ts';
 import styles from '../administration.module.css';
-import { remainsOf } from '../remains.ts';
+import { describeRemainingAccess } from '../remaining-access.ts';
 import { Act, Create, Field, Line, List, pageSize, type Values } from '../Section.tsx';
 
 type Kind = 'human' | 'agent' | 'workload';
 
-/** What a newcomer may be given in Baton, by name; nobody gives a right that they do not have. */
+/** Permission sets for a new principal. Nobody can grant a permission that they don't have. */
 const presets: Readonly<Record<string, { name: string; takes(right: string): boolean }>> = {
   work: {
-    name: 'May work: read, take and finish tasks',
+    name: 'Work: read, claim and complete tasks',
     takes: (right) =>
       [
         'sessions.open',
@@ -37,8 +37,8 @@ const presets: Readonly<Record<string, { name: string; takes(right: string): boo
         'skills.execute',
       ].includes(right),
   },
-  read: { name: 'May read', takes: (right) => right.endsWith('.read') },
-  all: { name: 'All that I may, without administration', takes: (right) => right !== 'admin' },
+  read: { name: 'Read only', takes: (right) => right.endsWith('.read') },
+  all: { name: 'All of my permissions except administration', takes: (right) => right !== 'admin' },
 };
 
 const filters = {
@@ -47,11 +47,11 @@ const filters = {
   agents: { name: 'agents', by: { kind: 'agent' } },
   programs: { name: 'programs', by: { kind: 'workload' } },
   accounts: { name: 'service accounts', by: { kind: 'service_account' } },
-  disabled: { name: 'disabled ones', by: { status: 'disabled' } },
+  disabled: { name: 'disabled', by: { status: 'disabled' } },
 } as const;
 type Shown = keyof typeof filters;
 
-/** People, agents and programs that may enter. */
+/** People, agents and programs with an identity. */
 export function Principals({ admin }: { admin: Administration }) {
   const { identity, tenantId, issuer } = admin;
   const me = useQuery(meQuery);
@@ -91,20 +91,19 @@ export function Principals({ admin }: { admin: Administration }) {
         </label>
         {mayAdmit ? (
           <label className={styles.field}>
-            <span>In Baton</span>
+            <span>Permissions</span>
             <select name="rights" defaultValue="work">
               {Object.entries(presets).map(([key, { name }]) => (
                 <option key={key} value={key}>
                   {name}
                 </option>
               ))}
-              <option value="none">Not admitted</option>
+              <option value="none">No access</option>
             </select>
           </label>
         ) : (
           <p className="soft">
-            To admit it to Baton as well you need the permission{' '}
-            <code className="mono">principals.write</code>.
+            To grant access to Baton, you need the permission <code className="mono">principals.write</code>.
           </p>
         )}
       </Create>
@@ -120,7 +119,7 @@ export function Principals({ admin }: { admin: Administration }) {
       </label>
       <List
         name={['principals', shown]}
-        empty={shown === 'all' ? 'Nobody is here yet.' : 'Nobody is like this.'}
+        empty={shown === 'all' ? 'No principals yet.' : 'No principals match this filter.'}
         read={(after, signal) =>
           identity.principals
             .list(tenantId, { limit: pageSize, ...filters[shown].by, ...(after && { after }) }, { signal })
@@ -134,7 +133,7 @@ export function Principals({ admin }: { admin: Administration }) {
             isOff={status === 'disabled'}
             facts={[
               <>
-                {kind.replaceAll('_', ' ')} · {status} · since <Moment at={created_at} />
+                {kind.replaceAll('_', ' ')} · {status} · added <Moment at={created_at} />
               </>,
               <span className="mono">{id}</span>,
             ]}
@@ -142,8 +141,8 @@ export function Principals({ admin }: { admin: Administration }) {
               status === 'active' ? (
                 <Act
                   label="Disable"
-                  asks="why"
-                  note={remainsOf('a disabled principal')}
+                  confirm="why"
+                  note={describeRemainingAccess('a disabled principal')}
                   act={(why) => identity.principals.disable(tenantId, id, why ? { reason: why } : {})}
                 />
               ) : (
@@ -154,7 +153,8 @@ export function Principals({ admin }: { admin: Administration }) {
         )}
       </List>
       <p className="soft">
-        {remainsOf('a disabled principal')} Enabled again, they need new platform access tokens.
+        {describeRemainingAccess('a disabled principal')} A principal that is enabled again needs new platform
+        access tokens.
       </p>
     </>
   );

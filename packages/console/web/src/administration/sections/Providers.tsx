@@ -2,7 +2,7 @@ import type { Administration } from '../admin-secret.ts';
 import styles from '../administration.module.css';
 import { Act, Create, Field, Line, List, type Values } from '../Section.tsx';
 
-/** Where people of this tenant sign in. */
+/** The identity providers of this tenant. */
 export function Providers({ admin }: { admin: Administration }) {
   const { identity, tenantId } = admin;
   async function create(values: Values, idempotencyKey: string) {
@@ -34,27 +34,27 @@ export function Providers({ admin }: { admin: Administration }) {
           type="url"
           required
           placeholder="https://login.example.com"
-          hint="As it stands in its tokens."
+          hint="Must equal the iss claim of its tokens."
         />
         <Field
           name="audience"
           label="Audience"
           required
-          hint="What its tokens for Baton bear: for the console, the client id that it has there."
+          hint="The aud claim of its tokens. For console sign-in, this is the console's client ID at the provider."
         />
-        <Field name="amr" label="Methods that a sign-in must have used" placeholder="mfa" />
-        <Field name="acr" label="One of these levels (acr)" />
+        <Field name="amr" label="Required authentication methods (amr)" placeholder="mfa" />
+        <Field name="acr" label="Accepted authentication levels (acr)" />
         <label className={styles.field}>
-          <span>Its people</span>
+          <span>User provisioning</span>
           <select name="lifecycle" defaultValue="read_only">
-            <option value="read_only">come by signing in</option>
-            <option value="managed">are written by a directory, too</option>
+            <option value="read_only">at sign-in</option>
+            <option value="managed">at sign-in and by a directory</option>
           </select>
         </label>
       </Create>
       <List
         name={['providers']}
-        empty="No identity provider is registered: people enter by tokens."
+        empty="No identity providers. People sign in with personal access tokens."
         read={(_after, signal) =>
           identity.identityProviders.list(tenantId, { signal }).then((items) => ({ items }))
         }
@@ -68,13 +68,13 @@ export function Providers({ admin }: { admin: Administration }) {
               <>
                 {issuer} · for <span className="mono">{audience}</span>
               </>,
-              `${status} · ${lifecycle_profile.replaceAll('_', ' ')}${required_amr_values.length > 0 ? ` · asks for ${required_amr_values.join(', ')}` : ''}`,
+              `${status} · ${lifecycle_profile.replaceAll('_', ' ')}${required_amr_values.length > 0 ? ` · requires ${required_amr_values.join(', ')}` : ''}`,
             ]}
             acts={
               status === 'active' ? (
                 <Act
                   label="Disable"
-                  asks="sure"
+                  confirm="sure"
                   act={() => identity.identityProviders.disable(tenantId, key)}
                 />
               ) : (
@@ -84,7 +84,7 @@ export function Providers({ admin }: { admin: Administration }) {
           />
         )}
       </List>
-      <p className="soft">While a provider is disabled nobody signs in through it; tokens that exist stay.</p>
+      <p className="soft">Nobody can sign in through a disabled provider. Existing tokens stay valid.</p>
     </>
   );
 }

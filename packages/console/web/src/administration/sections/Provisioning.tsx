@@ -8,7 +8,7 @@ import styles from '../administration.module.css';
 import { PrincipalChoice } from '../Choices.tsx';
 import { Act, Create, Field, Line, List, SecretOnce, type Values } from '../Section.tsx';
 
-/** Directories that write people by SCIM, and their tokens. */
+/** SCIM directories and their tokens. */
 export function Provisioning({ admin }: { admin: Administration }) {
   const { identity, tenantId } = admin;
   const providers = useQuery({
@@ -34,26 +34,21 @@ export function Provisioning({ admin }: { admin: Administration }) {
       <Create title="New directory" submit="Register" make={create}>
         <Field name="key" label="Key" required maxLength={63} placeholder="entra" />
         <label className={styles.field}>
-          <span>Whose people it writes</span>
+          <span>Identity provider</span>
           <select name="provider" required defaultValue="">
             <option value="" disabled>
-              {managed.length === 0 ? 'No provider lets a directory manage its people' : 'Choose'}
+              {managed.length === 0 ? 'No provider accepts a directory' : 'Select …'}
             </option>
             {managed.map(({ key }) => (
               <option key={key}>{key}</option>
             ))}
           </select>
         </label>
-        <PrincipalChoice
-          admin={admin}
-          name="principal"
-          label="The service account that writes"
-          kinds={['service_account']}
-        />
+        <PrincipalChoice admin={admin} name="principal" label="Service account" kinds={['service_account']} />
       </Create>
       <List
         name={['directories']}
-        empty="No directory is registered."
+        empty="No directories."
         read={(_after, signal) =>
           identity.provisioningSources.list(tenantId, { signal }).then((items) => ({ items }))
         }
@@ -61,7 +56,7 @@ export function Provisioning({ admin }: { admin: Administration }) {
         {(source) => <Source key={source.id} admin={admin} source={source} />}
       </List>
       <p className="soft">
-        A directory writes to <code className="mono">{location.origin}/iam/scim/v2</code>.
+        SCIM base URL: <code className="mono">{location.origin}/iam/scim/v2</code>
       </p>
     </>
   );
@@ -79,10 +74,10 @@ function Source({ admin, source }: { admin: Administration; source: identity.Pro
         <>
           {kind} · {status} ·{' '}
           {lastSyncAt === null ? (
-            'has not written yet'
+            'never synced'
           ) : (
             <>
-              {stale ? 'silent since' : 'wrote'} <Moment at={lastSyncAt} />
+              {stale ? 'stale, last synced' : 'synced'} <Moment at={lastSyncAt} />
             </>
           )}
         </>,
@@ -93,7 +88,11 @@ function Source({ admin, source }: { admin: Administration; source: identity.Pro
             Tokens
           </button>
           {status === 'active' ? (
-            <Act label="Disable" asks="sure" act={() => identity.provisioningSources.disable(tenantId, id)} />
+            <Act
+              label="Disable"
+              confirm="sure"
+              act={() => identity.provisioningSources.disable(tenantId, id)}
+            />
           ) : (
             <Act label="Enable" act={() => identity.provisioningSources.enable(tenantId, id)} />
           )}
@@ -133,20 +132,20 @@ function SourceTokens({ admin, sourceId }: { admin: Administration; sourceId: st
             <span className={revokedAt === null ? '' : styles.off}>{name}</span>
             <span className="soft mono">{publicPrefix}</span>
             <span className="soft">
-              {revokedAt === null ? 'ends ' : 'revoked '}
+              {revokedAt === null ? 'expires ' : 'revoked '}
               <Moment at={revokedAt ?? expiresAt} />
             </span>
             {revokedAt === null && (
               <Act
                 label="Revoke"
-                asks="sure"
+                confirm="sure"
                 act={() => identity.provisioningSources.revokeToken(tenantId, sourceId, id)}
               />
             )}
           </li>
         ))}
       </ul>
-      <Create title="New token of this directory" submit="Issue" make={issue}>
+      <Create title="New directory token" submit="Create" make={issue}>
         <Field name="name" label="Name" required maxLength={200} />
       </Create>
     </>

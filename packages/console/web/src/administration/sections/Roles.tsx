@@ -6,14 +6,14 @@ import { Empty, ErrorNote } from '../../parts/Notes.tsx';
 import styles from '../administration.module.css';
 import { Act, Create, Field, Line, List, pageSize } from '../Section.tsx';
 
-/** Roles of the tenant and who has them. They give no rights: tasks and approvals ask for them. */
+/** The roles of the tenant and their holders. Roles grant no permissions; tasks and approvals can require them. */
 export function Roles({ permissions }: { permissions: readonly string[] }) {
   const mayManage = permissions.includes('org.manage');
   if (!permissions.includes('org.read'))
     return (
-      <Empty title="You may not see the roles">
+      <Empty title="You don't have access to roles">
         <p>
-          Ask an administrator for the permission <code className="mono">org.read</code>.
+          You need the permission <code className="mono">org.read</code>. Contact an administrator.
         </p>
       </Empty>
     );
@@ -31,17 +31,17 @@ export function Roles({ permissions }: { permissions: readonly string[] }) {
           }}
         >
           <Field name="name" label="Name" required maxLength={200} placeholder="Reviewer" />
-          <Field name="slug" label="Short name" required maxLength={63} placeholder="reviewer" />
-          <Field name="description" label="What it is for" maxLength={2000} />
+          <Field name="slug" label="Slug" required maxLength={63} placeholder="reviewer" />
+          <Field name="description" label="Description" maxLength={2000} />
         </Create>
       ) : (
         <p className="soft">
-          To change roles you need the permission <code className="mono">org.manage</code>.
+          To manage roles, you need the permission <code className="mono">org.manage</code>.
         </p>
       )}
       <List
         name={['roles']}
-        empty="There is no role yet. Tasks and approvals ask for roles instead of persons."
+        empty="No roles yet. Tasks and approvals can require a role instead of a person."
         read={(after, signal) =>
           baton.roles
             .list({ limit: pageSize, ...(after && { cursor: after }) }, { signal })
@@ -59,7 +59,7 @@ function RoleLine({ role, mayManage }: { role: Role; mayManage: boolean }) {
   const facts = [
     <>
       <span className="mono">{role.slug}</span>
-      {role.workspaceId !== null && ' · of a workspace'}
+      {role.workspaceId !== null && ' · workspace role'}
     </>,
     role.description,
   ].filter(Boolean);
@@ -69,7 +69,7 @@ function RoleLine({ role, mayManage }: { role: Role; mayManage: boolean }) {
       facts={facts}
       acts={
         <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          Who has it
+          Holders
         </button>
       }
     >
@@ -83,8 +83,8 @@ function Holders({ role, mayManage }: { role: Role; mayManage: boolean }) {
     <>
       {mayManage && (
         <Create
-          title={`Give ${role.name} to somebody`}
-          submit="Give"
+          title={`Assign ${role.name}`}
+          submit="Assign"
           make={async (values, idempotencyKey) => {
             await baton.principals.assignRole(
               values.text('principal'),
@@ -98,7 +98,7 @@ function Holders({ role, mayManage }: { role: Role; mayManage: boolean }) {
       )}
       <List
         name={['roles', role.id]}
-        empty="Nobody has it."
+        empty="No holders."
         read={(after, signal) =>
           baton.roles
             .listPrincipals(role.id, { limit: pageSize, ...(after && { cursor: after }) }, { signal })
@@ -114,8 +114,8 @@ function Holders({ role, mayManage }: { role: Role; mayManage: boolean }) {
             acts={
               mayManage && (
                 <Act
-                  label="Take it away"
-                  asks="sure"
+                  label="Revoke"
+                  confirm="sure"
                   act={() => baton.principals.revokeRole(id, role.id, { workspaceId: role.workspaceId })}
                 />
               )
@@ -127,7 +127,7 @@ function Holders({ role, mayManage }: { role: Role; mayManage: boolean }) {
   );
 }
 
-/** Those whom coordination knows: roles are given there. */
+/** The principals of the coordination service, where roles are assigned. */
 function HolderChoice() {
   const query = useInfiniteQuery({
     queryKey: ['principals', 'choice'],
@@ -140,10 +140,10 @@ function HolderChoice() {
   return (
     <div className="row">
       <label className={styles.field}>
-        <span>Who</span>
+        <span>Principal</span>
         <select name="principal" required defaultValue="">
           <option value="" disabled>
-            {query.isPending ? 'Reading …' : 'Choose'}
+            {query.isPending ? 'Loading …' : 'Select …'}
           </option>
           {query.data?.map(({ id, displayName, kind }) => (
             <option key={id} value={id}>
@@ -154,7 +154,7 @@ function HolderChoice() {
       </label>
       {query.hasNextPage && (
         <button type="button" onClick={() => void query.fetchNextPage()}>
-          More names
+          Load more
         </button>
       )}
       {query.isError && <ErrorNote error={query.error} />}

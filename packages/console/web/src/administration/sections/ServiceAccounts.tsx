@@ -2,10 +2,10 @@ import { useState } from 'react';
 import { Moment } from '../../parts/Moment.tsx';
 import type { Administration } from '../admin-secret.ts';
 import { Reach } from '../Choices.tsx';
-import { remainsOf } from '../remains.ts';
+import { describeRemainingAccess } from '../remaining-access.ts';
 import { Act, Create, Field, Line, List, pageSize, SecretOnce, type Values } from '../Section.tsx';
 
-/** Programs that prove who they are by a client id and a secret. */
+/** Programs that authenticate with a client ID and a secret. */
 export function ServiceAccounts({ admin }: { admin: Administration }) {
   const { identity, tenantId } = admin;
   const [shown, setShown] = useState<{ name: string; value: string | null }>();
@@ -32,7 +32,7 @@ export function ServiceAccounts({ admin }: { admin: Administration }) {
       </Create>
       <List
         name={['service-accounts']}
-        empty="There is no service account."
+        empty="No service accounts."
         read={(after, signal) =>
           identity.serviceAccounts
             .list(tenantId, { limit: pageSize, ...(after && { after }) }, { signal })
@@ -50,12 +50,12 @@ export function ServiceAccounts({ admin }: { admin: Administration }) {
                 {scopeCeiling.length > 0 && ` · ${scopeCeiling.join(' ')}`}
               </>,
               <>
-                {status} · since <Moment at={createdAt} /> ·{' '}
+                {status} · added <Moment at={createdAt} /> ·{' '}
                 {lastUsedAt === null ? (
                   'never used'
                 ) : (
                   <>
-                    used <Moment at={lastUsedAt} />
+                    last used <Moment at={lastUsedAt} />
                   </>
                 )}
               </>,
@@ -64,8 +64,8 @@ export function ServiceAccounts({ admin }: { admin: Administration }) {
               status === 'active' && (
                 <>
                   <Act
-                    label="New secret"
-                    asks="sure"
+                    label="Rotate secret"
+                    confirm="sure"
                     act={async () => {
                       const changed = await identity.serviceAccounts.update(tenantId, clientId, {
                         rotateSecret: true,
@@ -75,8 +75,8 @@ export function ServiceAccounts({ admin }: { admin: Administration }) {
                   />
                   <Act
                     label="Revoke"
-                    asks="sure"
-                    note={remainsOf('a revoked service account')}
+                    confirm="sure"
+                    note={describeRemainingAccess('a revoked service account')}
                     act={() => identity.serviceAccounts.revoke(tenantId, clientId)}
                   />
                 </>

@@ -5,13 +5,13 @@ import { serverNow } from '../../server-clock.ts';
 import type { Administration } from '../admin-secret.ts';
 import styles from '../administration.module.css';
 import { PrincipalChoice, PrincipalName, Reach } from '../Choices.tsx';
-import { remainsOf } from '../remains.ts';
+import { describeRemainingAccess } from '../remaining-access.ts';
 import { Act, Create, Field, Line, List, pageSize, SecretOnce, type Values } from '../Section.tsx';
 
 const daySeconds = 86_400;
 const lifetimes = [1, 30, 90, 365];
 
-/** Personal access tokens: who has which, and their secrets once. */
+/** Personal access tokens. The secret of a new one is shown once. */
 export function Tokens({ admin }: { admin: Administration }) {
   const { identity, tenantId } = admin;
   const [withRevoked, setWithRevoked] = useState(false);
@@ -26,8 +26,8 @@ export function Tokens({ admin }: { admin: Administration }) {
       scopeCeiling: values.all('scopes'),
       expiresInSeconds: Number(values.text('days')) * daySeconds,
     };
-    const ask = () => identity.principals.createToken(tenantId, principalId, body, { idempotencyKey });
-    const { token } = await ask().catch(async (error: unknown) => {
+    const create = () => identity.principals.createToken(tenantId, principalId, body, { idempotencyKey });
+    const { token } = await create().catch(async (error: unknown) => {
       const isForPerson =
         error instanceof BatonError && /^authentication_context_(required|expired)$/.test(error.code);
       if (!isForPerson || values.text('seen') !== 'yes') throw error;
@@ -35,7 +35,7 @@ export function Tokens({ admin }: { admin: Administration }) {
         issuer: admin.issuer,
         amr: ['console'],
       });
-      return ask();
+      return create();
     });
     setShown({ name, value: token });
   }
@@ -43,12 +43,12 @@ export function Tokens({ admin }: { admin: Administration }) {
   return (
     <>
       {shown !== undefined && <SecretOnce {...shown} onDone={() => setShown(undefined)} />}
-      <Create title="New token" submit="Issue" make={issue}>
-        <PrincipalChoice admin={admin} name="principal" label="Whose" kinds={['human', 'agent']} />
+      <Create title="New token" submit="Create" make={issue}>
+        <PrincipalChoice admin={admin} name="principal" label="Principal" kinds={['human', 'agent']} />
         <Field name="name" label="Name" required maxLength={200} placeholder="laptop" />
         <Reach admin={admin} preferred="control-plane" />
         <label className={styles.field}>
-          <span>Ends after</span>
+          <span>Expires after</span>
           <select name="days" defaultValue="30">
             {lifetimes.map((days) => (
               <option key={days} value={days}>
@@ -58,10 +58,10 @@ export function Tokens({ admin }: { admin: Administration }) {
           </select>
         </label>
         <fieldset className={styles.checks}>
-          <legend>For a person</legend>
+          <legend>Person verification</legend>
           <label>
-            <input type="checkbox" name="seen" value="yes" />I have made sure that it is this person: record
-            it as a sign-in
+            <input type="checkbox" name="seen" value="yes" />I verified this person's identity. Record it as a
+            sign-in.
           </label>
         </fieldset>
       </Create>
@@ -71,14 +71,14 @@ export function Tokens({ admin }: { admin: Administration }) {
           checked={withRevoked}
           onChange={({ target }) => setWithRevoked(target.checked)}
         />
-        Show revoked ones
+        Show revoked
       </label>
       <List
         name={['tokens', withRevoked]}
-        empty="There is no token."
+        empty="No tokens."
         read={(after, signal) =>
-          admin.withNext((asked) =>
-            asked.platformAccessTokens.list(
+          admin.withNext((identity) =>
+            identity.platformAccessTokens.list(
               tenantId,
               { limit: pageSize, includeRevoked: withRevoked, ...(after && { after }) },
               { signal },
@@ -88,12 +88,12 @@ export function Tokens({ admin }: { admin: Administration }) {
       >
         {(token) => {
           const { id, principalId, name, publicPrefix, audiences, scopeCeiling } = token;
-          const isOver = token.revokedAt !== null || Date.parse(token.expiresAt) < serverNow();
+          const isEnded = token.revokedAt !== null || Date.parse(token.expiresAt) < serverNow();
           return (
             <Line
               key={id}
               title={name}
-              isOff={isOver}
+              isOff={isEnded}
               facts={[
                 <>
                   <PrincipalName admin={admin} id={principalId} /> ·{' '}
@@ -107,7 +107,7 @@ export function Tokens({ admin }: { admin: Administration }) {
                     </>
                   ) : (
                     <>
-                      {isOver ? 'ended' : 'ends'} <Moment at={token.expiresAt} />
+                      {isEnded ? 'expired' : 'expires'} <Moment at={token.expiresAt} />
                     </>
                   )}
                   {' · '}
@@ -115,18 +115,18 @@ export function Tokens({ admin }: { admin: Administration }) {
                     'never used'
                   ) : (
                     <>
-                      used <Moment at={token.lastUsedAt} />
+                      last used <Moment at={token.lastUsedAt} />
                     </>
                   )}
                 </>,
               ]}
               acts={
-                !isOver && (
+                !isEnded && (
                   <>
                     {token.kind === 'platform_access_token' && (
                       <Act
                         label="Rotate"
-                        asks="sure"
+                        confirm="sure"
                         act={async () =>
                           setShown({
                             name,
@@ -137,8 +137,8 @@ export function Tokens({ admin }: { admin: Administration }) {
                     )}
                     <Act
                       label="Revoke"
-                      asks="why"
-                      note={remainsOf('a revoked token')}
+                      confirm="why"
+                      note={describeRemainingAccess('a revoked token')}
                       act={(why) =>
                         identity.platformAccessTokens.revoke(tenantId, id, why ? { reason: why } : {})
                       }

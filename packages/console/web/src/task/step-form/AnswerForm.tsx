@@ -3,43 +3,43 @@ import { type SubmitEvent, useEffect, useMemo, useRef, useState } from 'react';
 import { BatonError, type Task, type TaskForm } from '@baton/sdk';
 import { baton } from '../../client.ts';
 import { ErrorNote } from '../../parts/Notes.tsx';
-import { tell } from '../../parts/Notices.tsx';
+import { notify } from '../../parts/Notices.tsx';
 import { taskQuery, versionOf } from '../../queries.ts';
 import { Conflict } from '../Conflict.tsx';
 import { fenceOf } from '../holds.ts';
-import { type Answers, answerOf, fieldsOf, isSame, textOf, withAnswers } from './form-fields.ts';
+import { type Answers, fieldsOf, formatFieldValue, isSame, parseAnswer, withAnswers } from './form-fields.ts';
+import { registerForm } from './form-registry.ts';
 import { StepField } from './StepField.tsx';
 import styles from './step-form.module.css';
-import { registerForm } from './unsent.ts';
 
 interface AnswerFormProps {
   readonly task: Task;
   readonly form: TaskForm;
-  /** Whether this person can't answer. */
+  /** Whether this person may not fill in the form. */
   readonly isLocked: boolean;
 }
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
-/** The fields of a form. They are sent as they are for now, or to complete the task. */
+/** The fields of a form. They can be saved as a draft, or submitted to complete the task. */
 export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
   const queries = useQueryClient();
   const element = useRef<HTMLFormElement>(null);
   const hasFailed = useRef(false);
   const fields = useMemo(() => fieldsOf(form.form ?? {}), [form.form]);
-  // Only what this person has typed: what somebody else sends meanwhile is shown.
+  // Only this person's input, so that concurrent changes by others are shown.
   const [typed, setTyped] = useState<Texts>({});
   const [faults, setFaults] = useState<Texts>({});
   const textFor = (field: (typeof fields)[number]) =>
-    typed[field.name] ?? textOf(field, task.customFields[field.name] ?? field.initial);
+    typed[field.name] ?? formatFieldValue(field, task.customFields[field.name] ?? field.initial);
 
-  /** @throws BatonError where an answer can't be read */
+  /** @throws BatonError if an answer can't be parsed */
   function answers(): Answers {
     const found: Record<string, string> = {};
     const read: Record<string, unknown> = {};
     for (const field of fields)
       try {
-        read[field.name] = answerOf(field, textFor(field));
+        read[field.name] = parseAnswer(field, textFor(field));
       } catch (error) {
         found[field.name] = (error as Error).message;
       }
@@ -50,7 +50,7 @@ export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
     return read;
   }
 
-  /** Sends what differs from what Baton has. */
+  /** Sends the answers that differ from the stored ones. */
   async function send(): Promise<Task> {
     const customFields = withAnswers(task.customFields, answers());
     if (isSame(customFields, task.customFields)) return task;
@@ -61,12 +61,12 @@ export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
     return changed;
   }
 
-  /** Before a completion: the browser points at a field that is empty or out of bounds. */
+  /** Validates the form before a completion; the browser points at an invalid field. */
   async function sendWhole(): Promise<Task> {
     if (element.current?.reportValidity() === false)
       throw new BatonError({
         code: 'custom_fields_invalid',
-        message: 'Fill in the form of the process before you complete the task.',
+        message: 'Fill in the process form before you complete the task.',
         status: 422,
       });
     return send();
@@ -88,7 +88,7 @@ export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
   const save = useMutation({
     mutationFn: send,
     onError,
-    onSuccess: () => tell(`The answers to ${task.publicId} are saved.`),
+    onSuccess: () => notify(`Saved the answers to ${task.publicId}.`),
     onSettled: settle,
   });
   const complete = useMutation({
@@ -98,10 +98,10 @@ export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
     },
     onError,
     onSuccess: ({ publicId, systemStatusCategory }) =>
-      tell(
+      notify(
         systemStatusCategory === 'terminal_success'
-          ? `${publicId} is done.`
-          : `${publicId} is finished; it counts as done when its checks have passed.`,
+          ? `Completed ${publicId}.`
+          : `Submitted ${publicId}. It is done when its acceptance checks have passed.`,
       ),
     onSettled: settle,
   });
@@ -109,7 +109,7 @@ export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
     event.preventDefault();
     complete.mutate();
   }
-  // Once the fields can be written in again, the first faulty one has the focus.
+  // When the fields are enabled again, the first invalid one gets the focus.
   const isBusy = save.isPending || complete.isPending;
   useEffect(() => {
     if (isBusy || !hasFailed.current) return;
@@ -121,7 +121,7 @@ export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
   return (
     <form ref={element} className="stack" aria-label="Answers" onSubmit={onSubmit}>
       <fieldset className={styles.fields} disabled={isLocked || isBusy}>
-        {fields.length === 0 && <p className="soft">The form names no fields.</p>}
+        {fields.length === 0 && <p className="soft">The form has no fields.</p>}
         {fields.map((field) => (
           <StepField
             key={field.name}
@@ -139,7 +139,7 @@ export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
       {!isLocked && (
         <div className="row">
           <button type="submit" className="primary" disabled={isBusy}>
-            {complete.isPending ? 'Sending …' : 'Send and complete'}
+            {complete.isPending ? 'Submitting …' : 'Submit and complete'}
           </button>
           <button
             type="button"
@@ -149,7 +149,7 @@ export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
               save.mutate();
             }}
           >
-            {save.isPending ? 'Saving …' : 'Save for later'}
+            {save.isPending ? 'Saving …' : 'Save draft'}
           </button>
         </div>
       )}
@@ -157,7 +157,7 @@ export function AnswerForm({ task, form, isLocked }: AnswerFormProps) {
   );
 }
 
-/** The service's errors by field. */
+/** The service's validation errors by field. */
 function faultsIn(error: unknown): Texts {
   const errors = error instanceof BatonError ? error.details['errors'] : undefined;
   if (!Array.isArray(errors)) return {};

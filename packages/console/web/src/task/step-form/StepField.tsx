@@ -5,12 +5,12 @@ import styles from './step-form.module.css';
 interface StepFieldProps {
   readonly field: FormField;
   readonly text: string;
-  /** What is wrong with the answer. */
+  /** The validation error of the answer. */
   readonly fault: string | undefined;
   onChange(text: string): void;
 }
 
-/** One field of a form, with its help and what is wrong with the answer. */
+/** A field of a form with its help and validation error. */
 export function StepField(props: StepFieldProps) {
   const { field, fault } = props;
   const id = useId();
@@ -74,7 +74,7 @@ function Input({ field, text, onChange, about }: StepFieldProps & { readonly abo
   if (kind === 'choice')
     return (
       <select {...all}>
-        <option value="">{isRequired ? 'Choose …' : 'No answer'}</option>
+        <option value="">{isRequired ? 'Select …' : 'No answer'}</option>
         {choices.map(({ label }, number) => (
           <option key={label} value={number}>
             {label}

@@ -8,28 +8,29 @@ import { meQuery } from '../../queries.ts';
 import { claimabilityQuery } from '../claimability.ts';
 import { useHold } from '../use-holds.tsx';
 import { AnswerForm } from './AnswerForm.tsx';
-import { inWords } from './form-fields.ts';
+import { labelAnswers } from './form-fields.ts';
 
 const formQuery = ({ id, origin }: Pick<Task, 'id' | 'origin'>) =>
   queryOptions({
-    // Without the version: what is typed into the form stays while the task changes.
+    // Without the version, so that input in the form survives changes of the task.
     queryKey: ['tasks', 'form', id],
     queryFn: ({ signal }) => baton.tasks.getForm(id, { signal }),
     enabled: origin.kind === 'process',
   });
 
-/** The form of a task's process step, with a link to the process; nothing for any other task. */
+/** The form of a task's process step, with a link to the process; nothing for other tasks. */
 export function StepForm({ task }: { readonly task: Task }) {
   const { data } = useQuery(formQuery(task));
   if (data === undefined || data.process === null) return null;
   const { form, context, values } = data;
-  const isOver = task.systemStatusCategory.startsWith('terminal');
+  const isEnded = task.systemStatusCategory.startsWith('terminal');
   return (
     <section className="card stack" aria-labelledby="step">
-      <h2 id="step">{form === null ? 'Part of a process' : 'Answers for the process'}</h2>
+      <h2 id="step">{form === null ? 'Process' : 'Process form'}</h2>
       <OfProcess process={data.process} />
       {Object.keys(context).length > 0 && <Values of={context} />}
-      {form !== null && (isOver ? <Values of={inWords(form, values)} /> : <Open task={task} form={data} />)}
+      {form !== null &&
+        (isEnded ? <Values of={labelAnswers(form, values)} /> : <Open task={task} form={data} />)}
     </section>
   );
 }
@@ -47,7 +48,7 @@ function OfProcess({
   });
   return (
     <p>
-      {element === null ? 'It looks back at' : `Step ${element} of`} the process{' '}
+      {element === null ? 'Retrospective of process' : `Step ${element} of process`}{' '}
       {mayRead ? (
         <Link to="/processes/$id" params={{ id: instanceId }}>
           {data?.instanceKey ?? instanceId.slice(-8)}
@@ -60,7 +61,7 @@ function OfProcess({
   );
 }
 
-/** The fields of an open task, or why this person can't fill them in. */
+/** The form of an open task, or the reason why this person can't fill it in. */
 function Open({ task, form }: { readonly task: Task; readonly form: TaskForm }) {
   const mayWrite = useQuery(meQuery).data?.permissions.includes('tasks.write') ?? false;
   const isHeldHere = useHold(task.id) !== undefined;
@@ -71,13 +72,15 @@ function Open({ task, form }: { readonly task: Task; readonly form: TaskForm }) 
     <>
       {other !== undefined && (
         <p className="soft">
-          Only <Addressee is={other.is} /> may answer.
+          Only <Addressee is={other.is} /> can fill in this form.
         </p>
       )}
-      {other === undefined && isOfOther && <p className="soft">Whoever holds the task answers.</p>}
+      {other === undefined && isOfOther && (
+        <p className="soft">Only the holder of the task can fill in this form.</p>
+      )}
       {!mayWrite && (
         <p className="soft">
-          To answer you need the permission <code className="mono">tasks.write</code>.
+          You need the permission <code className="mono">tasks.write</code> to fill in this form.
         </p>
       )}
       <AnswerForm
@@ -94,10 +97,10 @@ function Addressee({ is }: { readonly is: unknown }) {
   const { principalId, agentKey } = (is ?? {}) as { principalId?: string; agentKey?: string };
   if (principalId !== undefined) return <Who id={principalId} />;
   if (agentKey !== undefined) return <>the agent {agentKey}</>;
-  return is === null ? <>somebody who operates processes</> : <>those with the role that it asks for</>;
+  return is === null ? <>process operators</> : <>holders of the required role</>;
 }
 
-/** Whom a step's task is for, where that is not this person: besides the fields of its type a reason holds its details. */
+/** The addressee of a step's task, if that isn't this person. Reasons have details beyond their declared fields. */
 function addresseeIn(
   reasons: readonly { readonly code: string }[] = [],
 ): { readonly is: unknown } | undefined {

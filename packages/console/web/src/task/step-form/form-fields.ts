@@ -19,7 +19,7 @@ export interface Choice {
   readonly label: string;
 }
 
-/** One field of a form. Baton validates the answer; the bounds here only show a fault earlier. */
+/** One field of a form. Baton validates the answer; the bounds here only show an error earlier. */
 export interface FormField {
   readonly name: string;
   readonly label: string;
@@ -53,8 +53,8 @@ const numberIn = (schema: Schema, name: string): number | undefined =>
 const labelOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /**
- * The fields of a form, which is a JSON Schema of an object: its properties, and required names that it does not describe. Baton
- * stores no order of properties, so the required ones come first, in the order of `required`.
+ * The fields of a form, which is a JSON Schema of an object: its properties, and required names that it does not
+ * describe. Baton stores no order of properties, so the required ones come first, in the order of `required`.
  */
 export function fieldsOf(form: Schema): FormField[] {
   const properties = isSchema(form['properties']) ? form['properties'] : {};
@@ -138,8 +138,8 @@ function boundsOf(schema: Schema, type: unknown): FormField['bounds'] {
   return Object.fromEntries(Object.entries(bounds).filter(([, value]) => value !== undefined));
 }
 
-/** A value as the text of its field; of a choice the number of what is chosen. */
-export function textOf({ kind, choices }: FormField, value: unknown): string {
+/** Formats a value as the text of its field; a choice as its index. */
+export function formatFieldValue({ kind, choices }: FormField, value: unknown): string {
   if (value === undefined || value === null) return '';
   const chosen = (one: unknown) => choices.findIndex((choice) => isSame(choice.value, one));
   switch (kind) {
@@ -163,8 +163,8 @@ export function textOf({ kind, choices }: FormField, value: unknown): string {
   }
 }
 
-/** Answers by the labels of their fields, and chosen values by theirs. */
-export function inWords(form: Schema, values: Answers): Record<string, unknown> {
+/** Replaces field names and choice values by their labels. */
+export function labelAnswers(form: Schema, values: Answers): Record<string, unknown> {
   const fields = fieldsOf(form);
   const known = new Map(fields.map((field) => [field.name, field]));
   const shown = [
@@ -185,8 +185,8 @@ export function inWords(form: Schema, values: Answers): Record<string, unknown> 
   );
 }
 
-/** @throws Error with what is wrong with the text of a field; undefined for one that is left empty */
-export function answerOf({ kind, choices, label }: FormField, text: string): unknown {
+/** Parses the text of a field; undefined if it is empty. @throws Error with the validation error */
+export function parseAnswer({ kind, choices, label }: FormField, text: string): unknown {
   if (kind === 'several')
     return text === '' ? undefined : text.split(',').map((n) => choices[Number(n)]?.value);
   if (text.trim() === '') return undefined;
@@ -219,7 +219,7 @@ export function answerOf({ kind, choices, label }: FormField, text: string): unk
   }
 }
 
-/** The custom fields of a task with these answers: fields that are left empty are removed, all others stay. */
+/** The custom fields of a task with these answers: empty answers are removed, other fields stay. */
 export function withAnswers(customFields: Answers, answers: Answers): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries({ ...customFields, ...answers }).filter(([, value]) => value !== undefined),
@@ -229,7 +229,7 @@ export function withAnswers(customFields: Answers, answers: Answers): Record<str
 export const isSame = (left: unknown, right: unknown): boolean =>
   JSON.stringify(left) === JSON.stringify(right);
 
-/** An instant in the time zone of the browser, as a field of date and time takes it. */
+/** An instant in the browser's time zone, in the format of a `datetime-local` field. */
 function localTextOf(instant: string): string {
   const date = new Date(instant);
   if (Number.isNaN(date.getTime())) return '';

@@ -18,7 +18,7 @@ import {
 } from '../../testing/page.ts';
 import { answersOf, graceId, taskWith } from '../../testing/tasks.ts';
 
-const { answerOf, fieldsOf, textOf, withAnswers } = await import('./form-fields.ts');
+const { parseAnswer, fieldsOf, formatFieldValue, withAnswers } = await import('./form-fields.ts');
 
 const evil = '<img src=x onerror="window.ran=1">';
 const instanceId = '0190b2c4-0000-7000-8000-0000000000e1';
@@ -64,7 +64,7 @@ async function openStep(task: Task, more: Answers = {}, permissions?: string[]) 
 describe('the form of a process step', () => {
   test('is shown as fields with their help and choices, beside what the step passes on and its process', async () => {
     await openStep(ofProcess());
-    await see('Step pack of the process O-1 (order)');
+    await see('Step pack of process O-1 (order)');
     assert.equal((await find('link', 'O-1')).getAttribute('href'), `/processes/${instanceId}`);
     await see(/customer\nAda/);
     await see(`As the scales say. ${evil}`);
@@ -72,7 +72,7 @@ describe('the form of a process step', () => {
     assert.ok(isThere('combobox', 'box'));
     assert.deepEqual(
       all('option', undefined, await find('combobox', 'box')).map((one) => one.textContent),
-      ['Choose …', 'small', 'large'],
+      ['Select …', 'small', 'large'],
     );
     await see('fragile (optional)');
     assert.deepEqual(
@@ -106,7 +106,7 @@ describe('the form of a process step', () => {
     );
     const [complete] = service.askedFor('tasks.complete');
     assert.deepEqual([complete?.ids, complete?.headers.get('if-match')], [[task.id], '"task-5"']);
-    await see(`${task.publicId} is done.`);
+    await see(`Completed ${task.publicId}.`);
   });
 
   test('the move to the completed status sends what stands in the form first', async () => {
@@ -154,10 +154,10 @@ describe('the form of a process step', () => {
     const task = ofProcess();
     const service = await openStep(task, { 'tasks.update': { ...task, customFields: { box: 'small' } } });
     await fill('combobox', 'box', '0');
-    await click('button', 'Save for later');
+    await click('button', 'Save draft');
     assert.deepEqual(service.askedFor('tasks.update')[0]?.body, { customFields: { box: 'small' } });
     assert.equal(service.askedFor('tasks.complete').length, 0);
-    await see(`The answers to ${task.publicId} are saved.`);
+    await see(`Saved the answers to ${task.publicId}.`);
   });
 
   test('of a step that is for somebody else it is shown, and can not be filled in', async () => {
@@ -166,8 +166,8 @@ describe('the form of a process step', () => {
     await openStep(task, {
       'tasks.getClaimability': exampleOf('tasks.getClaimability', { claimable: false, reasons: [reason] }),
     });
-    await see('Only Grace may answer.');
-    assert.ok(!isThere('button', 'Send and complete'));
+    await see('Only Grace can fill in this form.');
+    assert.ok(!isThere('button', 'Submit and complete'));
     assert.equal(document.querySelector('fieldset')?.disabled, true);
   });
 
@@ -182,22 +182,22 @@ describe('the form of a process step', () => {
       },
       ['tasks.read', 'tasks.write'],
     );
-    await see('Step pack of the process');
+    await see('Step pack of process');
     assert.ok(!isThere('link', 'O-1'));
     await see(/Weight in kg\n2\nfragile\nYes\nmarks\nup, dry\nmore\n1/);
-    assert.ok(!isThere('button', 'Send and complete'));
+    assert.ok(!isThere('button', 'Submit and complete'));
   });
 
   test('a task that no process filed has none', async () => {
     const service = await openStep(taskWith());
-    notSeen('Answers for the process');
+    notSeen('Process form');
     assert.equal(service.askedFor('tasks.getForm').length, 0);
   });
 
   test('a task that only says that a process filed it has none, either', async () => {
     const task = ofProcess();
     await openStep(task, { 'tasks.getForm': formOf(task, { process: null, form: null }) });
-    notSeen('Answers for the process');
+    notSeen('Process form');
     notSeen('the process');
   });
 });
@@ -276,15 +276,15 @@ describe('the fields of a form', () => {
       [{ type: 'object' }, { deep: [1, { er: true }] }],
     ] as const) {
       const field = one(schema);
-      assert.deepEqual(answerOf(field, textOf(field, value)), value);
-      assert.equal(answerOf(field, ''), undefined);
+      assert.deepEqual(parseAnswer(field, formatFieldValue(field, value)), value);
+      assert.equal(parseAnswer(field, ''), undefined);
     }
   });
 
   test('say what is wrong with a text', () => {
-    assert.throws(() => answerOf(one({ title: 'Parts' }), '{'), /Parts must be JSON/);
-    assert.throws(() => answerOf(one({ type: 'number' }), '1e999'), /x must be a number/);
-    assert.throws(() => answerOf(one({ type: 'string', format: 'date-time' }), 'soon'), /date and a time/);
+    assert.throws(() => parseAnswer(one({ title: 'Parts' }), '{'), /Parts must be JSON/);
+    assert.throws(() => parseAnswer(one({ type: 'number' }), '1e999'), /x must be a number/);
+    assert.throws(() => parseAnswer(one({ type: 'string', format: 'date-time' }), 'soon'), /date and a time/);
   });
 
   test('an empty answer removes the field, and others of the task stay', () => {

@@ -12,12 +12,12 @@ interface MoveMenuProps {
   onClose(): void;
 }
 
-/** Where a card can go, by pointer or by keys. */
+/** The menu with the transitions of a card, for pointer and keyboard. */
 export default function MoveMenu({ task, anchor, onMove, onClose }: MoveMenuProps) {
   const { data, isError } = useQuery(transitionsQuery(task));
   return (
     <Menu.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
-      {/* Within the page's content, where screen readers look for it, and above what its columns cut off. */}
+      {/* Inside the page's content for screen readers, and not clipped by its column. */}
       <Menu.Portal container={document.getElementById('content')}>
         <Menu.Positioner
           anchor={anchor}
@@ -45,12 +45,12 @@ export default function MoveMenu({ task, anchor, onMove, onClose }: MoveMenuProp
               ))}
               {data?.targets.length === 0 && (
                 <Menu.Item disabled className={styles.menuItem}>
-                  Nowhere from here
+                  No transitions
                 </Menu.Item>
               )}
               {data === undefined && (
                 <Menu.Item disabled className={styles.menuItem}>
-                  {isError ? 'You may not read where it can go' : '…'}
+                  {isError ? 'Transitions unavailable' : '…'}
                 </Menu.Item>
               )}
             </Menu.Group>

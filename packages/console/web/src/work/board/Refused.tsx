@@ -6,29 +6,29 @@ import type { Refusal } from './moves.ts';
 
 interface RefusedProps {
   readonly task: Pick<Task, 'publicId'>;
-  /** Name of the status that it should have gone to. */
+  /** The name of the target status. */
   readonly to: string;
   readonly refusal: Refusal;
 }
 
-/** Why a task has not moved, and who was faster where somebody was. */
+/** Why a task was not moved, and who changed it in the meantime. */
 export function Refused({ task, to, refusal: { error, now, by, isBeingChecked } }: RefusedProps) {
   if (isBeingChecked)
     return (
       <p>
-        The checks of {task.publicId} run first: it goes to {to} when they have passed.
+        {task.publicId} moves to {to} when its acceptance checks have passed.
       </p>
     );
   if (now === undefined)
     return (
       <>
         <p>
-          {task.publicId} did not move to {to}.
+          {task.publicId} was not moved to {to}.{' '}
         </p>
         {error instanceof BatonError && error.code === 'custom_fields_invalid' && (
           <p>
             <Link to="/tasks/$ref" params={{ ref: task.publicId }}>
-              Fill in the form of its process
+              Fill in its process form
             </Link>{' '}
             first.
           </p>
@@ -38,9 +38,9 @@ export function Refused({ task, to, refusal: { error, now, by, isBeingChecked } 
     );
   return (
     <p role="alert">
-      {task.publicId} did not move to {to}: {by ? <Who id={by} /> : 'somebody'} changed it meanwhile. It is{' '}
-      <strong>{now.status.replaceAll('_', ' ')}</strong> now, priority {now.priority}. Move it again if that
-      still holds.
+      {task.publicId} was not moved to {to}: {by ? <Who id={by} /> : 'somebody'} changed it in the meantime.
+      It is now <strong>{now.status.replaceAll('_', ' ')}</strong>, priority {now.priority}. Review it and try
+      again.
     </p>
   );
 }

@@ -1,9 +1,9 @@
-/** The card that has the focus, itself or something in it. */
+/** The card that contains the focus. */
 export function focusedCard(): HTMLElement | undefined {
   return document.activeElement?.closest<HTMLElement>('[data-task]') ?? undefined;
 }
 
-/** Moves the focus to a neighbouring card; to the first one of the board while none has it. Columns without cards are passed over. */
+/** Moves the focus to a neighbouring card, or to the first card of the board. Empty columns are skipped. */
 export function focusCard(columnStep: -1 | 0 | 1, cardStep: -1 | 0 | 1): void {
   const columns = [...document.querySelectorAll('[data-status]')]
     .map((column) => [...column.querySelectorAll<HTMLElement>('[data-task]')])
@@ -18,7 +18,7 @@ export function focusCard(columnStep: -1 | 0 | 1, cardStep: -1 | 0 | 1): void {
   next?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 }
 
-/** The card of another column at the height of this one. */
+/** The index of the card at the same height in another column. */
 function nearest(cards: readonly HTMLElement[], now: HTMLElement): number {
   const { top } = now.getBoundingClientRect();
   const distances = cards.map((card) => Math.abs(card.getBoundingClientRect().top - top));

@@ -3,22 +3,22 @@ import { BatonError, type Task, type TaskTransitions } from '@baton/sdk';
 import { baton } from '../../client.ts';
 import { versionOf } from '../../queries.ts';
 import { fenceOf } from '../../task/holds.ts';
-import { sendAnswers } from '../../task/step-form/unsent.ts';
+import { sendAnswers } from '../../task/step-form/form-registry.ts';
 
-/** A status that a task can go to. */
+/** An available transition of a task. */
 export type Target = TaskTransitions['targets'][number];
 
-/** Why a task has not moved. */
+/** Why a task was not moved. */
 export interface Refusal {
   readonly error: unknown;
-  /** After a conflict: the task as it is now, and who has changed it, where that may be read. */
+  /** After a conflict: the current task, and who changed it, if readable. */
   readonly now?: Task;
   readonly by?: string | null;
-  /** The status is the same as before, because the checks of the task come first. */
+  /** The status is unchanged, because the task's acceptance checks run first. */
   readonly isBeingChecked?: boolean;
 }
 
-/** Where a task can go from where it stands; the same key as on its own page. */
+/** The available transitions of a task, under the same key as on its own page. */
 export const transitionsQuery = ({ id, version }: Pick<Task, 'id' | 'version'>) =>
   queryOptions({
     queryKey: ['tasks', 'transitions', id, version],
@@ -26,9 +26,8 @@ export const transitionsQuery = ({ id, version }: Pick<Task, 'id' | 'version'>) 
   });
 
 /**
- * Moves a task, if it is still as the person sees it.
- * @param task of a list or alone: its version is what must still hold
- * @returns why not; nothing when it has moved
+ * Moves a task, if its version is still the one that the person sees. @param task with the expected version
+ * @returns the reason if it was not moved
  */
 export async function moveTask(task: Task, { status, route }: Target): Promise<Refusal | undefined> {
   const fence = fenceOf(task.id);
@@ -42,18 +41,18 @@ export async function moveTask(task: Task, { status, route }: Target): Promise<R
     return completed.status === status ? undefined : { error: undefined, isBeingChecked: true };
   } catch (error) {
     const isConflict = error instanceof BatonError && error.code === 'version_conflict';
-    return { error, ...(isConflict && (await changeOf(task))) };
+    return { error, ...(isConflict && (await findConflict(task))) };
   }
 }
 
-/** What has become of a task meanwhile. Whoever may not read the journal does not learn by whom. */
-async function changeOf({ id, updatedAt }: Task): Promise<Pick<Refusal, 'now' | 'by'>> {
+/** The current state of a changed task, and who changed it, if the journal is readable. */
+async function findConflict({ id, updatedAt }: Task): Promise<Pick<Refusal, 'now' | 'by'>> {
   const [now, events] = await Promise.allSettled([
     baton.tasks.get(id),
     baton.events.list({ entityId: id, tail: 1 }),
   ]);
   const newest = events.status === 'fulfilled' ? events.value.items.at(-1) : undefined;
-  // The journal shows an event some moments after the change: an older one is not what was in the way.
+  // The journal shows an event shortly after the change, so an older event is not the conflicting one.
   const isKnown = newest !== undefined && newest.occurredAt > updatedAt;
   return {
     ...(now.status === 'fulfilled' && { now: now.value }),

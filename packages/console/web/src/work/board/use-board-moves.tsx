@@ -2,35 +2,37 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { Task } from '@baton/sdk';
 import { ErrorNote } from '../../parts/Notes.tsx';
-import { tell } from '../../parts/Notices.tsx';
+import { notify } from '../../parts/Notices.tsx';
 import type { StatusOfTasks } from '../statuses.ts';
 import { moveTask, type Target, transitionsQuery } from './moves.ts';
 import { Refused } from './Refused.tsx';
 
-/** Where a card goes to. */
+/** The target status of a move. */
 export type Destination = Pick<Target, 'status' | 'displayName'>;
 
-/** The moves of a board that are under way. */
+/** The pending moves of a board. */
 export interface BoardMoves {
   /** The card that is being dragged. */
   readonly dragged: Task | undefined;
-  /** The card that was moved last, while Baton is asked: it has the focus. */
+  /** The card that was moved last, while its request is pending. It has the focus. */
   readonly arrivedId: string | undefined;
-  /** The card that came back, for some seconds. */
+  /** The card whose move was rejected, for some seconds. */
   readonly refusedId: string | undefined;
   drag(task: Task | undefined): void;
-  /** Whether the dragged card may go to a column; undefined while none is dragged, or it is not known yet. */
+  /**
+   * Whether the dragged card may be dropped in a column; undefined if none is dragged or the transitions are loading.
+   */
   fits(status: string): boolean | undefined;
-  /** Shows the card in its new column at once; it comes back, with the reason, where Baton refuses the move. */
+  /** Shows the card in its new column immediately; returns it, with the reason, if Baton rejects the move. */
   move(task: Task, to: Destination): void;
   isMoving(task: Task): boolean;
-  /** The cards of a column: those that were read, without those that leave it, after those that come to it. */
+  /** The cards of a column with pending moves applied, moved cards first. */
   shownIn(status: string, read: readonly Task[]): readonly Task[];
 }
 
 const refusedMs = 4_000;
 
-/** @param statuses of the columns, for the names of them */
+/** @param statuses of the columns, for their names */
 export function useBoardMoves(statuses: readonly StatusOfTasks[]): BoardMoves {
   const queries = useQueryClient();
   const [dragged, drag] = useState<Task>();
@@ -46,8 +48,8 @@ export function useBoardMoves(statuses: readonly StatusOfTasks[]): BoardMoves {
     const timer = setTimeout(setRefusedId, refusedMs, undefined);
     return () => clearTimeout(timer);
   }, [refusedId]);
-  // A card that leaves the document while it is dragged is told of no end: the drag is over when the pointer moves without a
-  // button. With one pressed it still moves once after the drag has begun, as the event was on its way.
+  // A card that leaves the document during a drag gets no `dragend`, so the drag ends when the pointer moves without a
+  // pressed button. One earlier pointer event with a button may still arrive after the drag has started.
   useEffect(() => {
     if (dragged === undefined) return;
     const end = ({ buttons }: PointerEvent) => {
@@ -61,7 +63,7 @@ export function useBoardMoves(statuses: readonly StatusOfTasks[]): BoardMoves {
     setMoving((before) => new Map([...before].filter(([id]) => id !== task.id)));
     setArrivedId((before) => (before === task.id ? undefined : before));
   }
-  function comeBack(task: Task) {
+  function reject(task: Task) {
     setRefusedId(task.id);
     settle(task);
   }
@@ -74,24 +76,24 @@ export function useBoardMoves(statuses: readonly StatusOfTasks[]): BoardMoves {
       const { targets } = await queries.query(transitionsQuery(task));
       const target = targets.find(({ status }) => status === to.status);
       if (target === undefined) {
-        comeBack(task);
-        const allowed = targets.map(({ displayName }) => displayName).join(', ') || 'nothing';
+        reject(task);
+        const allowed = targets.map(({ displayName }) => displayName).join(', ') || 'no other status';
         const from = nameOf(task.status);
-        tell(
-          `${task.publicId} did not move: its type leads from ${from} to ${allowed}, not to ${to.displayName}.`,
+        notify(
+          `${task.publicId} was not moved: its type allows ${from} → ${allowed}, not ${to.displayName}.`,
           { isBad: true },
         );
         return;
       }
       const refusal = await moveTask(task, target);
       if (refusal !== undefined) {
-        comeBack(task);
-        tell(<Refused task={task} to={target.displayName} refusal={refusal} />, { isBad: true });
+        reject(task);
+        notify(<Refused task={task} to={target.displayName} refusal={refusal} />, { isBad: true });
       }
       await queries.invalidateQueries({ queryKey: ['tasks'] });
     } catch (error) {
-      comeBack(task);
-      tell(<ErrorNote error={error} />, { isBad: true });
+      reject(task);
+      notify(<ErrorNote error={error} />, { isBad: true });
     } finally {
       settle(task);
     }

@@ -11,7 +11,7 @@ interface SavedViewsProps {
   readonly me: string | undefined;
 }
 
-/** Filters that were saved under a name. Not there while there are none. */
+/** Tabs for saved views. Hidden if there are none. */
 export function SavedTabs({ me }: Pick<SavedViewsProps, 'me'>) {
   const views = useSavedViews(me);
   if (views.length === 0) return null;
@@ -36,7 +36,7 @@ export function SavedTabs({ me }: Pick<SavedViewsProps, 'me'>) {
   );
 }
 
-/** Saves the filters that are shown, or changes the saved ones. Not there while there is neither. */
+/** The button that saves the current filters or edits saved views. Hidden if there are neither. */
 export function EditViews({ search, me }: SavedViewsProps) {
   const views = useSavedViews(me);
   const [isOpen, setOpen] = useState(false);

@@ -5,10 +5,10 @@ import styles from '../work.module.css';
 import type { WorkSearch } from '../work-search.ts';
 import {
   isSameView,
-  keepViews,
   nameCharactersMax,
   type SavedView,
   saveView,
+  storeViews,
   viewsMax,
 } from './saved-views.ts';
 
@@ -19,7 +19,7 @@ interface ViewsDialogProps {
   onClose(): void;
 }
 
-/** Saves the filters that are shown; renames and deletes views. */
+/** Saves the current filters; renames and deletes views. */
 export default function ViewsDialog({ search, me, views, onClose }: ViewsDialogProps) {
   const [problem, setProblem] = useState<string>();
   const canSave = !isSameView(search, {}) && !views.some((view) => isSameView(view.search, search));
@@ -27,7 +27,7 @@ export default function ViewsDialog({ search, me, views, onClose }: ViewsDialogP
   function onSave(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();
     const name = nameIn(event.currentTarget);
-    const wrong = name === '' ? 'Give it a name.' : saveView(me, views, { name, search });
+    const wrong = name === '' ? 'Enter a name.' : saveView(me, views, { name, search });
     if (wrong === undefined) onClose();
     else setProblem(wrong);
   }
@@ -38,8 +38,8 @@ export default function ViewsDialog({ search, me, views, onClose }: ViewsDialogP
     const isTaken = views.some((one) => one.name === name);
     setProblem(
       isTaken
-        ? `Another view is called “${name}”.`
-        : keepViews(
+        ? `A view named “${name}” already exists.`
+        : storeViews(
             me,
             views.map((one) => (one === view ? { ...one, name } : one)),
           ),
@@ -50,18 +50,18 @@ export default function ViewsDialog({ search, me, views, onClose }: ViewsDialogP
       <Dialog.Portal>
         <Dialog.Backdrop className={dialog.overlay} />
         <Dialog.Popup className={dialog.dialog}>
-          <Dialog.Title>{canSave ? 'Save this view' : 'Saved views'}</Dialog.Title>
+          <Dialog.Title>{canSave ? 'Save view' : 'Saved views'}</Dialog.Title>
           <p className="soft">
-            A view keeps the filters, and whether they show a list or a board. Views stay in this browser, for
-            you alone; {viewsMax} at most.
+            A view stores the filters and the layout (list or board). Views are private and stored in this
+            browser, {viewsMax} at most.
           </p>
           {problem !== undefined && <p role="alert">{problem}</p>}
           {canSave && (
             <form className={styles.view} onSubmit={onSave}>
               <input
                 name="name"
-                aria-label="Name of the view"
-                placeholder="Name of the view"
+                aria-label="View name"
+                placeholder="View name"
                 maxLength={nameCharactersMax}
                 required
                 autoFocus
@@ -79,7 +79,7 @@ export default function ViewsDialog({ search, me, views, onClose }: ViewsDialogP
                   <form className={styles.view} onSubmit={(event) => onRename(event, view)}>
                     <input
                       name="name"
-                      aria-label={`New name of ${view.name}`}
+                      aria-label={`New name for ${view.name}`}
                       defaultValue={view.name}
                       maxLength={nameCharactersMax}
                       required
@@ -93,7 +93,7 @@ export default function ViewsDialog({ search, me, views, onClose }: ViewsDialogP
                       aria-label={`Delete ${view.name}`}
                       onClick={() =>
                         setProblem(
-                          keepViews(
+                          storeViews(
                             me,
                             views.filter((one) => one !== view),
                           ),

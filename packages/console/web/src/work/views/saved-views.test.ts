@@ -17,7 +17,7 @@ import {
   until,
 } from '../../testing/page.ts';
 
-const { isSameView, savedViewsOf, saveView } = await import('./saved-views.ts');
+const { isSameView, readSavedViews, saveView } = await import('./saved-views.ts');
 const key = `baton.views.${meId}`;
 const keep = (views: unknown) =>
   localStorage.setItem(key, typeof views === 'string' ? views : JSON.stringify(views));
@@ -36,8 +36,8 @@ describe('saved views', () => {
   test('one is saved under a name without blanks, renamed and deleted', async () => {
     await open('/?priority=critical');
     await click('button', 'Save view');
-    await fill('textbox', 'Name of the view', '  Fires ');
-    await submit('textbox', 'Name of the view');
+    await fill('textbox', 'View name', '  Fires ');
+    await submit('textbox', 'View name');
     await until(() => !isThere('dialog'));
     assert.deepEqual(tabs(), ['All', 'Fires']);
     await click('button', 'Edit views');
@@ -70,51 +70,51 @@ describe('saved views', () => {
     await click('button', 'Edit views');
     await fill('textbox', 'New name of One', 'Two');
     await submit('textbox', 'New name of One');
-    await see('Another view is called “Two”.');
-    assert.equal(savedViewsOf(meId)[0]?.name, 'One');
+    await see('A view named “Two” already exists.');
+    assert.equal(readSavedViews(meId)[0]?.name, 'One');
   });
 
   test('fifty are kept and no more', async () => {
     keep(Array.from({ length: 50 }, (_, n) => ({ name: `View ${n}`, search: { q: `word${n}` } })));
     await open('/?priority=low');
     await click('button', 'Save view');
-    await fill('textbox', 'Name of the view', 'One too many');
-    await submit('textbox', 'Name of the view');
-    await see('There are 50 views already: delete one first.');
-    assert.equal(savedViewsOf(meId).length, 50);
+    await fill('textbox', 'View name', 'One too many');
+    await submit('textbox', 'View name');
+    await see('You can save at most 50 views. Delete one first.');
+    assert.equal(readSavedViews(meId).length, 50);
   });
 
   test('what is not understood in the browser is left out', () => {
     keep('no JSON');
-    assert.deepEqual(savedViewsOf(meId), []);
+    assert.deepEqual(readSavedViews(meId), []);
     keep({ name: 'no list' });
-    assert.deepEqual(savedViewsOf(meId), []);
+    assert.deepEqual(readSavedViews(meId), []);
     keep([
       { name: 'x'.repeat(200), search: { q: 'long', priority: 'no such', view: 7 } },
       { name: 5, search: {} },
       null,
       { name: ' ', search: {} },
     ]);
-    assert.deepEqual(savedViewsOf(meId), [{ name: 'x'.repeat(60), search: { q: 'long' } }]);
+    assert.deepEqual(readSavedViews(meId), [{ name: 'x'.repeat(60), search: { q: 'long' } }]);
   });
 
   test('belong to one person', () => {
     keep([{ name: 'Mine', search: {} }]);
-    assert.deepEqual(savedViewsOf('somebody else'), []);
-    assert.deepEqual(savedViewsOf(undefined), []);
+    assert.deepEqual(readSavedViews('somebody else'), []);
+    assert.deepEqual(readSavedViews(undefined), []);
     assert.equal(
       saveView(undefined, [], { name: 'x', search: {} }),
-      'It is not known yet who you are: try again.',
+      'Your account is still loading. Try again.',
     );
   });
 
   test('one of the same name is replaced', () => {
     keep([{ name: 'One', search: { q: 'one' } }]);
     assert.equal(
-      saveView(meId, savedViewsOf(meId), { name: ' One ', search: { q: 'other', create: true } }),
+      saveView(meId, readSavedViews(meId), { name: ' One ', search: { q: 'other', create: true } }),
       undefined,
     );
-    assert.deepEqual(savedViewsOf(meId), [{ name: 'One', search: { q: 'other' } }]);
+    assert.deepEqual(readSavedViews(meId), [{ name: 'One', search: { q: 'other' } }]);
   });
 
   test('two addresses are the same view whatever the order of their words, and whether a task is being created', () => {

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
 import { type WorkSearch, workSearch } from '../work-search.ts';
 
-/** Filters of the work page, and list or board, under a name. */
+/** Named filters and layout of the work page. */
 export interface SavedView {
   readonly name: string;
   readonly search: WorkSearch;
@@ -13,12 +13,12 @@ export const nameCharactersMax = 60;
 const listeners = new Set<() => void>();
 const none: readonly SavedView[] = [];
 
-/** Each person has their own. They stay in this browser: they hold the words of filters, and nothing that opens a door. */
+/** Views are per person and stored in this browser. They hold filters only, no credentials. */
 function storageKeyOf(me: string): string {
   return `baton.views.${me}`;
 }
 
-function textOf(me: string | undefined): string | null {
+function readStored(me: string | undefined): string | null {
   try {
     return me === undefined ? null : localStorage.getItem(storageKeyOf(me));
   } catch {
@@ -28,15 +28,15 @@ function textOf(me: string | undefined): string | null {
 
 let last: { readonly text: string; readonly views: readonly SavedView[] } | undefined;
 
-/** @returns the views of a person, the same object while they are the same */
-export function savedViewsOf(me: string | undefined): readonly SavedView[] {
-  const text = textOf(me);
+/** @returns the views of a person, the same object until they change */
+export function readSavedViews(me: string | undefined): readonly SavedView[] {
+  const text = readStored(me);
   if (text === null) return none;
   if (last?.text !== text) last = { text, views: viewsIn(text) };
   return last.views;
 }
 
-/** What the browser holds may be of another version, or was changed by hand: what is not understood is left out. */
+/** Stored views may be from another version or edited by hand. Invalid ones are dropped. */
 function viewsIn(text: string): readonly SavedView[] {
   let given: unknown;
   try {
@@ -59,25 +59,25 @@ function filtersOf(search: object): WorkSearch {
   return filters;
 }
 
-/** Whether two addresses show the same. */
+/** Whether two searches show the same view. */
 export function isSameView(one: WorkSearch, other: WorkSearch): boolean {
   return JSON.stringify(filtersOf(one)) === JSON.stringify(filtersOf(other));
 }
 
-/** Keeps these views. @returns what is wrong, if something is */
-export function keepViews(me: string | undefined, views: readonly SavedView[]): string | undefined {
-  if (me === undefined) return 'It is not known yet who you are: try again.';
-  if (views.length > viewsMax) return `There are ${viewsMax} views already: delete one first.`;
+/** Stores these views. @returns the error, if any */
+export function storeViews(me: string | undefined, views: readonly SavedView[]): string | undefined {
+  if (me === undefined) return 'Your account is still loading. Try again.';
+  if (views.length > viewsMax) return `You can save at most ${viewsMax} views. Delete one first.`;
   try {
     localStorage.setItem(storageKeyOf(me), JSON.stringify(views));
   } catch {
-    return 'This browser lets the page keep nothing.';
+    return 'This browser does not allow the page to store data.';
   }
   for (const listener of listeners) listener();
   return undefined;
 }
 
-/** Keeps one more view; one of the same name is replaced. @returns what is wrong, if something is */
+/** Saves a view; replaces one with the same name. @returns the error, if any */
 export function saveView(
   me: string | undefined,
   views: readonly SavedView[],
@@ -85,7 +85,7 @@ export function saveView(
 ): string | undefined {
   const view = { name: name.trim().slice(0, nameCharactersMax), search: filtersOf(search) };
   const isKnown = views.some((one) => one.name === view.name);
-  return keepViews(
+  return storeViews(
     me,
     isKnown ? views.map((one) => (one.name === view.name ? view : one)) : [...views, view],
   );
@@ -93,7 +93,7 @@ export function saveView(
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
-  // Written by another tab.
+  // Changes of another tab.
   addEventListener('storage', listener);
   return () => {
     listeners.delete(listener);
@@ -101,7 +101,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** The views of a person, also when another tab changes them. */
+/** The views of a person, updated when another tab changes them. */
 export function useSavedViews(me: string | undefined): readonly SavedView[] {
-  return useSyncExternalStore(subscribe, () => savedViewsOf(me));
+  return useSyncExternalStore(subscribe, () => readSavedViews(me));
 }

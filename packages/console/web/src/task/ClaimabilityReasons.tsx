@@ -5,40 +5,38 @@ import type { Task } from '@baton/sdk';
 import { Instant, Moment } from '../parts/Moment.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { taskQuery } from '../queries.ts';
+import { BlockedReason } from './BlockedReason.tsx';
 import { claimabilityQuery } from './claimability.ts';
-import { actOf, adviceOf, approvalOf, type Remedy, reasonOf } from './remedies.ts';
+import { actOf, adviceOf, approvalOf, describeReason, type Remedy } from './remedies.ts';
 import styles from './task.module.css';
 import { useHold } from './use-holds.tsx';
-import { WhyBlocked } from './WhyBlocked.tsx';
 
-/** An instant from here on means that no time releases the task. */
+/** An instant from this year on means that the task becomes available only by an explicit release. */
 const untilReleased = '9999';
 
-/** Everything that stands between the task and whoever would take it, each with the act that removes it. */
-export function WhyNot({ task }: { task: Task }) {
-  const isOver = task.systemStatusCategory.startsWith('terminal');
+/** Everything that prevents the task from being claimed, each with its remedies. */
+export function ClaimabilityReasons({ task }: { task: Task }) {
+  const isEnded = task.systemStatusCategory.startsWith('terminal');
   const isBlocked = task.systemStatusCategory === 'blocked';
   const isOwn = useHold(task.id) !== undefined;
   const { data } = useQuery(claimabilityQuery(task));
-  if (isOver || isOwn || data === undefined) return null;
+  if (isEnded || isOwn || data === undefined) return null;
   return (
     <section className="card stack" aria-labelledby="why">
-      <h2 id="why">
-        {data.claimable ? 'Ready to be taken' : isBlocked ? 'Blocked' : 'Why is this not moving?'}
-      </h2>
+      <h2 id="why">{data.claimable ? 'Ready to claim' : isBlocked ? 'Blocked' : 'Not ready to claim'}</h2>
       {data.claimable && (
         <p className="soft">
-          Whoever may work on it can take it now
-          {task.assigneeId !== null && ', though only its assignee is offered it'}.
+          Every eligible principal can claim it now{' '}
+          {task.assigneeId !== null && ', although Baton offers it to its assignee only'}.
         </p>
       )}
-      {isBlocked && <WhyBlocked task={task} />}
+      {isBlocked && <BlockedReason task={task} />}
       <ul className="stack" hidden={data.reasons.length === 0}>
         {data.reasons.map(({ code, since, remedies, ...details }) => (
           <li key={code} className="stack">
             <p>
-              {code === 'not_before' ? <NotBefore at={task.availableAt} /> : reasonOf(code, details)}{' '}
-              <span className="soft mono" title="The code of this reason">
+              {code === 'not_before' ? <NotBefore at={task.availableAt} /> : describeReason(code, details)}{' '}
+              <span className="soft mono" title="Reason code">
                 {code}
               </span>
               {since !== null && (
@@ -54,7 +52,7 @@ export function WhyNot({ task }: { task: Task }) {
                   <Unblock key={remedy.act + remedy.path} remedy={remedy} />
                 ) : (
                   <p key={remedy.act + remedy.path} className="soft">
-                    {actOf(remedy)?.words ?? adviceOf(remedy)} (needs {permission})
+                    {actOf(remedy)?.words ?? adviceOf(remedy)} (requires {permission})
                   </p>
                 ),
               )}
@@ -66,29 +64,29 @@ export function WhyNot({ task }: { task: Task }) {
   );
 }
 
-/** Until when nobody is offered the task. */
+/** When the task becomes available. */
 function NotBefore({ at }: { readonly at: string | null }) {
-  if (at === null) return 'It is not offered yet.';
+  if (at === null) return 'The task is not available yet.';
   if (at >= untilReleased)
-    return 'All attempts have failed: it is held back until somebody makes it available.';
+    return 'All attempts have failed. The task is on hold until somebody makes it available.';
   return (
     <>
-      It is not offered before <Instant at={at} /> (<Moment at={at} />
+      Available from <Instant at={at} /> (<Moment at={at} />
       ).
     </>
   );
 }
 
-/** One act: by a click, by a second one where it takes something from somebody, or in words. */
+/** A remedy: a button, with a confirmation if it affects somebody else, or advice. */
 function Unblock({ remedy }: { remedy: Remedy }) {
   const queries = useQueryClient();
-  const [isAsked, setAsked] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const act = actOf(remedy);
   const other = useOther(remedy);
   const unblock = useMutation({
     mutationFn: () => act?.run() ?? Promise.resolve(),
     onSettled: () => {
-      setAsked(false);
+      setConfirming(false);
       for (const key of ['tasks', 'approvals', 'me']) void queries.invalidateQueries({ queryKey: [key] });
     },
   });
@@ -101,14 +99,14 @@ function Unblock({ remedy }: { remedy: Remedy }) {
     );
   if (act === undefined) return <p className="soft">{adviceOf(remedy)}</p>;
   const name = other === undefined ? act.words : `${act.words}: ${other}`;
-  if (!isAsked)
+  if (!isConfirming)
     return (
       <>
         <button
           type="button"
           className={styles.unblock}
           disabled={unblock.isPending}
-          onClick={() => (act.question === undefined ? unblock.mutate() : setAsked(true))}
+          onClick={() => (act.confirmation === undefined ? unblock.mutate() : setConfirming(true))}
         >
           {name}
         </button>
@@ -117,7 +115,7 @@ function Unblock({ remedy }: { remedy: Remedy }) {
     );
   return (
     <div className="stack" role="group" aria-label={name}>
-      <p>{act.question}</p>
+      <p>{act.confirmation}</p>
       <div className="row">
         <button
           type="button"
@@ -128,15 +126,15 @@ function Unblock({ remedy }: { remedy: Remedy }) {
         >
           {act.words}
         </button>
-        <button type="button" onClick={() => setAsked(false)}>
-          Leave it
+        <button type="button" onClick={() => setConfirming(false)}>
+          Cancel
         </button>
       </div>
     </div>
   );
 }
 
-/** The public id of the task that a remedy is about, where that is another one. */
+/** The public id of the other task that a remedy applies to, if any. */
 function useOther({ act, path }: Remedy): string | undefined {
   const [, id = ''] = /^\/tasks\/([\da-f-]{36}):complete$/.exec(path) ?? [];
   const { data } = useQuery({ ...taskQuery(id), enabled: act === 'complete_prerequisite' && id !== '' });

@@ -7,49 +7,59 @@ import { Who } from '../parts/Who.tsx';
 import { workspaceQuery } from '../queries.ts';
 import { useKeys } from '../shell/keys.ts';
 import { useTitle } from '../shell/title.ts';
-import { claimOf, type Fact, factsOf, holderQuery, type Then, thenQuery, useNext } from './as-of-then.ts';
 import { EventLine, subjectOf, ToObject } from './EventLine.tsx';
 import styles from './journal.module.css';
 import { isId } from './journal-search.ts';
-import { ProcessThen } from './ProcessThen.tsx';
+import {
+  claimOf,
+  type Fact,
+  factsOf,
+  holderQuery,
+  objectAtEventQuery,
+  type Then,
+  useNext,
+} from './object-at-event.ts';
+import { ProcessAtEvent } from './ProcessAtEvent.tsx';
 
 const eventsShownMax = 50;
 const charactersMax = 2_000;
 const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** An object as it was after one of its events, put together from the journal. */
-export default function ThenPage({ object, at }: { object: string; at: string }) {
+/** The state of an object after one of its events, reconstructed from the journal. */
+export default function ObjectAtEventPage({ object, at }: { object: string; at: string }) {
   return (
     <div className="page">
-      <Reading object={object} at={at} />
+      <ObjectAtEvent object={object} at={at} />
     </div>
   );
 }
 
-function Reading({ object, at }: { object: string; at: string }) {
-  const query = useQuery(thenQuery(object, at));
+function ObjectAtEvent({ object, at }: { object: string; at: string }) {
+  const query = useQuery(objectAtEventQuery(object, at));
   if (query.isError) return <ErrorNote error={query.error} onRetry={() => void query.refetch()} />;
   if (query.isPending) return <Loading lines={8} />;
   if (query.data === null)
     return (
       <>
         <h1>Journal</h1>
-        <Empty title="This object has no such event">
+        <Empty title="Event not found">
           <p>
+            The object has no such event. See{' '}
             <Link to="/journal" search={{ object }}>
-              Its events
+              {' '}
+              all of its events{' '}
             </Link>{' '}
-            lead to what it was after each of them.
+            .
           </p>
         </Empty>
       </>
     );
-  return <AsItWas then={query.data} />;
+  return <State then={query.data} />;
 }
 
-function AsItWas({ then: { events, isCut } }: { then: Then }) {
+function State({ then: { events, isCut } }: { then: Then }) {
   const navigate = useNavigate();
-  useTitle(`${nameOf(events)} as it was`);
+  useTitle(`${nameOf(events)} at an earlier event`);
   const event = events.at(-1) as JournalEvent;
   const earlier = events.at(-2);
   const { entityType, entityId, occurredAt } = event;
@@ -64,7 +74,7 @@ function AsItWas({ then: { events, isCut } }: { then: Then }) {
         <p className="row soft">
           <Link to="/journal">Journal</Link>
           <Link to="/journal" search={{ object: entityId }}>
-            All of this {kind}
+            All events of this {kind}
           </Link>
           <ToObject entityType={entityType} entityId={entityId} />
         </p>
@@ -74,37 +84,40 @@ function AsItWas({ then: { events, isCut } }: { then: Then }) {
             as of {exact.format(new Date(occurredAt))}
           </time>
         </h1>
-        <div className="row" role="group" aria-label="Go through its events">
+        <div className="row" role="group" aria-label="Navigate its events">
           <button
             type="button"
             disabled={earlier === undefined}
             onClick={() => go(earlier)}
             aria-keyshortcuts="j"
           >
-            Earlier
+            Previous event{' '}
           </button>
           <button type="button" disabled={next == null} onClick={() => go(next)} aria-keyshortcuts="k">
-            Later
+            Next event{' '}
           </button>
           <span className="soft">
-            {isCut ? 'Many events' : `Event ${events.length}`}
-            {next === null && ', the newest one'}
+            {isCut ? `Event ${events.length}+` : `Event ${events.length}`}
+            {next === null && ' (latest)'}
           </span>
         </div>
         {error !== null && <ErrorNote error={error} onRetry={() => void refetch()} />}
       </header>
-      <section className="card stack" aria-labelledby="it-was">
-        <h2 id="it-was">What it was</h2>
+      <section className="card stack" aria-labelledby="state">
+        {' '}
+        <h2 id="state">State</h2>
         <Facts events={events} event={event} />
         <p className="soft">
-          This is what {isCut ? `its ${events.length} events before then say` : 'its events up to then say'}.
+          Reconstructed from{' '}
+          {isCut ? `the ${events.length} events before this point` : 'all events up to this point'}.
           {entityType === 'task' &&
-            ' The journal does not keep all: the description that a task begins with, comments and the values of your own fields are not in it.'}
+            " The journal does not contain a task's initial description, its comments or its custom field values."}
         </p>
       </section>
-      {entityType === 'process_instance' && <ProcessThen events={events} />}
-      <section className="card stack" aria-labelledby="happened">
-        <h2 id="happened">What had happened by then</h2>
+      {entityType === 'process_instance' && <ProcessAtEvent events={events} />}
+      <section className="card stack" aria-labelledby="history">
+        {' '}
+        <h2 id="history">History</h2>
         <ol className={styles.plain}>
           {events
             .slice(-eventsShownMax)
@@ -114,19 +127,19 @@ function AsItWas({ then: { events, isCut } }: { then: Then }) {
             ))}
         </ol>
         {events.length > eventsShownMax && (
-          <p className="soft">These are the newest {eventsShownMax} of them.</p>
+          <p className="soft">Only the newest {eventsShownMax} events are shown.</p>
         )}
       </section>
     </article>
   );
 }
 
-/** The words by which the newest event that has some calls it. */
+/** The object's name in the newest event that has one. */
 function nameOf(events: readonly JournalEvent[]): string {
   const facts = new Map(factsOf(events).map(({ name, value }) => [name, value]));
   const last = events.at(-1) as JournalEvent;
-  const { element: _element, stage: _stage, ...told } = last.payload;
-  return subjectOf({ ...last, payload: { ...told, ...Object.fromEntries(facts) } });
+  const { element: _element, stage: _stage, ...members } = last.payload;
+  return subjectOf({ ...last, payload: { ...members, ...Object.fromEntries(facts) } });
 }
 
 function Facts({ events, event }: { events: readonly JournalEvent[]; event: JournalEvent }) {
@@ -136,16 +149,16 @@ function Facts({ events, event }: { events: readonly JournalEvent[]; event: Jour
   return (
     <>
       {holder.isError && <ErrorNote error={holder.error} onRetry={() => void holder.refetch()} />}
-      {facts.length === 0 && <p className="soft">These events say nothing of it but that they happened.</p>}
+      {facts.length === 0 && <p className="soft">These events contain no details.</p>}
       <dl className={styles.facts}>
         {event.entityType === 'task' && (
           <div className={styles.fact}>
-            <dt>held by</dt>
+            <dt>holder</dt>
             <dd>
               {claimed === undefined ? (
-                <span className="soft">Nobody</span>
+                <span className="soft">None</span>
               ) : holder.data === undefined ? (
-                <span className="soft">{holder.isError ? 'Not known' : '…'}</span>
+                <span className="soft">{holder.isError ? 'Unknown' : '…'}</span>
               ) : (
                 <Who id={holder.data} />
               )}
@@ -160,7 +173,7 @@ function Facts({ events, event }: { events: readonly JournalEvent[]; event: Jour
   );
 }
 
-/** What people look for first, in this order; the rest follows as the journal has it. */
+/** The most important facts, in this order. The others follow in the journal's order. */
 const first = [
   'title',
   'name',
@@ -172,7 +185,7 @@ const first = [
   'assigneeId',
   'description',
 ];
-/** Those that the heading says, or that say nothing by themselves. */
+/** Facts that the heading shows already, or that mean nothing on their own. */
 const silent = new Set([
   'publicId',
   'instanceKey',
@@ -196,7 +209,7 @@ function OneFact({ fact: { name, value, from }, isNew }: { fact: Fact; isNew: bo
       <dd>
         <Value name={name} value={value} />{' '}
         <span className={isNew ? styles.isNew : 'soft'}>
-          {isNew ? 'by this event' : <Moment at={from.occurredAt} />}
+          {isNew ? 'changed by this event' : <Moment at={from.occurredAt} />}
         </span>
       </dd>
     </div>

@@ -8,21 +8,23 @@ import { Who } from '../parts/Who.tsx';
 import styles from './inbox.module.css';
 
 const shownMax = 20;
-/** So many suspended runs are looked through, the newest first: one that was gone on with stays suspended, too. */
+/**
+ * The newest suspended runs that are read. A run keeps its status `suspended` after a later run has resumed its work.
+ */
 const runsPageSize = 50;
 const runsPagesMax = 4;
 
 /**
- * Suspended runs that nobody has resumed, blocked tasks, and suspended processes. Tasks that wait for this person's decision are
- * listed above already.
+ * Suspended runs that nobody has resumed, blocked tasks, and suspended processes. Tasks with an approval that this
+ * person may decide are already listed above.
  */
-export function Parked({ me }: { me: HarnessContext }) {
+export function OnHold({ me }: { me: HarnessContext }) {
   const may = (permission: string) => me.permissions.includes(permission) || me.permissions.includes('admin');
-  const waiting = new Set(me.pendingApprovals.flatMap(({ taskId }) => taskId ?? []));
+  const awaiting = new Set(me.pendingApprovals.flatMap(({ taskId }) => taskId ?? []));
   const runs = useQuery({
-    // Not with the tasks, each reading of which would take as many requests more.
-    queryKey: ['inbox', 'parked', ...waiting],
-    queryFn: ({ signal }) => readParked(waiting, signal),
+    // Not under the key of tasks, each refetch of which would send as many requests more.
+    queryKey: ['inbox', 'on-hold', ...awaiting],
+    queryFn: ({ signal }) => readOnHold(awaiting, signal),
     placeholderData: keepPreviousData,
     enabled: may('tasks.read'),
   });
@@ -42,14 +44,15 @@ export function Parked({ me }: { me: HarnessContext }) {
         .then(({ items }) => items.filter(({ activeClaimId }) => activeClaimId === null)),
     enabled: may('tasks.read'),
   });
-  const parked = new Set([...waiting, ...(runs.data ?? []).map(({ task }) => task.id)]);
-  const onlyBlocked = (blocked.data ?? []).filter(({ id }) => !parked.has(id));
+  const onHold = new Set([...awaiting, ...(runs.data ?? []).map(({ task }) => task.id)]);
+  const onlyBlocked = (blocked.data ?? []).filter(({ id }) => !onHold.has(id));
   const failed = [runs, processes, blocked].filter(({ isError }) => isError);
   const isEmpty = !runs.data?.length && !processes.data?.length && onlyBlocked.length === 0;
   if (isEmpty && failed.length === 0) return null;
   return (
-    <section className={styles.section} aria-labelledby="parked">
-      <h2 id="parked">Parked</h2>
+    <section className={styles.section} aria-labelledby="on-hold">
+      {' '}
+      <h2 id="on-hold">On hold</h2>
       {failed.map(({ error, refetch }, place) => (
         <ErrorNote key={place} error={error} onRetry={() => void refetch()} />
       ))}
@@ -60,7 +63,7 @@ export function Parked({ me }: { me: HarnessContext }) {
             <p className="soft">
               <Who id={run.principalId} /> suspended attempt {run.attempt}{' '}
               <Moment at={run.finishedAt ?? run.updatedAt} />
-              {reasonIn(run)}. Whoever takes the task goes on from its last checkpoint.
+              {reasonIn(run)}. The next holder resumes from its last checkpoint.
             </p>
           </li>
         ))}
@@ -68,8 +71,8 @@ export function Parked({ me }: { me: HarnessContext }) {
           <li key={task.id} className="card stack">
             <TaskHead task={task} />
             <p className="soft">
-              This task is blocked; last change <Moment at={task.updatedAt} />. Its page shows why; nobody is
-              offered it until somebody moves it.
+              Blocked, updated <Moment at={task.updatedAt} />. Nobody is offered the task until it is moved to
+              an open status. Open it to see the reason.
             </p>
           </li>
         ))}
@@ -81,7 +84,7 @@ export function Parked({ me }: { me: HarnessContext }) {
               </Link>
             </p>
             <p className="soft">
-              This process is suspended, <Moment at={updatedAt} />. Resume or cancel it on its page.
+              Process suspended <Moment at={updatedAt} />. Open it to resume or cancel it.
             </p>
           </li>
         ))}
@@ -101,39 +104,39 @@ function TaskHead({ task }: { readonly task: Task }) {
   );
 }
 
-interface ParkedRun {
+interface SuspendedRun {
   readonly run: Run;
   readonly task: Task;
 }
 
-/** Suspended runs that are not the newest ones of their tasks, which stays so: each is looked at once. */
-const goneOnWith = new Set<string>();
+/** Suspended runs that a later run of the same task has superseded. That never changes, so each is read once. */
+const superseded = new Set<string>();
 
-/** @param waiting tasks that are left out */
-async function readParked(waiting: ReadonlySet<string>, signal: AbortSignal): Promise<ParkedRun[]> {
-  const parked: ParkedRun[] = [];
+/** @param excluded tasks that are left out */
+async function readOnHold(excluded: ReadonlySet<string>, signal: AbortSignal): Promise<SuspendedRun[]> {
+  const found: SuspendedRun[] = [];
   let cursor: string | null | undefined;
-  for (let page = 0; page < runsPagesMax && cursor !== null && parked.length < shownMax; page += 1) {
+  for (let page = 0; page < runsPagesMax && cursor !== null && found.length < shownMax; page += 1) {
     const { items, nextCursor }: { items: readonly Run[]; nextCursor: string | null } = await baton.runs.list(
       { status: 'suspended', limit: runsPageSize, ...(cursor && { cursor }) },
       { signal },
     );
-    const found = await Promise.all(
+    const runs = await Promise.all(
       items
-        .filter(({ id, taskId }) => !goneOnWith.has(id) && !waiting.has(taskId))
-        .map((run) => asParked(run, signal)),
+        .filter(({ id, taskId }) => !superseded.has(id) && !excluded.has(taskId))
+        .map((run) => findOnHold(run, signal)),
     );
-    parked.push(...found.filter((one) => one !== undefined));
+    found.push(...runs.filter((one) => one !== undefined));
     cursor = nextCursor;
   }
-  return parked.slice(0, shownMax);
+  return found.slice(0, shownMax);
 }
 
-/** @returns nothing where somebody has gone on with the task, or nobody has to */
-async function asParked(run: Run, signal: AbortSignal): Promise<ParkedRun | undefined> {
+/** @returns undefined if somebody has resumed the task, or its work has ended */
+async function findOnHold(run: Run, signal: AbortSignal): Promise<SuspendedRun | undefined> {
   const { items } = await baton.runs.list({ taskId: run.taskId, limit: 1 }, { signal });
   if (items[0]?.id !== run.id) {
-    goneOnWith.add(run.id);
+    superseded.add(run.id);
     return undefined;
   }
   const task = await baton.tasks.get(run.taskId, { signal });

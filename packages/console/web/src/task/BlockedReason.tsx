@@ -12,8 +12,8 @@ import styles from './task.module.css';
 
 const approvalsMax = 5;
 
-/** Why a task is blocked: the end of its newest attempt, the newest comment, and whose decision it waits for. */
-export function WhyBlocked({ task }: { readonly task: Task }) {
+/** Why a task is blocked: the failure of its newest attempt, the newest comment, and pending approvals. */
+export function BlockedReason({ task }: { readonly task: Task }) {
   const [run] = useQuery(runsQuery(task)).data ?? [];
   const comments = useInfiniteQuery(commentsQuery(task));
   const mayReadApprovals = useQuery(meQuery).data?.permissions.includes('approvals.read') ?? false;
@@ -25,7 +25,7 @@ export function WhyBlocked({ task }: { readonly task: Task }) {
         .then(({ items }) => items),
     enabled: mayReadApprovals,
   });
-  // Of more than one page of comments the newest one is not read.
+  // With more than one page of comments, the newest one is not loaded.
   const comment = comments.hasNextPage ? undefined : comments.data?.at(-1);
   return (
     <>
@@ -45,9 +45,9 @@ export function WhyBlocked({ task }: { readonly task: Task }) {
       )}
       {approvals.data?.map((approval) => (
         <p key={approval.id}>
-          It waits for the answer of <Decider approval={approval} />:{' '}
+          Pending approval by <Decider approval={approval} />:{' '}
           <Link to="/approvals/$id" params={{ id: approval.id }}>
-            {approval.comment || 'a decision'}
+            {approval.comment || 'approval'}
           </Link>
         </p>
       ))}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Readings } from '../web/src/readings.ts';
+import { Refetches } from '../web/src/refetches.ts';
 
 const bounds = { gatherMs: 5, restTimes: 4, restMsMax: 60 };
 
@@ -10,7 +10,7 @@ test('a flood of wishes is one reading at a time, with rests as long as the read
   let most = 0;
   const began: number[] = [];
   const ended: number[] = [];
-  const readings = new Readings(async () => {
+  const readings = new Refetches(async () => {
     began.push(performance.now());
     running += 1;
     most = Math.max(most, running);
@@ -19,7 +19,7 @@ test('a flood of wishes is one reading at a time, with rests as long as the read
     ended.push(performance.now());
   }, bounds);
   while (ended.length < 4) {
-    for (let n = 0; n < 50; n += 1) readings.want('tasks');
+    for (let n = 0; n < 50; n += 1) readings.request('tasks');
     await sleep(1);
   }
   readings.stop();
@@ -32,16 +32,16 @@ test('a flood of wishes is one reading at a time, with rests as long as the read
 test('what is wanted during a reading is read once more; another key does not wait, and a failure ends nothing', async () => {
   const read: string[] = [];
   const isReading = Promise.withResolvers<void>();
-  const readings = new Readings(async (key) => {
+  const readings = new Refetches(async (key) => {
     read.push(key);
     isReading.resolve();
     await sleep(10);
     throw new Error('refused');
   }, bounds);
-  readings.want('tasks');
+  readings.request('tasks');
   await isReading.promise;
-  readings.want('tasks');
-  readings.want('me');
+  readings.request('tasks');
+  readings.request('me');
   while (read.length < 3) await sleep(1);
   // Nothing is read a third time.
   await sleep(100);

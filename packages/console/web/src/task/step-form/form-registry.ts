@@ -1,11 +1,11 @@
 import type { Task } from '@baton/sdk';
 
-/** The input in the form of a task's page. A completion sends it first, from wherever on the page it is requested. */
+/** Sends the input of a task page's form. Every completion on the page does this first. */
 type Send = () => Promise<Task>;
 
 const forms = new Map<string, Send>();
 
-/** Registers the form of a task while it is shown. @returns what ends that */
+/** Registers the form of a task while it is mounted. @returns a function that unregisters it */
 export function registerForm(taskId: string, send: Send): () => void {
   forms.set(taskId, send);
   return () => {
@@ -14,9 +14,8 @@ export function registerForm(taskId: string, send: Send): () => void {
 }
 
 /**
- * Sends the answers in the form of a task.
- * @returns the task as it is then; the given one where its form is not shown
- * @throws BatonError where they are refused, or the form has a fault
+ * Sends the answers in the form of a task. @returns the updated task; the given one if its form is not shown @throws
+ * BatonError if they are rejected or the form is invalid
  */
 export async function sendAnswers(task: Task): Promise<Task> {
   return (await forms.get(task.id)?.()) ?? task;

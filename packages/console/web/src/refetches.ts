@@ -1,27 +1,29 @@
 /** In milliseconds and times. */
-export const readingBounds = {
-  /** Changes are gathered for this long: a busy tenant writes thousands of events a second. */
+export const refetchBounds = {
+  /** How long changes are batched: a busy tenant writes thousands of events a second. */
   gatherMs: 400,
-  /** After each reading the page rests for this many times its length: a slow Baton is asked less often. */
+  /**
+   * After each refetch the page pauses for this many times its duration, so that a slow Baton gets fewer requests.
+   */
   restTimes: 4,
   restMsMax: 10_000,
 };
 
-/** Has each key read again soon after it is wanted: one reading at a time, with a rest after each. */
-export class Readings {
+/** Refetches each requested key soon: one refetch per key at a time, with a pause after each. */
+export class Refetches {
   readonly #read: (key: string) => Promise<unknown>;
-  /** Keys that are read, or rest, and whether they are wanted again. */
+  /** Keys that are being refetched or paused, and whether they were requested again. */
   readonly #busy = new Map<string, boolean>();
   readonly #timers = new Set<ReturnType<typeof setTimeout>>();
 
-  readonly #bounds: typeof readingBounds;
+  readonly #bounds: typeof refetchBounds;
 
-  constructor(read: (key: string) => Promise<unknown>, bounds = readingBounds) {
+  constructor(read: (key: string) => Promise<unknown>, bounds = refetchBounds) {
     this.#read = read;
     this.#bounds = bounds;
   }
 
-  want(key: string): void {
+  request(key: string): void {
     const isBusy = this.#busy.has(key);
     this.#busy.set(key, isBusy);
     if (!isBusy) this.#after(this.#bounds.gatherMs, () => void this.#once(key));
@@ -35,7 +37,7 @@ export class Readings {
     this.#busy.set(key, false);
     const { gatherMs, restTimes, restMsMax } = this.#bounds;
     const beganMs = performance.now();
-    // Who shows it, shows the failure too.
+    // The component that shows the data also shows the error.
     await this.#read(key).catch(() => undefined);
     const restMs = Math.min((performance.now() - beganMs) * restTimes, restMsMax);
     this.#after(Math.max(gatherMs, restMs), () => {

@@ -14,14 +14,13 @@ const taskFields = {
   acceptance: 'Done when',
 } as const satisfies Record<keyof TaskSnapshot, string>;
 
-/** The words for each answer. */
 export const answers = { approved: 'If approved', rejected: 'If rejected' } as const;
 
 const followUp = 'Follow-up actions';
 
-export const fieldWords = (name: keyof TaskSnapshot): string => taskFields[name];
+export const labelField = (name: keyof TaskSnapshot): string => taskFields[name];
 
-/** The place of a changed value: our word for the part, and the names that others chose within it. */
+/** The place of a changed value: the console's label of the part, and the user-defined names within it. */
 export function placeOf(path: readonly string[]): {
   readonly part: string;
   readonly names: readonly string[];
@@ -42,8 +41,8 @@ export function placeOf(path: readonly string[]): {
   return { part: root === 'task' ? 'Task' : followUp, names: path.slice(1) };
 }
 
-/** Our words for changed fields, as the service names them. */
-export function fieldsText(names: readonly string[]): string {
+/** Labels of the changed fields that the service reports. */
+export function labelFields(names: readonly string[]): string {
   const words: Readonly<Record<string, string>> = { ...taskFields, artifact: 'Artifact', outcome: followUp };
   return names.map((name) => words[name] ?? name).join(', ');
 }
@@ -65,7 +64,10 @@ const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'l
 /** A time to the second, with its zone. */
 export const dateText = (at: string): string => exact.format(new Date(at));
 
-/** A value as text: a text as it is, anything else as JSON. Nothing is cut: its end may decide. */
+/**
+ * A value as text: a text as it is, anything else as JSON. Nothing is truncated, because the end may matter to the
+ * decision.
+ */
 export function valueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
 }

@@ -2,15 +2,15 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { Task } from '@baton/sdk';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { useKeys } from '../shell/keys.ts';
-import { useCanTake } from './claimability.ts';
-import { takeTask } from './holds.ts';
+import { useCanClaim } from './claimability.ts';
+import { claimTask } from './holds.ts';
 
-/** Takes the task for this person. Not there where it can't be taken: the page says why beside it. */
-export function Take({ task }: { task: Task }) {
+/** Claims the task for this person. Hidden if the task can't be claimed; ClaimabilityReasons shows why. */
+export function ClaimButton({ task }: { task: Task }) {
   const queries = useQueryClient();
-  const isOffered = useCanTake(task);
+  const isOffered = useCanClaim(task);
   const take = useMutation({
-    mutationFn: () => takeTask(task),
+    mutationFn: () => claimTask(task),
     onSettled: async () => {
       for (const key of ['me', 'tasks']) await queries.invalidateQueries({ queryKey: [key] });
     },
@@ -27,7 +27,7 @@ export function Take({ task }: { task: Task }) {
           disabled={take.isPending}
           onClick={() => take.mutate()}
         >
-          {take.isPending ? 'Taking …' : 'Take it'}
+          {take.isPending ? 'Claiming …' : 'Claim'}
         </button>
       )}
       {take.isError && <ErrorNote error={take.error} />}

@@ -6,25 +6,25 @@ import { onEvent } from '../live.ts';
 
 const pageSize = 200;
 const pagesMax = 10;
-/** The next event is looked for at most so often. */
+/** The shortest interval between two queries for the next event. */
 const gatherMs = 500;
 
-/** What the journal says of one object up to one of its events. */
+/** The events of one object up to one of them. */
 export interface Then {
-  /** Oldest first; the last one is the event that was asked for. */
+  /** Oldest first; the last one is the requested event. */
   readonly events: readonly JournalEvent[];
-  /** Whether there are older ones than were read. */
+  /** Whether older events exist that were not read. */
   readonly isCut: boolean;
 }
 
-/** @param at cursor of the event; the answer is null where the object has no such event */
-export const thenQuery = (object: string, at: string) =>
+/** @param at cursor of the event; the result is null if the object has no such event */
+export const objectAtEventQuery = (object: string, at: string) =>
   queryOptions({
     queryKey: ['then', object, at],
-    queryFn: ({ signal }) => readThen(object, at, signal),
+    queryFn: ({ signal }) => readObjectAtEvent(object, at, signal),
   });
 
-async function readThen(entityId: string, at: string, signal: AbortSignal): Promise<Then | null> {
+async function readObjectAtEvent(entityId: string, at: string, signal: AbortSignal): Promise<Then | null> {
   let older: readonly JournalEvent[] = [];
   let before: string | null | undefined = at;
   for (let page = 0; page < pagesMax && before != null; page += 1) {
@@ -32,7 +32,7 @@ async function readThen(entityId: string, at: string, signal: AbortSignal): Prom
     older = [...read.items, ...older];
     before = read.prevCursor;
   }
-  // The event itself stands just after those that end before it.
+  // The event itself follows the last one before it.
   const cursor = older.at(-1)?.cursor;
   const { items } = await baton.events.list(
     { entityId, limit: 1, ...(cursor !== undefined && { cursor }) },
@@ -43,7 +43,7 @@ async function readThen(entityId: string, at: string, signal: AbortSignal): Prom
   return { events: [...older, event], isCut: before != null };
 }
 
-/** The object's next event after one of its events; null where there is none by now. */
+/** The object's next event after one of its events; null if there is none yet. */
 const nextQuery = (entityId: string, at: string) =>
   queryOptions({
     queryKey: ['then', 'next', entityId, at],
@@ -53,7 +53,7 @@ const nextQuery = (entityId: string, at: string) =>
         .then(({ items: [event = null] }) => event),
   });
 
-/** The object's next event, also where it happens while the page is open. */
+/** The object's next event, even if it occurs while the page is open. */
 export function useNext(object: string, at: string) {
   const queries = useQueryClient();
   const next = useQuery(nextQuery(object, at));
@@ -61,17 +61,17 @@ export function useNext(object: string, at: string) {
   useEffect(() => {
     if (isKnown) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const look = () => {
+    const schedule = () => {
       timer ??= setTimeout(() => {
         timer = undefined;
-        // In a flood a reading that takes longer than the gathering would never end.
+        // Under heavy traffic, a query that takes longer than `gatherMs` would otherwise be cancelled forever.
         void queries.invalidateQueries(
           { queryKey: nextQuery(object, at).queryKey },
           { cancelRefetch: false },
         );
       }, gatherMs);
     };
-    const stop = onEvent(({ entityId }) => entityId === object && look(), look);
+    const stop = onEvent(({ entityId }) => entityId === object && schedule(), schedule);
     return () => {
       stop();
       clearTimeout(timer);
@@ -80,38 +80,38 @@ export function useNext(object: string, at: string) {
   return next;
 }
 
-/** One thing that the journal says of an object. */
+/** One property of an object, taken from its events. */
 export interface Fact {
   readonly name: string;
   readonly value: unknown;
-  /** Who said it last. */
+  /** The event that set it. */
   readonly from: JournalEvent;
 }
 
-/** Events about a part of their object, or about what others do with it; their members are not the object's. */
+/** Events about a part of their object, or about its use by others. Their members are not the object's. */
 const ofParts =
   /^(task\.(comment|relation|external_reference|context_pack|completion_work|verification_started)|work\.|project\.(external_reference|config)|run\.(checkpointed|child|control_message|handoff)|rule\.evaluated|(role|capability|skill)\.(assigned|revoked)|workspace\.member|knowledge\.|process\.(stage|step|timer|sla|escalated|recall|correlated|milestone|data_changed|compensated)|artifact\.content_read)/;
 
-/** Members that tell of the happening, and of the lease that began by it. */
+/** Members that describe the event, or the lease that it started. */
 const ofHappening =
   /^(changes|changed.*|from[A-Z].*|previous.*|reason|comment|actions|trigger|results|evidence|checks|attempt|cause|channel|claimId|sessionId|holderId|fencingToken|expiresAt|instanceId|(task|goal|rule)Id|released.*|revoked.*|closed.*|failed.*|withdrawn.*)$/;
 
-/** What an object was after the last of these events, by what they say. @param events oldest first */
+/** The properties of an object after the last of these events. @param events oldest first */
 export function factsOf(events: readonly JournalEvent[]): Fact[] {
   const facts = new Map<string, Fact>();
   for (const event of events) {
     if (ofParts.test(event.type)) continue;
     const { changes } = event.payload;
-    // A claim, a run or a session names its task, its holder and its end in the event that makes it.
+    // A claim, a run or a session has its task, holder and expiry in the event that creates it.
     const isOwn = event.type !== 'task.claimed' && event.entityType !== 'task';
-    const told = Object.entries(event.payload).filter(
+    const members = Object.entries(event.payload).filter(
       ([name]) => !ofHappening.test(name) || (isOwn && ofOwn.has(name)),
     );
     const changed = typeof changes === 'object' && changes !== null ? Object.entries(changes) : [];
-    const saysStatus = ['status', 'statusKey'].some((name) => name in event.payload);
+    const hasStatus = ['status', 'statusKey'].some((name) => name in event.payload);
     const state =
-      saysStatus || event.entityType === 'task' ? [] : [['state', lastWordOf(event.type)] as const];
-    for (const [name, value] of [...state, ...told, ...changed])
+      hasStatus || event.entityType === 'task' ? [] : [['state', lastWordOf(event.type)] as const];
+    for (const [name, value] of [...state, ...members, ...changed])
       if (JSON.stringify(facts.get(name)?.value) !== JSON.stringify(value))
         facts.set(name, { name, value, from: event });
   }
@@ -120,22 +120,22 @@ export function factsOf(events: readonly JournalEvent[]): Fact[] {
 
 const ofOwn = new Set(['claimId', 'fencingToken', 'expiresAt', 'taskId', 'attempt']);
 
-/** `run.failed` is told as `failed`. */
+/** Turns `run.failed` into `failed`. */
 const lastWordOf = (type: string): string => type.slice(type.lastIndexOf('.') + 1).replaceAll('_', ' ');
 
-/** The claim of a task that was the newest one then. */
+/** The newest claim of a task among these events. */
 export function claimOf(events: readonly JournalEvent[]): JournalEvent | undefined {
   return events.findLast(({ type }) => type === 'task.claimed');
 }
 
-/** Who held a task after an event: nobody where the newest claim had ended by then. */
+/** The holder of a task after an event; null if the newest claim had ended by then. */
 export const holderQuery = (claimed: JournalEvent | undefined, at: string) =>
   queryOptions({
     queryKey: ['then', 'holder', claimed?.id, at],
     enabled: claimed !== undefined,
     queryFn: async ({ signal }) => {
       const { claimId, holderId } = (claimed?.payload ?? {}) as { claimId: string; holderId: string };
-      // Of the claim's own events each ends it.
+      // Every event of the claim itself ends it.
       const { items } = await baton.events.list({ entityId: claimId, before: at, limit: 1 }, { signal });
       return items.length > 0 ? null : holderId;
     },
