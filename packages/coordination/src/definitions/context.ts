@@ -4,10 +4,10 @@ import type { Auth } from '../service/auth.ts';
 import type { Permission } from '../service/permissions.ts';
 import type { ErrorCode } from './errors.ts';
 
-/** What a handler of this layer works with. */
+/** The context of this layer's handlers. */
 export type Context = LowerContext;
 
-/** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
+/** Declares an operation of this layer; see `EndpointSpec` for the fields. */
 export const endpoint = endpointsOf<{
   code: ErrorCode;
   permission: Permission;

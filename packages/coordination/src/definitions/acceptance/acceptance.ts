@@ -21,7 +21,7 @@ const isCondition = (text: string) =>
 export const checkKeyForm = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const kinds = ['deterministic', 'external_state', 'human', 'llm_judge'] as const;
 
-/** One thing that must hold before the task counts as done (core, section 8.7). */
+/** A condition for completing a task (docs/reference/definitions.md#acceptance-checks). */
 export const AcceptanceCheck = z.strictObject({
   key: z.string().regex(checkKeyForm),
   kind: z.enum(kinds),
@@ -41,12 +41,12 @@ export const AcceptanceCheck = z.strictObject({
 });
 export type AcceptanceCheck = z.infer<typeof AcceptanceCheck>;
 
-/** A check of a task, with who added it or changed it last; null where nobody knows. */
+/** A check of a task, with the principal that last added or changed it; null if unknown. */
 export const TaskCheck = AcceptanceCheck.extend({ addedByPrincipalId: Uuid.nullable() });
-/** A check as it is stored with its task. */
+/** A check as stored with its task. */
 export type TaskCheck = AcceptanceCheck & { addedByPrincipalId?: string | null };
 
-/** What a client may send back of a check that it has read: who added it is made by the service. */
+/** Accepts a check as a client has read it; the service sets the author. */
 export const SentCheck = AcceptanceCheck.extend({
   addedByPrincipalId: z.string().max(64).nullish().meta({ description: 'Ignored: the service sets it.' }),
 });
@@ -83,7 +83,7 @@ const specOf: Record<AcceptanceCheck['kind'], z.ZodType> = {
 
 /**
  * Parses the acceptance checks of a task.
- * @param typeKeys keys of the checks that the task's type brings itself
+ * @param typeKeys keys of the checks that the task's type defines
  * @throws Refusal `invalid_acceptance`, `invalid_acceptance_spec`, `duplicate_check_key`, `payload_too_large`,
  * `payload_too_deep`, `secret_material_rejected`
  */
@@ -104,7 +104,7 @@ export function parseAcceptance(sent: readonly unknown[], typeKeys: readonly str
   return checks;
 }
 
-/** A check that was read from a task and is sent back names its author, which the sender has no say in. */
+/** A check that was read from a task contains its author, which is ignored when it is sent back. */
 function readBack(sent: unknown): unknown {
   return typeof sent === 'object' && sent !== null && !Array.isArray(sent) ? withoutAuthor(sent) : sent;
 }
@@ -122,10 +122,10 @@ function checkSpec(kind: AcceptanceCheck['kind'], spec: JsonObject, field: strin
 }
 
 /**
- * Looks up the skills and the artifact types that checks name.
- * @param field where the checks stand in the body
- * @throws Refusal `invalid_acceptance_spec` for one that isn't registered, for a skill that can't be called and for one with
- * effects outside before which no person has a say
+ * Looks up the skills and the artifact types of checks.
+ * @param field the checks' position in the body
+ * @throws Refusal `invalid_acceptance_spec` for one that isn't registered, for a skill that can't be called and for one
+ * with external effects without an earlier check that a person decides
  */
 export async function requireSubjectsOfChecks(
   context: Context,
@@ -145,12 +145,12 @@ export async function requireSubjectsOfChecks(
   }
 }
 
-/** The skill that judges a check, as `name@version`; undefined for other checks. */
+/** The skill that evaluates a check, as `name@version`; undefined for other checks. */
 export function skillOfCheck({ spec }: AcceptanceCheck): string | undefined {
   return spec?.['skill'] as string | undefined;
 }
 
-/** Whether a person decides a check, and so may allow what later checks under the same condition do outside. */
+/** Whether a person decides a check, and so may allow the external effects of later checks with the same condition. */
 export function mayAllowEffects(earlier: AcceptanceCheck, check: AcceptanceCheck): boolean {
   const isOfPerson = earlier.kind === 'human' || earlier.kind === 'llm_judge';
   return isOfPerson && canonicalJson(earlier.when ?? null) === canonicalJson(check.when ?? null);

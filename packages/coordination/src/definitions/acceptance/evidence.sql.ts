@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** Those of the ids that are artifacts of the tenant, and in sight of the viewer; null sees everything. */
+/** Those of the ids that are artifacts of the tenant and visible to the viewer; null for unrestricted. */
 export function findArtifactIds(tenantId: string, viewerId: string | null, ids: readonly string[]) {
   return sql<{ id: string }>`
     select id from artifacts
@@ -8,7 +8,7 @@ export function findArtifactIds(tenantId: string, viewerId: string | null, ids: 
       case when task_id is null then sees_workspace(${viewerId}, workspace_id) else sees_task(${viewerId}, task_id) end)`;
 }
 
-/** The same of observations. */
+/** The same for observations. */
 export function findObservationIds(tenantId: string, viewerId: string | null, ids: readonly string[]) {
   return sql<{ id: string }>`
     select id from observations
@@ -16,7 +16,7 @@ export function findObservationIds(tenantId: string, viewerId: string | null, id
       case when task_id is null then sees_workspace(${viewerId}, workspace_id) else sees_task(${viewerId}, task_id) end)`;
 }
 
-/** The same of context packs, which hang on the task that they were recorded for. */
+/** The same for context packs, which belong to the task for which they were recorded. */
 export function findContextPackIds(tenantId: string, viewerId: string | null, ids: readonly string[]) {
   return sql<{ id: string }>`
     select id from context_packs

@@ -17,7 +17,10 @@ const ExternalRef = z.strictObject({
   url: z.string().min(1).max(2048).nullish(),
 });
 
-/** A fact that supports a task: something recorded here, or a thing in another system (core, section 8.7). */
+/**
+ * A fact that supports a task: a record of this service, or an object of another system
+ * (docs/reference/definitions.md#evidence).
+ */
 export const Evidence = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('observation'), observationId: Uuid, ...about }),
   z.strictObject({ kind: z.literal('artifact'), artifactId: Uuid, ...about }),
@@ -26,7 +29,7 @@ export const Evidence = z.discriminatedUnion('kind', [
 ]);
 export type Evidence = z.infer<typeof Evidence>;
 
-/** Evidence as it is stored with its task: with who added it, which decides whether it counts. */
+/** Evidence as stored with its task. Its author determines whether it counts. */
 export type TaskEvidence = Evidence & { addedByPrincipalId?: string };
 
 /**
@@ -66,8 +69,8 @@ export function requireKnownChecks(evidence: readonly Evidence[], known: readonl
 }
 
 /**
- * Looks up what evidence points at.
- * @throws Refusal `not_found` with the id of the first that doesn't exist, or that the caller doesn't see
+ * Looks up the targets of evidence.
+ * @throws Refusal `not_found` with the id of the first one that doesn't exist or that the caller can't see
  */
 export async function requireEvidenceTargets(
   context: Context,
@@ -81,7 +84,7 @@ export async function requireEvidenceTargets(
   }
 }
 
-/** `artifact/<id>` and the like of those that exist. */
+/** `artifact/<id>` and the like of the existing ones. */
 async function findKnownFacts(context: Context, evidence: readonly Evidence[]): Promise<ReadonlySet<string>> {
   const { db, tenantId } = context;
   const known = new Set<string>();

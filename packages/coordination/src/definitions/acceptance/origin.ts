@@ -7,7 +7,7 @@ import { parseDocument, withoutNulls } from './parsed-document.ts';
 const kinds = ['human', 'harness', 'rule', 'parent', 'process', 'external'] as const;
 const ruleIdForm = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}$/;
 
-/** Where a task comes from; never changed afterwards (core, section 8.7). */
+/** The origin of a task, which never changes (docs/reference/definitions.md#origin). */
 export const Origin = z.strictObject({
   kind: z.enum(kinds),
   ref: z.string().min(1).max(512).nullish(),
@@ -38,12 +38,12 @@ export function parseOrigin(sent: unknown, field = 'origin'): Origin {
     refuse('ruleId', 'belongs to the kind rule, which needs it');
   if (origin.kind === 'rule' && origin.evidence.length === 0)
     refuse('evidence', 'is required for the kind rule');
-  if (origin.evidence.some(({ check }) => check != null)) refuse('evidence', 'names no check');
+  if (origin.evidence.some(({ check }) => check != null)) refuse('evidence', 'must not name a check');
   if (origin.ref) refuseSecretText(origin.ref, `${field}.ref`);
   return { ...origin, evidence: parseEvidence(origin.evidence, `${field}.evidence`) };
 }
 
-/** The origin of a task that names none. */
+/** The origin of a task that is created without one. */
 export function defaultOrigin(parentTaskId: string | undefined, isHuman: boolean): Origin {
   if (parentTaskId !== undefined) return { kind: 'parent', ref: `task:${parentTaskId}`, evidence: [] };
   return { kind: isHuman ? 'human' : 'harness', evidence: [] };

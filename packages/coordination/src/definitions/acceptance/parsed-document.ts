@@ -2,9 +2,7 @@ import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 import { fail } from '../errors.ts';
 
-/**
- * A part of a body that the command parses itself, with codes of its own (422); the API description shows its form.
- */
+/** A part of a body that the command parses, with its own codes (422). The API description contains its schema. */
 export function parsedLater(schema: z.ZodType) {
   const { $schema: _, ...form } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   return z.unknown().meta(form);
@@ -12,8 +10,8 @@ export function parsedLater(schema: z.ZodType) {
 
 /**
  * Parses a document by its schema.
- * @param field where it stands in the body, for the details
- * @throws Refusal `code` with the field that is wrong
+ * @param field its position in the body, for the details
+ * @throws Refusal `code` with the invalid field
  */
 export function parseDocument<Schema extends z.ZodType>(
   schema: Schema,
@@ -27,7 +25,7 @@ export function parseDocument<Schema extends z.ZodType>(
   fail(code, { field: [field, ...(first?.path ?? []).map(String)].join('.'), message: first?.message });
 }
 
-/** Drops the optional members that were sent as null: absent and null mean the same. */
+/** Removes optional members that are null: absent and null mean the same. */
 export function withoutNulls<T extends object>(document: T): T {
   const kept = Object.entries(document).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(kept) as T;

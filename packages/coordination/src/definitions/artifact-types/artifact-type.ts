@@ -9,7 +9,10 @@ export const metadataSchemaBytesMax = 16_384;
 export const mediaTypesMax = 50;
 const mediaTypeCharactersMax = 255;
 
-/** What artifacts of one type must be: their metadata, their media types, their size (core, section 15). */
+/**
+ * The rules for artifacts of one type: their metadata, media types and size
+ * (docs/reference/definitions.md#artifact-types).
+ */
 export const ArtifactType = z
   .strictObject({
     id: Uuid,
@@ -31,7 +34,7 @@ export const ArtifactType = z
   .meta({ id: 'ArtifactType' });
 export type ArtifactType = z.infer<typeof ArtifactType>;
 
-/** How many there are, and the form of each, is checked later, with a code of its own. */
+/** Their number and format are checked later, with their own code. */
 const mediaTypes = z
   .array(z.string().max(1000))
   .max(1000)
@@ -59,7 +62,7 @@ export const artifactTypeOf = wireMapper<ArtifactTypeRow>()(ArtifactType, {});
 const mediaTypeToken = '[a-z0-9][a-z0-9!#$&^_.+-]{0,126}';
 const mediaTypeForm = new RegExp(`^(\\*/\\*|${mediaTypeToken}/(\\*|${mediaTypeToken}))$`);
 
-/** Whether a text in lower case names a media type, all of a kind (`image/*`), or any at all. */
+/** Whether a lower-case text names a media type, a kind (`image/*`), or any type. */
 export function isMediaTypeRange(text: string): boolean {
   return text.length <= mediaTypeCharactersMax && mediaTypeForm.test(text);
 }
@@ -83,7 +86,7 @@ export function parseArtifactTypeRef(text: string): ArtifactTypeRef {
   const [, key = null, version = null] = /^([a-z0-9][a-z0-9_-]{0,62})(?:@([1-9]\d{0,8}))?$/.exec(text) ?? [];
   return { id: isId ? text.toLowerCase() : null, key, version: version === null ? null : Number(version) };
 }
-/** Whether a range of media types lies within another: `image/png` and `image/*` within `image/*`. */
+/** Whether `range` is contained in `other`: `image/png` and `image/*` in `image/*`. */
 export function isWithin(range: string, other: string): boolean {
   if (other === '*/*' || range === other) return true;
   return other.endsWith('/*') && range.startsWith(other.slice(0, -1));

@@ -20,7 +20,7 @@ import { artifactTypeCreated } from './artifact-types.events.ts';
 import { findArtifactType, findArtifactTypes, insertArtifactType } from './artifact-types.sql.ts';
 
 /**
- * Makes the next version of an artifact type; versions never change (core, section 15).
+ * Creates the next version of an artifact type; versions never change (docs/reference/definitions.md#artifact-types).
  * @throws Refusal `invalid_artifact_type`, `invalid_document`, `payload_too_large`, `payload_too_deep`,
  * `invalid_json_schema`, `secret_material_rejected`
  */
@@ -50,7 +50,7 @@ export async function createArtifactType(context: Context, request: NewArtifactT
   return artifactTypeOf(row);
 }
 
-/** In lower case, as media types are compared, each once. */
+/** In lower case, as media types are compared, without duplicates. */
 function parseMediaTypes(sent: readonly string[]): string[] {
   const field = 'mediaTypes';
   if (sent.length === 0 || sent.length > mediaTypesMax)
@@ -76,7 +76,7 @@ export async function listArtifactTypes(
   return listPage(db, found, artifactTypeOf);
 }
 
-/** The newest version of a key, undefined for one that isn't registered. */
+/** The newest version of a key; undefined if it isn't registered. */
 export function findNewestArtifactType(
   { db, tenantId }: Context,
   key: string,

@@ -3,7 +3,10 @@ import { nodesOf } from '@baton/values/json';
 import { FreeObject, type JsonObject, Uuid } from '@baton/values/wire';
 import { faultInText, isOneExpression, type Root } from './expressions.ts';
 
-/** What a task type declares to happen when a gate is decided, or a task completed (core, section 7.4). */
+/**
+ * Actions that a task type declares for the decision of a gate or for a completed task
+ * (docs/reference/definitions.md#declared-actions).
+ */
 
 export const actionsMax = 20;
 const customFieldsMax = 32;
@@ -11,7 +14,7 @@ const customFieldName = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 const priorities = ['critical', 'high', 'medium', 'low'];
 const workRelations = ['spawned_by', 'parent', 'blocks', 'depends_on', 'related_to'] as const;
 
-/** A text with expressions, at most so long before they are resolved. */
+/** A text with expressions, with a maximum length before they are resolved. */
 export function textWith(roots: readonly Root[], charactersMax: number) {
   return z
     .string()
@@ -31,7 +34,7 @@ function textOr(roots: readonly Root[], isLiteral: (text: string) => boolean, me
 const isUuid = (text: string) => Uuid.safeParse(text).success;
 const isTaskRef = (text: string) => isUuid(text) || /^task-\d{6,15}$/i.test(text);
 
-/** Custom fields whose texts, at every depth, may hold expressions; checkDocument has bounded them. */
+/** Custom fields whose texts, at every depth, may contain expressions; checkDocument has limited their size. */
 function customFieldsWith(roots: readonly Root[]) {
   return z
     .custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value))
@@ -87,7 +90,7 @@ function commentWith(roots: readonly Root[]) {
 }
 export type DeclaredComment = z.infer<ReturnType<typeof commentWith>>;
 
-/** An action names its kind by its only member. */
+/** The only member of an action names its kind. */
 function oneOfKinds<Kinds extends Readonly<Record<string, z.ZodType>>>(kinds: Kinds) {
   type Action = { [Kind in keyof Kinds]: { [Name in Kind]: z.output<Kinds[Kind]> } }[keyof Kinds];
   return z.unknown().transform((sent, context): Action => {
@@ -123,7 +126,7 @@ function reactionKindsWith(roots: readonly Root[]) {
   };
 }
 
-/** A document whose texts, at every depth, may hold expressions; checkDocument has bounded it. */
+/** A document whose texts, at every depth, may contain expressions; checkDocument has limited its size. */
 function documentWith(roots: readonly Root[]) {
   return FreeObject.superRefine((document, context) => {
     for (const { value } of nodesOf(document)) {
@@ -134,7 +137,7 @@ function documentWith(roots: readonly Root[]) {
   });
 }
 
-/** A call of a skill, and what follows from its end. */
+/** A call of a skill, and the actions that follow its end. */
 function invokeSkillWith(roots: readonly Root[]) {
   const reactions = z
     .array(oneOfKinds(reactionKindsWith([...roots, 'invocation'])))
@@ -155,5 +158,5 @@ export function decisionActionWith(roots: readonly Root[]) {
   return oneOfKinds({ ...reactionKindsWith(roots), invokeSkill: invokeSkillWith(roots) });
 }
 export type DecisionAction = z.output<ReturnType<typeof decisionActionWith>>;
-/** An action that is done at once, and may follow from a call of a skill. */
+/** An action that takes effect immediately, and may follow a call of a skill. */
 export type Reaction = Exclude<DecisionAction, { invokeSkill: unknown }>;

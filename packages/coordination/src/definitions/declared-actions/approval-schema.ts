@@ -10,11 +10,11 @@ import { parseSchemaDocument } from './schema-documents.ts';
 const gatesMax = 16;
 const preconditionsMax = 10;
 const gateName = /^[a-z0-9][a-z0-9_-]{0,62}$/;
-/** What can be known before a decision. */
+/** The roots with values that are known before a decision. */
 const rootsBefore = ['task', 'spawnedBy'] as const;
 const actions = z.array(decisionActionWith(['task', 'spawnedBy', 'approval'])).max(actionsMax);
 
-/** What must have been observed before a gate is approved. */
+/** An observation that is required before a gate is approved. */
 const Precondition = z.strictObject({
   observation: z.strictObject({
     kind: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,127}$/),
@@ -48,7 +48,10 @@ const Gate = z.strictObject({
 
 export type DeclaredGate = z.output<typeof Gate>;
 
-/** What a task type says about the gates of its tasks (core, section 7.4); `{}` says nothing. */
+/**
+ * The rules of a task type for the gates of its tasks (docs/reference/definitions.md#declared-actions); `{}` declares
+ * none.
+ */
 const ApprovalSchema = z.strictObject({
   gates: z
     .custom<Record<string, unknown>>(
@@ -71,7 +74,7 @@ export async function parseApprovalSchema(_: Context, document: unknown): Promis
 }
 
 /**
- * Looks up the skills that decisions call. One with effects outside is pinned, and never follows from a rejection.
+ * Looks up the skills that decisions call. One with external effects must be pinned, and can't follow a rejection.
  * @throws Refusal `invalid_approval_schema` {path, reason}: not_found, disabled, no_contract, protocol_not_invocable,
  * external_write_not_pinned, external_write_on_rejected
  */

@@ -7,11 +7,11 @@ import { parseSchemaDocument } from './schema-documents.ts';
 const conditionsMax = 8;
 const roots = ['task', 'spawnedBy'] as const;
 
-/** The work that the completion of a task makes (core, sections 7.4 and 8.9); `{}` makes none. */
+/** The work that the completion of a task creates (docs/reference/completion.md#completion-work); `{}` creates none. */
 const CompletionSchema = z.strictObject({
   onComplete: z
     .strictObject({
-      /** Expressions that must all have a value, or nothing is done. */
+      /** Expressions that must all have a value; otherwise nothing is done. */
       when: z
         .array(textWith(roots, 500).refine(isOneExpression, 'must be one expression'))
         .max(conditionsMax)

@@ -2,8 +2,8 @@ import { measureDocument } from '@baton/values/document-size';
 import type { Json } from '@baton/values/wire';
 
 /**
- * Conditions of preconditions (organisation, section 8.3): true, false, or an object of one operator. `{ var: "a.b" }`
- * reads a path, `{ const: … }` is taken as it is.
+ * Conditions of preconditions (docs/reference/rules.md#condition): true, false, or an object of one operator. `{ var:
+ * "a.b" }` reads a path, `{ const: … }` is a literal.
  */
 
 const bytesMax = 16_384;
@@ -12,26 +12,26 @@ const partsMax = 50;
 const pathForm = /^[A-Za-z0-9_-]{1,64}(\.[A-Za-z0-9_-]{1,64}){0,15}$/;
 const comparisons = ['eq', 'ne', 'lt', 'le', 'gt', 'ge', 'in'];
 
-/** What a condition is held to besides its grammar. */
+/** Limits of a condition besides its grammar. */
 export interface ConditionBounds {
-  /** Operators inside of each other at most. */
+  /** Maximum nesting of operators. */
   readonly levelsMax?: number;
-  /** The names that a path may begin with; any when absent. */
+  /** The allowed first names of a path; any if absent. */
   readonly roots?: readonly string[];
 }
 
-/** What is wrong with a condition; undefined when nothing is. */
+/** The defect of a condition; undefined if it is valid. */
 export function faultInCondition(condition: Json, bounds: ConditionBounds = {}): string | undefined {
   const { bytes, nodes } = measureDocument(condition);
   if (bytes > bytesMax) return `is larger than ${bytesMax} bytes`;
   if (nodes > nodesMax) return `has more than ${nodesMax} nodes`;
   const { levelsMax } = bounds;
   if (levelsMax !== undefined && levelsOf(condition) > levelsMax)
-    return `has more than ${levelsMax} operators inside of each other`;
+    return `has more than ${levelsMax} nested operators`;
   return faultInPart(condition) ?? foreignRoot(condition, bounds.roots);
 }
 
-/** How many operators stand inside of each other; at most as deep as the condition has nodes. */
+/** The nesting of operators; at most the number of the condition's nodes. */
 function levelsOf(condition: Json): number {
   const [[operator, content] = []] = membersOf(condition);
   if (operator === undefined || content === undefined) return 0;
@@ -42,7 +42,7 @@ function levelsOf(condition: Json): number {
 function foreignRoot(condition: Json, roots: readonly string[] | undefined): string | undefined {
   if (roots === undefined) return undefined;
   const foreign = pathsIn(condition).find((path) => !roots.includes(rootOf(path)));
-  return foreign === undefined ? undefined : `${rootOf(foreign)} is none of ${roots.join(', ')}`;
+  return foreign === undefined ? undefined : `${rootOf(foreign)} is not one of ${roots.join(', ')}`;
 }
 
 /** The first segment of a path. */
@@ -60,22 +60,22 @@ export function pathsIn(condition: Json): string[] {
   });
 }
 
-/** Goes as deep as the document that the condition stands in, which is 20 levels at most. */
+/** Recursion is limited by the depth of the condition's document, at most 20 levels. */
 function faultInPart(part: Json): string | undefined {
   if (typeof part === 'boolean') return undefined;
   const [[operator, content] = [], ...others] = membersOf(part);
   if (operator === undefined || content === undefined || others.length > 0)
     return 'must be true, false or an object of one operator';
   if (operator === 'not') return faultInPart(content);
-  if (operator === 'exists') return isPath(content) ? undefined : 'exists takes a path';
+  if (operator === 'exists') return isPath(content) ? undefined : 'exists needs a path';
   if (operator === 'and' || operator === 'or') {
     if (!Array.isArray(content) || content.length < 1 || content.length > partsMax)
-      return `${operator} takes 1 to ${partsMax} conditions`;
+      return `${operator} needs 1 to ${partsMax} conditions`;
     return content.map(faultInPart).find((fault) => fault !== undefined);
   }
   if (!comparisons.includes(operator)) return `the operator ${operator.slice(0, 64)} is unknown`;
   const isPair = Array.isArray(content) && content.length === 2 && content.every(isOperand);
-  return isPair ? undefined : `${operator} takes two operands`;
+  return isPair ? undefined : `${operator} needs two operands`;
 }
 
 function isOperand(operand: Json): boolean {

@@ -1,27 +1,27 @@
 import type { Json } from '@baton/values/wire';
 
-/** A condition compares what has no order, such as a number and a text, or takes too many steps. */
+/** A condition compares values without an order, such as a number and a text, or needs too many steps. */
 export class ConditionFault extends Error {}
 
-/** What the paths of a condition start from, by name. */
+/** The roots of a condition's paths, by name. */
 export type Roots = { [name: string]: Json };
 
 /**
- * A condition has 256 nodes at most, but what they compare comes from events, of which one may have 65,536 bytes: a step is
- * a node of the condition or a value that is compared. 100,000 take about 10 ms.
+ * A condition has at most 256 nodes, but the compared values come from events, each of up to 65,536 bytes. A step is a
+ * node of the condition or a compared value; 100,000 take about 10 ms.
  */
 export const conditionStepsMax = 100_000;
 
-/** What is left of the steps that one or more conditions may take together. */
+/** The remaining steps of one or more conditions together. */
 export interface Steps {
   left: number;
 }
 
 /**
- * Whether a condition holds (organisation, section 8.3). What a path does not find is null; equality is that of JSON, so
- * true is not 1; nothing is smaller or larger than null.
- * @param condition one that `faultInCondition` found nothing wrong with
- * @param steps what conditions that are evaluated together share
+ * Evaluates a condition (docs/reference/rules.md#condition). A path without a value is null. Equality is that of JSON,
+ * so true is not 1. Nothing is smaller or larger than null.
+ * @param condition a valid one, as checked by `faultInCondition`
+ * @param steps shared by conditions that are evaluated together
  * @throws ConditionFault
  */
 export function holdsCondition(
@@ -86,7 +86,7 @@ class Evaluation {
     return list.some((item) => this.#areEqual(value, item));
   }
 
-  /** Goes as deep as the shallower of the two documents, which were both stored: 20 levels, or a few more. */
+  /** Recursion is limited by the shallower of the two documents, which were both stored: 20 levels, or a few more. */
   #areEqual(left: Json, right: Json): boolean {
     this.#step();
     if (typeof left !== 'object' || left === null || typeof right !== 'object' || right === null)
@@ -112,8 +112,7 @@ class Evaluation {
 }
 
 /**
- * What a path finds; null where it finds nothing. Members of objects and elements of lists, nothing that every object or
- * list has by itself.
+ * The value at a path; null if there is none. Only members of objects and elements of lists, no inherited properties.
  */
 export function valueAt(path: string, roots: Roots): Json {
   let value: Json | undefined = roots;

@@ -1,9 +1,9 @@
 import type { Json } from '@baton/values/wire';
 
 /**
- * Expressions in the texts of declared actions (core, section 7.4): `$.task.title`, `$.task.customFields.region!`,
- * `$.approval.comment|truncate:80`. `!` says that a value is required, `|truncate:N` cuts a text. A text that is one
- * expression yields its value as it is; among other text it is written out.
+ * Expressions in the texts of declared actions (docs/reference/definitions.md#expressions): `$.task.title`,
+ * `$.task.customFields.region!`, `$.approval.comment|truncate:80`. `!` marks a required value, `|truncate:N` cuts a
+ * text. A text that consists of one expression yields its value; within other text, the value is inserted as text.
  */
 
 export type Root = 'task' | 'spawnedBy' | 'approval' | 'invocation';
@@ -43,7 +43,7 @@ const form = new RegExp(
   `\\$\\.(?:(task|spawnedBy)\\.(${ofTask})|(approval)\\.(${oneOf(approvalFields)}(?![A-Za-z0-9_]))|(invocation)\\.(${ofInvocation}))(!)?( ?\\| ?truncate:([0-9]{1,6})(?![0-9]))?`,
   'g',
 );
-/** What looks like an expression, and so has to be one. */
+/** The start of an expression: any other match is a malformed one. */
 const lookalike = /\$\.[A-Za-z]/g;
 const truncateMax = 100_000;
 
@@ -52,18 +52,18 @@ export interface Expression {
   /** `title`, `customFields.region`, `artifact[report].metadata.risk`. */
   readonly path: string;
   readonly isRequired: boolean;
-  /** The text is cut to so many characters. */
+  /** The maximum number of characters of the text. */
   readonly charactersMax: number | undefined;
 }
 
 interface Part {
   readonly literal: string;
   readonly expression: Expression | undefined;
-  /** The expression as it is written, with its suffixes. */
+  /** The expression's source with its suffixes. */
   readonly source: string;
 }
 
-/** The text in parts, or what is wrong with it. */
+/** Parses a text into literals and expressions, or returns its defect. */
 export function partsOf(text: string): Part[] | { fault: string } {
   const parts: Part[] = [];
   let at = 0;
@@ -87,15 +87,15 @@ export function partsOf(text: string): Part[] | { fault: string } {
   return parts;
 }
 
-/** What is wrong with a text that may hold expressions of these roots; undefined when nothing is. */
+/** The defect of a text that may contain expressions of these roots; undefined if it is valid. */
 export function faultInText(text: string, roots: readonly Root[]): string | undefined {
   const parts = partsOf(text);
   if ('fault' in parts) return parts.fault;
   const foreign = parts.find(({ expression }) => expression && !roots.includes(expression.root));
-  return foreign === undefined ? undefined : `$.${foreign.expression?.root} is not known here`;
+  return foreign === undefined ? undefined : `$.${foreign.expression?.root} is not available here`;
 }
 
-/** Whether a text is one expression and nothing else. */
+/** Whether a text consists of exactly one expression. */
 export function isOneExpression(text: string): boolean {
   return wholeExpression(text) !== undefined;
 }
@@ -106,14 +106,14 @@ function wholeExpression(text: string): Expression | undefined {
   return parts.every(({ literal }) => literal === '') ? parts[0]?.expression : undefined;
 }
 
-/** Gives the value of an expression; null where there is none. */
+/** Resolves an expression; null without a value. */
 export type Lookup = (expression: Expression) => Promise<Json>;
 
-/** An expression that is required has no value. */
+/** A required expression has no value. */
 export class UnresolvedExpression extends Error {}
 
 /**
- * The value of a text: of one expression the value as it is, else the text with its expressions written out.
+ * The value of a text: if it consists of one expression, that value; otherwise the text with its expressions inserted.
  * @throws UnresolvedExpression
  */
 export async function valueOfText(text: string, lookup: Lookup): Promise<Json> {
@@ -127,7 +127,7 @@ export async function valueOfText(text: string, lookup: Lookup): Promise<Json> {
   return written;
 }
 
-/** A document with the expressions in its texts resolved, at every depth; the names of members stay as they are. */
+/** Resolves the expressions in the texts of a document, at every depth. Member names are not resolved. */
 export async function valueOfDocument(document: Json, lookup: Lookup): Promise<Json> {
   if (typeof document === 'string') return valueOfText(document, lookup);
   if (typeof document !== 'object' || document === null) return document;
@@ -139,7 +139,7 @@ export async function valueOfDocument(document: Json, lookup: Lookup): Promise<J
   const members: [string, Json][] = [];
   for (const [key, value] of Object.entries(document))
     members.push([key, await valueOfDocument(value, lookup)]);
-  // From entries: a member that is named __proto__ stays a plain one.
+  // Built from entries, so that a member named __proto__ stays a plain member.
   return Object.fromEntries(members);
 }
 
@@ -151,13 +151,13 @@ async function valueOf(expression: Expression, lookup: Lookup): Promise<Json> {
   return cutValue(expression, value);
 }
 
-/** The value as `truncate` of the expression leaves it; a value that was cut before stays as it is. */
+/** Applies the expression's `truncate`. Idempotent. */
 export function cutValue({ charactersMax }: Expression, value: Json): Json {
   if (charactersMax === undefined || value === null) return value;
   return Array.from(textOf(value)).slice(0, charactersMax).join('');
 }
 
-/** A value as it stands among other text. */
+/** A value as inserted into other text. */
 export function textOf(value: Json): string {
   if (value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -4,19 +4,19 @@ import type { DecisionAction } from './actions.ts';
 import { cutValue, type Expression, type Lookup, partsOf, textOf } from './expressions.ts';
 
 /**
- * The actions of a decision with their expressions filled in: a decider sees what would be done, and what was seen is done
- * later, whatever the task has become. The values are kept apart from the texts, so a value that looks like an expression
- * is never taken for one.
+ * The actions of a decision with resolved expressions. A decider sees the effect of the decision, and exactly that is
+ * executed, even if the task has changed since. Values are stored separately from the texts, so a value with the syntax
+ * of an expression is never evaluated.
  */
 
-/** What expressions stand for, by `nameOf`. */
+/** Values of expressions, by `nameOf`. */
 export type ExpressionValues = Readonly<Record<string, Json>>;
 
-/** Members of an action that hold no expressions. */
+/** Members of an action without expressions. */
 const literalMembers: readonly string[] = ['type', 'relation', 'status', 'skill', 'expect'];
 const reactionMembers: readonly string[] = ['onSuccess', 'onFailure'];
 
-/** The expressions of these actions and of their reactions, each once. */
+/** The expressions of these actions and of their reactions, without duplicates. */
 export function expressionsIn(actions: readonly DecisionAction[]): Expression[] {
   const found = new Map<string, Expression>();
   for (const { value } of nodesOf(actions as unknown as Json)) {
@@ -29,8 +29,8 @@ export function expressionsIn(actions: readonly DecisionAction[]): Expression[] 
 }
 
 /**
- * Looks up what the expressions of these actions stand for that are known before a decision.
- * @returns undefined where the values have more characters than `charactersMax`
+ * Resolves those expressions of these actions whose values are known before a decision.
+ * @returns undefined if the values have more characters than `charactersMax`
  */
 export async function findValues(
   actions: readonly DecisionAction[],
@@ -49,7 +49,7 @@ export async function findValues(
   return Object.fromEntries(values);
 }
 
-/** A lookup that finds these values, and what else is known: of the decision, and of the call that has ended. */
+/** A lookup of these values, and of values known later: of the decision, and of the ended call. */
 export function lookupIn(values: ExpressionValues, others: Lookup): Lookup {
   return async (expression) => {
     if (!isKnownBefore(expression)) return others(expression);
@@ -59,9 +59,9 @@ export function lookupIn(values: ExpressionValues, others: Lookup): Lookup {
 }
 
 /**
- * The actions with these values in their texts. An expression without a value, and one of what is known only after the
- * decision, stays as it is written.
- * @returns undefined where the texts have more than `charactersMax`: a few expressions may make megabytes
+ * Inserts these values into the actions. An expression without a value, or with one that is only known after the
+ * decision, remains unresolved.
+ * @returns undefined if the texts have more than `charactersMax`, since a few expressions can produce megabytes
  */
 export function fillActions(
   actions: readonly DecisionAction[],
@@ -75,7 +75,7 @@ export function fillActions(
 
 interface Filling {
   readonly values: ExpressionValues;
-  /** Below 0, nothing more is written. */
+  /** Below 0, nothing more is inserted. */
   charactersLeft: number;
 }
 
@@ -96,7 +96,7 @@ function fillMember(name: string, value: Json, filling: Filling): Json {
   return fillDocument(value, filling);
 }
 
-/** At most as deep as declared documents are. */
+/** Recursion is limited by the depth of declared documents. */
 function fillDocument(document: Json, filling: Filling): Json {
   if (typeof document === 'string') return fillText(document, filling);
   if (typeof document !== 'object' || document === null) return document;
@@ -127,7 +127,7 @@ function fillText(text: string, filling: Filling): Json {
   return written;
 }
 
-/** Undefined where there is none to be shown: it isn't known yet, or is required and absent. */
+/** Undefined if it can't be shown: it isn't known yet, or is required and absent. */
 function knownValue(expression: Expression, values: ExpressionValues): Json | undefined {
   const name = nameOf(expression);
   if (!Object.hasOwn(values, name)) return undefined;
@@ -139,7 +139,7 @@ function isKnownBefore({ root }: Expression): boolean {
   return root === 'task' || root === 'spawnedBy';
 }
 
-/** Of two expressions of one name the value is the same. */
+/** Expressions with the same name have the same value. */
 function nameOf({ root, path, charactersMax }: Expression): string {
   return `$.${root}.${path}${charactersMax === undefined ? '' : `|truncate:${charactersMax}`}`;
 }

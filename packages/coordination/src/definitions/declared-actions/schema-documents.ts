@@ -4,7 +4,7 @@ import { fail } from '../errors.ts';
 
 /**
  * Parses one of the documents of a task type.
- * @throws Refusal `code` with the path of the fault as a JSON pointer; `invalid_document`, `payload_too_large`,
+ * @throws Refusal `code` with the path of the defect as a JSON pointer; `invalid_document`, `payload_too_large`,
  * `payload_too_deep`, `secret_material_rejected`
  */
 export function parseSchemaDocument<Form extends z.ZodType>(

@@ -1,19 +1,19 @@
 import type { Json, JsonObject } from '@baton/values/wire';
 import { type Lookup, UnresolvedExpression, valueOfText } from './expressions.ts';
 
-/** A field of a task, or one of its custom fields by `customFields.<name>`; null where it has no value. */
+/** A field of a task, or one of its custom fields as `customFields.<name>`; null without a value. */
 export function fieldOf(task: { readonly customFields: JsonObject }, path: string): Json {
   const [, field] = /^customFields\.(.+)$/.exec(path) ?? [];
   return field === undefined ? memberOf(task, path) : memberOf(task.customFields, field);
 }
 
-/** Own members only: a field may be named like something that every object inherits. */
+/** Own members only: a field may have the name of an inherited property. */
 export function memberOf(object: object | undefined, name: string): Json {
   if (object === undefined || !Object.hasOwn(object, name)) return null;
   return ((object as Record<string, unknown>)[name] ?? null) as Json;
 }
 
-/** Whether each of these expressions has a value that is not empty; 0 and false are values. */
+/** Whether each of these expressions has a non-empty value; 0 and false are values. */
 export async function allHaveValues(expressions: readonly string[], lookup: Lookup): Promise<boolean> {
   for (const expression of expressions) {
     try {

@@ -3,7 +3,9 @@ import { Uuid } from '@baton/values/wire';
 import { principalKinds } from '../../access/principals/principal.ts';
 import { Participant } from '../../organisation/assignments/participant.ts';
 
-/** Who may be given tasks of a type in a workspace, and why (core, section 7.2). */
+/**
+ * A principal that can be assigned tasks of a type in a workspace, and why (docs/reference/definitions.md#executors).
+ */
 export const TaskTypeExecutor = z
   .strictObject({
     principalId: Uuid,
@@ -12,7 +14,8 @@ export const TaskTypeExecutor = z
     roles: Participant.shape.roles,
     reason: z.enum(['any', 'agent_task_types', 'agent_any']).meta({
       description:
-        '`agent_task_types`, `agent_any`: a running agent of the registry whose spec covers the workspace and names this type, or takes every type. `any`: any other member of the workspace.',
+        '`agent_task_types`, `agent_any`: a running registered agent whose spec covers the workspace and names this ' +
+        'type, or accepts every type. `any`: any other member of the workspace.',
     }),
   })
   .meta({ id: 'TaskTypeExecutor' });

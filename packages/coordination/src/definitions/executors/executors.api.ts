@@ -8,9 +8,12 @@ export const executorsApi = [
     id: 'listTaskTypeExecutors',
     method: 'GET',
     path: '/task-types/{id}/executors',
-    summary: 'List who may be given tasks of a type in a workspace, newest first.',
+    summary: 'List the principals that can be assigned tasks of a type in a workspace, newest first.',
     description:
-      'These are the active members of the workspace, and running agents of the registry that are linked to an identity and whose `work` covers the workspace and the type. A workspace there is that one alone; a project is its workspaces, with `includeSubprojects` also those of projects below; neither is the whole tenant.',
+      'These are the active members of the workspace, and the running registered agents that are linked to an identity ' +
+      'and whose `work` covers the workspace and the type. In `work`, a workspace covers only itself; a project covers ' +
+      'its workspaces, with `includeSubprojects` also those of projects below; without either, it covers the whole ' +
+      'tenant.',
     permission: 'workspaces.read',
     alsoOneOf: ['org.read', 'principals.read'],
     params: { id: Uuid },

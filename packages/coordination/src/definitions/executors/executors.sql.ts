@@ -10,16 +10,16 @@ type PrincipalColumns = Pick<
   'id' | 'tenant_id' | 'kind' | 'display_name' | 'status' | 'created_at'
 >;
 
-/** Where tasks of a type are, and who looks. */
+/** The place of the tasks of a type, and the viewer. */
 export interface WorkPlace {
   readonly tenantId: string;
   readonly workspaceId: string;
-  /** The ids of the workspace and of those above it. */
+  /** The ids of the workspace and of its ancestors. */
   readonly path: readonly string[];
-  /** The project that the workspace belongs to. */
+  /** The project of the workspace. */
   readonly projectId: string | null;
   readonly typeKey: string;
-  /** Who sees only their own workspaces; null sees everything. */
+  /** Restricts the result to the viewer's workspaces; null for unrestricted. */
   readonly viewerId: string | null;
 }
 
@@ -31,7 +31,7 @@ const newestFirst: ListOrder<PrincipalColumns> = {
   direction: 'desc',
 };
 
-/** The active members of a workspace, and the agents that work there on tasks of the type; each once. */
+/** The active members of a workspace, and the agents that work there on tasks of the type, without duplicates. */
 export function findExecutors(place: WorkPlace, page: Page) {
   const { tenantId, workspaceId, path, projectId, typeKey, viewerId } = place;
   const query = build
@@ -49,7 +49,7 @@ export function findExecutors(place: WorkPlace, page: Page) {
   return pageQuery(query, newestFirst, page);
 }
 
-/** Those of the principals that are agents at work there, and whether their specs name the type. */
+/** Those of the principals that are agents working there, and whether their specs name the type. */
 export function findAgentsAtWork(place: WorkPlace, principalIds: readonly string[]) {
   return sql<{ principal_id: string; names_type: boolean }>`
     select principal_id, names_type

@@ -9,8 +9,9 @@ import type { TaskTypeExecutor } from './executor.ts';
 import { findAgentsAtWork, findExecutors, type WorkPlace } from './executors.sql.ts';
 
 /**
- * A page of those who may be given tasks of a type in a workspace: its active members, and the agents of the registry whose
- * specs cover workspace and type (core, section 7.2). Each comes once, by its spec where that covers both.
+ * A page of the principals that can be assigned tasks of a type in a workspace: its active members, and the registered
+ * agents whose specs cover workspace and type (docs/reference/definitions.md#executors). A member with such a spec is
+ * listed once, as an agent.
  * @throws Refusal `not_found`, `invalid_cursor`
  */
 export async function listTaskTypeExecutors(
@@ -38,7 +39,7 @@ export async function listTaskTypeExecutors(
   return { items, nextCursor: found.nextCursor };
 }
 
-/** Why agents are among the executors; members for no other reason are left out. */
+/** The reasons for which agents are executors. Principals that are only members are omitted. */
 async function findReasons(
   { db }: Context,
   place: WorkPlace,

@@ -15,8 +15,8 @@ import { type Lifecycle, type StatusCategory, statusCategories } from './lifecyc
 const field = 'lifecycleSchema';
 
 /**
- * Parses the lifecycle of a task type (core, section 7.3) and fills in what may be left out: names of statuses, moves, and
- * the completion status where only one is possible.
+ * Parses the lifecycle of a task type (docs/reference/definitions.md#lifecycle) and fills in the defaults: names of
+ * statuses, transitions, and the completion status if only one is possible.
  * @throws Refusal `invalid_lifecycle_schema` with the path of the defect, `payload_too_large`, `payload_too_deep`
  */
 export function parseLifecycle(sent: unknown): Lifecycle {
@@ -33,7 +33,7 @@ export function parseLifecycle(sent: unknown): Lifecycle {
   ]);
   const statuses = statusesOf(sent['statuses'], statusCategories);
   const known = new Map(statuses.map(({ key, category }) => [key, category]));
-  // A task that begins done would never be completed, nor its checks looked at.
+  // A task with a terminal initial status would never be completed, and its checks never evaluated.
   const initialStatus = openStatus(known, sent['initialStatus'], '/initialStatus');
   const transitions = transitionsOf(known, sent['transitions'] ?? []);
   return {
@@ -91,13 +91,15 @@ function completionOf(known: KnownStatuses, sent: Json | undefined): string {
   return key;
 }
 
-/** What claims and releases do to a task's status: columns of the type, which the claim statement reads. */
+/** The effect of claims and releases on a task's status: columns of the type that the claim statement reads. */
 export interface ClaimMoves {
   claimStatus: string | null;
   claimCategory: StatusCategory | null;
-  /** The statuses that a claim moves a task from. */
+  /** The statuses from which a claim moves a task. */
   claimFrom: string[];
-  /** Null unless the claim status leads to it: a release moves a task along a declared edge or not at all. */
+  /**
+   * Null unless a declared edge leads to it from the claim status: a release only moves a task along a declared edge.
+   */
   releaseStatus: string | null;
   releaseCategory: StatusCategory | null;
   /** The statuses of category blocked in which a task may be claimed. */

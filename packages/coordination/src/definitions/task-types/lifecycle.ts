@@ -14,7 +14,7 @@ export const statusCategories = [
 ] as const;
 export type StatusCategory = (typeof statusCategories)[number];
 
-/** The statuses of a task type and the moves between them (core, section 7.3). */
+/** The statuses of a task type and the transitions between them (docs/reference/definitions.md#lifecycle). */
 export const Lifecycle = z.strictObject({
   statuses: z.array(
     z.strictObject({ key: z.string(), category: z.enum(statusCategories), displayName: z.string() }),
@@ -30,7 +30,7 @@ export type Lifecycle = z.infer<typeof Lifecycle>;
 
 const StatusKey = z.string().min(1).max(statusKeyCharactersMax);
 
-/** A lifecycle as it is sent; `parseLifecycle` says what is wrong with one. */
+/** A lifecycle as sent; validated by `parseLifecycle`. */
 export const LifecycleInput = z.strictObject({
   statuses: z
     .array(
@@ -49,10 +49,15 @@ export const LifecycleInput = z.strictObject({
     .optional(),
   claimStatus: StatusKey.nullish(),
   releaseStatus: StatusKey.nullish(),
-  claimFrom: z.array(StatusKey).max(statusesMax).nullish().meta({
-    description:
-      'Statuses of category `blocked` in which a task is offered and may be claimed. In any other blocked status it is on hold.',
-  }),
+  claimFrom: z
+    .array(StatusKey)
+    .max(statusesMax)
+    .nullish()
+    .meta({
+      description:
+        'Statuses of category `blocked` in which a task is available and can be claimed. In any other blocked status, ' +
+        'it is on hold.',
+    }),
   completionStatus: StatusKey.nullish(),
 });
 export type LifecycleStatus = Lifecycle['statuses'][number];

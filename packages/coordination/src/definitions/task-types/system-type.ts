@@ -1,7 +1,10 @@
 import type { Lifecycle } from './lifecycle.ts';
 import { parseExecution } from './type-documents.ts';
 
-/** The built-in task type (core, section 7.3): four open statuses that lead to each other, and two ends. */
+/**
+ * The built-in task type (docs/reference/tasks.md#categories): four open statuses with transitions between all of them,
+ * and two terminal ones.
+ */
 export const systemTypeKey = 'task';
 
 const open = ['backlog', 'todo', 'in_progress', 'blocked'];

@@ -12,7 +12,9 @@ import { ArtifactSchema, ContextSchema, Execution, type Retry } from './type-doc
 
 export const taskTypeStatuses = ['active', 'deprecated'] as const;
 
-/** What a kind of task is: its statuses, its fields, what its tasks take and bring (core, section 7.1). */
+/**
+ * A kind of task: its statuses, its fields, its inputs and outputs (docs/reference/definitions.md#task-type-versions).
+ */
 export const TaskType = z
   .strictObject({
     id: Uuid,
@@ -39,7 +41,7 @@ export const TaskType = z
   .meta({ id: 'TaskType' });
 export type TaskType = z.infer<typeof TaskType>;
 
-/** An artifact that tasks of the type bring (core, section 7.4). */
+/** An artifact that tasks of the type produce (docs/reference/definitions.md#inputs-and-outputs). */
 export interface TypeOutput {
   readonly key: string;
   readonly type: string;
@@ -67,7 +69,9 @@ export const taskTypeOf = wireMapper<TaskTypeRow>()(TaskType, {});
 
 export const instructionsBytesMax = 16_384;
 
-/** Documents of which not even the type is checked with the body: 422 says what is wrong with one, with its own code. */
+/**
+ * Documents that the verb validates and not the body's schema, so that 422 with their own code can describe the error.
+ */
 const document = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
 
 export const NewTaskType = z
@@ -86,7 +90,7 @@ export const NewTaskType = z
       .string()
       .max(2 * instructionsBytesMax)
       .default('')
-      .meta({ description: `Markdown for whoever executes a task; at most ${instructionsBytesMax} bytes.` }),
+      .meta({ description: `Markdown for the executor of a task; at most ${instructionsBytesMax} bytes.` }),
     acceptance: z.array(parsedLater(AcceptanceCheck)).max(acceptanceChecksMax).default([]),
   })
   .meta({ id: 'NewTaskType' });

@@ -10,11 +10,13 @@ export const taskTypesApi = [
     id: 'createTaskType',
     method: 'POST',
     path: '/task-types',
-    summary: 'Make the next version of a task type.',
+    summary: 'Create the next version of a task type.',
     description:
-      'Versions never change. Without a lifecycle the type has that of the built-in type `task`. A skill in `execution` ' +
-      'is refused by `invalid_task_execution`, whose `reason` is not_found, disabled or no_contract: no skill can be ' +
-      'called yet.',
+      'Versions never change. Without a lifecycle, the type gets that of the built-in type `task`. A skill in ' +
+      '`execution` ' +
+      "that can't be used is refused with `invalid_task_execution` and a `reason`: not_found, disabled or " +
+      'no_contract. ' +
+      'No skill can be called yet.',
     permission: 'task_types.manage',
     body: NewTaskType,
     returns: { 201: TaskType },
@@ -88,7 +90,7 @@ export const taskTypesApi = [
     id: 'deprecateTaskType',
     method: 'POST',
     path: '/task-types/{id}:deprecate',
-    summary: 'Deprecate a version of a task type: new tasks get it only where they name it.',
+    summary: 'Deprecate a version of a task type: new tasks only use it if they name it.',
     permission: 'task_types.manage',
     params: { id: Uuid },
     returns: { 200: TaskType },

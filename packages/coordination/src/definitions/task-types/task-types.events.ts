@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Execution } from './type-documents.ts';
 
-/** Of documents only whether there are any and how many parts they have. */
+/** For documents, only their presence and the number of their parts. */
 export const taskTypeCreated = defineEvent(
   'task_type.created',
   'task_type',

@@ -42,8 +42,8 @@ import {
 } from './type-documents.ts';
 
 /**
- * Makes the next version of a task type; versions never change (core, section 7.2). What is checked stands in the
- * contract's order.
+ * Creates the next version of a task type; versions never change (docs/reference/definitions.md#create-a-version). The
+ * checks are in the documented order of refusals.
  */
 export async function createTaskType(context: Context, request: NewTaskType): Promise<TaskType> {
   const { db, tenantId, caller } = context;
@@ -59,9 +59,9 @@ export async function createTaskType(context: Context, request: NewTaskType): Pr
 }
 
 /**
- * Checks what a new version says, without writing it.
- * @returns its documents, with the defaults of what they leave out
- * @throws Refusal of the first document that is malformed
+ * Validates a new version without storing it.
+ * @returns its documents, with defaults for omitted parts
+ * @throws Refusal of the first malformed document
  */
 export async function checkTaskType(context: Context, request: NewTaskType) {
   const execution = parseExecution(request.execution);
@@ -104,7 +104,7 @@ function checkInstructions(instructions: string): void {
 }
 
 /**
- * Inputs and outputs must be of registered types, and an output may only narrow the media types of its type.
+ * Inputs and outputs must have registered types, and an output may only narrow the media types of its type.
  * @throws Refusal `unknown_artifact_type`, `invalid_artifact_schema`
  */
 async function requireArtifactTypes(
@@ -153,13 +153,13 @@ function summaryOf(row: TaskTypeRow) {
 }
 
 /**
- * Deprecates a version: new tasks don't get it unless they name it. Repeated, it changes nothing.
+ * Deprecates a version: new tasks only use it if they name it. Repeating it changes nothing.
  * @throws Refusal `not_found`, `system_task_type_required` for the last active version of `task`
  */
 export async function deprecateTaskType(context: Context, id: string): Promise<TaskType> {
   const { db, tenantId } = context;
   const { key } = await getTaskType(context, id);
-  // Two versions of the built-in type that are deprecated at once: the second sees that it is the last.
+  // If two versions of the built-in type are deprecated concurrently, the second one finds that it is the last.
   await lockVersions(context, 'task_types', key);
   const type = await getTaskType(context, id);
   if (type.status === 'deprecated') return type;
@@ -170,7 +170,10 @@ export async function deprecateTaskType(context: Context, id: string): Promise<T
   return taskTypeOf(row);
 }
 
-/** A page of task types, all versions (core, section 7.2). @throws Refusal `invalid_status`, `invalid_cursor` */
+/**
+ * A page of task types, all versions (docs/reference/definitions.md#read-and-deprecate). @throws Refusal
+ * `invalid_status`, `invalid_cursor`
+ */
 export async function listTaskTypes(
   { db, tenantId }: Context,
   query: { key?: string; status?: string; package?: string | undefined },

@@ -4,7 +4,10 @@ import { checkDocument } from '../../service/documents.ts';
 import { parseDocument } from '../acceptance/parsed-document.ts';
 import { fail } from '../errors.ts';
 
-/** The documents of a task type besides its fields, its lifecycle and what it brings (core, section 7.4). */
+/**
+ * The documents of a task type except for its fields, its lifecycle and its outputs
+ * (docs/reference/definitions.md#execution).
+ */
 
 const progressTimeoutSecondsMax = 2_592_000;
 
@@ -17,30 +20,36 @@ const pauseSecondsMax = 604_800;
 const attemptsMax = 1000;
 const retryReasonsMax = 20;
 
-/** A reason that an attempt failed for: the text before the first colon of `failureReason`. */
+/** A code of a failed attempt: the text before the first colon of `failureReason`. */
 const RetryReason = z.string().regex(/^[a-z][a-z0-9_]{0,99}$/, 'must be a code such as rate_limited');
 
-/** When a task is offered again after a failed attempt. */
+/** The pauses and the number of attempts after failures. */
 const Retry = z.strictObject({
   maxAttempts: z.int().min(1).max(attemptsMax).nullish().meta({
     description:
-      'After so many failed attempts in a row the task moves to a blocked status. Without it: never.',
+      'After this many consecutive failed attempts, the task moves to a blocked status. Unlimited by default.',
   }),
   backoffSeconds: z.int().min(0).max(pauseSecondsMax).default(60).meta({
-    description: 'The pause after a failed attempt. It doubles with each further one in a row.',
+    description: 'The pause after a failed attempt. It doubles with each further consecutive failure.',
   }),
   maxBackoffSeconds: z.int().min(0).max(pauseSecondsMax).default(3600),
-  retryOn: z.array(RetryReason).min(1).max(retryReasonsMax).nullish().meta({
-    description:
-      'The codes of failure reasons that are tried again; any other one ends the attempts. An expired lease is always tried again.',
-  }),
+  retryOn: z
+    .array(RetryReason)
+    .min(1)
+    .max(retryReasonsMax)
+    .nullish()
+    .meta({
+      description:
+        'The codes of failure reasons that are retried; any other one ends the attempts. An expired lease is always ' +
+        'retried.',
+    }),
 });
 export type Retry = z.output<typeof Retry>;
 
-/** What a new version gets that leaves it out. Versions that were published before migration 0098 have none: no pause. */
+/** The default for new versions. Versions published before migration 0098 have none: no pause. */
 export const defaultRetry: Retry = Retry.parse({});
 
-/** How tasks of the type are executed: by which skill, how long a run may be silent, and when a task may start (again). */
+/** The execution of tasks of the type: the skill, the longest time of a run without progress, the retries. */
 export const Execution = z.strictObject({
   skill: z
     .string()
@@ -60,23 +69,22 @@ export const Execution = z.strictObject({
     .min(1)
     .max(progressTimeoutSecondsMax)
     .nullish()
-    .meta({ description: 'A run that is silent for longer is reported once by run.stalled.' }),
+    .meta({ description: 'A run without progress for longer is reported once by run.stalled.' }),
   retry: Retry.nullish(),
   startDateHolds: z.boolean().nullish().meta({
-    description:
-      'Whether tasks are offered and claimable from `startDate` on only; true where it is left out.',
+    description: 'Whether tasks are only available and claimable from `startDate` on; true by default.',
   }),
 });
 export type Execution = z.infer<typeof Execution>;
 
-/** What is stored of it: what was left out has its default. */
+/** The stored form, with defaults for omitted members. */
 export type StoredExecution = Omit<Execution, 'retry' | 'startDateHolds'> & {
   readonly retry: Retry;
   readonly startDateHolds: boolean;
 };
 
 /**
- * Parses how tasks of a type are executed, with the defaults of what it leaves out. It doesn't check whether its skill can be called.
+ * Parses the execution document of a type and fills in its defaults. It doesn't check whether its skill can be called.
  * @throws Refusal `invalid_task_execution` with `reason` malformed and the `field`
  */
 export function parseExecution(sent: unknown): StoredExecution {
@@ -122,7 +130,10 @@ const anchorForm =
   /^[A-Za-z][A-Za-z0-9_.-]{0,99}:(?:[^\s{}]|\{(?:publicId|workspaceId|projectId|customFields\.[^{}\s]{1,200})\}){1,400}$/;
 const name = z.string().min(1).max(100);
 
-/** What an executor is told from memory when it takes a task of the type (organisation, section 28). */
+/**
+ * The context from memory that an executor receives when it claims a task of the type
+ * (docs/reference/definitions.md#context-schema).
+ */
 export const ContextSchema = z.strictObject({
   anchors: z
     .array(
@@ -131,7 +142,7 @@ export const ContextSchema = z.strictObject({
         .max(500)
         .refine(
           (anchor) => anchorForm.test(anchor),
-          'must be type:key, where the key may hold {publicId}, {workspaceId}, {projectId} or {customFields.<key>}',
+          'must be type:key, where the key may contain {publicId}, {workspaceId}, {projectId} or {customFields.<key>}',
         ),
     )
     .max(10)
@@ -159,7 +170,7 @@ export function parseContextSchema(sent: unknown): JsonObject {
 const artifactKey = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,55}$/);
 const artifactType = z.string().min(1).max(63);
 
-/** The artifacts that tasks of a type take and bring. */
+/** The artifacts that tasks of a type take as inputs and produce. */
 export const ArtifactSchema = z.strictObject({
   inputs: z
     .array(
@@ -196,7 +207,10 @@ export function parseArtifactSchema(sent: unknown): ArtifactSchema {
     const keys = (parsed[list] ?? []).map(({ key }) => key);
     const repeated = keys.findIndex((key, index) => keys.indexOf(key) !== index);
     if (repeated >= 0)
-      fail('invalid_artifact_schema', { field: `${field}.${list}.${repeated}.key`, message: 'stands twice' });
+      fail('invalid_artifact_schema', {
+        field: `${field}.${list}.${repeated}.key`,
+        message: 'is a duplicate',
+      });
   }
   return parsed;
 }

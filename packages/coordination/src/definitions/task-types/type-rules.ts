@@ -16,7 +16,7 @@ export interface TypeRules {
   readonly id: string;
   readonly key: string;
   readonly version: number;
-  /** Who published it; null for the type that the core brings. */
+  /** The publisher; null for the built-in type. */
   readonly createdBy: string | null;
   readonly lifecycle: Lifecycle;
   /** For the custom fields. */
@@ -25,16 +25,19 @@ export interface TypeRules {
   readonly acceptance: readonly AcceptanceCheck[];
   /** Keys of the type's own acceptance checks. */
   readonly acceptanceKeys: readonly string[];
-  /** The artifacts that a task must have before it counts as done. */
+  /** The artifacts that a task needs before it can be completed. */
   readonly requiredOutputs: readonly TypeOutput[];
-  /** What is declared about gates, and about completed tasks. */
+  /** The rules for gates and for completed tasks. */
   readonly approvalSchema: ApprovalSchema;
   readonly completionSchema: CompletionSchema;
-  /** When a task is offered again after a failed attempt; undefined for versions that are older than that: at once. */
+  /**
+   * The retries after failed attempts; undefined for versions that are older than retries, whose tasks are available
+   * immediately.
+   */
   readonly retry: Retry | undefined;
 }
 
-/** Bytes of the documents that they were made from. What is made of a schema takes 20 times as much memory: 80 MB. */
+/** Total size of the source documents. A prepared schema takes 20 times as much memory: 80 MB. */
 const rulesKeptBytesMax = 4_194_304;
 const rulesByType = new BoundedCache<TypeRules>(rulesKeptBytesMax);
 
@@ -67,8 +70,8 @@ export async function rulesOf(context: Context, typeId: string): Promise<TypeRul
 }
 
 /**
- * The type that a new task names: by id, else by key (default `task`) and version, else the newest active version
- * (core, section 7.2).
+ * The type of a new task: by id, or by key (default `task`) and version, or the newest active version
+ * (docs/reference/tasks.md#create).
  * @throws Refusal `not_found`
  */
 export async function resolveTaskType(
