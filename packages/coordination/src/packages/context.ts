@@ -5,7 +5,7 @@ import type { Auth } from '../service/auth.ts';
 import type { Permission } from '../service/permissions.ts';
 import type { ErrorCode } from './errors.ts';
 
-/** What a handler of this layer works with. */
+/** The dependencies of a handler of this layer. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
 }

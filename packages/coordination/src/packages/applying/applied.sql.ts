@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { JsonObject } from '@baton/values/wire';
 
-/** What is kept of an object that was applied. */
+/** What is stored about an applied object. */
 export interface AppliedObject {
   readonly kind: string;
   readonly key: string;
@@ -9,7 +9,9 @@ export interface AppliedObject {
   readonly was: JsonObject;
 }
 
-/** Keeps what a package said of its objects; what is kept already stays as it is. The lock on packages is held. */
+/**
+ * Stores a package's documents of its objects; unchanged ones are not written. The caller holds the lock on packages.
+ */
 export function insertAppliedObjects(
   tenantId: string,
   { key, version, installHash }: { key: string; version: string; installHash: string },
@@ -30,14 +32,14 @@ export function insertAppliedObjects(
       is distinct from (excluded.package_key, excluded.version, excluded.applied_by, excluded.said, excluded.was, null)`;
 }
 
-/** Notes that the package has retired these objects of its own. */
+/** Records that the package has retired these objects. */
 export function updateObjectsToRetired(tenantId: string, kinds: readonly string[], keys: readonly string[]) {
   return sql`
     update package_objects set retired_at = now()
     where tenant_id = ${tenantId} and (kind, key) in (select kind, key from unnest(${kinds}::text[], ${keys}::text[]) as gone (kind, key))`;
 }
 
-/** Ends the link of keys that objects had before. */
+/** Removes the package links of former keys. */
 export function deleteObjects(tenantId: string, kinds: readonly string[], keys: readonly string[]) {
   return sql`
     delete from package_objects

@@ -48,7 +48,7 @@ import { viewPublished, viewRetired } from '../views/publishing/views.events.ts'
 import { applyPackage, type PreparedApplication, prepareApplication } from './applying.ts';
 import { writerCodes } from './writers.ts';
 
-/** @throws what is no refusal */
+/** @throws errors that are no refusal */
 function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   throw error;
@@ -80,9 +80,9 @@ export const packageApplyingApi = [
     id: 'planPackage',
     method: 'POST',
     path: '/packages:plan',
-    summary: 'Say what applying a package would change.',
+    summary: 'Plan the changes of a package.',
     description:
-      'Nothing is written. A document that the package leaves out retires its object. A field that a person changed since the package was applied last stays as it is, unless `overwriteConsole` says otherwise. A key in `renames` is given to what had the old one: a rule keeps all it has, an object of another kind begins anew with what people changed of it, and the old one is retired; an agent keeps its key. Instances of a process go on by the version that they began with, unless the `migrations` of the new one say `migrate`: then `deadlines` says where deadlines would lie that move, of the 200 newest instances of each process, for a caller with processes.read. `behaviour` says how many of the newest instances of a process would go another way, for a caller with processes.read and a package without errors. One version changes 100 objects at most. One plan or apply of a tenant runs at a time and two of a process; 16 of a tenant wait for 10 s at most.',
+      'Nothing is written. Removing a document retires its object. A field that a person has changed since the last apply is preserved, unless `overwriteConsole` is true. `renames` gives objects new keys: a rule keeps its history; an object of another kind is created again with the changes that people made to it, and the old one is retired; agents can not be renamed. Instances of a process continue with the version that they started with, unless the `migrations` of the new version have `migrate`: then `deadlines` lists the deadlines that would move, among the 200 newest instances of each process, for a caller with processes.read. `behaviour` counts the newest instances of a process that would take another path, for a caller with processes.read and a package without errors. A version changes at most 100 objects. A tenant runs one plan or apply at a time, and a process two; 16 calls of a tenant wait for at most 10 s.',
     permission: 'packages.plan',
     idempotency: 'ignored',
     transaction: 'none',
@@ -99,9 +99,9 @@ export const packageApplyingApi = [
     id: 'applyPackage',
     method: 'POST',
     path: '/packages:apply',
-    summary: 'Carry out the plan of a package, all of it or nothing.',
+    summary: 'Apply the plan of a package in one transaction.',
     description:
-      'It takes the right of each kind that the package touches besides. `plan_stale` says that the package, or what it changes, is not what it was when the plan was made: plan again. What the writers of the objects refuse is told as they tell it, or among the problems of `invalid_package`.',
+      'The caller also needs the permission for each kind of object that the package changes. `plan_stale` means that the package, or an object that it changes, has changed since the plan: plan again. Other refusals have the codes of the operations for each kind, or are listed among the problems of `invalid_package`.',
     permission: 'packages.plan',
     largeBody: true,
     body: PackageApplication,
@@ -159,7 +159,8 @@ export const packageApplyingApi = [
       const { planHash, workspaceId = null, overwriteConsole } = body;
       return inPlanTurn(context, async () => {
         const read = await readPackage(body.package.files);
-        // A refusal waits for the key: the same request may have been carried out meanwhile, and is then answered as that was.
+        // A refusal waits for the key: the same request may have succeeded meanwhile, and then its stored response is
+        // returned.
         const prepared = await prepareApplication(
           context,
           read,

@@ -32,22 +32,22 @@ import {
 } from './applied.sql.ts';
 import { writerCodes, writers } from './writers.ts';
 
-/** A plan that may be carried out. */
+/** A plan that may be applied. */
 export interface PreparedApplication {
   readonly content: ReadContent & { readonly manifest: Manifest };
   readonly options: PlanOptions;
   readonly planHash: string;
-  /** Of the plan as it was found outside of the transaction. */
+  /** The hash of the plan as computed outside of the transaction. */
   readonly changes: readonly Change[];
 }
 
-/** What names another must be there: an order in which every object finds what it names. */
+/** The order of kinds in which every object finds the objects that it names. */
 const kindOrder: readonly ObjectKind[] = ['Calendar', 'TaskType', 'Agent', 'Process', 'WorkRule', 'View'];
 
 /**
- * Plans and judges before the transaction, so that it only writes (docs/reference/packages.md#apply).
- * @throws Refusal `permission_denied` without the right of each kind, `not_found` for the workspace, `invalid_package`,
- * `plan_stale`, `migration_required`, `calendar_retired`
+ * Plans and validates before the transaction, so that the transaction only writes (docs/reference/packages.md#apply).
+ * @throws Refusal `permission_denied` without the permission for each kind, `not_found` for the workspace,
+ * `invalid_package`, `plan_stale`, `migration_required`, `calendar_retired`
  */
 export async function prepareApplication(
   context: Context,
@@ -82,7 +82,7 @@ function requireRights({ caller }: Context, kinds: readonly string[]): void {
   if (missing.length > 0) fail('permission_denied', { required: missing });
 }
 
-/** Processes and rules are filed in workspaces: of all of them at once, so that one round of questions is enough. */
+/** The workspaces of processes and rules, collected so that external authorization needs one request. */
 async function requirePlaces(context: Context, changes: readonly Change[]): Promise<void> {
   for (const filed of ['Process', 'WorkRule'] as const) {
     const places = changes
@@ -115,9 +115,9 @@ function requireMigrations({ processes }: Plan): void {
 }
 
 /**
- * Carries a plan out, in one transaction (docs/reference/packages.md#apply): the objects by their kinds' own writers, the
- * settings that it declares, and the record of what it has.
- * @throws Refusal `plan_stale` when the world has moved; those of the writers
+ * Applies a plan in one transaction (docs/reference/packages.md#apply): the objects, with the operations of their
+ * kinds, the declared settings, and the record of the package's objects.
+ * @throws Refusal `plan_stale` if the objects have changed; those of the writers
  */
 export async function applyPackage(
   context: Context,
@@ -158,14 +158,14 @@ async function writeChanges(
   }
   for (const change of changes.toReversed()) {
     const { kind, action, renamedFrom, deprecates } = change;
-    // A rule has been given its new key; every other kind begins anew under it.
+    // A rule has received its new key; every other kind is created again under it.
     const isReplaced = renamedFrom !== null && kind !== 'WorkRule';
     if (action === 'retire' || isReplaced || deprecates.length > 0)
       await refusing(change, writers[kind].retire(context, change, author));
   }
 }
 
-/** @throws Refusal what the writer refuses, in its own words or as a problem of the package */
+/** @throws Refusal those of the writer, unchanged or as a problem of the package */
 async function refusing({ desired }: Change, writing: Promise<unknown>): Promise<void> {
   try {
     await writing;
@@ -183,7 +183,7 @@ interface Kept {
   readonly etag: string;
 }
 
-/** Writes down what the package now has, and what that is like: the next plan is judged by it. */
+/** Records the package's objects and their current state, which the next plan compares. */
 async function keepRecord(
   context: Context,
   { manifest, desired, settings }: PreparedApplication['content'],
@@ -228,10 +228,13 @@ async function keepRecord(
   return { versions: new Map([...byName].map(([name, row]) => [name, row.version])), etag: kept.etag };
 }
 
-/** Kinds that count their versions one by one. */
+/** Kinds whose versions are consecutive numbers. */
 const countedKinds: readonly ObjectKind[] = ['Calendar', 'Agent', 'View'];
 
-/** A key that did not exist can't be locked: who made it meanwhile is found by its version. @throws Refusal `plan_stale` */
+/**
+ * A key that did not exist can't be locked: a concurrent creation is detected by its version.
+ * @throws Refusal `plan_stale`
+ */
 function requireOwnVersions(
   changes: readonly Change[],
   after: ReadonlyMap<string, { readonly version: number | null }>,

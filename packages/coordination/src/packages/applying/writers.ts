@@ -25,26 +25,26 @@ import type { ObjectKind } from '../source/package-source.ts';
 import { publishView, retireView } from '../views/publishing/publishing.ts';
 import type { ViewSpec } from '../views/view-spec.ts';
 
-/** Which package writes; its name stands in the reasons of what it retires. */
+/** The package that writes; the reason of each retirement names it. */
 export interface Author {
   readonly key: string;
   readonly version: string;
 }
 
 interface Writer {
-  /** What changing objects of the kind takes. */
+  /** The permission for changing objects of the kind. */
   readonly permission: Permission;
-  /** Keeps others from changing an object until the commit; absent where the lock of all packages does. */
+  /** Locks an object until the commit; absent where the lock on all packages is sufficient. */
   hold?(context: Context, key: string): Promise<unknown>;
-  /** Writes what a change says, by the kind's own writer, whose refusals and events these are. */
+  /** Writes a change with the kind's own operation, which emits its events and has its refusals. */
   write(context: Context, change: WrittenChange, author: Author): Promise<unknown>;
-  /** Ends the object under this key: one that the package leaves out, or the old one of a new key. */
+  /** Retires the object under this key: its document was removed, or it was renamed. */
   retire(context: Context, change: Change, author: Author): Promise<unknown>;
 }
 
 export type WrittenChange = Change & { readonly written: JsonObject };
 
-const reasonOf = ({ key, version }: Author) => `Left out by version ${version} of the package ${key}.`;
+const reasonOf = ({ key, version }: Author) => `Removed by version ${version} of the package ${key}.`;
 
 const oldKeyOf = ({ key, world }: Change): string => world?.key ?? key;
 
@@ -85,7 +85,7 @@ export const writers: { readonly [Kind in ObjectKind]: Writer } = {
   },
 };
 
-/** What a writer refuses in its own words; all else was judged before, and is a problem of the package. */
+/** Refusals that writers return unchanged; all others were checked before, and become problems of the package. */
 export const writerCodes = [
   'permission_escalation',
   'cannot_disable_self',

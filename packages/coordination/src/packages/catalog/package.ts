@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PackageName } from '../../organisation/package-link.ts';
 import type { Permission } from '../../service/permissions.ts';
 
-/** The kinds that an installer records, with the right that changing such an object takes. */
+/** The kinds that an installer records, with the permission for changing such an object. */
 export const recordedKinds = {
   ArtifactType: 'artifact_types.manage',
   TaskType: 'task_types.manage',
@@ -22,7 +22,7 @@ const PackageObject = z
     kind: z.enum(Object.keys(recordedKinds) as [RecordedKind, ...RecordedKind[]]),
     key: z.string().min(1).max(251).meta({
       description:
-        'Of a role of the tenant its slug, of a capability its name, of a skill its name or name@version.',
+        'The slug of a role of the tenant, the name of a capability, the name or name@version of a skill.',
     }),
   })
   .meta({ id: 'PackageObject' });
@@ -43,7 +43,7 @@ export const RecordedPackage = z
   .strictObject({
     package: PackageName,
     installHash: z.string().nullable(),
-    objects: z.array(PackageObject).meta({ description: 'Those that were named, each once.' }),
+    objects: z.array(PackageObject).meta({ description: 'The objects of the request, each once.' }),
   })
   .meta({ id: 'RecordedPackage' });
 export type RecordedPackage = z.infer<typeof RecordedPackage>;

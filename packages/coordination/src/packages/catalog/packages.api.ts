@@ -7,10 +7,10 @@ export const packagesApi = [
     id: 'recordPackage',
     method: 'POST',
     path: '/packages:record',
-    summary: 'Say of which package objects are that were made one by one.',
+    summary: 'Record which package installed objects belong to.',
     description:
-      'It takes the right of each kind besides. All versions of an object have its link, those that are made later too. ' +
-      'What was linked to another package is linked to this one from then on.',
+      'The caller also needs the permission for each kind. The link applies to all versions of an object, later ones included. ' +
+      'An object of another package is transferred to this one.',
     permission: 'packages.plan',
     body: PackageRecord,
     returns: { 200: RecordedPackage },

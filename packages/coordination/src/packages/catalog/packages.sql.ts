@@ -10,7 +10,7 @@ export interface InstalledPackage {
   title: string;
 }
 
-/** Installs a package, or another version of it; the lock on packages is held. */
+/** Installs a package, or another version of it; the caller holds the lock on packages. */
 export function insertPackage(installed: InstalledPackage) {
   return sql`
     insert into packages (id, tenant_id, key, version, install_hash, title)
@@ -20,7 +20,7 @@ export function insertPackage(installed: InstalledPackage) {
     set version = excluded.version, install_hash = excluded.install_hash, updated_at = now()`;
 }
 
-/** Those of the objects that the tenant does not have. */
+/** The objects among these that the tenant does not have. */
 export function findUnknownObjects(tenantId: string, objects: readonly PackageObject[]) {
   const [kinds, keys] = [objects.map(({ kind }) => kind), objects.map(({ key }) => key)];
   return sql<{ kind: string; key: string }>`
@@ -52,8 +52,8 @@ export function findUnknownObjects(tenantId: string, objects: readonly PackageOb
 }
 
 /**
- * Says of which package objects are; what is said already stays as it is. What another package said of an object, or that it
- * left it out, counts no more. The lock on packages is held.
+ * Links objects to a package; existing links to it stay unchanged. Documents and retirements of another package for the
+ * same objects are deleted. The caller holds the lock on packages.
  */
 export function insertPackageObjects(
   { tenantId, key, version, installHash }: Omit<InstalledPackage, 'title' | 'id'>,

@@ -12,14 +12,15 @@ import type { Context } from '../context.ts';
 
 interface JudgedProcess {
   readonly problems: readonly ProcessProblem[];
-  /** Keys of the calendars that it leans on. */
+  /** Keys of the calendars that the definition uses. */
   readonly calendars: readonly string[];
 }
 
 /**
- * What is wrong with a process of a package (docs/reference/processes.md#problems), apart from its form and its migrations.
- * @param before the kinds of the elements of the version that is there
- * @param given what the package itself brings
+ * The problems of a process in a package (docs/reference/processes.md#problems), except those of its form and
+ * migrations.
+ * @param before the kinds of the elements of the existing version
+ * @param given what the package itself creates
  */
 export async function judgeProcess(
   context: Context,
@@ -40,8 +41,8 @@ async function problemsOfAgent(
   given: GivenNames,
 ): Promise<ProcessProblem[]> {
   if (identity === undefined)
-    return [problem('unknown_agent', '/identity', 'must name the agent that it acts as')];
+    return [problem('unknown_agent', '/identity', 'must name the agent that the process acts as')];
   const { agent } = identity;
   if (given.agents.has(agent) || (await findKnownAgents(context, [agent])).has(agent)) return [];
-  return [problem('unknown_agent', '/identity/agent', `there is no agent ${agent}`)];
+  return [problem('unknown_agent', '/identity/agent', `no agent is named ${agent}`)];
 }

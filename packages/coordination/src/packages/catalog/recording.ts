@@ -15,9 +15,9 @@ import { findUnknownObjects, insertPackage, insertPackageObjects } from './packa
 const shownMax = 20;
 
 /**
- * Says of which package objects are that an installer made by the endpoints of their kinds (docs/reference/packages.md#record).
- * What was another package's is this one's from then on. Repeated, it changes nothing.
- * @throws Refusal `permission_denied` without the right of each kind, `unknown_object`
+ * Records which package the objects belong to that an installer created with the operations of their kinds
+ * (docs/reference/packages.md#record). Objects of another package are transferred. Repeating it changes nothing.
+ * @throws Refusal `permission_denied` without the permission for each kind, `unknown_object`
  */
 export async function recordPackage(
   context: Context,
@@ -36,7 +36,7 @@ export async function recordPackage(
   return { package: { key, version }, installHash, objects };
 }
 
-/** Says that a package is installed in this version. The lock on packages is held. */
+/** Records the installed version of a package. The caller holds the lock on packages. */
 export async function installPackage(
   { db, tenantId }: Context,
   installed: { key: string; version: string; installHash: string; title: string },
@@ -44,7 +44,7 @@ export async function installPackage(
   await db.run(insertPackage({ ...installed, tenantId, id: newId() }));
 }
 
-/** Each object once; a skill by its name, whichever of its versions is named: the link belongs to all. */
+/** Each object once; a skill by its name, whichever of its versions is named: all versions share the link. */
 function named(objects: readonly PackageObject[]): PackageObject[] {
   const keyOf = ({ kind, key }: PackageObject) => (kind === 'Skill' ? (key.split('@', 1)[0] as string) : key);
   const once = new Map(

@@ -2,8 +2,8 @@ import { ConcurrencyLimit } from '@baton/kernel/limits/concurrency-limit';
 import type { Context } from '../context.ts';
 
 /**
- * Plans and applies compare up to 8 MiB of objects, which a request of a few bytes may ask for: 24 at once ended a process
- * with a heap of 384 MiB. What waits holds its body, and larger ones have taken a place.
+ * Plans and applies compare up to 8 MiB of objects, which a request of a few bytes may cause: 24 at once crashed a
+ * process with a heap of 384 MiB. A waiting request keeps its body in memory; large bodies have already taken a slot.
  */
 const ofTenant = new ConcurrencyLimit('plans of packages of the tenant', {
   runningMax: 1,
@@ -17,8 +17,8 @@ const ofProcess = new ConcurrencyLimit('plans of packages', {
 });
 
 /**
- * Plans or applies a package in a turn of the tenant and of the process.
- * @throws Refusal 503 `unavailable` where too many wait, and whatever `work` throws
+ * Plans or applies a package when the tenant and the process have a free slot.
+ * @throws Refusal 503 `unavailable` if too many requests wait, and errors of `work`
  */
 export function inPlanTurn<T>({ tenantId }: Context, work: () => Promise<T>): Promise<T> {
   return ofTenant.run(tenantId, () => ofProcess.run('', work));

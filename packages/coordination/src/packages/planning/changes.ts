@@ -6,26 +6,26 @@ import type { ObjectKind, Rename } from '../source/package-source.ts';
 import type { PlannedChange, PlannedField } from './plan.ts';
 import type { WorldRow } from './world.sql.ts';
 
-/** What a version of a package changes (docs/reference/packages.md#plan): pure, so that a plan and its apply come to the same. */
+/** The changes of a package version (docs/reference/packages.md#plan): pure, so that a plan and its apply agree. */
 
-/** An object as a document wants it. */
+/** The desired state of an object, from its document. */
 export interface Desired {
   readonly kind: ObjectKind;
   readonly key: string;
   readonly file: string;
-  /** As the body of its POST, with the defaults of what it leaves out. */
+  /** The body of its POST, with defaults for omitted members. */
   readonly spec: JsonObject;
   readonly hash: string;
 }
 
-/** One change, with what carrying it out takes. */
+/** One change, with the data that applying it needs. */
 export interface Change extends Omit<PlannedChange, 'fields'> {
   readonly fields: readonly ChangedField[];
-  /** What the document says; undefined for an object that is retired. */
+  /** The document; undefined for an object that is retired. */
   readonly desired: Desired | undefined;
-  /** The object as it stands, of a renamed one under its old key; it names no package where it is not this one's. */
+  /** The current object, for a renamed one under its old key; its package is null unless it is this one. */
   readonly world: WorldRow | undefined;
-  /** What is to be written: the document, without what stays as a person left it. */
+  /** What is written: the document, with the fields that people have changed. */
   readonly written: JsonObject | undefined;
 }
 
@@ -40,8 +40,8 @@ interface ChangedField {
 export const nameOf = (kind: string, key: string): string => `${kind}/${key}`;
 
 /**
- * The row as the package may take it: what another one said, or what somebody made under a key that a package has left out, is
- * not its own.
+ * The row from the package's point of view: documents of another package, and objects that somebody created under a key
+ * that a package has removed, don't belong to it.
  */
 function seenBy(packageKey: string, row: WorldRow): WorldRow {
   const isMadeSince = row.retired_by_package_at !== null && row.status === 'active';
@@ -64,7 +64,7 @@ export function* changing(
   }: {
     readonly renames: readonly Rename[];
     readonly overwriteConsole: boolean;
-    /** Names of objects that stay as they are: their documents have problems, or they are out of sight. */
+    /** Names of objects that stay unchanged: their documents have problems, or they are out of sight. */
     readonly kept: ReadonlySet<string>;
   },
   all: readonly WorldRow[],
@@ -100,7 +100,7 @@ export function* changing(
 
 const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Whether it writes anything. */
+/** Whether the plan writes anything. */
 export const isWriting = ({ action }: Pick<Change, 'action'>): boolean => action !== 'unchanged';
 
 function retirementOf(world: WorldRow): Change {
@@ -163,7 +163,7 @@ function actionOf(
   return fields.some(({ applies }) => applies) ? 'update' : 'unchanged';
 }
 
-/** Whose form is one document: a version is taken whole or left whole. */
+/** Kinds that are one document: a version is replaced or preserved as a whole. */
 const wholeKinds: readonly ObjectKind[] = ['Process'];
 
 function fieldsOf(
@@ -204,8 +204,8 @@ function isSame(a: Json, b: Json): boolean {
 }
 
 /**
- * What stands in the record of an object after it was applied, to be compared with it at the next plan.
- * @param state the object as it is now
+ * The recorded state of an object after an apply, which the next plan compares.
+ * @param state the current object
  */
 export function wasOf({ fields, desired, world }: Change, state: JsonObject): JsonObject {
   const left = fields.filter(({ applies }) => !applies);
@@ -219,7 +219,10 @@ export function wasOf({ fields, desired, world }: Change, state: JsonObject): Js
 const shownBytesMax = 2048;
 const allShownBytesMax = 1_048_576;
 
-/** Changes as they are answered. A long value is named by its hash, and so is what comes after 1 MiB of values. */
+/**
+ * Changes in the form of the response. A long value is replaced by its hash, and so are all values after the first 1
+ * MiB.
+ */
 export function* showingChanges(changes: readonly Change[]): Generator<void, PlannedChange[]> {
   let left = allShownBytesMax;
   const shown = (value: Json): Json => {

@@ -28,7 +28,7 @@ const problemsOfDocumentMax = 50;
 
 type Told = Pick<PackageProblem, 'code' | 'severity' | 'path' | 'message'>;
 
-/** How a document of a kind becomes what its writer takes; it throws a Refusal or a fault of form. */
+/** Converts a document of a kind to the input of its writer; throws a Refusal or a schema error. */
 const readers: {
   readonly [Kind in Exclude<ObjectKind, 'Process' | 'View'>]: (spec: JsonObject) => object;
 } = {
@@ -55,8 +55,8 @@ export interface ReadDocuments {
 }
 
 /**
- * The objects that the documents of a package want.
- * @param workspaceId where processes and rules are filed that name no workspace
+ * The objects that the documents of a package describe.
+ * @param workspaceId the default workspace of processes and rules
  */
 export function readDocuments(
   documents: readonly PackageDocument[],
@@ -98,7 +98,7 @@ function isObjectKind(kind: string): kind is ObjectKind {
 
 function keyProblems(kind: ObjectKind, key: string): Told[] {
   const parsed = keys[kind].safeParse(key);
-  return parsed.success ? [] : [told('invalid_document', '/key', 'is no key of this kind')];
+  return parsed.success ? [] : [told('invalid_document', '/key', 'is not a valid key of this kind')];
 }
 
 function told(code: string, path: string, message: string): Told {
@@ -121,7 +121,7 @@ function* readingSpec(
   }
   if (kind === 'Process') {
     const { spec, problems } = yield* readingDefinition(sent);
-    // Of what an installer has not replaced the reader of the files has told.
+    // Unresolved variables were already reported when the files were read.
     const own = reported(problems).filter(({ code }) => code !== 'unresolved_install_variable');
     found.push(...own.map((one) => ({ ...one, path: `/spec${one.path}` })));
     return spec && placed(spec as unknown as JsonObject, workspaceId);
@@ -139,7 +139,7 @@ function placed(spec: JsonObject, workspaceId: string | null): JsonObject {
   return spec['workspaceId'] == null && workspaceId !== null ? { ...spec, workspaceId } : spec;
 }
 
-/** What a writer refuses, as problems of a document. @throws what is no refusal */
+/** A writer's refusal as problems of a document. @throws errors that are no refusal */
 export function toldOf(error: unknown): Told[] {
   if (error instanceof z.ZodError)
     return error.issues.map(({ path, message }) =>

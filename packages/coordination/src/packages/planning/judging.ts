@@ -21,15 +21,16 @@ import { toldOf } from './desired.ts';
 
 type Told = Pick<PackageProblem, 'code' | 'severity' | 'path' | 'message'>;
 
-/** What the caller may not grant is refused when it is applied, by whoever applies it. */
+/** Rights that the caller may not grant are refused at the apply, for the caller who applies. */
 const rightsCodes = ['permission_escalation', 'permission_denied'];
 
-/** Codes that name what is not there: the package may bring it. */
+/** Codes for missing references, which the package may create. */
 const absentCodes = ['unknown_reference', 'unknown_task_type', 'unknown_agent', 'unknown_calendar'];
 
 /**
- * What the writers of the objects would refuse of these changes, found by reads alone (docs/reference/packages.md#plan).
- * @param desired all documents of the package: what one names another may bring
+ * The refusals that the writers of the objects would have for these changes, found by reads alone
+ * (docs/reference/packages.md#plan).
+ * @param desired all documents of the package, which may create what other documents name
  */
 export async function judgeChanges(
   context: Context,
@@ -42,7 +43,7 @@ export async function judgeChanges(
     if (document === undefined || written === undefined) continue;
     const found = await judged(context, document, written, world?.state ?? null, given);
     problems.push(...found.map((one) => ({ ...one, file: document.file })));
-    // Where the database is asked nothing, 100 large types would take half a second of one turn.
+    // Without database queries in between, 100 large types would block the event loop for half a second.
     await nextTurn();
   }
   return problems;
@@ -85,7 +86,7 @@ async function judged(
   }
 }
 
-/** Whether a refusal names only what the package itself brings. */
+/** Whether everything that a refusal reports as missing is in the package. */
 function isGiven(error: unknown, { taskTypes, agents }: GivenNames): boolean {
   const { code, details } = error as { code: string; details: Readonly<Record<string, unknown>> };
   const name = details['value'] ?? details['taskType'] ?? details['agentKey'];

@@ -4,20 +4,23 @@ import { PackageName } from '../../organisation/package-link.ts';
 import { AnyJson } from '../../rules/documents/any-json.ts';
 import { objectKinds, PackageProblem, PackageSource } from '../source/package-source.ts';
 
-/** Forms of plans (docs/reference/packages.md#plan). */
+/** Schemas of plans (docs/reference/packages.md#plan). */
 
 export const changeActions = ['create', 'update', 'rename', 'restore', 'retire', 'unchanged'] as const;
 
-/** One apply changes so many objects: each takes some 10 ms under the locks of the tenant's catalogue. */
+/** The maximum number of changes per apply: each takes some 10 ms under the locks of the tenant's catalogue. */
 export const changesMax = 100;
 export const replaysMax = 200;
 
 export const PackagePlanRequest = z
   .strictObject({
     package: PackageSource,
-    workspaceId: Uuid.nullish().describe('Where processes and rules are filed that name no workspace.'),
+    workspaceId: Uuid.nullish().describe('The default workspace of processes and rules.'),
     replayLimit: z.int().min(0).max(replaysMax).default(50),
-    overwriteConsole: z.boolean().default(false).describe('Also take back what people have changed since.'),
+    overwriteConsole: z
+      .boolean()
+      .default(false)
+      .describe('Also overwrite changes that people made since the last apply.'),
   })
   .meta({ id: 'PackagePlanRequest' });
 export type PackagePlanRequest = z.output<typeof PackagePlanRequest>;
@@ -27,7 +30,7 @@ const PlannedField = z
     path: z.string(),
     before: AnyJson,
     after: AnyJson,
-    owner: z.enum(['package', 'console']).describe('Who changed it last.'),
+    owner: z.enum(['package', 'console']).describe('The source of the last change.'),
     applies: z.boolean(),
   })
   .meta({
@@ -44,9 +47,7 @@ const PlannedChange = z
     action: z.enum(changeActions),
     renamedFrom: z.string().nullable(),
     fields: z.array(PlannedField),
-    deprecates: z
-      .array(z.int())
-      .describe('Of a task type: the versions that are not for new tasks any more.'),
+    deprecates: z.array(z.int()).describe('For a task type: the versions that are deprecated.'),
   })
   .meta({ id: 'PlannedChange' });
 export type PlannedChange = z.infer<typeof PlannedChange>;
@@ -55,10 +56,10 @@ const PlannedProcess = z
   .strictObject({
     key: z.string(),
     fromVersion: z.int().nullable(),
-    toVersion: z.int().nullable().describe('Null for one that is retired.'),
+    toVersion: z.int().nullable().describe('Null for a retired object.'),
     behaviour: z
       .strictObject({ replayed: z.int(), diverged: z.int(), instanceIds: z.array(Uuid) })
-      .describe('How many instances were replayed by the new version, and which of them went another way.'),
+      .describe('The number of instances replayed with the new version, and those that took another path.'),
     instances: z.array(
       z.strictObject({
         version: z.int(),
@@ -89,7 +90,7 @@ export const PackagePlan = z
   .strictObject({
     planHash: PlanHash,
     catalogEtag: z.string(),
-    package: PackageName.nullable().describe('Null where package.yaml can not be read.'),
+    package: PackageName.nullable().describe('Null if package.yaml can not be read.'),
     changes: z.array(PlannedChange),
     outside: z
       .array(
@@ -99,7 +100,7 @@ export const PackagePlan = z
           appliedBy: z.enum(['installer', 'notification-service']),
         }),
       )
-      .describe('What the package has besides: it is not changed.'),
+      .describe('Objects of the package that do not change.'),
     processes: z.array(PlannedProcess),
     regulationCoverage: z.array(z.strictObject({ document: z.string(), processes: z.array(z.string()) })),
     settings: PlannedSettings.nullable(),
@@ -112,7 +113,7 @@ export type PackagePlan = z.infer<typeof PackagePlan>;
 export const PackageApplication = z
   .strictObject({
     package: PackageSource,
-    planHash: PlanHash.describe('Of the plan that is to be carried out.'),
+    planHash: PlanHash.describe('The hash of the plan to apply.'),
     workspaceId: Uuid.nullish(),
     overwriteConsole: z.boolean().default(false),
   })
@@ -134,7 +135,7 @@ export const AppliedPackage = z
   .meta({ id: 'AppliedPackage' });
 export type AppliedPackage = z.infer<typeof AppliedPackage>;
 
-/** What a plan is made of and for. */
+/** The inputs of a plan. */
 export interface PlanOptions {
   readonly workspaceId: string | null;
   readonly overwriteConsole: boolean;

@@ -29,17 +29,17 @@ import {
   type WorldRow,
 } from './world.sql.ts';
 
-/** What documents say, apart from the world. */
+/** The content of the documents, independent of the tenant's objects. */
 export interface ReadContent {
   readonly manifest: Manifest | undefined;
   readonly desired: readonly Desired[];
   readonly kept: ReadonlySet<string>;
-  /** Undefined for a package that declares none. */
+  /** Undefined for a package without settings. */
   readonly settings: SettingsDeclaration | undefined;
   readonly problems: readonly PackageProblem[];
 }
 
-/** What is to be done, and what that was judged on. */
+/** The changes, and the state that they were computed from. */
 export interface Computed {
   readonly changes: readonly Change[];
   readonly settings: PlannedSettings | null;
@@ -69,8 +69,8 @@ export async function readContent(
 }
 
 /**
- * Compares what documents say with the world as it stands: one statement reads all objects, so a plan is of one moment. What
- * stands in its hash is judged again by the apply.
+ * Compares the documents with the tenant's objects. One statement reads all objects, so that a plan reflects one
+ * moment. The apply computes everything in the plan's hash again.
  */
 export async function computePlan(
   context: Context,
@@ -110,13 +110,13 @@ export async function computePlan(
 
 interface World {
   readonly rows: readonly WorldRow[];
-  /** Names of objects that are filed where the caller does not see: they are as good as absent. */
+  /** Names of objects that are filed out of the caller's sight: they are treated as missing. */
   readonly hidden: ReadonlySet<string>;
   readonly installed: InstalledRow | undefined;
   readonly etag: string;
 }
 
-/** What there is of all that a package names or has. */
+/** All existing objects that a package names or has. */
 export async function readWorld(
   context: Context,
   { key, renames }: Manifest,
@@ -150,7 +150,7 @@ async function hiddenOf(context: Context, world: readonly WorldRow[]): Promise<R
 
 type Named = PackageProblem & { readonly name: string };
 
-/** What keeps a document from being compared with its object. */
+/** Why a document can't be compared with its object. */
 function problemsOf(
   { key: packageKey, renames }: Manifest,
   { kind, key, file }: Desired,
@@ -162,19 +162,22 @@ function problemsOf(
   const refuse = (code: string, message: string): Named[] => [
     { name, code, severity: 'error', path: '/key', file, message },
   ];
-  if (hidden.has(name)) return refuse('not_found', 'there is no such object');
+  if (hidden.has(name)) return refuse('not_found', 'no such object exists');
   if (row?.package_key != null && row.package_key !== packageKey && row.retired_by_package_at === null)
-    return refuse('invalid_document', `is an object of the package ${row.package_key}`);
+    return refuse('invalid_document', `belongs to the package ${row.package_key}`);
   if (kind === 'Agent' && row?.status === 'retired')
-    return refuse('agent_retired', 'was retired: an agent and its key never come back');
+    return refuse('agent_retired', 'was retired: an agent and its key can not be restored');
   if (kind !== 'Agent' || row?.id != null) return [];
   const from = renames.find((one) => one.kind === kind && one.to === key)?.from ?? '';
   if (world.get(nameOf(kind, from))?.package_key === packageKey)
-    return refuse('invalid_document', 'an agent keeps its key: its identity and its secrets go by it');
+    return refuse(
+      'invalid_document',
+      'the key of an agent can not change: its identity and its secrets depend on it',
+    );
   return [];
 }
 
-/** Objects past the bound of what is compared at once. */
+/** Objects beyond the limit of what one plan compares. */
 export function worldProblems(world: readonly WorldRow[]): Named[] {
   return world
     .filter(({ id, state }) => id !== null && state === null)
@@ -183,7 +186,7 @@ export function worldProblems(world: readonly WorldRow[]): Named[] {
       code: 'payload_too_large',
       severity: 'error',
       path: '',
-      message: `${nameOf(kind, key)} is more than one plan can compare`,
+      message: `${nameOf(kind, key)} exceeds what one plan can compare`,
     }));
 }
 
@@ -220,7 +223,7 @@ function problemsOfChange({
   return [];
 }
 
-/** Whether the calendar was retired by somebody else than the package: then the package does not bring it back. */
+/** Whether a person or another package has retired the calendar: then the package does not restore it. */
 export function isForeignCalendar({
   kind,
   world,
@@ -244,8 +247,8 @@ function countProblems(changes: readonly Change[]): PackageProblem[] {
       code: 'invalid_document',
       severity: 'error',
       path: '',
-      message: `${count} objects change; one version of a package changes ${changesMax} at most`,
-      hint: 'Bring them in several versions.',
+      message: `${count} objects change; a version of a package may change at most ${changesMax}`,
+      hint: 'Split the changes into several versions.',
     },
   ];
 }
@@ -269,7 +272,7 @@ function plannedSettings(
   return { action, title, schemaHash, previousSchemaHash };
 }
 
-/** What was set may not fit the new schema: people set it anew then. */
+/** The current settings may not fit the new schema: people must set them again. */
 function settingsProblems(
   settings: SettingsDeclaration | undefined,
   installed: InstalledRow | undefined,
@@ -280,7 +283,7 @@ function settingsProblems(
     code: 'settings_invalid',
     severity: 'warning',
     path,
-    message: `what is set does not fit: ${message}`.slice(0, 300).toWellFormed(),
+    message: `the current settings do not match the schema: ${message}`.slice(0, 300).toWellFormed(),
   }));
 }
 
@@ -317,7 +320,7 @@ function hashed(
   return { changes, settings, problems, planHash, catalogEtag };
 }
 
-/** The same documents are the same plan in whatever order their files come. */
+/** The same documents yield the same plan in whatever order their files come. */
 export function compareNames(one: Pick<Change, 'kind' | 'key'>, other: Pick<Change, 'kind' | 'key'>): number {
   return nameOf(one.kind, one.key) < nameOf(other.kind, other.key) ? -1 : 1;
 }
@@ -342,14 +345,14 @@ export interface Plan {
 const problemsMax = 500;
 
 /**
- * What applying a package would do (docs/reference/packages.md#plan); nothing is written.
+ * Plans a package (docs/reference/packages.md#plan); writes nothing.
  * @throws Refusal `not_found` for a workspace that the caller does not see
  */
 export async function planPackage(context: Context, read: ReadPackage, options: PlanOptions): Promise<Plan> {
   const content = await readContent(context, read, options);
   const computed = await computePlan(context, content, options);
   const writing = computed.changes.filter(isWriting);
-  // What changes too much is not applied, so nobody waits for it to be judged.
+  // A plan with too many changes can't be applied, so its validation is skipped.
   const judged = writing.length > changesMax ? [] : await judgeChanges(context, writing, content.desired);
   const problems = [...computed.problems, ...judged].sort(errorsFirst).slice(0, problemsMax);
   const processes = writing.length > changesMax ? [] : await planProcesses(context, writing);
@@ -361,7 +364,7 @@ const errorsFirst = (a: PackageProblem, b: PackageProblem): number =>
 
 const outsideMax = 1000;
 
-/** A plan as it is answered. */
+/** A plan in the form of the response. */
 export async function showPlan(
   { db, tenantId }: Context,
   { content: { manifest }, computed, processes, problems }: Plan,

@@ -9,18 +9,18 @@ import type { Context } from '../context.ts';
 import { type Change, isWriting } from './changes.ts';
 import type { PackagePlan, PlannedProcess } from './plan.ts';
 
-/** Versions with open instances that are told of one process. */
+/** The maximum number of versions with open instances per process. */
 const versionsToldMax = 20;
 
-/** Instances that diverge which are named of one process. */
+/** The maximum number of named instances that diverge per process. */
 const divergedToldMax = 20;
 
-/** Deadlines that are told of one process. */
+/** The maximum number of deadlines per process. */
 const deadlinesMax = 200;
 
 const unreplayed: PlannedProcess['behaviour'] = { replayed: 0, diverged: 0, instanceIds: [] };
 
-/** What the changes of processes do to instances that run (docs/reference/packages.md#plan). */
+/** The effect of process changes on running instances (docs/reference/packages.md#plan). */
 export async function planProcesses(context: Context, changes: readonly Change[]): Promise<PlannedProcess[]> {
   const planned: PlannedProcess[] = [];
   for (const change of changes.filter(isOfProcess)) planned.push(await planProcess(context, change));
@@ -30,10 +30,10 @@ export async function planProcesses(context: Context, changes: readonly Change[]
 const isOfProcess = (change: Change) => change.kind === 'Process' && isWriting(change);
 
 /**
- * Has instances of the processes that change take what they took once more, by what a package says of them: 5 s for all.
- * A caller without processes.read learns nothing of instances. Outside of any transaction.
- * @param limit instances of each process, the newest
- * @throws Refusal 503 `unavailable` where too many wait
+ * Replays instances of the changed processes with the definitions of a package: 5 s for all.
+ * A caller without processes.read learns nothing about instances. Call it outside of any transaction.
+ * @param limit the number of newest instances of each process
+ * @throws Refusal 503 `unavailable` if too many requests wait
  */
 export async function replayProcesses(
   context: Context,
@@ -53,7 +53,7 @@ export async function replayProcesses(
   return processes.map((one) => ({ ...one, behaviour: behaviours.get(one.key) ?? unreplayed }));
 }
 
-/** Versions that run, each by what the package says of it now. */
+/** Versions with open instances, and what will happen to each. */
 function candidatesOf(changes: readonly Change[]) {
   return changes
     .filter(isOfProcess)
@@ -65,9 +65,9 @@ function candidatesOf(changes: readonly Change[]) {
 }
 
 /**
- * Adds the deadlines that move with instances which go on by a new version: of the newest instances of each process, within 1 s
- * for all. A caller without processes.read learns nothing of instances. Outside of any transaction.
- * @throws Refusal 503 `unavailable` where too many wait
+ * Adds the deadlines that move when instances migrate to a new version: of the newest instances of each process, within
+ * 1 s for all. A caller without processes.read learns nothing about instances. Call it outside of any transaction.
+ * @throws Refusal 503 `unavailable` if too many requests wait
  */
 export async function foreseeProcesses(
   context: Context,
@@ -113,9 +113,9 @@ async function planProcess(
 }
 
 /**
- * Instances go on by the version that they began with, unless the new one says that they migrate; of a version that the caller
- * does not see it can't. Where the new version takes an element away or makes it another kind,
- * its `migrations` must say so of that version.
+ * Instances continue with the version that they started with, unless the new one migrates them, which it can't do for a
+ * version that the caller doesn't see. Where the new version removes an element or changes its kind, its `migrations`
+ * must mention that version.
  */
 async function fateOf(
   context: Context,
@@ -137,7 +137,7 @@ async function fateOf(
   return { fate: 'pin', migrationRequired };
 }
 
-/** Which documents govern the processes of a package. */
+/** The documents that govern the processes of a package. */
 export function coverageOf(changes: readonly Change[]): PackagePlan['regulationCoverage'] {
   const byDocument = new Map<string, string[]>();
   for (const { kind, key, written } of changes) {

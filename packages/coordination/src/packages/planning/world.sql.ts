@@ -2,11 +2,11 @@ import { sql } from '@baton/kernel/database/sql';
 import type { JsonObject } from '@baton/values/wire';
 import type { ObjectKind } from '../source/package-source.ts';
 
-/** One object that a package names or has, as it stands; null for what there is not. */
+/** The current state of an object that a package names or has; nulls if it doesn't exist. */
 export interface WorldRow {
   kind: ObjectKind;
   key: string;
-  /** The package that has it, and what that package said of it. */
+  /** The package that owns it, and that package's document. */
   package_key: string | null;
   applied_by: 'installer' | 'apply' | null;
   said: JsonObject | null;
@@ -17,18 +17,18 @@ export interface WorldRow {
   status: 'active' | 'retired' | null;
   workspace_id: string | null;
   retired_at: string | null;
-  /** As the body of its POST says it; null past `stateBytesMax`, which `bytes` tells. */
+  /** The body of its POST; null beyond `stateBytesMax`, which `bytes` exceeds then. */
   state: JsonObject | null;
   bytes: number | null;
   state_hash: string | null;
-  /** Of a task type the active versions, the newest first, `versionsMax` and one. */
+  /** For a task type, its active versions, newest first, `versionsMax` and one more. */
   versions: number[] | null;
   version_ids: string[] | null;
 }
 
-/** Of all objects together: what one plan compares. */
+/** For all objects together: what one plan compares. */
 export const stateBytesMax = 8_388_608;
-/** Active versions of a task type that a package deprecates at once. */
+/** The maximum number of active versions of a task type that a package deprecates at once. */
 export const versionsMax = 100;
 
 /**
@@ -126,7 +126,7 @@ export function findInstalled(tenantId: string, key: string) {
     from packages where tenant_id = ${tenantId} and key = ${key}`;
 }
 
-/** Objects of a package that an installer made; the first `rowsMax`. */
+/** Objects of a package that an installer created; the first `rowsMax`. */
 export function findOutside(tenantId: string, packageKey: string, rowsMax: number) {
   return sql<{ kind: string; key: string }>`
     select kind, key from package_objects

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { FreeObject } from '@baton/values/wire';
 import { PackageKey } from '../../organisation/package-link.ts';
 
-/** Files that a package may have, and how large each may be by its form; what is read of one has tighter bounds. */
+/** The maximum number of files in a package, and the size that the form of each allows; reading has tighter limits. */
 const filesMax = 1000;
 const pathCharactersMax = 500;
 const contentCharactersMax = 1_000_000;
 
-/** A catalogue package as it is sent: its files (docs/reference/packages.md#source). */
+/** The files of a catalogue package, as sent by the client (docs/reference/packages.md#source). */
 export const PackageSource = z
   .strictObject({
     files: z
@@ -15,7 +15,7 @@ export const PackageSource = z
         z
           .strictObject({
             path: z.string().min(1).max(pathCharactersMax).meta({
-              description: 'Relative, without `..`; each file has another one.',
+              description: 'A relative path without `..`, unique among the files.',
             }),
             content: z.string().max(contentCharactersMax).meta({
               description:
@@ -30,7 +30,7 @@ export const PackageSource = z
   .meta({ id: 'PackageSource' });
 export type PackageFile = z.output<typeof PackageSource>['files'][number];
 
-/** The kinds of documents that a package may hold, besides its `package.yaml`. */
+/** The kinds of documents that a package may contain, besides its `package.yaml`. */
 export const documentKinds = [
   'TaskType',
   'Agent',
@@ -57,7 +57,7 @@ const Rename = z.strictObject({
 });
 export type Rename = z.output<typeof Rename>;
 
-/** What `package.yaml` says. */
+/** The content of `package.yaml`. */
 export const Manifest = z.strictObject({
   key: PackageKey,
   version: z.string().min(1).max(50),
@@ -66,7 +66,7 @@ export const Manifest = z.strictObject({
 });
 export type Manifest = z.output<typeof Manifest>;
 
-/** What every other file is. */
+/** The content of every other file. */
 export const Envelope = z.strictObject({
   apiVersion: z.literal('baton/v1'),
   kind: z.enum(documentKinds),
@@ -74,7 +74,7 @@ export const Envelope = z.strictObject({
   spec: FreeObject,
 });
 
-/** One document of a package; `spec` is the body of its kind's POST without the key, and not judged yet. */
+/** One document of a package; `spec` is the body of its kind's POST without the key, not validated yet. */
 export interface PackageDocument extends z.output<typeof Envelope> {
   readonly file: string;
 }
@@ -86,7 +86,7 @@ export const PackageProblem = z
     severity: z.enum(['error', 'warning']),
     path: z.string().describe('A JSON pointer into the document.'),
     file: z.string().optional(),
-    line: z.int().optional().describe('Of the YAML text.'),
+    line: z.int().optional().describe('The line in the YAML text.'),
     message: z.string(),
     hint: z.string().optional(),
   })

@@ -13,25 +13,26 @@ import {
   type Rename,
 } from './package-source.ts';
 
-/** As compact JSON in UTF-8: what the largest kind, a process, may have. */
+/** As compact JSON in UTF-8: the limit of the largest kind, a process. */
 const documentBytesMax = 262_144;
-/** Problems that are told of one file, and of a package. */
+/** The maximum number of reported problems per file and per package. */
 const fileProblemsMax = 50;
 const problemsMax = 500;
 const textCharactersMax = 300;
 const manifestPath = 'package.yaml';
 
 export interface ReadPackage {
-  /** What its `package.yaml` says; undefined when it is missing or wrong, which a problem then tells. */
+  /** The content of `package.yaml`; undefined if it is missing or invalid, which a problem reports. */
   readonly package: Manifest | undefined;
-  /** Those that have the form of a document, in the order of their files. */
+  /** The files with the form of a document, in order. */
   readonly documents: readonly PackageDocument[];
   readonly problems: readonly PackageProblem[];
 }
 
 /**
- * Reads the files of a package up to the envelope of each document; no database is asked (docs/reference/packages.md#source). It
- * works in slices: no file holds the event loop for longer than its YAML takes, 40 ms at most.
+ * Parses the files of a package up to the envelope of each document, without the database
+ * (docs/reference/packages.md#source). It works in slices: no file blocks the event loop for longer than its YAML
+ * takes, at most 40 ms.
  * @returns with problems `invalid_document`, `invalid_yaml`, `unresolved_install_variable`
  */
 export function readPackage(files: readonly PackageFile[]): Promise<ReadPackage> {
@@ -67,14 +68,14 @@ function* readingPackage(files: readonly PackageFile[]): Generator<void, ReadPac
       manifestPath,
       'invalid_document',
       '',
-      'is missing: it names the key and version of the package',
+      'is missing: it must name the key and version of the package',
     );
   noteRepeated(found, documents);
   if (manifest !== undefined) checkRenames(found, manifest, documents);
   return { package: manifest, documents, problems: found.all() };
 }
 
-/** Collects problems within their bounds. */
+/** Collects problems within their limits. */
 class Found {
   readonly #problems: PackageProblem[] = [];
   readonly #byFile = new Map<string, number>();
@@ -100,14 +101,14 @@ class Found {
 const cut = (text: string): string => text.slice(0, textCharactersMax).replaceAll('\0', '').toWellFormed();
 
 function faultOfPath(path: string, before: ReadonlySet<string>): string | undefined {
-  if (before.has(path)) return 'is there twice';
+  if (before.has(path)) return 'is a duplicate';
   if (/^[/\\]|^[A-Za-z]:/.test(path) || path.includes('\\')) return 'must be a relative path with /';
   const parts = path.split('/');
-  if (parts.includes('..')) return 'must not lead out of the package';
-  return parts.some((part) => part === '' || part === '.') ? 'must have no empty part' : undefined;
+  if (parts.includes('..')) return 'must stay inside the package';
+  return parts.some((part) => part === '' || part === '.') ? 'must not have empty parts' : undefined;
 }
 
-/** The document of a file, or undefined where a problem says what is wrong. */
+/** The document of a file; undefined if a problem was reported instead. */
 function readFile(found: Found, file: string, content: string): Json | undefined {
   const read = readText(content);
   if ('code' in read) {
@@ -122,11 +123,13 @@ function readFile(found: Found, file: string, content: string): Json | undefined
   }
   const unstorable = pathOfUnstorable(read.value);
   if (unstorable === undefined) return read.value;
-  found.add(file, 'invalid_document', unstorable, 'holds a NUL character or half of a surrogate pair');
+  found.add(file, 'invalid_document', unstorable, 'contains a NUL character or half of a surrogate pair');
   return undefined;
 }
 
-/** Escapes of YAML and JSON write what PostgreSQL can't store; the request itself holds none. */
+/**
+ * Escapes of YAML and JSON can write characters that PostgreSQL can't store, which the request itself doesn't contain.
+ */
 function pathOfUnstorable(document: Json): string | undefined {
   for (const { key, value, path } of nodesOf(document))
     if (isUnstorable(key) || isUnstorable(value)) return path;
@@ -137,14 +140,14 @@ function isUnstorable(text: unknown): boolean {
   return typeof text === 'string' && (text.includes('\0') || !text.isWellFormed());
 }
 
-/** JSON is read as such: it is YAML too, and read a hundred times as fast. */
+/** Parses JSON as such: it is also YAML, but parses a hundred times as fast. */
 function readText(content: string): ReturnType<typeof readYaml> {
   if (/^\s*\{/.test(content)) {
     const json = parsedJson(content);
     if (json !== undefined) return jsonValue(json);
   }
   if (content.length <= yamlCharactersMax) return readYaml(content);
-  const message = `is longer than ${yamlCharactersMax} characters and not JSON`;
+  const message = `is longer than ${yamlCharactersMax} characters and is not JSON`;
   return { code: 'invalid_document', severity: 'error', path: '', message };
 }
 
@@ -156,7 +159,7 @@ function parsedJson(content: string): unknown {
   }
 }
 
-/** What an installer should have replaced. */
+/** Variables that an installer should have replaced. */
 function noteVariables(found: Found, file: string, document: Json): void {
   for (const { value, path } of nodesOf(document)) {
     if (typeof value !== 'string') continue;
@@ -203,7 +206,7 @@ function noteRepeated(found: Found, documents: readonly PackageDocument[]): void
     const name = document.kind === 'Settings' ? document.kind : nameOf(document);
     const first = seen.get(name);
     if (first === undefined) seen.set(name, document.file);
-    else found.add(document.file, 'invalid_document', '/key', `${name} stands in ${first} too`);
+    else found.add(document.file, 'invalid_document', '/key', `${first} contains ${name}, too`);
   }
 }
 
@@ -226,7 +229,7 @@ function faultOfRename(
 ): string | undefined {
   const [before, after] = [nameOf({ kind, key: from }), nameOf({ kind, key: to })];
   if (from === to) return 'must name two keys';
-  if (taken.has(before) || taken.has(after)) return 'names a key that another rename names';
+  if (taken.has(before) || taken.has(after)) return 'names a key of another rename';
   if (there.has(before)) return `${before} is still a document of the package`;
-  return there.has(after) ? undefined : `${after} is no document of the package`;
+  return there.has(after) ? undefined : `${after} is not a document of the package`;
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** What the steps of tests have reached of what there is to reach (docs/reference/packages.md#tests). */
+/** How many of the reachable elements the tests have reached (docs/reference/packages.md#tests). */
 
-/** Names that are shown of what was not reached. */
+/** The maximum number of listed names of unreached elements. */
 const missingMax = 100;
 
 export const Coverage = z
@@ -12,7 +12,7 @@ export const Coverage = z
     missing: z
       .array(z.string())
       .max(missingMax)
-      .meta({ description: `What was not reached, the first ${missingMax}.` }),
+      .meta({ description: `Elements that were not reached, at most ${missingMax}.` }),
   })
   .meta({ id: 'PackageCoverage' });
 export type Coverage = z.infer<typeof Coverage>;

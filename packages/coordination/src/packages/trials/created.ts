@@ -17,7 +17,7 @@ type Opening = Exclude<
   }
 >;
 
-/** What an effect would make, as tests see it in `created`: without ids, which no test can know. */
+/** The objects that an effect would create, in the form of `created`: without ids, which no test can predict. */
 export function createdBy(effect: Opening): Created {
   const { element } = effect;
   switch (effect.kind) {
@@ -56,7 +56,7 @@ export function createdBy(effect: Opening): Created {
   }
 }
 
-/** In a test a role and an agent stand for one person each: `role:<slug>`, `agent:<key>`. */
+/** In a test, a role and an agent each resolve to one person: `role:<slug>`, `agent:<key>`. */
 export function peopleOf(assignees: readonly Assignee[]): string[] {
   const named = assignees.flatMap(({ principal, role, agent, expr = '' }) => {
     if (principal !== undefined) return [principal];

@@ -3,20 +3,20 @@ import { NotSimulated, type Outcome } from './outcome.ts';
 import type { Expectation, ExpectationKind } from './test-document.ts';
 
 export interface Failure {
-  /** Its number, from 1. */
+  /** The step's number, from 1. */
   readonly step: number;
   readonly message: string;
   readonly expected: Json;
   readonly actual: Json;
 }
 
-/** Of a value that is shown, as JSON: 500 tests of 6 failures stay within 4 MiB. */
+/** The size limit of a value, as JSON: 500 tests with 6 failures stay within 4 MiB. */
 const shownCharactersMax = 400;
 
 /**
- * Compares what a step has led to with what its test expects. A refusal and a problem that the step doesn't expect are
- * failures too.
- * @throws NotSimulated where it expects something of what is not simulated
+ * Compares the outcome of a step with the test's expectations. A refusal and a problem that the step doesn't expect are
+ * failures, too.
+ * @throws NotSimulated if it expects something that is not simulated
  */
 export function failuresOf(step: number, expect: Expectation, outcome: Outcome): Failure[] {
   const { unknown } = outcome;
@@ -29,7 +29,7 @@ export function failuresOf(step: number, expect: Expectation, outcome: Outcome):
   const { status, open, data, created, problems = [], refused = null } = expect;
   const is = (message: string, expected: Json, actual: Json) =>
     compare(message, areEqual(expected, actual), expected, actual);
-  is(refused === null ? 'the act was refused' : 'the act was to be refused', refused, outcome.refused);
+  is(refused === null ? 'the act was refused' : 'the act should have been refused', refused, outcome.refused);
   is('problems differ', sorted(problems), sorted(outcome.problems));
   if (status !== undefined) is('the status differs', status, outcome.status);
   if (open !== undefined) is('other elements are open', sorted(open), sorted(outcome.open ?? []));
@@ -47,7 +47,7 @@ export function failuresOf(step: number, expect: Expectation, outcome: Outcome):
 
 const sorted = (names: readonly string[]) => [...new Set(names)].sort();
 
-/** Whether all that is expected stands in what is there; lists are compared whole. */
+/** Whether all expected members match; lists are compared as a whole. */
 export function isWithin(expected: Json, actual: Json): boolean {
   if (!isObject(expected) || !isObject(actual)) return areEqual(expected, actual);
   return Object.entries(expected).every(
@@ -66,10 +66,10 @@ function isObject(value: Json): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Each expectation takes something that no other has taken. */
+/** Each expectation matches an object that no other has matched. */
 function areCreated(expected: NonNullable<Expectation['created']>, { created }: Outcome): boolean {
   const left = [...created];
-  // What says most comes first, so that it isn't taken by what says less.
+  // The most specific expectations are matched first, so that less specific ones don't take their objects.
   const members = ({ match }: { match: JsonObject }) => Object.keys(match).length;
   return expected
     .toSorted((a, b) => members(b) - members(a))

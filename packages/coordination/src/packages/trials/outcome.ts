@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '@baton/values/wire';
 import type { ExpectationKind } from './test-document.ts';
 
-/** What a step of a test has led to. */
+/** The outcome of a test step. */
 export interface Outcome {
-  /** Of the instance, the evaluation or the task; null where there is none. */
+  /** The status of the instance, the evaluation or the task; null if there is none. */
   readonly status: string | null;
   /** Elements that are open. */
   readonly open?: readonly string[];
@@ -11,7 +11,7 @@ export interface Outcome {
   readonly created: readonly Created[];
   readonly problems: readonly string[];
   readonly refused: string | null;
-  /** What a step must not expect anything of, because it is not simulated, and why. */
+  /** Expectations that a step can't have, because they are not simulated, with the reasons. */
   readonly unknown?: { readonly names: readonly ExpectationKind[]; readonly why: string };
 }
 
@@ -20,32 +20,32 @@ export interface Created {
   readonly [member: string]: Json;
 }
 
-/** A test asks for what is not simulated: it ends as an error, never as passed. */
+/** A test uses something that is not simulated: it ends as an error, never as passed. */
 export class NotSimulated extends Error {}
 
-/** A test, or the whole call, has used up the time that it has. */
+/** A test, or the whole call, has used up its time. */
 export class TimeOver extends Error {}
 
-/** One act took longer than the event loop may be held. */
+/** One act blocked the event loop for too long. */
 export class ActTooLong extends Error {}
 
 /**
- * How long one act may hold the event loop; a single expression or schema may go on beyond it, so that a turn ends within
- * 100 ms. An act of a usual process takes 1 ms.
+ * The maximum time that one act may block the event loop; a single expression or schema may exceed it, so that a turn
+ * ends within 100 ms. An act of a typical process takes 1 ms.
  */
 const actMsMax = 25;
-/** Of the engine, for one test (docs/reference/packages.md#tests). */
+/** Engine time of one test (docs/reference/packages.md#tests). */
 const testMsMax = 2000;
-/** How often an act that took too long is done again: the machine may have been busy with something else. */
+/** How often an act that took too long is repeated: the machine may have been busy with something else. */
 const triesMax = 5;
 
-/** Counts the time that the acts of a test take. */
+/** Measures the time that the acts of a test take. */
 export class EngineTime {
   readonly #callEndsAtMs: number;
   #spentMs = 0;
   #beganMs = 0;
 
-  /** @param callEndsAtMs by `performance.now()` */
+  /** @param callEndsAtMs in `performance.now()` time */
   constructor(callEndsAtMs: number) {
     this.#callEndsAtMs = callEndsAtMs;
   }
@@ -54,11 +54,14 @@ export class EngineTime {
     return this.#spentMs;
   }
 
-  /** Does an act that has no effect until it is done, and lets others go on after it. @throws TimeOver, NotSimulated */
+  /**
+   * Runs an act that has no effect until it is complete, and yields to other work afterwards.
+   * @throws TimeOver, NotSimulated
+   */
   *run<T>(act: () => T): Generator<void, T> {
     for (let tries = 1; ; tries += 1) {
       if (this.#spentMs > testMsMax) throw new TimeOver(`the test takes more than ${testMsMax / 1000} s`);
-      if (performance.now() > this.#callEndsAtMs) throw new TimeOver('the time of the call was over');
+      if (performance.now() > this.#callEndsAtMs) throw new TimeOver('the call has used up its time');
       this.#beganMs = performance.now();
       try {
         return act();
@@ -73,7 +76,7 @@ export class EngineTime {
     }
   }
 
-  /** Call it often while an act is done. @throws ActTooLong */
+  /** Call it often during an act. @throws ActTooLong */
   readonly check = (): void => {
     if (performance.now() - this.#beganMs > actMsMax) throw new ActTooLong();
   };

@@ -27,19 +27,19 @@ import type { Context } from '../context.ts';
 import type { PackageDocument, PackageProblem } from '../source/package-source.ts';
 import type { SimulatedTaskType } from './task-type-tests.ts';
 
-/** What is wrong with the documents of a package that tests can be about (docs/reference/processes.md#problems). */
+/** Problems of the documents of a package that tests can refer to (docs/reference/processes.md#problems). */
 
-/** Of one document and of a package, as are told of its files. */
+/** The limits per document and per package, as for files. */
 const documentProblemsMax = 50;
 const problemsMax = 500;
 
 export interface CheckedProcess {
   readonly spec: ProcessSpec;
-  /** Keys of the calendars that it leans on. */
+  /** Keys of the calendars that the definition uses. */
   readonly calendars: readonly string[];
 }
 
-/** What of a package is well formed, by its keys. */
+/** The valid documents of a package, by key. */
 export interface CheckedPackage {
   readonly problems: PackageProblem[];
   readonly processes: Map<string, CheckedProcess>;
@@ -49,9 +49,9 @@ export interface CheckedPackage {
 }
 
 /**
- * Checks processes, rules, task types and calendars as their own writers would, by reads alone. Agents and views are left to
- * a plan.
- * @param untilMs by `performance.now()`: what is not checked by then is a problem
+ * Validates processes, rules, task types and calendars as their own writers would, by reads alone. Agents and views are
+ * only validated by a plan.
+ * @param untilMs in `performance.now()` time: each document that is not validated by then has a problem
  */
 export async function checkPackage(
   context: Context,
@@ -84,11 +84,11 @@ export async function checkPackage(
   return checked;
 }
 
-const late = problem('invalid_document', '', 'was not checked: the time of the call was over');
+const late = problem('invalid_document', '', 'was not validated: the call has used up its time');
 
 type Told = Pick<PackageProblem, 'code' | 'severity' | 'path' | 'message'>;
 
-/** @param told with paths that begin at the document's spec */
+/** @param told with paths relative to the document's spec */
 export function add({ problems }: CheckedPackage, { file }: PackageDocument, told: readonly Told[]): void {
   const room = Math.min(documentProblemsMax, problemsMax - problems.length);
   for (const { code, severity, path, message } of told.slice(0, Math.max(0, room)))
@@ -146,7 +146,7 @@ function* checkingAlone(
   }
 }
 
-/** What a writer would refuse, as problems. @throws what is no refusal */
+/** A writer's refusals as problems. @throws errors that are no refusal */
 function refusalsOf(error: unknown): Told[] {
   if (error instanceof Refusal) {
     const { field, path, message } = error.details;
@@ -174,13 +174,13 @@ async function checkProcess(
   if (spec === undefined) return add(checked, document, reported(found));
   const before = await elementsBefore(context, document.key);
   const { problems, calendars } = await judgeProcess(context, spec, before, given);
-  // Of what an installer has not replaced the reader of the files has told.
+  // Unresolved variables were already reported when the files were read.
   const own = found.filter(({ code }) => code !== 'unresolved_install_variable');
   add(checked, document, reported([...own, ...problems]));
   checked.processes.set(document.key, { spec, calendars });
 }
 
-/** The elements of the version that is there, where the caller sees it. */
+/** The elements of the existing version, if the caller sees it. */
 async function elementsBefore(context: Context, key: string): Promise<Map<string, string>> {
   try {
     const { spec } = await getDefinitionRow(context, key, null);

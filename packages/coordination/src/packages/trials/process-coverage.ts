@@ -8,8 +8,8 @@ type Aspect = 'elements' | 'transitions' | 'decisionRows' | 'handlers';
 export type ProcessCoverage = { readonly key: string } & { readonly [Name in Aspect]: Coverage };
 
 /**
- * What tests reach of one process: its elements; the ways on from each step; the rows of its tables; and what is done at an
- * event, at an instant or when something is late.
+ * The parts of one process that tests reach: its elements; the exits of each step; the rows of its tables; and what is
+ * done at an event, at an instant or when something is late.
  */
 export class ProcessReach {
   readonly key: string;
@@ -40,7 +40,7 @@ export class ProcessReach {
     for (const n of spec.onEvent.keys()) handlers.add(`event/${n}`);
   }
 
-  /** Notes what an input has led to. */
+  /** Records what an input has reached. */
   take(acts: readonly Act[]): void {
     for (const act of acts) {
       if (act.do === 'effect' && act.effect.kind === 'escalate')
@@ -92,7 +92,7 @@ function emptySets() {
   return { elements, transitions, decisionRows: new Set<string>(), handlers: new Set<string>() };
 }
 
-/** The ways on from a step: it is done, decided, passed over, late, or has failed and is caught. */
+/** The exits of a step: done, decided, skipped, late, or failed and caught. */
 function waysOf(step: Step): string[] {
   const { approve, call, listen, raise } = step;
   const isLate = call?.timeout !== undefined || listen?.timeout !== undefined;

@@ -20,34 +20,34 @@ import { createdBy, peopleOf } from './created.ts';
 import { type Created, type EngineTime, NotSimulated } from './outcome.ts';
 import type { ProcessReach } from './process-coverage.ts';
 
-/** Instances of a process on the engine alone: its effects are noted, and nothing is written. */
+/** Runs instances of a process on the engine alone: their effects are recorded, and nothing is written. */
 
-/** As for an instance that runs. */
+/** The same limit as for a running instance. */
 const followUpsMax = 20;
 const keyCharactersMax = 500;
 
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
-/** What a test of a process leans on. */
+/** The dependencies of a process test. */
 export interface SimulatedProcess {
   readonly use: PreparedDefinition;
   readonly calendars: ReadonlyMap<string, WorkingCalendar>;
   readonly costLimit: number;
   readonly reach: ProcessReach;
-  /** Of a type that the package brings: what custom fields of its tasks break. */
+  /** For a type of the package: the problems of a task's custom fields. */
   faultOfFields(typeKey: string, fields: JsonObject): boolean;
 }
 
 export interface Instance {
   readonly key: string;
   state: ProcessState;
-  /** What came while it was suspended, in its order. */
+  /** Inputs that arrived while it was suspended, in order. */
   readonly kept: Input[];
-  /** Tasks that it has opened, by their ids. */
+  /** Tasks that it has opened, by id. */
   readonly tasks: Map<string, Of<'open_task'>>;
 }
 
-/** What inputs have led to. */
+/** What the inputs have led to. */
 export interface Led {
   readonly created: Created[];
   readonly problems: string[];
@@ -66,15 +66,15 @@ export class ProcessSimulation {
     this.#tools = toolsOf(process.use, process.calendars, process.costLimit, time.check);
   }
 
-  /** A UUID that is the same whenever the test runs. */
+  /** A UUID that is the same in every run of the test. */
   newId(purpose: string): string {
     this.#ids += 1;
     return activityId('test', this.#process.use.definition.key, this.#ids, purpose);
   }
 
   /**
-   * Sends an event to whom it concerns: it starts an instance, correlates with one, or is listened for.
-   * @returns the instance that took it last; undefined where it concerned nobody
+   * Delivers an event: it starts an instance, correlates with one, or matches a step that waits for it.
+   * @returns the instance that took it last; undefined if it concerned none
    */
   *deliver(event: EventRoot, led: Led): Generator<void, Instance | undefined> {
     const { start } = this.#process.use.definition.spec;
@@ -115,7 +115,7 @@ export class ProcessSimulation {
     return found;
   }
 
-  /** The key that a trigger gives; what can't be evaluated is told as a problem, since the event would be lost. */
+  /** The key that a trigger yields; an evaluation error is reported as a problem, since the event would be lost. */
   *#keyOf(
     { on, key }: { on: Parameters<typeof isOfTrigger>[0]; key: string },
     event: EventRoot,
@@ -139,8 +139,8 @@ export class ProcessSimulation {
   }
 
   /**
-   * Has an instance take an input and all that follows from it; a fault suspends it, as it would be suspended. What comes while
-   * it is suspended waits until an event lets it go on.
+   * Delivers an input and all inputs that follow from it to an instance; a fault suspends it, as in production. Inputs
+   * that arrive while it is suspended are stored until an event resumes it.
    */
   *take(instance: Instance, input: Input, led: Led): Generator<void, void> {
     const { definition } = this.#process.use;
@@ -199,7 +199,7 @@ export class ProcessSimulation {
     return state;
   }
 
-  /** Notes one effect. @returns what follows from it */
+  /** Records one effect. @returns what follows from it */
   #do(act: Act, at: string, made: Led, tasks: Of<'open_task'>[]): Input | undefined {
     if (act.do === 'tell' && act.event.type === 'process.sla_failed') {
       const { code } = act.event.payload['error'] as { code: string };
@@ -248,7 +248,7 @@ export class ProcessSimulation {
     return undefined;
   }
 
-  /** The event of an observation that a step has made: it is what the step waits for. */
+  /** The event of an observation that a step has stored: the step waits for it. */
   #observed({ observationId, observed, content, data }: Of<'open_observation'>, at: string): EventRoot {
     return {
       id: this.newId('event'),
@@ -262,7 +262,7 @@ export class ProcessSimulation {
     };
   }
 
-  /** The timer of all instances that is due next; undefined for none up to an instant. */
+  /** The next due timer of all instances; undefined if none is due by an instant. */
   nextTimer(upTo: string): { instance: Instance; timer: Timer; dueAt: string } | undefined {
     let next: { instance: Instance; timer: Timer; dueAt: string } | undefined;
     for (const instance of this.instances) {
@@ -275,10 +275,10 @@ export class ProcessSimulation {
     return next;
   }
 
-  /** The task of a step that is open, as expressions read it when it is done. */
+  /** The task of an open step, as expressions read it when it is done. */
   taskOf(instance: Instance, taskId: string, customFields: JsonObject, isDone: boolean): TaskRoot {
     const task = instance.tasks.get(taskId);
-    if (task === undefined) throw new NotSimulated('the task is not one that the process has opened');
+    if (task === undefined) throw new NotSimulated('a task that the process has not opened');
     return {
       id: taskId,
       publicId: 'TEST-1',
@@ -294,10 +294,10 @@ export class ProcessSimulation {
     };
   }
 
-  /** Whether a completion is refused: the custom fields must fit the type of the task and the form of its step. */
+  /** Whether a completion is refused: the custom fields must match the task type and the form of the step. */
   isRefused(instance: Instance, taskId: string, fields: JsonObject): boolean {
     const task = instance.tasks.get(taskId);
-    if (task === undefined) throw new NotSimulated('the task is not one that the process has opened');
+    if (task === undefined) throw new NotSimulated('a task that the process has not opened');
     const { typeKey, form } = task;
     if (this.#process.faultOfFields(typeKey, fields)) return true;
     return faultsOfForm(form, valuesForForm(form, fields)).length > 0;

@@ -14,7 +14,7 @@ import type { TestStep } from './test-document.ts';
 
 /** Tests of a process (docs/reference/packages.md#tests). */
 
-/** Timers that one `advance` fires. */
+/** The maximum number of timers that fire in one `advance`. */
 const timersMax = 1000;
 const lastMs = Date.UTC(9999, 0, 1);
 
@@ -66,7 +66,7 @@ export class ProcessTest {
     return { id, type, time: this.#now, entityType, entityId, actorId, correlationId: null, payload };
   }
 
-  /** What a step waits for has failed: the payload names the step, and may say the error. */
+  /** The object that a step waits for has failed: the payload names the step, and optionally the error. */
   *#fail(
     element: string,
     { type, waitsFor, entityType }: Failing,
@@ -154,7 +154,7 @@ export class ProcessTest {
       : 'not_found';
   }
 
-  /** The open element of that id: of the instance that was concerned last, or of another one. */
+  /** The open element with that id: of the last instance, or of another one. */
   #openAt(id: string): { instance: Instance; node: ElementNode } | undefined {
     const all = [...(this.#current === undefined ? [] : [this.#current]), ...this.#simulation.instances];
     for (const instance of all) {
@@ -164,7 +164,7 @@ export class ProcessTest {
     return undefined;
   }
 
-  /** Lets time pass: each timer fires at its instant, in their order. */
+  /** Advances the clock: each timer fires at its instant, in order. */
   *#advance(duration: string, led: Led): Generator<void, void> {
     const untilMs = Date.parse(this.#now) + durationMs(duration);
     if (!(untilMs < lastMs)) throw new NotSimulated('time beyond the year 9998');
@@ -189,7 +189,7 @@ interface Failing {
   readonly entityType: string;
 }
 
-/** Events that say of the step which their payload names that it has failed. */
+/** Events that report the failure of the step that their payload names. */
 const failures: readonly Failing[] = [
   { type: 'task.cancelled', waitsFor: 'task', entityType: 'task' },
   { type: 'skill.invocation_failed', waitsFor: 'skill', entityType: 'skill_invocation' },
@@ -197,7 +197,7 @@ const failures: readonly Failing[] = [
 ];
 const defaultErrors = { task: 'task_cancelled', skill: 'skill_failed', process: 'process_failed' };
 
-/** How an instance of a called process ends: `output` is its outcome and its data. */
+/** How an instance of a called process ends: `output` has its outcome and its data. */
 function childOf(status: string, output: JsonObject | null, error: ChildEnd['error']): ChildEnd {
   const { outcome = null, data = {} } = output ?? {};
   return { status, outcome: typeof outcome === 'string' ? outcome : null, data: objectOf(data), error };
@@ -206,5 +206,5 @@ function childOf(status: string, output: JsonObject | null, error: ChildEnd['err
 function objectOf(output: Json): JsonObject {
   if (output === null) return {};
   if (typeof output === 'object' && !Array.isArray(output)) return output;
-  throw new NotSimulated('an output that is no object, where a task or a process gives one');
+  throw new NotSimulated('an output that is not an object, as tasks and processes return');
 }

@@ -120,7 +120,7 @@ describe('a test of a process', () => {
       [{ data: { n: 4 } }, 'data differ', { n: 4 }, { n: 3 }],
       [{ data: { m: null } }, 'data differ', { m: null }, { n: 3 }],
       [{ problems: ['expression_error'] }, 'problems differ', ['expression_error'], []],
-      [{ refused: 'not_found' }, 'the act was to be refused', 'not_found', null],
+      [{ refused: 'not_found' }, 'the act should have been refused', 'not_found', null],
     ];
     for (const [expect, message, expected, actual] of wrong) {
       const steps = [started, { complete: { element: 'a' } }].slice(0, 1);

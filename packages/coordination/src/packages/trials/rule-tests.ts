@@ -24,7 +24,7 @@ import { Coverage, coverageOf } from './coverage.ts';
 import { type Created, type EngineTime, NotSimulated, type Outcome } from './outcome.ts';
 import type { TestStep } from './test-document.ts';
 
-/** Tests of a work rule, on what a dry run works with (docs/reference/packages.md#tests). */
+/** Tests of a work rule, with the evaluation of a dry run (docs/reference/packages.md#tests). */
 
 export const RuleCoverage = z
   .strictObject({ key: z.string(), outcomes: Coverage })
@@ -37,21 +37,21 @@ export interface SimulatedRule {
 
 const textMax = 200;
 
-/** A rule of a package, as if it were there. */
+/** A rule of a package, as if it existed. */
 export function simulatedRule(key: string, documents: RuleDocuments): SimulatedRule {
   const place = { workspace_id: null, goal_id: null };
   const rule = { id: activityId('rule', key, 1), key, version: 1, ...place, ...documents };
   return { rule: rule as unknown as RuleRow, reached: new Set() };
 }
 
-/** Whether its tests have seen it act, and hold back. */
+/** Whether its tests have seen it act, and not act. */
 export function coverageOfRule({ rule, reached }: SimulatedRule): z.infer<typeof RuleCoverage> {
   const mayHoldBack = rule.condition !== true || rule.action.forEach !== undefined;
   const all = new Set(['matched', ...(mayHoldBack ? ['not_matched'] : [])]);
   return { key: rule.key, outcomes: coverageOf(all, reached) };
 }
 
-/** One test of a rule. Tasks that it files stay open under their keys for the steps that follow. */
+/** One test of a rule. Tasks that it files stay open under their keys for the following steps. */
 export class RuleTest {
   readonly #rule: RuleRow;
   readonly #reached: Set<string>;
@@ -111,11 +111,11 @@ export class RuleTest {
   ): RuleRoots {
     for (const [name, given] of Object.entries({ task, goal }))
       if (given === undefined && readsRoot(this.#rule, name))
-        throw new NotSimulated(`the rule reads ${name}, and the event of the step brings none`);
+        throw new NotSimulated(`the rule reads ${name}, which the event of the step doesn't have`);
     return { trigger: cause.trigger, payload: cause.payload, task: task ?? null, goal: goal ?? null };
   }
 
-  /** Nothing of it is kept when it throws. */
+  /** If it throws, its changes are discarded. */
   #lookAt(cause: Cause, given: { task?: JsonObject | undefined; goal?: JsonObject | undefined }): Outcome {
     const rule = this.#rule;
     const nothing = { created: [], problems: [], refused: null };
@@ -124,7 +124,7 @@ export class RuleTest {
       if (!holdsCondition(rule.condition, roots)) return { status: 'not_matched', ...nothing };
       this.#time.check();
       if (rule.interpretation !== null) {
-        const why = 'the rule asks a skill first, which no test calls';
+        const why = 'the rule calls a skill first, which tests can not call';
         return { status: 'waiting', ...nothing, unknown: { names: ['created'], why } };
       }
       const items = itemsOfAction(rule.action, roots);

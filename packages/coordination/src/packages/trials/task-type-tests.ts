@@ -6,7 +6,9 @@ import { Coverage, coverageOf } from './coverage.ts';
 import { type EngineTime, NotSimulated, type Outcome } from './outcome.ts';
 import type { TestStep } from './test-document.ts';
 
-/** Tests of a task type: its lifecycle and its fields (docs/reference/definitions.md; docs/reference/packages.md#tests). */
+/**
+ * Tests of a task type: its lifecycle and its fields (docs/reference/definitions.md; docs/reference/packages.md#tests).
+ */
 
 export const TaskTypeCoverage = z
   .strictObject({ key: z.string(), statuses: Coverage, transitions: Coverage })
@@ -16,9 +18,9 @@ export interface SimulatedTaskType {
   readonly key: string;
   readonly lifecycle: Lifecycle;
   readonly fieldSchema: PreparedSchema;
-  /** Whether a task needs more to be completed than a move: checks that somebody has to pass. */
+  /** Whether completing a task requires more than a move: checks that must pass. */
   readonly hasChecks: boolean;
-  /** Whether it says what else follows when a task is done or judged. */
+  /** Whether it declares what follows when a task is completed or verified. */
   readonly declaresWork: boolean;
   readonly reachedStatuses: Set<string>;
   readonly reachedMoves: Set<string>;
@@ -68,20 +70,21 @@ export class TaskTypeTest {
       refused,
     };
     if (!this.#type.declaresWork) return outcome;
-    const why = 'what the type declares to follow is not simulated';
+    const why = 'the declared actions of the type are not simulated';
     return { ...outcome, unknown: { names: ['created'], why } };
   }
 
   /**
-   * As a PATCH of the status, and for the status of completion `:complete`, in the order of their refusals (docs/reference/tasks.md#moves
-   *). @returns the code of a refusal
+   * Handles a PATCH of the status, or `:complete` for the status of completion, with their refusals in order
+   * (docs/reference/tasks.md#moves).
+   * @returns the code of a refusal
    */
   #move({ status: to, customFields }: NonNullable<TestStep['transition']>): string | null {
     const { lifecycle, fieldSchema, hasChecks, reachedStatuses, reachedMoves } = this.#type;
     const [from, found] = [this.#status, findStatus(lifecycle, to)];
     if (found === undefined) return 'status_not_in_lifecycle';
     const isSuccess = found.category === 'terminal_success';
-    // Only the completion leads to a status of success, and to one of them.
+    // Only the completion leads to a success status, and only to one of them.
     if (isSuccess && to !== lifecycle.completionStatus) return 'invalid_status';
     const ended = findStatus(lifecycle, from)?.category;
     if (isSuccess && ended === 'terminal_success') return 'task_already_completed';
@@ -89,8 +92,7 @@ export class TaskTypeTest {
     if (!movesFrom(lifecycle, from).includes(to)) return 'invalid_transition';
     const fields = customFields ?? this.#fields;
     if (customFields !== undefined && fieldSchema.faultsOf(fields).length > 0) return 'custom_fields_invalid';
-    if (isSuccess && hasChecks)
-      throw new NotSimulated('the checks that a task of this type passes before it is done');
+    if (isSuccess && hasChecks) throw new NotSimulated('the completion checks of this task type');
     this.#fields = fields;
     this.#status = to;
     reachedStatuses.add(to);

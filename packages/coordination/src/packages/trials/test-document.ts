@@ -27,7 +27,7 @@ const Send = z
     'must name one of event and observation',
   );
 
-/** An event as a rule sees it, with the task and the goal that its documents read. */
+/** An event in the form that rules read, with the task and the goal that their documents read. */
 const Evaluate = z.strictObject({
   event: z.strictObject({
     type: eventType,
@@ -53,7 +53,7 @@ const acts = {
 export type ActKind = keyof typeof acts;
 export const actKinds = Object.keys(acts) as ActKind[];
 
-/** What a step can do, by what is tested. */
+/** The acts of a step, by the kind of the tested object. */
 const actsOf: Readonly<Record<TestSubject, readonly ActKind[]>> = {
   process: ['send', 'complete', 'decide', 'advance'],
   rule: ['evaluate', 'advance'],
@@ -75,7 +75,7 @@ const Expectation = z.strictObject({
 export type Expectation = z.output<typeof Expectation>;
 export type ExpectationKind = keyof Expectation;
 
-/** What can be expected, by what is tested. */
+/** The possible expectations, by the kind of the tested object. */
 const expectationsOf: Readonly<Record<TestSubject, readonly ExpectationKind[]>> = {
   process: ['status', 'open', 'data', 'created', 'problems', 'refused'],
   rule: ['status', 'created', 'problems', 'refused'],
@@ -99,13 +99,17 @@ export const TestSpec = z
     for (const [n, step] of steps.entries()) {
       const [act] = actsIn(step);
       if (act !== undefined && !actsOf[subject].includes(act))
-        context.addIssue({ code: 'custom', path: ['steps', n, act], message: `is no act on a ${subject}` });
+        context.addIssue({
+          code: 'custom',
+          path: ['steps', n, act],
+          message: `is not possible for a ${subject}`,
+        });
       for (const name of Object.keys(step.expect) as ExpectationKind[])
         if (!expectationsOf[subject].includes(name))
           context.addIssue({
             code: 'custom',
             path: ['steps', n, 'expect', name],
-            message: `is not known of a ${subject}`,
+            message: `can not be expected of a ${subject}`,
           });
     }
   });

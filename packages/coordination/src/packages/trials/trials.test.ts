@@ -84,7 +84,7 @@ describe('POST /packages:test', () => {
       wrong.problems
         .filter(({ code }: any) => code === 'invalid_document')
         .map(({ message }: any) => message),
-      ['is no test'],
+      ['is not a test'],
     );
   });
 
@@ -240,7 +240,7 @@ describe('problems make a package invalid, and no test runs', () => {
       ],
     ]);
     assert.deepEqual(await messages(step({ transition: { status: 'x' } })), [
-      ['invalid_document', '/spec/steps/0/transition', 'is no act on a process'],
+      ['invalid_document', '/spec/steps/0/transition', 'is not possible for a process'],
     ]);
     assert.deepEqual(
       (await messages(step({ send: { event: 'a.b', observation: 'c' } })))[0]?.[2],
@@ -255,10 +255,10 @@ describe('problems make a package invalid, and no test runs', () => {
       await messages(
         testOf({ subject: 'rule', object: 'r', steps: [{ advance: 'PT1S', expect: { open: [] } }] }),
       ),
-      [['invalid_document', '/spec/steps/0/expect/open', 'is not known of a rule']],
+      [['invalid_document', '/spec/steps/0/expect/open', 'can not be expected of a rule']],
     );
     assert.deepEqual(await messages(testOf({ object: 'q' })), [
-      ['invalid_document', '/spec/object', 'Process/q is no document of the package'],
+      ['invalid_document', '/spec/object', 'Process/q is not a document of the package'],
     ]);
     const settings = documentFile('Settings', 'settings', {
       title: 'S',
@@ -336,7 +336,7 @@ describe('a hostile package', () => {
       [first.failures, last.failures].map(([{ step, message }]: any) => [step, message]),
       [
         [1, 'one act takes more than 25 ms of the engine'],
-        [1, isLongProof ? 'the time of the call was over' : 'one act takes more than 25 ms of the engine'],
+        [1, isLongProof ? 'the call has used up its time' : 'one act takes more than 25 ms of the engine'],
       ],
     );
     // 10 s for the tests; others work beside it on the same processors.

@@ -31,13 +31,13 @@ import { TestSpec, type TestStep, testSubjects } from './test-document.ts';
 /** Tests of a package before it is applied: nothing is written (docs/reference/packages.md#tests). */
 
 const testsMax = 500;
-/** Of rules and task types together. */
+/** The limit for rules and task types together. */
 const otherTestsMax = 100;
 const problemsMax = 500;
-/** For a whole call, from when its turn has come: tests that were not begun by then end as errors. */
+/** For a whole call, from the time that it gets its slot: tests that were not begun by then end as errors. */
 const callMsMax = 10_000;
 const turnMsMax = 5;
-/** A Monday, so that what counts working time gives the same whenever it is run. */
+/** A Monday, so that calculations with working time give the same result in every run. */
 const defaultNow = '2026-01-05T09:00:00.000Z';
 
 export const PackageTestRequest = z
@@ -59,15 +59,15 @@ const TestResult = z
     name: z.string(),
     subject: z.enum(testSubjects),
     object: z.string(),
-    process: z.string().optional().meta({ description: 'Of a test of a process: its key.' }),
+    process: z.string().optional().meta({ description: 'For a test of a process, its key.' }),
     status: z.enum(['passed', 'failed', 'error']).meta({
       description:
-        '`error`: it could not be carried out, because it asks for what is not simulated or takes too long.',
+        '`error`: it could not be carried out, because it uses something that is not simulated or takes too long.',
     }),
     durationMs: z.int(),
     failures: z.array(
       z.strictObject({
-        step: z.int().meta({ description: 'From 1; 0 for the test as a whole.' }),
+        step: z.int().meta({ description: 'The number of the step, from 1; 0 for the test as a whole.' }),
         message: z.string(),
         expected: AnyJson,
         actual: AnyJson,
@@ -110,8 +110,8 @@ const ofTenant = new ConcurrencyLimit('package tests of the tenant', {
 const ofProcess = new ConcurrencyLimit('package tests', { runningMax: 2, queuedMax: 20, waitMsMax: 10_000 });
 
 /**
- * `testPackage` in a turn of the tenant and of the process.
- * @throws Refusal 503 `unavailable` where too many wait, and `not_found` of the workspace
+ * Runs `testPackage` when the tenant and the process have a free slot.
+ * @throws Refusal 503 `unavailable` if too many requests wait, and `not_found` for the workspace
  */
 export async function testPackageInTurn(
   context: Context,
@@ -129,7 +129,7 @@ interface Test {
   readonly spec: TestSpec;
 }
 
-/** Reads, checks and tests a package; by reads alone. */
+/** Parses, validates and tests a package, by reads alone. */
 async function testPackage(
   context: Context,
   { package: source, tests: others = [] }: PackageTestRequest,
@@ -156,7 +156,7 @@ async function testPackage(
 type Run = Pick<PackageTestReport, 'tests' | 'coverage' | 'ruleCoverage' | 'taskTypeCoverage'>;
 const noTests: Run = { tests: [], coverage: [], ruleCoverage: [], taskTypeCoverage: [] };
 
-/** The tests whose form is right, and that are about an object of the package. */
+/** The valid tests that refer to an object of the package. */
 function* checkingTests(
   checked: CheckedPackage,
   documents: readonly PackageDocument[],
@@ -165,7 +165,7 @@ function* checkingTests(
   const tests: Test[] = [];
   for (const document of documents) {
     if (document.kind !== 'Test') {
-      if (outside.has(document.file)) add(checked, document, [wrong('', 'is no test')]);
+      if (outside.has(document.file)) add(checked, document, [wrong('', 'is not a test')]);
       continue;
     }
     const parsed = TestSpec.safeParse(document.spec);
@@ -177,7 +177,8 @@ function* checkingTests(
   const there = new Set(documents.map(({ kind, key }) => `${kind}/${key}`));
   for (const { document, spec } of tests) {
     const name = `${kindOf[spec.subject]}/${spec.object}`;
-    if (!there.has(name)) add(checked, document, [wrong('/object', `${name} is no document of the package`)]);
+    if (!there.has(name))
+      add(checked, document, [wrong('/object', `${name} is not a document of the package`)]);
   }
   const countOf = (isCounted: (test: Test) => boolean) => tests.filter(isCounted).length;
   const bounds = [
@@ -202,7 +203,7 @@ function* checkingTests(
 const wrong = (path: string, message: string) =>
   ({ code: 'invalid_document', severity: 'error', path, message }) as const;
 
-/** Settings that tests run with fit the settings that the package declares. */
+/** Validates the settings of tests against the settings that the package declares. */
 function* checkingSettings(
   checked: CheckedPackage,
   documents: readonly PackageDocument[],
@@ -229,7 +230,9 @@ function schemaOf(checked: CheckedPackage, declared: PackageDocument) {
     if (typeof schema === 'object' && schema !== null) return prepareSchema(schema);
     add(checked, declared, [wrong('/schema', 'must be a JSON Schema')]);
   } catch (error) {
-    add(checked, declared, [wrong('/schema', error instanceof Error ? error.message : 'is no JSON Schema')]);
+    add(checked, declared, [
+      wrong('/schema', error instanceof Error ? error.message : 'is not a JSON Schema'),
+    ]);
   }
   return undefined;
 }
@@ -281,7 +284,7 @@ async function runTests(
   };
 }
 
-/** Takes steps, and after each turn of 5 ms or more leaves the event loop to others for as long as it has held it. */
+/** Runs steps, and after each turn of 5 ms or more yields to the event loop for as long as the turn took. */
 async function inHalfOfTheTime<T>(steps: Iterator<void, T>): Promise<T> {
   for (let since = performance.now(); ; ) {
     const { done, value } = steps.next();
@@ -299,7 +302,7 @@ interface Obstacle {
   readonly obstacle: string;
 }
 
-/** A test ends with the first step that is not as expected. */
+/** A test ends at the first step that differs from its expectations. */
 function* running(
   { spec: { steps } }: Test,
   begin: () => Runnable,
@@ -342,7 +345,7 @@ function resultOf(
   };
 }
 
-/** Calendars of the package, and those of the tenant that its processes lean on. */
+/** Calendars of the package, and those of the tenant that its processes use. */
 async function calendarsOf(
   context: Context,
   { processes, calendars: own }: CheckedPackage,

@@ -8,7 +8,7 @@ import type { Source } from './sources.ts';
 import type { ViewQuery } from './view.ts';
 import { type Filter, type Parameter, type Sort, type ViewBlock, valueColumn } from './view-spec.ts';
 
-/** What a query asks of a block, judged by what the block declares. */
+/** A query of a block, validated against the block's declaration. */
 export interface Asked {
   readonly comparisons: readonly Comparison[];
   readonly sorts: readonly Sort[];
@@ -17,8 +17,8 @@ export interface Asked {
 type Given = Pick<ViewQuery, 'filter' | 'sort' | 'params' | 'workspaceId'>;
 
 /**
- * @throws Refusal `undeclared_filter`, `undeclared_sort`, `workspace_required`, `validation_error` for a value of another type
- * and for a parameter that is missing or that the block does not declare
+ * @throws Refusal `undeclared_filter`, `undeclared_sort`, `workspace_required`, `validation_error` for a value of
+ * another type and for a parameter that is missing or that the block does not declare
  */
 export function askedOf(block: ViewBlock, { fields }: Source, given: Given): Asked {
   for (const { field, op } of given.filter)
@@ -68,7 +68,7 @@ function valueOf(parameter: Parameter, { params, workspaceId }: Given): string |
   return storedValue(typeOf(parameter), sent) ?? invalid(`/params/${name}`, 'invalid_value');
 }
 
-/** What always holds in a block. A parameter that is null leaves its filter out. */
+/** The filters that always apply in a block. A parameter that is null disables its filter. */
 function fixed(
   { field: name, op, value }: Filter,
   fields: Source['fields'],
@@ -87,10 +87,10 @@ function invalid(path: string, code: string): never {
   throw new Refusal('validation_error', { errors: [{ path, code }] });
 }
 
-/** Sorting compares so many characters of a text, so that each fits into a cursor. */
+/** Sorting compares this many characters of a text, so that each fits into a cursor. */
 const sortedCharactersMax = 100;
 
-/** By what the rows of a list are sorted, and whether an index of the source holds them so. */
+/** The sort keys of a list, and whether an index of the source has that order. */
 export function keysOfRows(
   { fields, orderedBy }: Source,
   sorts: readonly Sort[],
@@ -108,7 +108,7 @@ function keyOf({ expression, storedAs }: Field, direction: Sort['direction']): S
   return { expression: shown, storedAs, direction };
 }
 
-/** By what groups are sorted: by what they have in common in the end, which no two have. */
+/** The sort keys of groups: the last one is the value of `groupBy`, which is unique. */
 export function keysOfGroups(
   groupBy: Field | undefined,
   valueStoredAs: string,

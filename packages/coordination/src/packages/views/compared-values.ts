@@ -2,14 +2,14 @@ import { type FieldType, type StoredValue, storedValue } from './field-values.ts
 import type { Field } from './source-fields.sql.ts';
 import type { Filter, Parameter } from './view-spec.ts';
 
-/** What a parameter's value is compared with. */
+/** The values that a parameter is compared with. */
 export function typeOf({ type }: Parameter): FieldType {
   return type === 'workspace' ? 'id' : type;
 }
 
 /**
- * The values that a filter compares a field with, as they are stored; null where it looks for none at all.
- * @returns undefined for what the operator or the type of the field does not take
+ * The values that a filter compares a field with, as stored; null if it can match nothing.
+ * @returns undefined for values that the operator or the type of the field doesn't accept
  */
 export function comparedValues(
   field: Field,
@@ -20,7 +20,7 @@ export function comparedValues(
   if (Array.isArray(sent) !== (op === 'in')) return undefined;
   const values = (Array.isArray(sent) ? sent : [sent]).map((one) => {
     const value = storedValue(field.type, one);
-    // A word that the field never has is found nowhere.
+    // A word that the field never has matches nothing.
     return value !== undefined && field.words !== undefined ? field.words.indexOf(value as string) : value;
   });
   return values.includes(undefined) ? undefined : ([...new Set(values)] as StoredValue[]);

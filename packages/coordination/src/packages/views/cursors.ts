@@ -7,7 +7,7 @@ const typeOf = new Map<string, FieldType>(
 );
 
 /**
- * The values behind which a page begins, as a cursor of the same query has them; undefined for the first page.
+ * The values after which a page begins, from a cursor of the same query; undefined for the first page.
  * @throws Refusal `invalid_cursor`
  */
 export function startOf(name: string, cursor: string | null | undefined, keys: readonly SortKey[]): Start {
@@ -17,7 +17,7 @@ export function startOf(name: string, cursor: string | null | undefined, keys: r
   return values.map((value, n) => {
     if (value === null) return null;
     const type = typeOf.get(keys[n]?.storedAs as string) ?? 'number';
-    // A text that PostgreSQL can't store was never read.
+    // Rows never contain a text that PostgreSQL can't store.
     const stored: Stored | undefined = String(value).includes('\0') ? undefined : storedValue(type, value);
     const isPlace = keys[n]?.storedAs === 'smallint';
     return stored === undefined || (isPlace && !isSmall(stored)) ? invalid() : stored;
@@ -29,7 +29,7 @@ function parsed(cursor: string): unknown[] {
     const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
     if (Array.isArray(value)) return value;
   } catch {
-    // It is no JSON.
+    // Not JSON.
   }
   return invalid();
 }

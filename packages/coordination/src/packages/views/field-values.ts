@@ -5,7 +5,7 @@ import { InstantInput, Uuid } from '@baton/values/wire';
 export const fieldTypes = ['text', 'number', 'boolean', 'time', 'id'] as const;
 export type FieldType = (typeof fieldTypes)[number];
 
-/** A value as the store compares it. */
+/** A value in the form in which the store compares it. */
 export type StoredValue = string | number | boolean;
 
 const forms: Record<FieldType, z.ZodType<StoredValue>> = {
@@ -16,7 +16,7 @@ const forms: Record<FieldType, z.ZodType<StoredValue>> = {
   id: Uuid,
 };
 
-/** What PostgreSQL calls them where they are compared. */
+/** The PostgreSQL types for comparisons. */
 export const columnTypes: Record<FieldType, string> = {
   text: 'text',
   number: 'double precision',
@@ -25,7 +25,7 @@ export const columnTypes: Record<FieldType, string> = {
   id: 'uuid',
 };
 
-/** The value of a type that was sent, as it is compared; undefined for what is none. */
+/** A sent value of a type, in the form for comparisons; undefined if it is invalid. */
 export function storedValue(type: FieldType, sent: unknown): StoredValue | undefined {
   const parsed = forms[type].safeParse(sent);
   return parsed.success ? parsed.data : undefined;

@@ -27,15 +27,15 @@ import type { ViewQuery, ViewRows } from './view.ts';
 import { type SourceName, type ViewBlock, valueColumn } from './view-spec.ts';
 import { getViewRow } from './views.ts';
 
-/** Fields that rows are looked up by, one after the other, before a query is refused. */
+/** Fields whose indexes are tried one after the other before a query is refused. */
 const fieldLooksMax = 2;
-/** Of a decision point that judges each object: rows of one page, and objects behind an aggregate. */
+/** Limits where external authorization decides per object: rows of one page, and objects of an aggregate. */
 const judgedRowsMax = 500;
-/** So many such reads look for rows that may be shown. */
+/** The maximum number of reads that search for visible rows. */
 const judgedReadsMax = 8;
 const judgedObjectsMax = 5000;
 
-/** What one query is about. */
+/** The inputs of one query. */
 interface Querying {
   readonly context: Context;
   readonly block: ViewBlock;
@@ -46,7 +46,8 @@ interface Querying {
 }
 
 /**
- * The rows of a block of a view (docs/reference/views-and-lists.md#read): those of its source that the caller may read and sees.
+ * The rows of a block of a view (docs/reference/views-and-lists.md#read): those of its source that the caller may read
+ * and sees.
  * @throws Refusal `not_found`, `not_implemented`, `permission_denied`, `undeclared_filter`, `undeclared_sort`,
  * `workspace_required`, `validation_error`, `invalid_cursor`, `view_too_costly`
  */
@@ -81,7 +82,7 @@ function requireRight({ caller }: Context, { right, judgedBy }: Source): void {
 
 type Page = Pick<ViewRows, 'items' | 'nextCursor'>;
 
-/** A statement that the database ended for its time has cost too much, as one has that looks at too many rows. */
+/** A statement that exceeded the database's statement timeout is too costly, like one that scans too many rows. */
 async function inTime(read: () => Promise<Page>): Promise<Page> {
   try {
     return await read();
@@ -96,7 +97,7 @@ function tooCostly(): never {
 }
 
 /**
- * The ways to look for the rows, the narrowest first. Who sees a part only is given nothing but by that part: what lies
+ * The access paths to the rows, narrowest first. Callers with partial visibility only get the path of their part: rows
  * outside of it must not even be counted.
  */
 function accessesOf({ source, asked, query, viewerId }: Querying): Access[] {
@@ -148,7 +149,7 @@ async function rowsOf(querying: Querying): Promise<Page> {
     if (isMore) start = positionOf(rows.at(-1) as BlockRow);
   }
   const shown = seen.slice(0, limit);
-  // A cursor holds the values of its row, so it never names one that the decision point hides.
+  // A cursor contains the values of its row, so it never names a row that external authorization hides.
   const last = shown.at(-1) ?? (isMore ? tooCostly() : undefined);
   return {
     items: shown.map((row) => itemOf(columns, (n) => row[`c${n}`] ?? null)),
@@ -160,8 +161,8 @@ async function rowsOf(querying: Querying): Promise<Page> {
 }
 
 /**
- * The rows of a page, by the first access that does not look at too many.
- * @returns undefined where each does; `isCut` where a page is full, and what follows it is further than one query looks
+ * The rows of a page, from the first access path that doesn't scan too many.
+ * @returns undefined if every path does; `isCut` if the page is full and the next row is further than one query scans
  */
 async function findRows(
   querying: Querying,
@@ -180,7 +181,7 @@ async function findRows(
   return undefined;
 }
 
-/** Whether the rows that are found so come newest first. */
+/** Whether the access path yields the rows newest first. */
 function isInOrder({ isOrdered }: Source, access: Access): boolean {
   if (access.by === 'tenant') return isOrdered;
   if (access.by === 'places') return false;
@@ -208,7 +209,7 @@ async function groupsOf(querying: Querying): Promise<Page> {
     break;
   }
   if (rows === undefined) return tooCostly();
-  // Nothing at all is one group where nothing divides it.
+  // Without `groupBy`, an empty result is one group.
   if (groupBy === undefined && rows.length === 0 && start === undefined)
     rows = [{ is_excess: false, g: null, value: fn === 'count' ? 0 : null }];
   const shown = rows.slice(0, query.limit);
@@ -233,7 +234,7 @@ function cellOf({ words }: Field, value: Stored | null): Stored | null {
   return words === undefined || value === null ? value : (words[value as number] ?? null);
 }
 
-/** Those rows that a decision point grants. */
+/** The rows that external authorization grants. */
 function grantedRows({ context, source }: Querying, rows: readonly BlockRow[]): BlockRow[] {
   const ids = new Set(rows.flatMap(({ judged }) => (judged === null ? [] : [judged])));
   const granted = new Set(grantedIds(context, source, [...ids]));
@@ -254,7 +255,7 @@ function grantedIds(
   return [...inWorkspaces, ...inTenant];
 }
 
-/** The objects that an aggregate is about, where a decision point judges each; undefined where it does not. */
+/** The objects of an aggregate, if external authorization decides on each; otherwise undefined. */
 async function grantedObjects(
   querying: Querying,
   access: Access,

@@ -6,41 +6,44 @@ import type { Field } from './source-fields.sql.ts';
 import type { Source } from './sources.ts';
 import type { FilterOperator } from './view-spec.ts';
 
-/** The statements of a block's rows. All names in them are those of the sources; what was sent is a parameter. */
+/** The statements for a block's rows. All names in them are those of the sources; sent values are parameters. */
 
-/** So many rows are looked at for one query; with one more it is refused (docs/reference/views-and-lists.md#read). */
+/**
+ * The maximum number of scanned rows per query; a query that would scan more is refused
+ * (docs/reference/views-and-lists.md#read).
+ */
 export const rowsLookedAtMax = 20_000;
-/** The first row too many: it is given first of all, or last where the rows come in the order of an index. */
+/** The number of the first row too many: it is returned first, or last where the rows have the order of an index. */
 const excess = fragment.raw(String(rowsLookedAtMax + 1));
 
 type Fragment = ReturnType<typeof fragment>;
 type Condition = ReturnType<typeof condition>;
 export type Stored = string | number | boolean;
 
-/** What a field is compared with; null looks for what has no value. */
+/** The operand of a field; null matches missing values. */
 export interface Comparison {
   readonly field: Field;
   readonly op: FilterOperator;
   readonly values: readonly Stored[] | null;
 }
 
-/** By what rows are found that are looked at. */
+/** The access path to the scanned rows. */
 export type Access =
   | { readonly by: 'tenant' }
   | { readonly by: 'field'; readonly comparison: Comparison }
-  /** The workspaces that a person sees, those within one, or both; with what is filed in none, where one may see all. */
+  /** The workspaces that a person sees, those within one, or both; with unfiled rows, where the person may see all. */
   | { readonly by: 'places' };
 
-/** A query of one block, as far as it chooses rows. */
+/** A query of one block, as far as it selects rows. */
 export interface Looking {
   readonly tenantId: string;
   readonly source: Source;
   readonly access: Access;
   readonly viewerId: string | null;
-  /** Only what is filed in it or below. */
+  /** Only rows filed in this workspace or its descendants. */
   readonly workspaceId: string | null;
   readonly comparisons: readonly Comparison[];
-  /** The objects that a decision point grants, where it judges each. */
+  /** The objects that external authorization grants, if it decides on each. */
   readonly granted: readonly string[] | undefined;
 }
 
@@ -69,7 +72,7 @@ function placesOf(looking: Looking): Fragment {
     select place.id from (${placesSeenBy(tenantId, viewerId)}) as place (id) where place.id in (${workspacesWithin(looking)})`;
 }
 
-/** Rows of the table as `t`, each found by an index; some are empty, where what rows hang on has none. */
+/** Rows of the table as `t`, each found by an index; some are empty, where a joined row has none. */
 function found(looking: Looking): Fragment {
   const { tenantId, source, access } = looking;
   const table = fragment.table(source.table);
@@ -98,7 +101,7 @@ function foundInPlaces(looking: Looking): Fragment {
     (${places}) as owner cross join lateral (
       select * from ${table} where coalesce(workspace_id, tenant_id) = owner.id and tenant_id = ${tenantId} and ${more} offset 0
     ) as t`;
-  // A task without any counts as looked at, too.
+  // A task without rows also counts as scanned.
   const ofTasks = fragment`
     (${places}) as place cross join lateral (
       select id from tasks where coalesce(workspace_id, tenant_id) = place.id and tenant_id = ${tenantId} offset 0
@@ -111,7 +114,7 @@ function foundInPlaces(looking: Looking): Fragment {
     (select t.* from ${ofTasks} union all select t.* from ${ofPlaces(condition`task_id is null`)}) as t where true`;
 }
 
-/** The workspace that a row is filed in, by itself or by its task. */
+/** The workspace that a row is filed in, directly or through its task. */
 function placeOf({ filedBy }: Source): string {
   const ofTask = '(select workspace_id from tasks where id = t.task_id)';
   if (filedBy === 'workspace') return 't.workspace_id';
@@ -119,8 +122,8 @@ function placeOf({ filedBy }: Source): string {
 }
 
 /**
- * The rows that are looked at, numbered from 1 as `passed`, one more than may be at most, with what the rest of the query
- * asks of each: `f…` that it is narrowed by, and what else is named.
+ * The scanned rows, numbered from 1 as `passed`, one more than the limit at most, with the expressions that the rest of
+ * the query needs: `f…` for the filters, and others by name.
  */
 function lookedAt(
   looking: Looking,
@@ -142,7 +145,7 @@ function lookedAt(
     ) as looked`;
 }
 
-/** Whether a row, as `lookedAt` gives it, is one of the block. */
+/** Whether a row from `lookedAt` belongs to the block. */
 function isOfBlock({ comparisons, workspaceId, access, source, granted, ...looking }: Looking): Condition {
   const isNarrowed = workspaceId !== null && access.by !== 'places' && source.filedBy !== undefined;
   const all = [
@@ -168,7 +171,7 @@ function holds({ field, op, values }: Comparison, name: string): Condition {
   return condition`${column} ${raw(sign)} ${value}::${type}`;
 }
 
-/** Behind the row with these values, in an order with what has no value last. */
+/** After the row with these values, in an order with missing values last. */
 function isBehind(
   keys: readonly SortKey[],
   columns: readonly string[],
@@ -197,7 +200,7 @@ function compiled<Row>(query: Fragment): Statement<Row> {
   return { text, values };
 }
 
-/** A row of a block: its columns `c…`, what it is sorted by `s…`, the object it is judged by, and which one it was. */
+/** A row of a block: its columns `c…`, its sort keys `s…`, its authorization object, and its number. */
 export interface BlockRow {
   passed: number;
   judged: string | null;
@@ -207,15 +210,15 @@ export interface BlockRow {
 /** A page of the rows of a block. */
 export interface RowsPage {
   readonly columns: readonly Field[];
-  /** Together unique. */
+  /** Unique in combination. */
   readonly keys: readonly SortKey[];
   readonly start: Start;
-  /** Whether the rows that are looked at come in the order of the keys, so that a page ends the look. */
+  /** Whether the scanned rows have the order of the keys, so that a full page ends the scan. */
   readonly inOrder: boolean;
   readonly rowsMax: number;
 }
 
-/** The rows of a page. One that was the first too many to look at is among them, whatever it has. */
+/** The rows of a page. The first row over the scan limit is among them, whatever its values are. */
 export function findBlockRows(
   looking: Looking,
   { columns, keys, start, inOrder, rowsMax }: RowsPage,
@@ -257,7 +260,7 @@ export function findBlockRows(
     order by page.place_in_page`);
 }
 
-/** What comes together under one value of `groupBy`. */
+/** The group of one value of `groupBy`. */
 export interface GroupRow {
   is_excess: boolean;
   g: Stored | null;
@@ -267,13 +270,13 @@ export interface GroupRow {
 export interface GroupsPage {
   readonly groupBy: Field | undefined;
   readonly aggregate: { readonly fn: string; readonly field: Field | undefined };
-  /** Of `g` and `value`; together unique. */
+  /** Of `g` and `value`; unique in combination. */
   readonly keys: readonly SortKey[];
   readonly start: Start;
   readonly rowsMax: number;
 }
 
-/** The groups of a block. There is one more, and it comes first, where too many rows would have to be looked at. */
+/** The groups of a block. If too many rows would be scanned, an additional group is returned first. */
 export function findBlockGroups(
   looking: Looking,
   { groupBy, aggregate: { fn, field }, keys, start, rowsMax }: GroupsPage,
@@ -295,7 +298,7 @@ export function findBlockGroups(
     order by is_excess desc, ${fragment.join(ordered(keys, columns))} limit ${rowsMax}`);
 }
 
-/** The objects that the rows of a block are judged by. There is one more, and it comes first, as of groups. */
+/** The authorization objects of a block's rows. If too many would be scanned, an additional one is returned first. */
 export function findJudgedObjects(
   looking: Looking,
   rowsMax: number,

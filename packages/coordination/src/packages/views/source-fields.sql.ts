@@ -3,19 +3,19 @@ import { priorities } from '../../work/tasks/task.ts';
 import { columnTypes, type FieldType } from './field-values.ts';
 
 /**
- * What views show of each source: fields of the records that its own list has, as expressions over a row `t`. Texts of more
- * than 500 characters and documents are none of them, so 200 rows of 30 columns stay below 4 MiB.
+ * The fields that views show of each source: fields of the records in its own list, as expressions over a row `t`.
+ * Documents and texts of more than 500 characters are excluded, so that 200 rows of 30 columns stay below 4 MiB.
  */
 
 type Fragment = ReturnType<typeof fragment>;
 
-/** How rows are looked up by the values of a field. */
+/** How an index finds rows by the values of a field. */
 export interface FieldIndex {
-  /** What is compared, where that is not the field itself. */
+  /** The indexed expression, if it is not the field itself. */
   readonly expression: string;
-  /** Whether the index of a single value holds the rows in the source's own order. */
+  /** Whether the index has the rows of a single value in the source's own order. */
   readonly inOrder: boolean;
-  /** Of something else that the rows name: `v` are the values to look up, for those of the field. */
+  /** For a field of a related row: `v` are the values to find, for those of the field. */
   readonly valuesOf?: (tenantId: string, values: readonly unknown[]) => Fragment;
 }
 
@@ -25,7 +25,7 @@ export interface Field {
   readonly expression: string;
   /** The type of the expression, for comparisons. */
   readonly storedAs: string;
-  /** Of a word that is stored as its place among these. */
+  /** For a word that is stored as its position among these. */
   readonly words?: readonly string[];
   readonly index?: FieldIndex;
 }
@@ -52,7 +52,7 @@ function field(type: FieldType, name: string, { column, expression, words, index
 const of = (type: FieldType) => (names: string) => names.split(' ').map((name) => field(type, name));
 const [texts, numbers, times, ids] = [of('text'), of('number'), of('time'), of('id')];
 
-/** Fields with an index that begins with the tenant, or with what no other tenant has. */
+/** Fields with an index that begins with the tenant, or with values that no other tenant has. */
 function indexed(type: FieldType, names: string, inOrder = true): Field[] {
   return names
     .split(' ')

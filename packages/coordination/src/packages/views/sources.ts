@@ -6,25 +6,25 @@ export type { Field };
 
 import type { SourceName } from './view-spec.ts';
 
-/** Where the rows of a block come from. */
+/** The source of a block's rows. */
 export interface Source {
   readonly table: string;
   readonly fields: Readonly<Record<string, Field>>;
-  /** The right to read its list. */
+  /** The permission to read its list. */
   readonly right: Permission;
   /**
-   * The column with the object that a decision point judges each row by, and its kind; `place` is the workspace, or the
-   * tenant where it is filed in none. Absent where it judges the right as a whole.
+   * The column with the object of external authorization for each row, and its kind; `place` is the workspace, or the
+   * tenant for unfiled rows. Absent where authorization applies to the source as a whole.
    */
   readonly judgedBy?: {
     readonly column: string;
     readonly type: 'task' | 'run' | 'approval' | 'project_profile' | 'place';
   };
-  /** By what a row is in sight; absent for what belongs to the whole tenant. */
+  /** What determines a row's visibility; absent for rows that belong to the whole tenant. */
   readonly filedBy?: FiledBy & ('workspace' | 'task' | 'taskOrWorkspace');
   /** The column of the source's own order, newest first, then by id. */
   readonly orderedBy: string;
-  /** Whether an index holds the whole of a tenant in that order. */
+  /** Whether an index has all rows of a tenant in that order. */
   readonly isOrdered: boolean;
 }
 
@@ -104,7 +104,7 @@ export const sources: Readonly<Record<Exclude<SourceName, 'knowledge'>, Source>>
     right: 'connections.read',
     ...newest,
   },
-  // They have no list: who executes skills may read each of them.
+  // Invocations have no list: callers who execute skills may read each of them.
   invocations: {
     table: 'skill_invocations',
     fields: fieldsBySource.invocations,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { textsByName } from '@baton/values/wire';
 
-/** What a package says of a view (docs/reference/views-and-lists.md#spec). */
+/** The spec of a view in a package (docs/reference/views-and-lists.md#spec). */
 
 export const sourceNames = [
   'tasks',
@@ -21,12 +21,12 @@ export type SourceName = (typeof sourceNames)[number];
 export const filterOperators = ['eq', 'in', 'gte', 'lte', 'prefix'] as const;
 export type FilterOperator = (typeof filterOperators)[number];
 export const aggregateFunctions = ['count', 'sum', 'avg', 'min', 'max'] as const;
-/** Of a parameter. The value of a `workspace` is the `workspaceId` of the query. */
+/** The type of a parameter. The value of a `workspace` is the `workspaceId` of the query. */
 export const parameterTypes = ['text', 'number', 'boolean', 'time', 'id', 'workspace'] as const;
 
-/** The name of a column with what an aggregate comes to. */
+/** The name of the column with an aggregate's result. */
 export const valueColumn = 'value';
-/** Values of one `in`. */
+/** The maximum number of values of one `in`. */
 export const listedValuesMax = 100;
 const textCharactersMax = 500;
 
@@ -36,7 +36,7 @@ export const ParameterName = z.string().regex(/^[a-z][A-Za-z0-9]{0,62}$/);
 
 export const FilterScalar = z.union([z.string().max(textCharactersMax), z.number(), z.boolean(), z.null()]);
 export const FilterValue = z.union([FilterScalar, z.array(FilterScalar).min(1).max(listedValuesMax)]).meta({
-  description: 'By the type of the field; a list for `in`; null with `eq` finds what has no value.',
+  description: "A value of the field's type; a list for `in`; null with `eq` matches missing values.",
 });
 export type FilterValue = z.infer<typeof FilterValue>;
 
@@ -51,9 +51,7 @@ const Filter = z
     value: z
       .union([FilterValue, z.strictObject({ param: ParameterName })])
       .optional()
-      .describe(
-        'It always holds then, with this value or that of a parameter; without one, a query may give it.',
-      ),
+      .describe('With a value or a parameter, the filter always applies; without one, a query may set it.'),
   })
   .meta({ id: 'ViewFilter' });
 export type Filter = z.infer<typeof Filter>;
@@ -67,7 +65,7 @@ const Parameter = z
   .strictObject({
     name: ParameterName,
     type: z.enum(parameterTypes),
-    default: FilterScalar.optional().describe('Without one, each query gives a value.'),
+    default: FilterScalar.optional().describe('Without a default, each query must set a value.'),
   })
   .meta({ id: 'ViewParameter' });
 export type Parameter = z.infer<typeof Parameter>;
@@ -82,7 +80,7 @@ export const ViewBlock = z
       .array(Sort)
       .max(5)
       .default([])
-      .describe('A query may sort by these; the first is the order of one that does not say.'),
+      .describe('The sort orders of queries; the first one is the default.'),
     groupBy: FieldName.optional(),
     aggregate: z.strictObject({ fn: z.enum(aggregateFunctions), field: FieldName.optional() }).optional(),
     params: z.array(Parameter).max(10).default([]),

@@ -14,7 +14,7 @@ import {
   type ViewSpec,
 } from './view-spec.ts';
 
-/** Of one tenant. */
+/** Per tenant. */
 export const viewsMax = 1000;
 
 export const ViewKey = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/);
@@ -30,7 +30,7 @@ const head = {
   package: PackageLink.nullable(),
 };
 
-/** A view in a list; its title is in the language that was asked for, where it has that one (docs/reference/views-and-lists.md#views). */
+/** A view in a list; its title is in the requested language, if available (docs/reference/views-and-lists.md#views). */
 export const ListedView = z.strictObject(head).meta({ id: 'ListedView' });
 export type ListedView = z.infer<typeof ListedView>;
 
@@ -59,11 +59,11 @@ export const ViewQuery = z
       .array(z.strictObject({ field: fieldName, direction: z.enum(['asc', 'desc']).optional() }))
       .max(5)
       .default([])
-      .describe('Without one, by the first sort of the block, else newest first.'),
+      .describe('The default is the first sort of the block, otherwise newest first.'),
     limit: z.int().min(1).max(200).default(50),
     cursor: z.string().min(1).max(8000).nullish(),
     workspaceId: Uuid.nullish().describe(
-      'Only what is filed in it or below; connections belong to the tenant.',
+      'Only rows filed in this workspace or its descendants; connections belong to the tenant.',
     ),
   })
   .meta({ id: 'ViewQuery' });
@@ -80,7 +80,9 @@ export const ViewRows = z
     columns: z.array(
       z.strictObject({ field: z.string(), title: z.string().nullable(), type: z.enum(fieldTypes) }),
     ),
-    items: z.array(z.record(z.string(), Cell)).describe('By the fields of the columns.'),
+    items: z
+      .array(z.record(z.string(), Cell))
+      .describe('One object per row, with the fields of the columns.'),
     nextCursor: z.string().nullable(),
   })
   .meta({ id: 'ViewRows' });
@@ -95,7 +97,7 @@ export type ViewRow = Omit<StoredView, 'spec_hash' | 'created_by'> & { package: 
 
 export const viewOf = wireMapper<ViewRow>()(View, { blocks: ({ spec }) => spec.blocks });
 
-/** Its title is in the language that was asked for. */
+/** Its title is in the requested language. */
 export type ListedViewRow = Omit<ViewRow, 'spec' | 'titles' | 'status'>;
 
 export const listedViewOf = wireMapper<ListedViewRow>()(ListedView, {});

@@ -13,7 +13,7 @@ export const viewsApi = [
     method: 'GET',
     path: '/views',
     summary: 'List the views that packages have published, by their keys.',
-    description: 'The list comes whole: a tenant has 1,000 at most.',
+    description: 'The list is complete: a tenant has at most 1,000 views.',
     query: {
       locale: QueryWord.optional().describe('The language of the titles, such as `de`.'),
       package: PackageFilter,
@@ -25,7 +25,7 @@ export const viewsApi = [
     id: 'getView',
     method: 'GET',
     path: '/views/{key}',
-    summary: 'Read a view: its blocks, and what each may be asked.',
+    summary: 'Read a view: its blocks, and the filters and sorts of each.',
     params,
     returns: { 200: View },
     errors: ['not_found'],
@@ -37,11 +37,11 @@ export const viewsApi = [
     path: '/views/{key}:query',
     summary: 'Read the rows of a block of a view.',
     description:
-      'It takes the right to read the list of its source: `tasks.read` of tasks, runs and claims, `skills.execute` of ' +
-      'invocations, else that of the same name; and shows what that list would. Up to 20,000 rows are looked at, those that ' +
-      'a filter with `eq` or `in` finds by an index, or the newest until the page is full; a query that would look at more is ' +
-      'refused. Rows without a value come last. A value of another type, a parameter that is missing and one that the block ' +
-      'does not declare are 422 `validation_error`. Where a decision point judges each row, a page may be short and lead on; after 4,000 hidden rows in a row a query is refused.',
+      'The caller needs the permission for the list of the source: `tasks.read` for tasks, runs and claims, `skills.execute` for ' +
+      'invocations, otherwise that of the same name; the rows are those that the list would show. At most 20,000 rows are scanned, those that ' +
+      'a filter with `eq` or `in` finds by an index, or the newest until the page is full; a query that would scan more is ' +
+      'refused. Rows without a value come last. A value of another type, a missing parameter and a parameter that the block ' +
+      'does not declare are 422 `validation_error`. With external authorization per row, a page may be short and still have a cursor; after 4,000 consecutive hidden rows, the query is refused.',
     params,
     body: ViewQuery,
     returns: { 200: ViewRows },
@@ -55,7 +55,7 @@ export const viewsApi = [
       'invalid_cursor',
       'view_too_costly',
     ],
-    // Nothing changes, so there is no answer to keep.
+    // Nothing changes, so no response has to be stored.
     idempotency: 'ignored',
     transaction: 'none',
     isList: true,

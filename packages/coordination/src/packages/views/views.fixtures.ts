@@ -1,7 +1,7 @@
 import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { blockOf, insertTestView } from '../../testing/views.ts';
 
-/** A view of the tasks whose status one may choose. */
+/** A view of tasks with a filter by status. */
 const view = defineObject({
   path: '/views/{key}',
   make: async ({ baton, actor }) => {

@@ -2,8 +2,8 @@ import { sql } from '@baton/kernel/database/sql';
 import type { ListedViewRow, ViewRow } from './view.ts';
 
 /**
- * The views that a tenant has, by key: all of them, or those of a package.
- * @param languages in which their titles are wanted, the first one first
+ * The views of a tenant, by key: all of them, or those of a package.
+ * @param languages the preferred languages of their titles, in order
  */
 export function findViews(
   tenantId: string,

@@ -9,19 +9,19 @@ interface ViewsQuery {
   readonly package?: string | undefined;
 }
 
-/** The views of the tenant by their keys, with their titles in a language (docs/reference/views-and-lists.md#views). */
+/** The views of the tenant by key, with their titles in a language (docs/reference/views-and-lists.md#views). */
 export async function listViews(
   { db, tenantId }: Context,
   { locale = '', package: packageKey }: ViewsQuery,
 ): Promise<ItemPage<ListedView>> {
   const asked = locale.toLowerCase();
-  // Who asks for de-AT reads de, too.
+  // A request for de-AT also accepts de.
   const languages = [asked, asked.split('-')[0] as string];
   const rows = await db.rows(findViews(tenantId, packageKey ?? null, languages, viewsMax));
   return { items: rows.map(listedViewOf), nextCursor: null };
 }
 
-/** @throws Refusal `not_found`, also for one that was retired */
+/** @throws Refusal `not_found`, also for a retired view */
 export async function getView(context: Context, key: string): Promise<View> {
   return viewOf(await getViewRow(context, key));
 }

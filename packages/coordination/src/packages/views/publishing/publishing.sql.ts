@@ -2,13 +2,13 @@ import { sql } from '@baton/kernel/database/sql';
 import type { ViewRow } from '../view.ts';
 import type { ViewSpec } from '../view-spec.ts';
 
-/** A view as it is stored, also one that was retired; until the commit nobody else changes it. */
+/** A stored view, retired or not, locked until the commit. */
 export function lockView(tenantId: string, key: string) {
   return sql<Pick<ViewRow, 'id' | 'version' | 'status'> & { spec_hash: string }>`
     select id, version, status, spec_hash from views where tenant_id = ${tenantId} and key = ${key} for no key update`;
 }
 
-/** Whether the tenant has so many views. */
+/** Whether the tenant has this many views. */
 export function hasViews(tenantId: string, rows: number) {
   return sql<{ has: boolean }>`
     select count(*) >= ${rows}::integer as has from (
@@ -29,7 +29,7 @@ export function insertView({ tenantId, key, spec, specHash }: WrittenView, id: s
     values (${id}, ${tenantId}, ${key}, ${JSON.stringify(spec)}, ${specHash}, ${principalId})`;
 }
 
-/** The next version of a view, which is one that the tenant has then. */
+/** The next version of a view, which makes it active. */
 export function updateView({ tenantId, key, spec, specHash }: WrittenView) {
   return sql`
     update views

@@ -9,8 +9,8 @@ import { hasViews, insertView, lockView, updateToRetired, updateView } from './p
 import { viewPublished, viewRetired } from './views.events.ts';
 
 /**
- * What applies packages publishes and retires views by these, under the lock on packages (`lockPackages`), and writes their
- * links itself: kind `View` in `package_objects`. Nothing else makes views.
+ * The apply of packages publishes and retires views with these functions, under the lock on packages (`lockPackages`),
+ * and writes the links itself: kind `View` in `package_objects`. Nothing else creates views.
  */
 
 export interface WrittenView {
@@ -18,16 +18,16 @@ export interface WrittenView {
   readonly version: number;
 }
 
-/** How the content of a view is told from another. */
+/** The hash that distinguishes the contents of views. */
 function viewHashOf(spec: ViewSpec): string {
   return canonicalHash(spec, { fractions: 'allowed' });
 }
 
 /**
- * Publishes the next version of a view, or its first one; one that was retired is there again. The same content changes
+ * Publishes the next version of a view, or its first one; a retired view becomes active again. The same content changes
  * nothing.
- * @param spec as `checkView` gives it
- * @throws Refusal `invalid_package` for one more than a tenant may have
+ * @param spec as returned by `checkView`
+ * @throws Refusal `invalid_package` if the tenant has too many
  */
 export async function publishView(context: Context, key: string, spec: ViewSpec): Promise<WrittenView> {
   const { db, tenantId, caller } = context;
@@ -55,12 +55,12 @@ async function requireRoom({ db, tenantId }: Context, key: string): Promise<void
     code: 'schema_violation',
     severity: 'error',
     path: '',
-    message: `a tenant has ${viewsMax} views at most`,
+    message: `a tenant may have at most ${viewsMax} views`,
   };
   if (isFull) fail('invalid_package', { problems: [{ ...problem, view: key }] });
 }
 
-/** Takes a view away; its key and its version stay, for when it is published again. What is not there changes nothing. */
+/** Retires a view; its key and its version are kept for a later publication. A missing view changes nothing. */
 export async function retireView(context: Context, key: string): Promise<WrittenView> {
   const { db, tenantId } = context;
   const before = await db.row(lockView(tenantId, key));

@@ -27,12 +27,12 @@ const operatorsOf: Record<FieldType, readonly FilterOperator[]> = {
   id: ['eq', 'in'],
 };
 
-/** Whether a field is compared in this way. */
+/** Whether a field can be compared with an operator. */
 function takesOperator(field: { type: FieldType; words?: unknown }, op: FilterOperator): boolean {
   return operatorsOf[field.type].includes(op) && (field.words === undefined || op !== 'prefix');
 }
 
-/** What is wrong with a view. */
+/** A problem of a view. */
 export interface ViewProblem {
   readonly code: 'schema_violation' | 'unknown_field' | 'unknown_param' | 'data_type_mismatch';
   /** A JSON pointer into its spec. */
@@ -45,9 +45,9 @@ export type CheckedView =
   | { readonly spec: undefined; readonly problems: readonly ViewProblem[] };
 
 /**
- * Checks the spec of a view (docs/reference/views-and-lists.md#spec): nothing is read or written.
- * @returns the spec with its defaults, or what is wrong with it, 50 problems at most: `schema_violation` by its form, then
- * fields that its sources do not have, parameters that it does not declare, and values of another type
+ * Validates the spec of a view (docs/reference/views-and-lists.md#spec) without reads and writes.
+ * @returns the spec with its defaults, or at most 50 problems: `schema_violation` by its form, then fields that its
+ * sources don't have, parameters that it does not declare, and values of another type
  */
 export function checkView(sent: unknown): CheckedView {
   const size = measureDocument(sent as Json);
@@ -86,7 +86,7 @@ function* blockProblems(block: ViewBlock, at: string): Generator<ViewProblem> {
   );
   for (const [n, parameter] of params.entries())
     yield* defaultProblems(parameter, `${at}/params/${n}/default`);
-  // Its fields are those of the memory service, which no view reads yet.
+  // Its fields are those of the memory service, which no view can read yet.
   if (source === 'knowledge') return;
   const { fields } = sources[source];
   yield* shownProblems(block, fields, at);
@@ -97,19 +97,18 @@ function* blockProblems(block: ViewBlock, at: string): Generator<ViewProblem> {
 function* repeated(names: readonly string[], pathOf: (n: number) => string): Generator<ViewProblem> {
   for (const [n, name] of names.entries())
     if (names.indexOf(name) !== n)
-      yield { code: 'schema_violation', path: pathOf(n), message: 'stands here a second time' };
+      yield { code: 'schema_violation', path: pathOf(n), message: 'is a duplicate' };
 }
 
 function* defaultProblems({ type, default: given }: Parameter, path: string): Generator<ViewProblem> {
   if (given === undefined) return;
-  if (type === 'workspace')
-    yield { code: 'schema_violation', path, message: 'a workspace is given by the query' };
-  else if (storedValue(type, given) === undefined) yield mismatch(path, `is no ${type}`);
+  if (type === 'workspace') yield { code: 'schema_violation', path, message: 'the query sets the workspace' };
+  else if (storedValue(type, given) === undefined) yield mismatch(path, `must be of type ${type}`);
 }
 
 type Fields = Readonly<Record<string, Field>>;
 
-/** Of columns, sorts, `groupBy` and `aggregate`. */
+/** Checks columns, sorts, `groupBy` and `aggregate`. */
 function* shownProblems(block: ViewBlock, fields: Fields, at: string): Generator<ViewProblem> {
   const { groupBy, aggregate, columns, sorts } = block;
   if (groupBy !== undefined && !Object.hasOwn(fields, groupBy))
@@ -125,13 +124,13 @@ function* shownProblems(block: ViewBlock, fields: Fields, at: string): Generator
   const { fn, field } = aggregate;
   if (field === undefined) {
     if (fn !== 'count')
-      yield { code: 'schema_violation', path: `${at}/aggregate`, message: `${fn} needs a field` };
+      yield { code: 'schema_violation', path: `${at}/aggregate`, message: `${fn} requires a field` };
     return;
   }
   const path = `${at}/aggregate/field`;
   if (!Object.hasOwn(fields, field)) yield unknownField(path, block, field);
   else if (!takesFunction(fn, fields[field] as Field))
-    yield mismatch(path, `${fn} takes no ${fields[field]?.type}`);
+    yield mismatch(path, `${fn} can not aggregate ${fields[field]?.type}`);
 }
 
 function takesFunction(fn: string, { type }: Field): boolean {
@@ -150,22 +149,27 @@ function* filterProblems(
     return;
   }
   const field = fields[name] as Field;
-  if (!takesOperator(field, op)) yield mismatch(`${at}/op`, `${op} does not compare ${name}`);
+  if (!takesOperator(field, op)) yield mismatch(`${at}/op`, `${op} can not be used with ${name}`);
   else if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     const parameter = block.params.find((one) => one.name === value.param);
     if (parameter === undefined)
       yield {
         code: 'unknown_param',
         path: `${at}/value/param`,
-        message: `the block declares no ${value.param}`,
+        message: `the block does not declare ${value.param}`,
       };
-    else if (typeOf(parameter) !== field.type) yield mismatch(`${at}/value/param`, `is no ${field.type}`);
+    else if (typeOf(parameter) !== field.type)
+      yield mismatch(`${at}/value/param`, `must be of type ${field.type}`);
   } else if (value !== undefined && comparedValues(field, op, value) === undefined)
-    yield mismatch(`${at}/value`, `is nothing that ${op} compares ${name} with`);
+    yield mismatch(`${at}/value`, `is not a value that ${op} can compare ${name} with`);
 }
 
 function unknownField(path: string, { source }: ViewBlock, field: string): ViewProblem {
-  return { code: 'unknown_field', path, message: `${source} have no ${field.slice(0, 64)} to show there` };
+  return {
+    code: 'unknown_field',
+    path,
+    message: `${source} have no field ${field.slice(0, 64)} for this use`,
+  };
 }
 
 function mismatch(path: string, message: string): ViewProblem {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 
-/** `previousVersion` is null for the first one; one that was retired is there again. */
+/** `previousVersion` is null for the first version; publishing a retired view makes it active again. */
 export const viewPublished = defineEvent(
   'view.published',
   'view',
